@@ -10,11 +10,14 @@ SHELL := /bin/bash
 # distribution's older cargo.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-PRONY := target/release/prony
+# Where cargo builds, as its own variables say.
+TARGET := $(or $(CARGO_TARGET_DIR),$(CARGO_BUILD_TARGET_DIR),target)
+PRONY := $(TARGET)/release/prony
 
 # Parameters of versus, each optional: make versus PAIRS=9 CASES=unix64,tcp64 RUN_SECONDS=10 SCALE=50
-VERSUS = $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
-	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW))
+# With AGAINST=path/to/another/prony that build takes the place of pgbench and sysbench.
+VERSUS = --prony $(PRONY) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
+	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
 .PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
 
@@ -33,7 +36,8 @@ test: ## All tests; as root on Debian or Ubuntu installs what they need (SERVERS
 	@scripts/setup build
 	@scripts/setup test
 	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
-	scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
+	@# Most tests wait for a server: more of them at a time than there are CPUs.
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
 
 test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbench; all of it (PARTS="tap rows" for some)
 	@scripts/setup build

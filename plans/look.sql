@@ -1,4 +1,4 @@
--- A look at an account and at what it was paid in the last days.
+-- Reads the balance of an account, and counts recent payments.
 \set aid random_zipfian(1, 100000 * :scale, 1.1)
 SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 SELECT count(*) FROM pgbench_history

@@ -1,4 +1,4 @@
--- A payment: one account gets the money, and the history says so.
+-- A payment: credits an account and records it in the history.
 \set aid random_zipfian(1, 100000 * :scale, 1.1)
 \set amount random(1, 500)
 BEGIN;

@@ -1,1 +1,1 @@
-"""The parts of scripts/golden-pgbench."""
+"""The modules of scripts/golden-pgbench."""

@@ -1,4 +1,4 @@
-"""Command lines and scripts that bring out every line pgbench can print in a report, a log or progress.
+"""Command lines and scripts that produce every line pgbench can print in a report, a log or progress.
 
 In: the major. Out: the list of cases. Must never: name a case whose shape depends on chance.
 """
@@ -46,7 +46,7 @@ class Case:
 
     @property
     def id(self):
-        """What is typed."""
+        """The command line."""
         return " ".join(self.arguments)
 
 
@@ -85,7 +85,7 @@ def timed(major):
 
 
 def others(major):
-    """One of each of the rest."""
+    """One case of everything else."""
     lines = [
         "-t 5", "-t 5 -v", "-t 5 -n", "-t 5 -s 3", "-t 5 -N", "-t 5 -M extended -r", "-t 5 -M prepared -r",
         "-n -S -c 4 -j 2 -t 5", "-n -S -c 4 -j 2 -t 5 -l", "-n -S -c 4 -j 2 -t 5 -l --log-prefix=other",
@@ -113,7 +113,7 @@ def others(major):
 
 
 def initializations():
-    """`-i` in its varieties; each begins with an empty database."""
+    """Variants of `-i`; each begins with an empty database."""
     lines = [
         "-i", "-i -q", "-i -s 2", "-i -n", "-i -I dtgvp", "-i -I dtG", "-i -I dtgvpf", "-i --foreign-keys",
         "-i -F 70", "-i --unlogged-tables", "-i --partitions=3", "-i --partitions=2 --partition-method=hash",
@@ -127,7 +127,7 @@ def initializations():
 
 def all_cases(major):
     """Everything for a major; no command line twice."""
-    found = {}
+    unique = {}
     for case in itertools.chain(others(major), initializations(), timed(major), reports(major)):
-        found.setdefault((case.arguments, case.fresh, case.stdin), case)
-    return list(found.values())
+        unique.setdefault((case.arguments, case.fresh, case.stdin), case)
+    return list(unique.values())

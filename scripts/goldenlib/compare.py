@@ -1,6 +1,6 @@
-"""The differences of two runs: their texts, their statements, or their rows.
+"""The differences between two runs: in texts, statements or rows.
 
-In: a server, two tools, a case. Out: lines that tell what differs, none if nothing does. Must never:
+In: a server, two tools, a case. Out: lines about what differs, none if nothing does. Must never:
 let one case's state reach another: each worker has a database, and each run a folder of its own.
 """
 import difflib
@@ -8,32 +8,32 @@ import queue
 import subprocess
 import tempfile
 
-from versuslib.server import Trouble
+from versuslib.server import ScriptError
 
 from . import cases, corpus, shape, statements, wire
 
-# Of each part's difference: another seed changes every line.
-SHOWN_LINES = 24
+# For each part: another seed changes every line.
+MAX_DIFF_LINES = 24
 
 
-def shapes(found):
+def shapes(actual):
     """What is compared of a run's texts: a text for each part."""
-    folder = found["folder"]
-    parts = {"exit status": str(found["status"])}
+    folder = actual["folder"]
+    parts = {"exit status": str(actual["status"])}
     for name in ("stdout", "stderr"):
-        parts[name] = shape.text_shape(found[name], folder)
-    for name, text in found["logs"].items():
+        parts[name] = shape.text_shape(actual[name], folder)
+    for name, text in actual["logs"].items():
         key = "log " + shape.line_shape(name)
         # Several threads' files have the same shape of a name.
         parts[key] = "\n".join(sorted({*parts.get(key, "").split("\n"), *shape.log_shape(text).split("\n")} - {""}))
     return parts
 
 
-def differences(case, expected, found):
-    """Lines that tell what differs, none if nothing does."""
+def differences(case, expected, actual):
+    """Lines about what differs, none if nothing does."""
     lines = []
-    for part in dict.fromkeys([*expected, *found]):
-        a, b = expected.get(part), found.get(part)
+    for part in dict.fromkeys([*expected, *actual]):
+        a, b = expected.get(part), actual.get(part)
         if a == b:
             continue
         lines.append(f"  {part}:")
@@ -41,13 +41,13 @@ def differences(case, expected, found):
             lines.append(f"    only {'the other' if a is None else 'pgbench'} has it")
             continue
         diff = list(difflib.unified_diff(a.split("\n"), b.split("\n"), "pgbench", "prony", lineterm="", n=1))
-        lines += ["    " + line for line in diff[:SHOWN_LINES]]
-        if len(diff) > SHOWN_LINES:
-            lines.append(f"    ({len(diff) - SHOWN_LINES} more lines)")
+        lines += ["    " + line for line in diff[:MAX_DIFF_LINES]]
+        if len(diff) > MAX_DIFF_LINES:
+            lines.append(f"    ({len(diff) - MAX_DIFF_LINES} more lines)")
     return [f"pgbench {case.id}"] + lines if lines else []
 
 
-class Golden:
+class ComparisonServer:
     """A server with a database for each worker."""
 
     def __init__(self, server, workers):
@@ -66,7 +66,7 @@ class Golden:
             server.sql(f"create database fresh_{number}")
             self.databases.put(number)
 
-    def made_ready(self, case, number, reset):
+    def prepare_database(self, case, number, reset):
         """A worker's database for a case: empty, or with all tables."""
         if not case.fresh:
             self.server.sql(reset, f"golden_{number}")
@@ -79,42 +79,42 @@ class Golden:
         """One run in a database that no other run has: what it prints."""
         number = self.databases.get()
         try:
-            database = self.made_ready(case, number, cases.RESET)
+            database = self.prepare_database(case, number, cases.RESET)
             return tool.run(case, self.environment, database)
         finally:
             self.databases.put(number)
 
     def statements(self, case, tool):
-        """The parts of what the server sees of a run."""
+        """The statements and messages of a run, by part."""
         number = self.databases.get()
         try:
             database = f"golden_{number}"
             # Its session must have ended before the log is read from here on.
-            quiet = statements.Log(self.server.log, database)
+            reset_log = statements.ServerLog(self.server.log, database)
             self.server.sql(corpus.RESET, database)
-            quiet.entries()
-            log = statements.Log(self.server.log, database)
+            reset_log.entries()
+            log = statements.ServerLog(self.server.log, database)
             with tempfile.TemporaryDirectory(prefix="w", dir="/var/tmp") as folder:
                 with wire.Relay(folder, self.server.port, self.server.host("unix")) as relay:
-                    found = tool.run(case, {**self.environment, "PGHOST": folder}, database, corpus.SCRIPTS)
-            parts = {"exit status": str(found["status"]), **statements.Seen(log.entries()).parts()}
+                    actual = tool.run(case, {**self.environment, "PGHOST": folder}, database, corpus.SCRIPTS)
+            parts = {"exit status": str(actual["status"]), **statements.ServerStatements(log.entries()).parts()}
             return {**parts, **statements.messages(relay.sessions)}
         finally:
             self.databases.put(number)
 
     def rows(self, rows, tool):
-        """The parts of what a run leaves behind."""
+        """The rows and logs that a run leaves, by part."""
         number = self.databases.get()
         try:
-            database = self.made_ready(rows.case, number, corpus.RESET)
-            found = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
-            if found["status"] != 0 and tool.is_model:
-                raise Trouble(f"pgbench {rows.id} failed, so there is nothing to compare: {found['stderr'][-500:]}")
-            parts = {"exit status": str(found["status"])}
+            database = self.prepare_database(rows.case, number, corpus.RESET)
+            actual = tool.run(rows.case, self.environment, database, corpus.SCRIPTS)
+            if actual["status"] != 0 and tool.is_reference:
+                raise ScriptError(f"pgbench {rows.id} failed, so there is nothing to compare: {actual['stderr'][-500:]}")
+            parts = {"exit status": str(actual["status"])}
             for name, query in rows.queries.items():
                 parts[name] = self.server.sql(query, database)
             if rows.log_columns:
-                lines = [line.split() for text in found["logs"].values() for line in text.splitlines()]
+                lines = [line.split() for text in actual["logs"].values() for line in text.splitlines()]
                 parts["log"] = "\n".join(" ".join(words[n] for n in rows.log_columns) for words in lines)
             return parts
         finally:

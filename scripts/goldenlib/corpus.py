@@ -133,8 +133,8 @@ def statements(major):
 
 
 @dataclasses.dataclass(frozen=True)
-class Rows:
-    """A command line and what it leaves behind."""
+class RowsCase:
+    """A command line, and queries on the rows that it leaves."""
 
     case: Case
     # Queries whose results are equal; each names what it shows.
@@ -144,7 +144,7 @@ class Rows:
 
     @property
     def id(self):
-        """What is typed."""
+        """The command line."""
         return self.case.id
 
 
@@ -156,31 +156,31 @@ HISTORY = {
     " select 'b', bid, bbalance from pgbench_branches where bbalance <> 0 order by 1, 2",
 }
 VALUES = {"values of each client": "select client, name, value from golden_rows order by client, n"}
-SCRIPTS_TOO = {"scripts and values of each client": "select client, script, value from golden_rows order by client, n"}
+SCRIPTS_AND_VALUES = {"scripts and values of each client": "select client, script, value from golden_rows order by client, n"}
 # Two clients of a thread draw their scripts from one generator, in the order in which they come; how
 # often each script is drawn is certain, and so is each client's own stream.
-SHARED = {
+SCRIPTS_PER_THREAD = {
     "values of each client": "select client, value from golden_rows order by client, n",
     "scripts of each thread": "select client / 2, script, count(*) from golden_rows group by 1, 2 order by 1, 2",
 }
 
 
 # What -i leaves behind, apart from the order of rows in a table, which pgbench does not promise.
-OURS = "c.relnamespace = 'public'::regnamespace and c.relname like 'pgbench%'"
+PGBENCH_TABLES = "c.relnamespace = 'public'::regnamespace and c.relname like 'pgbench%'"
 TABLES = {
     "relations": "select c.relname, c.relkind, c.relpersistence, c.reloptions, pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid),"
-    f" t.spcname from pg_class c left join pg_tablespace t on t.oid = c.reltablespace where {OURS} order by 1",
+    f" t.spcname from pg_class c left join pg_tablespace t on t.oid = c.reltablespace where {PGBENCH_TABLES} order by 1",
     "columns": "select c.relname, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull"
-    f" from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where {OURS} order by 1, 2",
+    f" from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where {PGBENCH_TABLES} order by 1, 2",
     "constraints": "select c.relname, k.conname, pg_get_constraintdef(k.oid), k.convalidated"
-    f" from pg_class c join pg_constraint k on k.conrelid = c.oid where {OURS} order by 1, 2, 3",
-    "indexes": f"select c.relname, pg_get_indexdef(c.oid) from pg_class c where {OURS} and c.relkind in ('i', 'I') order by 1",
+    f" from pg_class c join pg_constraint k on k.conrelid = c.oid where {PGBENCH_TABLES} order by 1, 2, 3",
+    "indexes": f"select c.relname, pg_get_indexdef(c.oid) from pg_class c where {PGBENCH_TABLES} and c.relkind in ('i', 'I') order by 1",
     "vacuumed": "select c.relname, c.reltuples::bigint, c.relallvisible = c.relpages, count(s.attname) from pg_class c"
     " left join pg_stats s on s.schemaname = 'public' and s.tablename = c.relname"
-    f" where {OURS} and c.relkind in ('r', 'p') group by c.oid, 1, 2, 3 order by 1",
+    f" where {PGBENCH_TABLES} and c.relkind in ('r', 'p') group by c.oid, 1, 2, 3 order by 1",
     "rows": "create function pg_temp.sum_of(name regclass, out text) language plpgsql as $$ begin"
     " execute format('select count(*) || '' '' || md5(string_agg(t::text, '','' order by t::text)) from %s t', name) into $2; end $$;"
-    f" select c.relname, pg_temp.sum_of(c.oid) from pg_class c where {OURS} and c.relkind = 'r' order by 1",
+    f" select c.relname, pg_temp.sum_of(c.oid) from pg_class c where {PGBENCH_TABLES} and c.relkind = 'r' order by 1",
 }
 INITIALIZATIONS = [
     "-i", "-i -s 2", "-i -n", "-i -I dtG", "-i -I dtgvpf", "-i --foreign-keys -q", "-i -F 70 -s 2", "-i --unlogged-tables -F 90",
@@ -190,21 +190,21 @@ INITIALIZATIONS = [
 
 
 def rows():
-    """Command lines whose rows are compared, or the tables that they make."""
+    """Command lines whose rows, or whose tables, are compared."""
     weighted = "-f one.sql@3 -f two.sql@2 -f three.sql@1"
-    found = []
+    result = []
     for mode in MODES:
-        found += [
-            Rows(line("-n -c 1 -t 1000 -b tpcb-like --random-seed=42", mode), HISTORY),
-            Rows(line("-n -c 1 -t 1000 -b simple-update --random-seed=20261121", mode), HISTORY),
-            Rows(line("-n -c 1 -t 40 -f values.sql --random-seed=42", mode), VALUES),
-            Rows(line("-n -c 4 -j 2 -t 10 -f values.sql --random-seed=18446744073709551615", mode), VALUES),
-            Rows(line(f"-n -c 1 -t 200 {weighted}", mode), SCRIPTS_TOO),
-            Rows(line(f"-n -c 2 -j 2 -t 200 {weighted}", mode), SCRIPTS_TOO),
-            Rows(line(f"-n -c 4 -j 2 -t 200 {weighted}", mode), SHARED),
-            Rows(line("-n -c 1 -t 60 -f again.sql --max-tries=4", mode), VALUES),
+        result += [
+            RowsCase(line("-n -c 1 -t 1000 -b tpcb-like --random-seed=42", mode), HISTORY),
+            RowsCase(line("-n -c 1 -t 1000 -b simple-update --random-seed=20261121", mode), HISTORY),
+            RowsCase(line("-n -c 1 -t 40 -f values.sql --random-seed=42", mode), VALUES),
+            RowsCase(line("-n -c 4 -j 2 -t 10 -f values.sql --random-seed=18446744073709551615", mode), VALUES),
+            RowsCase(line(f"-n -c 1 -t 200 {weighted}", mode), SCRIPTS_AND_VALUES),
+            RowsCase(line(f"-n -c 2 -j 2 -t 200 {weighted}", mode), SCRIPTS_AND_VALUES),
+            RowsCase(line(f"-n -c 4 -j 2 -t 200 {weighted}", mode), SCRIPTS_PER_THREAD),
+            RowsCase(line("-n -c 1 -t 60 -f again.sql --max-tries=4", mode), VALUES),
         ]
-    found.append(Rows(line("-n -c 1 -t 300 -f one.sql -f two.sql@2 -l --sampling-rate=0.4", "simple"), SCRIPTS_TOO, (0, 1, 3)))
-    found.append(Rows(line("-n -c 1 -t 60 -f again.sql --max-tries=4 -l", "simple"), VALUES, (0, 1, 3, 6)))
-    found += [Rows(Case(tuple(text.split()), fresh=True), TABLES) for text in INITIALIZATIONS]
-    return found
+    result.append(RowsCase(line("-n -c 1 -t 300 -f one.sql -f two.sql@2 -l --sampling-rate=0.4", "simple"), SCRIPTS_AND_VALUES, (0, 1, 3)))
+    result.append(RowsCase(line("-n -c 1 -t 60 -f again.sql --max-tries=4 -l", "simple"), VALUES, (0, 1, 3, 6)))
+    result += [RowsCase(Case(tuple(text.split()), fresh=True), TABLES) for text in INITIALIZATIONS]
+    return result

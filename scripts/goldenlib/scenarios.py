@@ -1,4 +1,4 @@
-"""Command lines of published benchmark guides, as they stand there, on small tables for a short time.
+"""Command lines of published benchmark guides, unchanged but for small tables and short durations.
 
 In: a server and a pgbench. Out: what went wrong, line by line. Must never: say how fast anything is.
 
@@ -11,24 +11,24 @@ import re
 SCALE = 2
 SECONDS = 3
 DATABASE = "pgbench"
-# What has changed on the way from a guide's line to a small one.
-SHORT = re.compile(r"(?P<name>--time=|-T )\d+")
+# What is changed in a guide's command line.
+DURATION = re.compile(r"(?P<name>--time=|-T )\d+")
 CLIENTS = re.compile(r"(?P<name>--jobs=|--client=|-c |-j )(?P<count>\d+)")
 CLIENTS_DIVISOR = 8
 
 
-def inserts(most_id, most_delta):
+def inserts(max_id, max_delta):
     """A transaction that does nothing but fill the history's indexes."""
-    ranges = "".join(f"\\set {name} random(1, {most_id})\n" for name in ("aid", "bid", "tid"))
+    ranges = "".join(f"\\set {name} random(1, {max_id})\n" for name in ("aid", "bid", "tid"))
     row = "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);"
-    return f"{ranges}\\set delta random(-{most_delta}, {most_delta})\nBEGIN;\n{row}\nEND;\n"
+    return f"{ranges}\\set delta random(-{max_delta}, {max_delta})\nBEGIN;\n{row}\nEND;\n"
 
 
-HOT_AID = "\\set aid random_gaussian(1, :range, 10.0)\n"
-HOT_SELECT = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
-HOT_WRITE = (
-    HOT_AID + "\\set bid random(1, 1 * :scale)\n\\set tid random(1, 10 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n"
-    "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n" + HOT_SELECT
+SKEWED_AID = "\\set aid random_gaussian(1, :range, 10.0)\n"
+SKEWED_SELECT = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+SKEWED_WRITE = (
+    SKEWED_AID + "\\set bid random(1, 1 * :scale)\n\\set tid random(1, 10 * :scale)\n\\set delta random(-5000, 5000)\nBEGIN;\n"
+    "UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n" + SKEWED_SELECT
     + "UPDATE pgbench_tellers SET tbalance = tbalance + :delta WHERE tid = :tid;\n"
     "UPDATE pgbench_branches SET bbalance = bbalance + :delta WHERE bid = :bid;\n"
     "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n"
@@ -53,14 +53,14 @@ class Scenario:
 
 INSERT_RUN = "--host=$PGHOST --user=postgres --time=3900 --client=256 --jobs=256 --scale=25000 --progress=1 --file=./index-inserts-only.sql pgbench"
 SELECT_RUN = "--host=$PGHOST --user=postgres --builtin=select-only --time=3900 --jobs=256 --client=256 --scale=15000 --protocol=simple --progress=1 pgbench"
-HOT = "-M prepared {vacuum} -r -P 1 -f ./{file} -c {clients} -j {clients} -T 120 -D scale={scale} -D range={range}"
+SKEWED_RUN = "-M prepared {vacuum} -r -P 1 -f ./{file} -c {clients} -j {clients} -T 120 -D scale={scale} -D range={range}"
 
 
-def hot(file, clients, scale, *ranges):
+def skewed_runs(file, clients, scale, *ranges):
     """A size's runs: the first one vacuums all."""
     return tuple(
-        HOT.format(file=file, clients=clients, scale=scale, range=most, vacuum="-n" if place else "-v")
-        for place, most in enumerate(ranges)
+        SKEWED_RUN.format(file=file, clients=clients, scale=scale, range=max_row, vacuum="-n" if number else "-v")
+        for number, max_row in enumerate(ranges)
     )
 
 
@@ -93,24 +93,24 @@ SCENARIOS = [
     Scenario(
         "ApsaraDB 2022, hot rows",
         "-i -s 50000",
-        hot("ro.sql", 240, 50_000, 100_000_000, 5_000_000_000) + hot("rw.sql", 16, 50_000, 500_000_000, 1_000_000_000),
-        {"ro.sql": HOT_AID + HOT_SELECT, "rw.sql": HOT_WRITE},
+        skewed_runs("ro.sql", 240, 50_000, 100_000_000, 5_000_000_000) + skewed_runs("rw.sql", 16, 50_000, 500_000_000, 1_000_000_000),
+        {"ro.sql": SKEWED_AID + SKEWED_SELECT, "rw.sql": SKEWED_WRITE},
     ),
     Scenario("Aiven 2019, TPC-B-like", "--initialize --scale=50000", ("--jobs=8 --client=200 --time=3600",)),
 ]
 
 
-def small(text, host, all_clients=False):
-    """A guide's arguments with its big numbers made small."""
-    text = SHORT.sub(lambda found: f"{found['name']}{SECONDS}", text)
+def scaled_down(text, host, all_clients=False):
+    """A guide's arguments with their large numbers scaled down."""
+    text = DURATION.sub(lambda match: f"{match['name']}{SECONDS}", text)
     if not all_clients:
-        text = CLIENTS.sub(lambda found: f"{found['name']}{max(1, int(found['count']) // CLIENTS_DIVISOR)}", text)
+        text = CLIENTS.sub(lambda match: f"{match['name']}{max(1, int(match['count']) // CLIENTS_DIVISOR)}", text)
     scale = re.search(r"(?:--scale=|-s |-D scale=)(\d+)", text)
     if scale:
         ratio = int(scale.group(1)) / SCALE
         text = text.replace(scale.group(0), scale.group(0).replace(scale.group(1), str(SCALE)))
-        # As large a part of the rows is hot.
-        text = re.sub(r"-D range=(\d+)", lambda found: f"-D range={int(int(found.group(1)) / ratio)}", text)
+        # The same fraction of the rows is hot.
+        text = re.sub(r"-D range=(\d+)", lambda match: f"-D range={int(int(match.group(1)) / ratio)}", text)
     return tuple(text.replace("$PGHOST", host).split())
 
 
@@ -122,41 +122,41 @@ class Line:
     stdin: str = ""
 
 
-def problems(arguments, found, before, after):
+def problems(arguments, result, before, after):
     """What is wrong with a run; `before` and `after`: rows of the history."""
     words = " ".join(arguments)
-    out, err = found["stdout"], found["stderr"]
-    wrong = [] if found["status"] == 0 else [f"exit status {found['status']}"]
+    out, err = result["stdout"], result["stderr"]
+    errors = [] if result["status"] == 0 else [f"exit status {result['status']}"]
     tps = re.search(r"^tps = ([\d.]+) ", out, re.M)
     count = re.search(r"^number of transactions actually processed: (\d+)", out, re.M)
     if not tps or float(tps.group(1)) <= 0 or not count or int(count.group(1)) <= 0:
-        return [*wrong, "no tps"]
+        return [*errors, "no tps"]
     clients = re.search(r"(?:--client=|-c )(\d+)", words).group(1)
     for expected in (f"number of clients: {clients}", f"duration: {SECONDS} s"):
         if expected not in out.split("\n"):
-            wrong.append(f"no line `{expected}`")
+            errors.append(f"no line `{expected}`")
     if re.search(r"^number of failed transactions: [1-9]", out, re.M):
-        wrong.append("failed transactions")
+        errors.append("failed transactions")
     if re.search(r"--progress=1|-P 1", words) and not re.search(r"^progress: [\d.]+ s, [\d.]+ tps, lat [\d.]+ ms", err, re.M):
-        wrong.append("no progress")
+        errors.append("no progress")
     if "-r" in arguments and "statement latencies in milliseconds" not in out:
-        wrong.append("no latencies of statements")
+        errors.append("no latencies of statements")
     writes = "select-only" not in words and "ro.sql" not in words
     # Without -n the history is emptied first.
-    kept = before if "-n" in arguments else 0
+    rows_before = before if "-n" in arguments else 0
     written = int(count.group(1)) if writes else 0
-    if after != kept + written:
-        wrong.append(f"{after - kept} rows of history for {written} transactions")
-    return wrong
+    if after != rows_before + written:
+        errors.append(f"{after - rows_before} rows of history for {written} transactions")
+    return errors
 
 
 class Scenarios:
     """All of them, one after another."""
 
-    def __init__(self, server, tool, say):
+    def __init__(self, server, tool, print_progress):
         self.server = server
         self.tool = tool
-        self.say = say
+        self.print_progress = print_progress
         self.environment = {**server.environment(), "PGHOST": "127.0.0.1", "PGPORT": str(server.port)}
         self.environment.update(PGUSER="postgres", LC_ALL="C")
         self.failed = 0
@@ -166,36 +166,36 @@ class Scenarios:
         """Rows of the history."""
         return int(self.server.sql("select count(*) from pgbench_history", DATABASE))
 
-    def tell(self, name, arguments, wrong, found):
+    def count_and_report(self, name, arguments, errors, result):
         """Counts a command line, and prints it if it failed."""
         self.count += 1
-        if wrong:
+        if errors:
             self.failed += 1
-            print(f"{name}: pgbench {' '.join(arguments)}\n  {'; '.join(wrong)}")
-            print("".join(f"    {line}\n" for line in (found["stdout"] + found["stderr"]).splitlines()[-12:]), flush=True)
+            print(f"{name}: pgbench {' '.join(arguments)}\n  {'; '.join(errors)}")
+            print("".join(f"    {line}\n" for line in (result["stdout"] + result["stderr"]).splitlines()[-12:]), flush=True)
 
     def run(self, scenario):
         """One scenario in a new database."""
         self.server.sql(f"drop database if exists {DATABASE}")
         self.server.sql(f"create database {DATABASE}")
-        arguments = small(scenario.load, self.environment["PGHOST"])
-        found = self.tool.run(Line(arguments), self.environment, DATABASE, {})
-        wrong = [] if found["status"] == 0 and "done in " in found["stderr"] else [f"exit status {found['status']}"]
+        arguments = scaled_down(scenario.load, self.environment["PGHOST"])
+        result = self.tool.run(Line(arguments), self.environment, DATABASE, {})
+        errors = [] if result["status"] == 0 and "done in " in result["stderr"] else [f"exit status {result['status']}"]
         tables = {"accounts": 100_000, "tellers": 10, "branches": 1, "history": 0}
         counts = "select " + ", ".join(f"(select count(*) from pgbench_{name})" for name in tables)
         expected = "|".join(str(SCALE * each) for each in tables.values())
-        if not wrong and self.server.sql(counts, DATABASE) != expected:
-            wrong.append(f"not {expected} rows")
-        self.tell(scenario.name, arguments, wrong, found)
-        if wrong:
+        if not errors and self.server.sql(counts, DATABASE) != expected:
+            errors.append(f"not {expected} rows")
+        self.count_and_report(scenario.name, arguments, errors, result)
+        if errors:
             return
         self.server.sql(scenario.sql or "select 1", DATABASE)
         for text in scenario.runs:
-            arguments = small(text, self.environment["PGHOST"], scenario.all_clients)
-            self.say(f"{scenario.name}: pgbench {' '.join(arguments)}")
+            arguments = scaled_down(text, self.environment["PGHOST"], scenario.all_clients)
+            self.print_progress(f"{scenario.name}: pgbench {' '.join(arguments)}")
             before = self.history()
-            found = self.tool.run(Line(arguments), self.environment, DATABASE, scenario.scripts)
-            self.tell(scenario.name, arguments, problems(arguments, found, before, self.history()), found)
+            result = self.tool.run(Line(arguments), self.environment, DATABASE, scenario.scripts)
+            self.count_and_report(scenario.name, arguments, problems(arguments, result, before, self.history()), result)
 
     def all(self):
         """Returns how many command lines failed."""
@@ -206,15 +206,15 @@ class Scenarios:
 
 
 def test():
-    """Only the big numbers change, and each check finds what it is there for."""
-    assert small("-n -T 120 -c 240 -j 240 -D scale=50000 -D range=100000000", "h") == (
+    """Only large numbers change, and each check detects its error."""
+    assert scaled_down("-n -T 120 -c 240 -j 240 -D scale=50000 -D range=100000000", "h") == (
         *"-n -T 3 -c 30 -j 30 -D scale=2 -D range=4000".split(),
     )
     arguments = ("-n", "-P", "1", "-c", "4", "-T", "3")
     out = "number of clients: 4\nduration: 3 s\nnumber of transactions actually processed: 9\ntps = 3.1 (x)\n"
-    found = {"status": 0, "stdout": out, "stderr": "progress: 1.0 s, 3.0 tps, lat 1.0 ms stddev 0\n"}
-    assert problems(arguments, found, 1, 10) == []
-    assert problems(arguments, found, 1, 9) == ["8 rows of history for 9 transactions"]
-    assert problems(arguments, {**found, "stderr": ""}, 1, 10) == ["no progress"]
-    assert problems(arguments, {**found, "status": 2}, 1, 10) == ["exit status 2"]
-    assert problems(arguments, {**found, "stdout": ""}, 1, 10) == ["no tps"]
+    result = {"status": 0, "stdout": out, "stderr": "progress: 1.0 s, 3.0 tps, lat 1.0 ms stddev 0\n"}
+    assert problems(arguments, result, 1, 10) == []
+    assert problems(arguments, result, 1, 9) == ["8 rows of history for 9 transactions"]
+    assert problems(arguments, {**result, "stderr": ""}, 1, 10) == ["no progress"]
+    assert problems(arguments, {**result, "status": 2}, 1, 10) == ["exit status 2"]
+    assert problems(arguments, {**result, "stdout": ""}, 1, 10) == ["no tps"]

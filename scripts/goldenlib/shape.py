@@ -1,4 +1,4 @@
-"""What is left of an output when its numbers are taken away.
+"""The shape of an output: what remains without its numbers.
 
 In: text. Out: its shape. Must never: hide a word, a blank or the order of lines that carry words.
 """
@@ -15,15 +15,15 @@ NUMBERS = re.compile(
 def line_shape(line):
     """One line without its numbers."""
 
-    def gone(found):
-        column = found.group("column")
+    def placeholder(match):
+        column = match.group("column")
         return f"<column of {len(column)}>" if column else "N"
 
-    return NUMBERS.sub(gone, line)
+    return NUMBERS.sub(placeholder, line)
 
 
 def text_shape(text, folder):
-    """An output: numbers gone, the tool's own folder too, equal lines in a row told once.
+    """An output without numbers and the tool's own folder, equal consecutive lines merged.
 
     Lines of progress and of repeated errors come as often as time allows.
     """
@@ -38,8 +38,8 @@ def text_shape(text, folder):
 def log_shape(text):
     """A log file: the kinds of lines in it, in alphabetical order."""
     kinds = {line_shape(line) for line in text.splitlines()}
-    whole = [] if text == "" or text.endswith("\n") else ["(the last line has no end)"]
-    return "\n".join(sorted(kinds) + whole)
+    incomplete = [] if text == "" or text.endswith("\n") else ["(the last line has no end)"]
+    return "\n".join(sorted(kinds) + incomplete)
 
 
 def test():

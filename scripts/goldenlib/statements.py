@@ -1,7 +1,7 @@
-"""What the server sees: the statements of a pgbench and of another, from the server's log.
+"""The statements of a run, from the server's log.
 
-In: a server that logs with SETTINGS. Out: every difference. Must never: take a session for one of
-clients by what it runs.
+In: a server that logs with SETTINGS. Out: every difference. Must never: classify a
+session as a client's by what it runs.
 
 The server logs each Parse, Bind and Execute message with statement and parameters, in the order in
 which it handles them. What is compared:
@@ -36,7 +36,7 @@ BEGIN = "LOG:  connection authorized:"
 END = "LOG:  disconnection:"
 
 # A client that gives up leaves before it has read everything; whether the server notices is chance.
-NOISE = re.compile(
+IGNORED_MESSAGES = re.compile(
     r"LOG:  (connection |disconnection|could not (send|receive) data (to|from) client)|FATAL:  connection to client lost"
 )
 SETUP_STATEMENTS = re.compile(
@@ -45,14 +45,14 @@ SETUP_STATEMENTS = re.compile(
     re.S,
 )
 READS = re.compile(r"LOG:  (?:statement|execute [^:]*): *(select|show|set|with|begin|start transaction|commit|rollback)\b", re.I)
-DISTURBS = re.compile(
+WRITES = re.compile(
     r"\b(insert|update|delete|truncate|vacuum|analyze|checkpoint|copy|nextval|setval|lock|create|drop|alter)\b"
     r"|_reset\(|pg_terminate_backend|pg_cancel_backend|\b(from|join)\s+(\w+\.)?(pgbench|golden)_",
     re.I,
 )
 
 
-class Log:
+class ServerLog:
     """The server's log of one run in one database."""
 
     def __init__(self, path, database):
@@ -62,15 +62,15 @@ class Log:
 
     def entries(self):
         """(session, application, message) of the run, when all its sessions have ended."""
-        give_up = time.monotonic() + WAIT_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while True:
             found = list(self._read())
-            begun = {session for session, _, message in found if message.startswith(BEGIN)}
+            started = {session for session, _, message in found if message.startswith(BEGIN)}
             ended = {session for session, _, message in found if message.startswith(END)}
-            if begun <= ended:
+            if started <= ended:
                 return found
-            if time.monotonic() > give_up:
-                return found + [("none", CLIENT, f"(sessions that did not end: {len(begun - ended)})")]
+            if time.monotonic() > deadline:
+                return found + [("none", CLIENT, f"(sessions that did not end: {len(started - ended)})")]
             time.sleep(0.02)
 
     def _read(self):
@@ -86,18 +86,18 @@ class Log:
 
 def message_shape(message):
     """A message without times and processes; None where nothing is left of it."""
-    if NOISE.match(message):
+    if IGNORED_MESSAGES.match(message):
         return None
     message = re.sub(r"^LOG:  duration: [\d.]+ ms(  )?", "LOG:  ", message)
     message = re.sub(r"\b([Pp]rocess|PID) \d+", r"\1 N", message)
     return None if message == "LOG:  " else message
 
 
-class Seen:
-    """What the server saw of a run."""
+class ServerStatements:
+    """The statements of a run, by session."""
 
     def __init__(self, entries):
-        sessions, self.setup, self.complaints = {}, [], []
+        sessions, self.setup, self.forbidden = {}, [], []
         self.first_client = None
         for session, application, message in entries:
             shape = message_shape(message)
@@ -106,7 +106,7 @@ class Seen:
         setup_sessions = {
             session for session, found in sessions.items() if any(SETUP_STATEMENTS.match(shape) for _, shape in found)
         }
-        self._order(entries, setup_sessions)
+        self._collect_setup(entries, setup_sessions)
         self.clients = sorted(
             [shape for _, shape in found]
             for session, found in sessions.items()
@@ -114,29 +114,29 @@ class Seen:
         )
         for session, found in sessions.items():
             if session in setup_sessions or found[0][0] != CLIENT:
-                self._judge(found)
+                self._check_other_session(found)
 
-    def _order(self, entries, setup_sessions):
+    def _collect_setup(self, entries, setup_sessions):
         """The set-up's statements, with the place of the first statement of a client among them."""
-        client_began = False
+        client_started = False
         for session, application, message in entries:
             shape = message_shape(message)
             if shape is None:
                 continue
             if session in setup_sessions and SETUP_STATEMENTS.match(shape):
-                self.setup.append(shape + ("  (after a client's first statement)" if client_began else ""))
+                self.setup.append(shape + ("  (after a client's first statement)" if client_started else ""))
             elif application == CLIENT and session not in setup_sessions:
-                client_began = True
+                client_started = True
 
-    def _judge(self, found):
+    def _check_other_session(self, found):
         """Notes what a session that is not a client's may not run."""
         for application, shape in found:
             if SETUP_STATEMENTS.match(shape) or re.match(r"LOG:  (parse|bind) ", shape):
                 continue
             if re.match(r"(DETAIL|STATEMENT|HINT|CONTEXT):", shape):
                 continue
-            if not READS.match(shape) or DISTURBS.search(shape):
-                self.complaints.append(f"{application}: {shape}")
+            if not READS.match(shape) or WRITES.search(shape):
+                self.forbidden.append(f"{application}: {shape}")
 
     def parts(self):
         """What is compared: a text for each part."""
@@ -145,7 +145,7 @@ class Seen:
             "sessions of clients": f"{len(self.clients)} sessions",
             "statements of clients": clients,
             "statements of the set-up": "\n".join(self.setup),
-            "what other sessions may not run": "\n".join(self.complaints),
+            "what other sessions may not run": "\n".join(self.forbidden),
         }
 
 
@@ -155,13 +155,13 @@ def messages(sessions):
         session.messages
         for session in sessions
         if session.parameters.get("application_name") == CLIENT
-        and any(message != GOODBYE for message in session.messages)
+        and any(message != TERMINATE for message in session.messages)
         and not any(SETUP_STATEMENTS.match("LOG:  statement: " + quoted(message)) for message in session.messages)
     ]
     return {"messages of clients": "\n".join(line for found in sorted(clients) for line in ["-- a session", *found])}
 
 
-GOODBYE = "X ''"
+TERMINATE = "X ''"
 
 
 def quoted(message):
@@ -170,11 +170,11 @@ def quoted(message):
 
 
 def test():
-    """The rules find what they are there for."""
+    """Each rule detects the differences it is for."""
     first = [("1.1", "pgbench", "LOG:  statement: vacuum pgbench_tellers"), ("1.2", "pgbench", "LOG:  statement: select 1")]
 
     def parts(entries):
-        return Seen(entries).parts()
+        return ServerStatements(entries).parts()
 
     plain = parts(first)
     assert plain["statements of clients"] == "-- a session\nLOG:  statement: select 1", plain

@@ -1,7 +1,7 @@
-"""A pgbench, the real one or one that is to be like it, and how it is called.
+"""A pgbench, the real one or the program under test, and how it is called.
 
-In: a command. Out: what its runs print and leave behind. Must never: call one tool otherwise than the
-other.
+In: a command. Out: what its runs print and leave behind. Must never: call one tool differently from
+the other.
 """
 import pathlib
 import re
@@ -19,30 +19,30 @@ RUN_SECONDS = 120
 class Tool:
     """A pgbench, under that name in a folder of its own, so that both are called alike."""
 
-    def __init__(self, folder, command, env, is_model=False):
-        """`is_model`: whether it is the pgbench that the other one is to be like."""
-        self.is_model = is_model
+    def __init__(self, folder, command, env, is_reference=False):
+        """`is_reference`: whether it is the real pgbench."""
+        self.is_reference = is_reference
         self.folder = folder
         self.env = env
         folder.mkdir()
         self.program = folder / "pgbench"
         # A program's name stays `.../pgbench`, as it is called. A command of several words, such as
         # `prony pgbench`, has a name of its own.
-        self.named = len(command) == 1
-        name = '-a "$0" ' if self.named else ""
+        self.keeps_name = len(command) == 1
+        name = '-a "$0" ' if self.keeps_name else ""
         self.program.write_text(f'#!/bin/bash\nexec {name}{shlex.join(command)} "$@"\n')
         self.program.chmod(0o755)
 
     def run(self, case, environment, database, scripts=cases.SCRIPTS):
         """One run beside the files of `scripts`: outputs, status and log files as they are."""
-        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+        with tempfile.TemporaryDirectory(dir=self.folder) as run_folder:
             for name, script in scripts.items():
-                (pathlib.Path(place) / name).write_text(script)
+                (pathlib.Path(run_folder) / name).write_text(script)
             env = {**environment, **self.env, "PGDATABASE": database}
             try:
-                done = subprocess.run(
+                process = subprocess.run(
                     [self.program, *case.arguments],
-                    cwd=place,
+                    cwd=run_folder,
                     env=env,
                     input=case.stdin,
                     capture_output=True,
@@ -51,14 +51,14 @@ class Tool:
                     timeout=RUN_SECONDS,
                     preexec_fn=end_with_parent(9),
                 )
-                status, out, err = done.returncode, done.stdout, done.stderr
+                status, out, err = process.returncode, process.stdout, process.stderr
             except subprocess.TimeoutExpired:
                 status, out, err = "none: it ran too long", "", ""
             logs = {}
-            for path in sorted(pathlib.Path(place).iterdir()):
+            for path in sorted(pathlib.Path(run_folder).iterdir()):
                 if path.name not in scripts:
                     logs[path.name] = path.read_text(errors="replace")
         folder = str(self.folder)
-        if not self.named:
+        if not self.keeps_name:
             err = re.sub(r"^pgbench: (?=unrecognized|invalid option|option )", f"{folder}/pgbench: ", err, flags=re.M)
         return {"status": status, "stdout": out, "stderr": err, "logs": logs, "folder": folder}

@@ -53,17 +53,17 @@ class Relay:
             server.connect(self.server_path)
             session = Session()
             self.sessions.append(session)
-            for source, sink, seen in ((client, server, session.take), (server, client, lambda data: None)):
-                thread = threading.Thread(target=pump, args=(source, sink, seen), daemon=True)
+            for source, sink, observe in ((client, server, session.take), (server, client, lambda data: None)):
+                thread = threading.Thread(target=pump, args=(source, sink, observe), daemon=True)
                 thread.start()
                 self.threads.append(thread)
 
 
-def pump(source, sink, seen):
+def pump(source, sink, observe):
     """Passes bytes on to the end, which it passes on too."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
-            seen(data)
+            observe(data)
             sink.sendall(data)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
@@ -72,14 +72,14 @@ def pump(source, sink, seen):
         source.shutdown(socket.SHUT_RD)
 
 
-def shown(kind, body):
+def format_message(kind, body):
     """A message as a line of text."""
     if kind == "B":
-        return shown_bind(body)
+        return format_bind(body)
     return f"{kind} {body.decode('utf-8', 'backslashreplace')!r}"
 
 
-def shown_bind(body):
+def format_bind(body):
     """A Bind message; text formats look alike whether they are listed or left out, as they mean the same."""
     portal, statement, rest = body.split(b"\0", 2)
 
@@ -93,11 +93,11 @@ def shown_bind(body):
         codes = take(f"!{take('!H')[0]}H")
         return codes if any(codes) else "text"
 
-    given, values = formats(), []
+    parameter_formats, values = formats(), []
     for _ in range(take("!H")[0]):
         length = take("!i")[0]
         values.append(None if length < 0 else take(f"{length}s")[0])
-    return f"B {portal!r} {statement!r} parameters {given} {values} results {formats()} {rest!r}"
+    return f"B {portal!r} {statement!r} parameters {parameter_formats} {values} results {formats()} {rest!r}"
 
 
 class Session:
@@ -121,7 +121,7 @@ class Session:
             message, self.rest = self.rest[:length], self.rest[length:]
             if head:
                 if message[0] != PASSWORD:
-                    self.messages.append(shown(chr(message[0]), message[5:]))
+                    self.messages.append(format_message(chr(message[0]), message[5:]))
             elif struct.unpack_from("!H", message, 4)[0] == PROTOCOL_3:
                 words = message[8:].split(b"\0")
                 pairs = zip(words[::2], words[1::2])
@@ -134,10 +134,10 @@ def test():
     stream = start + b"Q\0\0\0\x0eselect 1;\0" + b"S\0\0\0\x04" + b"X\0\0\0\x04"
     whole, pieces = Session(), Session()
     whole.take(stream)
-    for place in range(len(stream)):
-        pieces.take(stream[place : place + 1])
+    for position in range(len(stream)):
+        pieces.take(stream[position : position + 1])
     listed, left_out = b"p\0s\0\0\0\0\1\0\0\0\x027x\0\1\0\0", b"p\0s\0\0\1\0\0\0\1\0\0\0\x027x\0\0"
     binary = left_out[:-2] + b"\0\1\0\1"
-    assert shown("B", listed) == shown("B", left_out) == "B b'p' b's' parameters text [b'7x'] results text b''"
-    assert shown("B", binary) != shown("B", listed)
+    assert format_message("B", listed) == format_message("B", left_out) == "B b'p' b's' parameters text [b'7x'] results text b''"
+    assert format_message("B", binary) != format_message("B", listed)
     assert whole.messages == pieces.messages == ["Q 'select 1;\\x00'", "S ''", "X ''"], whole.messages

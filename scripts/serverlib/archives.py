@@ -13,7 +13,7 @@ import tempfile
 import time
 import urllib.request
 
-from versuslib.server import Trouble
+from versuslib.server import ScriptError
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 ATTEMPTS = 2
@@ -34,33 +34,34 @@ class Archive:
         return self.path.rsplit("/", 1)[-1]
 
     def file(self):
-        """Where it lies after it has been downloaded, now or before."""
+        """Its path, after downloading it if it is not cached."""
         folder = cache_folder()
-        kept = folder / self.name
-        if kept.exists() and sum_of(kept) == self.sha256:
-            return kept
+        cached = folder / self.name
+        if cached.exists() and sha256_of(cached) == self.sha256:
+            return cached
         folder.mkdir(parents=True, exist_ok=True)
         base = os.environ.get("PRONY_MAVEN_BASE") or MAVEN_CENTRAL
-        self._download(f"{base.rstrip('/')}/{self.path}", kept)
-        return kept
+        print(f"servers: downloading {self.name}, {self.size_bytes / 1e6:.0f} MB", flush=True)
+        self._download(f"{base.rstrip('/')}/{self.path}", cached)
+        return cached
 
-    def _download(self, url, kept):
+    def _download(self, url, cached):
         for attempt in range(ATTEMPTS):
-            handle, name = tempfile.mkstemp(dir=kept.parent, prefix=".part-")
+            handle, name = tempfile.mkstemp(dir=cached.parent, prefix=".part-")
             part = pathlib.Path(name)
             try:
                 with os.fdopen(handle, "wb") as into:
                     fetch(url, into)
                 if part.stat().st_size < self.size_bytes:
-                    raise OSError("it broke off")
-                if sum_of(part) != self.sha256:
-                    raise Trouble(f"{url} is not the file that is known here: its SHA-256 differs")
-                part.replace(kept)
+                    raise OSError("the download was incomplete")
+                if sha256_of(part) != self.sha256:
+                    raise ScriptError(f"{url} is not the expected file: its SHA-256 differs")
+                part.replace(cached)
                 return
-            # A URL that is none is a ValueError.
+            # An invalid URL is a ValueError.
             except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt + 1 == ATTEMPTS:
-                    raise Trouble(f"cannot download {url}: {error}") from None
+                    raise ScriptError(f"cannot download {url}: {error}") from None
                 time.sleep(1 + attempt)
             finally:
                 with contextlib.suppress(FileNotFoundError):
@@ -68,18 +69,18 @@ class Archive:
 
 
 def fetch(url, into):
-    """Writes what stands at `url` to an open file; proxies are those of the environment."""
+    """Downloads `url` into an open file; proxies are those of the environment."""
     with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
-        while piece := answer.read(1 << 20):
-            into.write(piece)
+        while chunk := answer.read(1 << 20):
+            into.write(chunk)
 
 
-def sum_of(path):
+def sha256_of(path):
     """SHA-256 of a file."""
     sums = hashlib.sha256()
     with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            sums.update(piece)
+        while chunk := file.read(1 << 20):
+            sums.update(chunk)
     return sums.hexdigest()
 
 

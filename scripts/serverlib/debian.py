@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from serverlib.archives import cache_folder
-from versuslib.server import Trouble
+from versuslib.server import ScriptError
 
 SOURCES = "/etc/apt/sources.list.d/debian.sources"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -19,19 +19,18 @@ TIMEOUT_S = 300
 class Package:
     """The newest of a suite: what is there today, since a suite keeps no older one."""
 
-    size_bytes = 65_000_000
-
     def __init__(self, suite, name):
         self.suite = suite
         self.package = name
-        self.name = f"debian-{suite}"
 
     def unpack(self, into):
         """Puts the package and what it needs below `into`."""
         if not (shutil.which("apt-get") and shutil.which("dpkg-deb") and pathlib.Path(KEYRING).exists()):
-            raise Trouble("this machine has no apt-get with Debian's keys")
-        state = cache_folder() / self.name
-        options = self._apart(state)
+            raise ScriptError("this machine has no apt-get with Debian's keys")
+        state = cache_folder() / f"debian-{self.suite}"
+        if not state.exists():
+            print(f"servers: downloading {self.package} of {self.suite} and what it needs", flush=True)
+        options = self._isolated_options(state)
         self._apt(options, "update", "-qq")
         self._apt(options, "install", "-y", "-qq", "--download-only", self.package)
         # Of what earlier runs left, only what the suite still has.
@@ -41,13 +40,13 @@ class Package:
             if "perl" not in packed.name:
                 subprocess.run(["dpkg-deb", "-x", packed, into], check=True, timeout=TIMEOUT_S)
 
-    def _apart(self, state):
-        """Options by which apt neither reads nor writes what it knows of this machine."""
+    def _isolated_options(self, state):
+        """Options that isolate apt from the packages of this machine."""
         for folder in ("lists/partial", "cache/archives/partial", "state"):
             (state / folder).mkdir(parents=True, exist_ok=True)
         (state / "status").write_text("")
         (state / "sources.list").write_text(f"deb [signed-by={KEYRING}] {mirror()} {self.suite} main\n")
-        given = {
+        settings = {
             "Dir::Etc::sourcelist": state / "sources.list",
             "Dir::Etc::sourceparts": "-",
             "Dir::Etc::preferencesparts": "-",
@@ -61,15 +60,15 @@ class Package:
             "Acquire::Languages": "none",
             "APT::Install-Recommends": "false",
         }
-        return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
+        return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
     def _apt(self, options, *words):
         env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
         command = ["apt-get", *options, *words]
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=TIMEOUT_S)
-        if done.returncode != 0:
-            raise Trouble(f"apt-get {words[0]} of {self.suite}: {done.stderr.strip()[-500:]}")
-        return done.stdout
+        result = subprocess.run(command, capture_output=True, text=True, env=env, timeout=TIMEOUT_S)
+        if result.returncode != 0:
+            raise ScriptError(f"apt-get {words[0]} of {self.suite}: {result.stderr.strip()[-500:]}")
+        return result.stdout
 
 
 def mirror():
@@ -77,8 +76,8 @@ def mirror():
     try:
         lines = pathlib.Path(SOURCES).read_text().splitlines()
     except OSError:
-        raise Trouble(f"this machine has no {SOURCES}") from None
+        raise ScriptError(f"this machine has no {SOURCES}") from None
     for line in lines:
         if line.startswith("URIs:"):
             return line.split()[1]
-    raise Trouble(f"{SOURCES} names no URI")
+    raise ScriptError(f"{SOURCES} names no URI")

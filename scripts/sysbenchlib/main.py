@@ -1,6 +1,6 @@
-"""Runs both tools and tells what differs.
+"""Runs both tools and prints what differs.
 
-In: arguments. Out: differences, a summary, an exit status. Must never: pass over a case in silence.
+In: arguments. Out: differences, a summary, an exit status. Must never: skip a case silently.
 """
 import argparse
 import collections
@@ -12,19 +12,19 @@ import subprocess
 import sys
 import tempfile
 
-from versuslib.server import Trouble
+from versuslib.server import ScriptError
 
 from . import cases, servers
 
-MODEL = "/usr/bin/sysbench"
+REFERENCE = "/usr/bin/sysbench"
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lua", "")
 PLACEHOLDERS = ("BADPASSWORD", "NODATABASE", "NOWHERE")
 # Of PostgreSQL's client a lost table is a crash of sysbench, and prewarm is not for it.
-NOT_ON_PGSQL = re.compile(r"--events=5 (oltp_(read_write|point_select|delete)|select_random_points) run")
+NOT_FOR_PGSQL = re.compile(r"--events=5 (oltp_(read_write|point_select|delete)|select_random_points) run")
 
 
 class Tool:
-    """sysbench, or what is to be like it."""
+    """sysbench, or the program under test."""
 
     def __init__(self, name, program, folder):
         self.name, self.program, self.folder = name, program, folder
@@ -35,11 +35,11 @@ class Tool:
         command = [self.program, *server.options(kind), *words[1 if kind else 0:]]
         environment = {**os.environ, "PRONY_HOME": self.folder, "HOME": self.folder, "LC_ALL": "C"}
         environment.pop("PRONY_SYSBENCH_COMPAT", None)
-        done = subprocess.run(
+        result = subprocess.run(
             command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, cwd=self.folder,
             env=environment,
         )
-        return {"exit status": str(done.returncode), "stdout": done.stdout, "stderr": done.stderr}
+        return {"exit status": str(result.returncode), "stdout": result.stdout, "stderr": result.stderr}
 
 
 def shape(text, exact):
@@ -53,14 +53,14 @@ def shape(text, exact):
     # Bars: how many there are is a matter of time.
     text = re.sub(r"(^ *[\d.]+ \|\*.*\n)+", "BARS\n", text, flags=re.M)
     text = re.sub(r"^prony: .*\n", "", text, flags=re.M)
-    seen, lines = set(), []
+    seen_failures, lines = set(), []
     for line in text.split("\n"):
         if not (exact and re.match(r"\s+(read|write|other|total|total number of events):", line)):
             line = re.sub(r"\d+(\.\d+)?", "N", line)
         line = re.sub(r" +", " ", line)
-        if line.startswith("(last message") or (line.startswith("FATAL") and line in seen):
+        if line.startswith("(last message") or (line.startswith("FATAL") and line in seen_failures):
             continue
-        seen.add(line)
+        seen_failures.add(line)
         lines.append(line)
     return "\n".join(lines)
 
@@ -69,12 +69,12 @@ def texts(server, case, tool):
     """One run on a database of its own."""
     server.fresh()
     for line in case.before:
-        done = tool.run(server, line)
-        if done["exit status"] != "0":
-            raise Trouble(f"{tool.name} {line} failed: {done['stdout'][-500:]}{done['stderr'][-500:]}")
-    found = tool.run(server, case.line)
-    exact = case.exact and "ignored errors:                      0 " in found["stdout"]
-    parts = {name: shape(text, exact) for name, text in found.items()}
+        result = tool.run(server, line)
+        if result["exit status"] != "0":
+            raise ScriptError(f"{tool.name} {line} failed: {result['stdout'][-500:]}{result['stderr'][-500:]}")
+    outcome = tool.run(server, case.line)
+    exact = case.exact and "ignored errors:                      0 " in outcome["stdout"]
+    parts = {name: shape(text, exact) for name, text in outcome.items()}
     if "prepare" in case.line and "--threads=2" in case.line:
         # Which thread is first is left to chance, and whether another one comes before its line's end.
         parts["stdout"] = "\n".join(sorted(re.findall(r"(?:Creating|Inserting|FATAL)\b[^\n]*?(?='sb|$)", parts["stdout"], re.M)))
@@ -82,12 +82,12 @@ def texts(server, case, tool):
 
 
 def statements(server, case, tool):
-    """What the server sees of the connection that does the events."""
+    """The statements of the connection that runs the events."""
     server.fresh()
     for line in case.before:
         tool.run(server, line)
     start = server.log.stat().st_size
-    found = tool.run(server, case.line)
+    outcome = tool.run(server, case.line)
     with open(server.log, errors="replace") as log:
         log.seek(start)
         text = log.read()
@@ -100,49 +100,49 @@ def statements(server, case, tool):
         elif last:
             # A statement of several lines.
             last[-1] += " " + line
-    sessions = {number: [value_free(one) for one in said] for number, said in sessions.items() if said}
+    sessions = {number: [without_values(one) for one in output] for number, output in sessions.items() if output}
     # That of the events begins with none of the questions of a set-up.
     events = [s for s in sessions.values() if re.match(r"(BEGIN|(SELECT|UPDATE|DELETE|INSERT)\b.*\bsbtest)", s[0])]
-    asks = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
-    if not asks and tool.program == MODEL:
-        raise Trouble(f"no statement of sysbench is in the log: {case.line}")
-    return {"exit status": found["exit status"], "statements": "\n".join("\n".join(one) for one in asks)}
+    event_sessions = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
+    if not event_sessions and tool.program == REFERENCE:
+        raise ScriptError(f"no statement of sysbench is in the log: {case.line}")
+    return {"exit status": outcome["exit status"], "statements": "\n".join("\n".join(one) for one in event_sessions)}
 
 
-def value_free(text):
-    """A statement without its values and its blanks."""
+def without_values(text):
+    """A statement without its values and extra spaces."""
     text = re.sub(r"\s+", " ", re.sub(r"'[^']*'", "'S'", text)).strip()
     return re.sub(r"-?\b\d+\b", "N", re.sub(r"sbtest\d+", "sbtestN", text))
 
 
-def differences(title, expected, found):
+def differences(title, expected, outcome):
     lines = []
     for part in expected:
-        if expected[part] != found[part]:
-            a, b = expected[part].split("\n"), found[part].split("\n")
+        if expected[part] != outcome[part]:
+            a, b = expected[part].split("\n"), outcome[part].split("\n")
             diff = list(difflib.unified_diff(a, b, "sysbench", "prony", lineterm="", n=1))
             lines += [f"  {part}:"] + ["    " + line[:300] for line in diff[:24]]
     return [title] + lines if lines else []
 
 
-def compare(server, part, chosen, model, other):
+def compare(server, part, chosen, reference, other):
     """How many cases differ."""
-    wrong = 0
+    differing = 0
     compared = texts if part == "texts" else statements
     for case in chosen:
         title = f"{server.name} {part}: {case.line}"
         for _ in range(3 if case.timed else 1):
             try:
-                lines = differences(title, compared(server, case, model), compared(server, case, other))
+                lines = differences(title, compared(server, case, reference), compared(server, case, other))
             except subprocess.TimeoutExpired:
-                lines = [title, "  it did not end"]
+                lines = [title, "  timed out"]
             if not lines:
                 break
         if lines:
-            wrong += 1
+            differing += 1
             print("\n".join(lines), flush=True)
-    print(f"{server.name} {part}: {len(chosen)} compared, {wrong} differ", flush=True)
-    return wrong
+    print(f"{server.name} {part}: {len(chosen)} compared, {differing} differ", flush=True)
+    return differing
 
 
 def main(arguments):
@@ -150,37 +150,37 @@ def main(arguments):
     parser.add_argument("--prony", help="the program; called by a link named sysbench")
     parser.add_argument("--texts", action="store_true")
     parser.add_argument("--statements", action="store_true")
-    parser.add_argument("--every", type=int, default=1, help="of the cases of texts every Nth")
-    parser.add_argument("--cases", default="", help="a regular expression")
+    parser.add_argument("--every", type=int, default=1, help="run only every Nth case of texts")
+    parser.add_argument("--cases", default="", help="only command lines that match this regular expression")
     parser.add_argument("--driver", choices=("mysql", "pgsql"))
-    parser.add_argument("--self-test", action="store_true", help="sysbench beside itself: nothing may differ")
-    asked = parser.parse_args(arguments)
-    if not os.path.exists(MODEL):
+    parser.add_argument("--self-test", action="store_true", help="compare sysbench with itself: nothing may differ")
+    args = parser.parse_args(arguments)
+    if not os.path.exists(REFERENCE):
         print("there is no sysbench to compare with: apt install sysbench", file=sys.stderr)
         return 2
-    if not asked.prony and not asked.self_test:
+    if not args.prony and not args.self_test:
         parser.error("--prony PROGRAM, or --self-test")
-    parts = [part for part in ("texts", "statements") if getattr(asked, part)] or ["texts", "statements"]
-    wanted = lambda case: re.search(asked.cases, case.line)
-    wrong = 0
+    parts = [part for part in ("texts", "statements") if getattr(args, part)] or ["texts", "statements"]
+    is_selected = lambda case: re.search(args.cases, case.line)
+    differing = 0
     with tempfile.TemporaryDirectory(prefix="prony-golden-", dir="/var/tmp") as folder:
         program = os.path.join(folder, "sysbench")
-        source = MODEL if asked.self_test else os.path.abspath(shutil.which(asked.prony) or asked.prony)
+        source = REFERENCE if args.self_test else os.path.abspath(shutil.which(args.prony) or args.prony)
         os.symlink(source, program)
-        model, other = Tool("sysbench", MODEL, folder), Tool("prony", program, folder)
+        reference, other = Tool("sysbench", REFERENCE, folder), Tool("prony", program, folder)
         try:
             for kind in (servers.Mysql, servers.Pgsql):
-                if asked.driver and kind.name != asked.driver:
+                if args.driver and kind.name != args.driver:
                     continue
                 with kind() as server:
                     for part in parts:
-                        all_cases = cases.texts()[::asked.every] if part == "texts" else list(cases.statements())
+                        all_cases = cases.texts()[::args.every] if part == "texts" else list(cases.statements())
                         if server.name == "pgsql":
                             if part == "statements":
                                 continue
-                            all_cases = [case for case in all_cases if not NOT_ON_PGSQL.search(case.line)]
-                        wrong += compare(server, part, list(filter(wanted, all_cases)), model, other)
-        except Trouble as trouble:
-            print(trouble, file=sys.stderr)
+                            all_cases = [case for case in all_cases if not NOT_FOR_PGSQL.search(case.line)]
+                        differing += compare(server, part, list(filter(is_selected, all_cases)), reference, other)
+        except ScriptError as error:
+            print(error, file=sys.stderr)
             return 2
-    return 1 if wrong else 0
+    return 1 if differing else 0

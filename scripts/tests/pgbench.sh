@@ -4,16 +4,16 @@
 # In: PostgreSQL's programs. Out: a line for each part, or `skipped: why`; status 1 if one fails.
 # Must never: leave a server or a file behind.
 #
-#     scripts/tests/pgbench.sh [lies|tap|texts|statements|rows|scenarios]...    all, if none is named
+#     scripts/tests/pgbench.sh [self-test|tap|texts|statements|rows|scenarios]...    all, if none is named
 #
 # Environment, optional:
-#   PGBENCH_UNDER_TEST   what is to be like pgbench: `prony` for this checkout, built in debug mode, `pgbench` for
+#   PGBENCH_UNDER_TEST   the program under test: `prony` for this checkout, built in debug mode, `pgbench` for
 #                        the installed one, or a path
-#   PGBENCH_EVERY        of the command lines of texts, every Nth (7)
+#   PGBENCH_EVERY        run only every Nth command line of texts (7)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# What is tested where nothing else is asked for.
+# The default program under test.
 default_under_test=prony
 
 skip() { echo "pgbench: skipped: $*" && exit 0; }
@@ -65,11 +65,11 @@ part() {
 
 failed=
 parts=("$@")
-[[ $# -gt 0 ]] || parts=(lies tap texts statements rows scenarios)
+[[ $# -gt 0 ]] || parts=(self-test tap texts statements rows scenarios)
 for name in "${parts[@]}"; do
     case $name in
-    # Of the tools themselves: they find what is wrong.
-    lies) part lies scripts/golden-pgbench --self-test --texts --statements --rows --every 60 ;;
+    # The comparison itself: it detects faulty tools.
+    self-test) part self-test scripts/golden-pgbench --self-test --texts --statements --rows --every 60 ;;
     tap) part tap scripts/tap-pgbench "$wrapper" ;;
     texts) part texts golden --texts --every "${PGBENCH_EVERY:-7}" ;;
     statements) part statements golden --statements --every 2 ;;

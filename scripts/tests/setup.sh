@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/setup says in one line what is missing, and the demo asks before it downloads.
+# scripts/setup prints in one line what is missing, and the demo asks before it downloads.
 set -euo pipefail
 setup=$(cd "$(dirname "$0")/.." && pwd)/setup
 work=$(mktemp -d)
@@ -8,15 +8,15 @@ trap 'rm -rf "$work"' EXIT
 # A PATH with nothing but what the script itself needs.
 for tool in bash env sed id; do ln -s "$(command -v "$tool")" "$work/$tool"; done
 
-# expect WORDS COMMAND...: it fails with one line that holds the words.
+# expect WORDS COMMAND...: the command fails and prints one line with these words.
 expect() {
-    local words=$1 said
+    local words=$1 output
     shift
-    if said=$(env -i PATH="$work" HOME="$work" "$@" 2>&1 </dev/null); then
+    if output=$(env -i PATH="$work" HOME="$work" "$@" 2>&1 </dev/null); then
         echo "should have failed: $*" && exit 1
     fi
-    [[ $said == *"$words"* ]] || { echo "expected '$words' in: $said" && exit 1; }
-    [[ $(wc -l <<<"$said") -eq 1 ]] || { echo "one line, please: $said" && exit 1; }
+    [[ $output == *"$words"* ]] || { echo "expected '$words' in: $output" && exit 1; }
+    [[ $(wc -l <<<"$output") -eq 1 ]] || { echo "expected one line: $output" && exit 1; }
 }
 
 tool() { printf '#!%s\n%s\n' "$(command -v bash)" "$2" >"$work/$1" && chmod +x "$work/$1"; }
@@ -35,12 +35,20 @@ expect "rustup component add clippy rustfmt" "$setup" lint
 tool prony 'echo "prony $*"'
 mkdir "$work/pg"
 for name in postgres initdb; do ln -s "$work/cc" "$work/pg/$name"; done
-said=$(env -i PATH="$work" PRONY_PG_BINDIR="$work/pg" "$setup" demo "$work/prony")
-[[ $said == "prony demo" ]] || { echo "with PostgreSQL: $said" && exit 1; }
+output=$(env -i PATH="$work" PRONY_PG_BINDIR="$work/pg" "$setup" demo "$work/prony")
+[[ $output == "prony demo" ]] || { echo "with PostgreSQL: $output" && exit 1; }
 if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
-    said=$(env -i PATH="$work" "$setup" demo "$work/prony" </dev/null)
-    [[ $said == *"Maven Central"*"prony demo --download" ]] || { echo "without: $said" && exit 1; }
-    said=$(env -i PATH="$work" DEMO_DOWNLOAD=0 "$setup" demo "$work/prony" 2>&1 </dev/null) && exit 1
-    [[ $said == *"apt install postgresql"* ]] || { echo "refused: $said" && exit 1; }
+    output=$(env -i PATH="$work" "$setup" demo "$work/prony" </dev/null)
+    [[ $output == *"Maven Central"*"prony demo --download" ]] || { echo "without: $output" && exit 1; }
+    output=$(env -i PATH="$work" DEMO_DOWNLOAD=0 "$setup" demo "$work/prony" 2>&1 </dev/null) && exit 1
+    [[ $output == *"apt install postgresql"* ]] || { echo "refused: $output" && exit 1; }
 fi
+# What make runs is what cargo builds, wherever its variables send that.
+root=$(dirname "$(dirname "$setup")")
+for variable in CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR; do
+    for target in demo versus versus-sysbench; do
+        output=$(env -u CARGO_TARGET_DIR -u CARGO_BUILD_TARGET_DIR "$variable=$work/built" make -n -C "$root" "$target")
+        [[ $output == *" $work/built/release/prony"* ]] || { echo "$target with $variable: $output" && exit 1; }
+    done
+done
 echo "setup: ok"

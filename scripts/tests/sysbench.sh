@@ -4,12 +4,11 @@
 # In: sysbench, the programs of MariaDB and PostgreSQL. Out: a line for each part, or `skipped: why`;
 # status 1 if one fails. Must never: leave a server or a file behind.
 #
-#     scripts/tests/sysbench.sh [lies|texts|statements]...    all, if none is named
+#     scripts/tests/sysbench.sh [self-test|texts|statements]...    all, if none is named
 #
 # Environment, optional:
-#   SYSBENCH_UNDER_TEST   what is to be like sysbench: a path; this checkout, built in debug mode, if
-#                         nothing is said
-#   SYSBENCH_EVERY        of the command lines of texts, every Nth (9)
+#   SYSBENCH_UNDER_TEST   the program under test: a path (this checkout, built in debug mode)
+#   SYSBENCH_EVERY        run only every Nth command line of texts (9)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,21 +30,21 @@ fi
 
 golden() { scripts/golden-sysbench "$@"; }
 
-# The comparison finds a program that sends a statement more, and one that leaves out a line.
-lies() {
+# The comparison detects a program that sends an additional statement, and one that omits a line.
+self_test() {
     local name words line=' --threads=1 .*oltp_read_write run'
-    mkdir -p "$work/lies"
+    mkdir -p "$work/faulty"
     for name in statement line; do
         words='"$@"'
         [[ $name == statement ]] && words='--point-selects=11 "$@"'
         printf '#!/bin/bash\n/usr/bin/sysbench %s | %s\nexit "${PIPESTATUS[0]}"\n' "$words" \
-            "$([[ $name == line ]] && echo "sed /reconnects/d" || echo cat)" >"$work/lies/$name"
-        chmod 755 "$work/lies/$name"
+            "$([[ $name == line ]] && echo "sed /reconnects/d" || echo cat)" >"$work/faulty/$name"
+        chmod 755 "$work/faulty/$name"
     done
     golden --self-test --driver mysql --texts --cases "$line" >/dev/null || return 1
-    ! golden --prony "$work/lies/line" --driver mysql --texts --cases "$line" >/dev/null || return 1
-    ! golden --prony "$work/lies/statement" --driver mysql --statements --cases 'auto .*oltp_read_write run' >/dev/null || return 1
-    echo "both lies are found"
+    ! golden --prony "$work/faulty/line" --driver mysql --texts --cases "$line" >/dev/null || return 1
+    ! golden --prony "$work/faulty/statement" --driver mysql --statements --cases 'auto .*oltp_read_write run' >/dev/null || return 1
+    echo "both faulty programs are detected"
 }
 
 part() {
@@ -63,10 +62,10 @@ part() {
 
 failed=
 parts=("$@")
-[[ $# -gt 0 ]] || parts=(lies texts statements)
+[[ $# -gt 0 ]] || parts=(self-test texts statements)
 for name in "${parts[@]}"; do
     case $name in
-    lies) part lies lies ;;
+    self-test) part self-test self_test ;;
     texts) part texts golden --prony "$program" --texts --every "${SYSBENCH_EVERY:-9}" ;;
     statements) part statements golden --prony "$program" --statements --driver mysql ;;
     *) echo "no part $name" >&2 && exit 2 ;;

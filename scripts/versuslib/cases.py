@@ -17,8 +17,8 @@ class Case:
     clients: int
     network: str
     io: Optional[str]
-    most_cpu: Optional[float]
-    least_tps: Optional[float]
+    max_cpu: Optional[float]
+    min_tps: Optional[float]
     cpus: Optional[frozenset] = None
 
 
@@ -32,16 +32,16 @@ class Dialect:
     options: tuple
     clients: int
     network: str
-    most_cpu: Optional[float] = 1.0
-    least_tps: Optional[float] = 1.0
+    max_cpu: Optional[float] = 1.0
+    min_tps: Optional[float] = 1.0
     # Where not None: no pgbench is measured, but Prony with these options instead.
-    beside: Optional[tuple] = None
+    baseline_options: Optional[tuple] = None
     cpus: Optional[frozenset] = None
 
     @property
     def workload(self):
         """The kind of state that a run needs and changes."""
-        return "select-only" if "-S" in self.options or self.beside else "tpcb"
+        return "select-only" if "-S" in self.options or self.baseline_options else "tpcb"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Load:
     id: str
     title: str
     jobs: int
-    least_speed: Optional[float]
-    most_cpu: Optional[float]
+    min_speed: Optional[float]
+    max_cpu: Optional[float]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +64,8 @@ class SysbenchRun:
     test: str
     threads: int
     network: str
-    most_cpu: Optional[float]
-    least_tps: Optional[float]
+    max_cpu: Optional[float]
+    min_tps: Optional[float]
     options: tuple = ()
 
 
@@ -77,8 +77,8 @@ class SysbenchLoad:
     title: str
     tables: int
     rows: int
-    least_speed: Optional[float]
-    most_cpu: Optional[float] = None
+    min_speed: Optional[float]
+    max_cpu: Optional[float] = None
 
 
 # Any one will do; the first that this process may use.
@@ -171,10 +171,10 @@ CONNECTED, CONNECTIONS = "sb-connections", 4_000
 SYSBENCH = [*(case.id for case in SYSBENCH_LOADS), *(case.id for case in SYSBENCH_RUNS), CONNECTED]
 
 # See orders.py.
-ORDERS = ["tpcc-load", "tpcc-run", "tpcc-memory"]
+TPCC = ["tpcc-load", "tpcc-run", "tpcc-memory"]
 
 MEMORY = "memory"
-MEMORY_MOST_BYTES = 150_000_000
+MEMORY_MAX_BYTES = 150_000_000
 
 GROUPS = {
     "runs": [case.id for case in RUNS],
@@ -182,12 +182,18 @@ GROUPS = {
     "pgbench": [case.id for case in [*DIALECT, *FILES]],
     "pgbench-select": [case.id for case in DIALECT if case.id.startswith("pgbench-select")],
     "pgbench-tpcb": [case.id for case in DIALECT if case.id.startswith("pgbench-tpcb")],
-    "tpcc": ORDERS,
+    "tpcc": TPCC,
     "sysbench": SYSBENCH,
     "pgbench-file": [case.id for case in FILES],
 }
 
 ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
+
+
+def without_bounds(case):
+    """The case without what is wanted of it: those figures are of pgbench and sysbench."""
+    bounds = {field.name: None for field in dataclasses.fields(case) if field.name.startswith(("max_", "min_"))}
+    return dataclasses.replace(case, **bounds)
 
 
 def choose(text):

@@ -28,24 +28,24 @@ def ratio(prony, pgbench):
     return Ratio([a / b for a, b in zip(prony, pgbench)])
 
 
-def verdict(found, wanted, least):
-    """`met` or `missed`; with a remark where the spread of the pairs reaches over the line.
+def verdict(measured, bound, is_minimum):
+    """`met` or `missed`, with a remark if single pairs are on both sides of the bound.
 
-    `least`: whether the wanted figure is the least (TPS) or the most (CPU) that will do.
+    `is_minimum`: whether the bound is a minimum (TPS) or a maximum (CPU).
     """
-    if wanted is None:
+    if bound is None:
         return "–"
-    good = [value >= wanted if least else value <= wanted for value in found.values]
-    met = found.median >= wanted if least else found.median <= wanted
-    word = "met" if met else "missed"
-    return word if len(set(good)) == 1 else f"{word} ({sum(good)} of {len(good)} pairs)"
+    passes = [value >= bound if is_minimum else value <= bound for value in measured.values]
+    is_met = measured.median >= bound if is_minimum else measured.median <= bound
+    word = "met" if is_met else "missed"
+    return word if len(set(passes)) == 1 else f"{word} ({sum(passes)} of {len(passes)} pairs)"
 
 
-def wanted_text(wanted, least):
-    """A bound as it stands in the table."""
-    if wanted is None:
+def bound_text(bound, is_minimum):
+    """A bound as printed in the table."""
+    if bound is None:
         return "–"
-    return f"{'≥' if least else '≤'} {wanted:g}"
+    return f"{'≥' if is_minimum else '≤'} {bound:g}"
 
 
 def line(cells):
@@ -67,37 +67,39 @@ def run_row(case, prony, pgbench):
     return [
         case.title,
         str(cpu),
-        wanted_text(case.most_cpu, False),
-        verdict(cpu, case.most_cpu, False),
+        bound_text(case.max_cpu, False),
+        verdict(cpu, case.max_cpu, False),
         str(tps),
-        wanted_text(case.least_tps, True),
-        verdict(tps, case.least_tps, True),
+        bound_text(case.min_tps, True),
+        verdict(tps, case.min_tps, True),
         f"{statistics.median(cpu_prony):.2f} / {statistics.median(cpu_pgbench):.2f}",
         f"{statistics.median(m.tps for m in prony):,.0f} / {statistics.median(m.tps for m in pgbench):,.0f}",
     ]
 
 
-RUN_HEAD = [
-    "case",
-    "client CPU per transaction, Prony / pgbench",
-    "wanted",
-    "",
-    "TPS, Prony / pgbench",
-    "wanted",
-    "",
-    "CPU, µs per transaction (medians)",
-    "TPS (medians)",
-]
+def run_head(other):
+    """The header of the table of runs; `other` names the tool that Prony is compared with."""
+    return [
+        "case",
+        f"client CPU per transaction, Prony / {other}",
+        "required",
+        "",
+        f"TPS, Prony / {other}",
+        "required",
+        "",
+        "CPU, µs per transaction (medians)",
+        "TPS (medians)",
+    ]
 
 
-# The same for two ways to call Prony.
+# The same for two invocations of Prony.
 FILE_HEAD = [
     "case",
     "client CPU per transaction, -f / -S",
-    "wanted",
+    "required",
     "",
     "TPS, -f / -S",
-    "wanted",
+    "required",
     "",
     "CPU, µs per transaction (medians)",
     "TPS (medians)",
@@ -111,40 +113,42 @@ def load_row(case, prony, pgbench):
     return [
         case.title,
         str(speed),
-        wanted_text(case.least_speed, True),
-        verdict(speed, case.least_speed, True),
+        bound_text(case.min_speed, True),
+        verdict(speed, case.min_speed, True),
         str(cpu),
-        wanted_text(case.most_cpu, False),
-        verdict(cpu, case.most_cpu, False),
+        bound_text(case.max_cpu, False),
+        verdict(cpu, case.max_cpu, False),
         f"{statistics.median(m.wall_s for m in prony):.2f} / {statistics.median(m.wall_s for m in pgbench):.2f}",
         f"{statistics.median(m.cpu_s for m in prony):.2f} / {statistics.median(m.cpu_s for m in pgbench):.2f}",
     ]
 
 
-LOAD_HEAD = [
-    "case",
-    "times as fast as pgbench -i",
-    "wanted",
-    "",
-    "client CPU, Prony / pgbench",
-    "wanted",
-    "",
-    "time, s (medians)",
-    "client CPU, s (medians)",
-]
+def load_head(other):
+    """The header of the table of loads; `other` names the tool that Prony is compared with."""
+    return [
+        "case",
+        f"times as fast as {other}",
+        "required",
+        "",
+        f"client CPU, Prony / {other}",
+        "required",
+        "",
+        "time, s (medians)",
+        "client CPU, s (medians)",
+    ]
 
 
-def memory_row(name, small, large, clients, most_bytes):
+def memory_row(name, small, large, clients, max_bytes):
     """One line of the table of memory, from peaks (bytes) at `clients` and twice as many."""
     each = (large - small) / clients
-    whole = small + each * (10_000 - clients)
-    good = "–" if most_bytes is None else "met" if whole <= most_bytes else "missed"
+    projected = small + each * (10_000 - clients)
+    passes = "–" if max_bytes is None else "met" if projected <= max_bytes else "missed"
     return [
         name,
         f"{small / 1e6:.1f}",
         f"{large / 1e6:.1f}",
         f"{each / 1e3:.1f}",
-        f"{whole / 1e6:.0f}",
-        "–" if most_bytes is None else f"≤ {most_bytes / 1e6:.0f}",
-        good,
+        f"{projected / 1e6:.0f}",
+        "–" if max_bytes is None else f"≤ {max_bytes / 1e6:.0f}",
+        passes,
     ]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from .server import Throwaway, Trouble, end_with_parent, free_port, server_user
+from .server import Throwaway, ScriptError, end_with_parent, free_port, give_to_server, server_user
 
 PROGRAMS = {"server": ("mariadbd",), "install": ("mariadb-install-db",), "client": ("mariadb",)}
 
@@ -20,7 +20,7 @@ def find(role):
         for name in PROGRAMS[role]:
             if os.access(os.path.join(folder, name), os.X_OK):
                 return os.path.join(folder, name)
-    raise Trouble(f"versus needs {PROGRAMS[role][0]}: apt install mariadb-server, or name its folder in PRONY_MARIADB_BINDIR")
+    raise ScriptError(f"{PROGRAMS[role][0]} is not installed: apt install mariadb-server, or name its folder in PRONY_MARIADB_BINDIR")
 
 
 class Maria(Throwaway):
@@ -41,16 +41,14 @@ class Maria(Throwaway):
         # Clients of any user may reach the socket; what they may do is decided by their password.
         self.socket.parent.mkdir(mode=0o755)
         data.mkdir(mode=0o700)
-        if user:
-            for path in (data, self.socket.parent):
-                os.chown(path, user["user"], user["group"])
+        give_to_server(user, data, self.socket.parent)
         common = {"cwd": self.directory, "start_new_session": True, **user}
         install = [self.programs["install"], "--no-defaults", f"--datadir={data}", "--skip-test-db", "--auth-root-authentication-method=normal"]
         # A server that starts deletes the temporary tables of others that it finds in its folder for them.
         install.append(f"--tmpdir={self.socket.parent}")
-        done = subprocess.run(install, capture_output=True, text=True, **common)
-        if done.returncode != 0:
-            raise Trouble("mariadb-install-db failed:\n" + done.stdout + done.stderr)
+        process_result = subprocess.run(install, capture_output=True, text=True, **common)
+        if process_result.returncode != 0:
+            raise ScriptError("mariadb-install-db failed:\n" + process_result.stdout + process_result.stderr)
         self.port = free_port()
         start = self.directory / "start.sql"
         start.write_text(
@@ -62,35 +60,34 @@ class Maria(Throwaway):
             f"alter user 'root'@'localhost' identified by '{self.password}';\n"
         )
         start.chmod(0o600)
-        if user:
-            os.chown(start, user["user"], user["group"])
+        give_to_server(user, start)
         command = [self.programs["server"], "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", f"--tmpdir={self.socket.parent}"]
         command += [f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.directory}/data/pid", f"--init-file={start}"]
         command += [f"--{name}={value}" for name, value in self.settings.items()]
-        died = end_with_parent(signal.SIGKILL)
+        set_parent_death_signal = end_with_parent(signal.SIGKILL)
         with open(self.log, "w") as log:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=died, **common)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=set_parent_death_signal, **common)
         self._wait_ready()
         start.unlink()
 
     def _wait_ready(self):
-        give_up, said = time.monotonic() + 60, ""
-        while time.monotonic() < give_up:
+        deadline, output = time.monotonic() + 60, ""
+        while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break
             try:
                 self.sql("select 1")
                 return
-            except Trouble as problem:
-                said = str(problem)
+            except ScriptError as error:
+                output = str(error)
             time.sleep(0.1)
-        raise Trouble("the server did not start: " + said + "\n" + self.log.read_text()[-2000:])
+        raise ScriptError("the server did not start: " + output + "\n" + self.log.read_text()[-2000:])
 
     def sql(self, text):
         """Runs statements by the client program, outside of what is measured; returns what they print."""
         command = [self.programs["client"], "--no-defaults", "-BN", f"--socket={self.socket}", f"--user={self.user}", self.database]
         environment = {**os.environ, "MYSQL_PWD": self.password}
-        done = subprocess.run(command, input=text, capture_output=True, text=True, env=environment)
-        if done.returncode != 0:
-            raise Trouble(f"mariadb: {done.stderr.strip()}")
-        return done.stdout.strip()
+        process_result = subprocess.run(command, input=text, capture_output=True, text=True, env=environment)
+        if process_result.returncode != 0:
+            raise ScriptError(f"mariadb: {process_result.stderr.strip()}")
+        return process_result.stdout.strip()

@@ -1,4 +1,4 @@
-"""Tests of this script: its arithmetic, and a whole pass with a made-up prony.
+"""Tests of this script: its arithmetic, and a whole pass with a fake prony.
 
 In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert how fast anything is.
 """
@@ -12,11 +12,11 @@ import sys
 import tempfile
 import textwrap
 
-from . import cases, figures, orders, sysbench, tools
-from .server import Trouble
+from . import cases, figures, tpcc, sysbench, tools
+from .server import ScriptError
 
-# A made-up prony: pgbench in disguise, so that a whole pass runs before prony is built.
-FAKE = """\
+# A fake prony that calls pgbench, so that a whole pass runs before prony is built.
+FAKE_PRONY = """\
 #!{python}
 import json, os, re, subprocess, sys
 words = sys.argv[1:]
@@ -45,10 +45,10 @@ words.remove("--json")
 given = dict(zip(words[2::2], words[3::2]))
 assert given["--threads"] == "1" and given["--protocol"] == "prepared"
 script = dict([("select-only", "select-only"), ("tpcb", "tpcb-like")])[words[1]]
-said = subprocess.check_output(["{pgbench}", "-n", "-b", script, "-M", "prepared", "-c", given["--clients"],
+output = subprocess.check_output(["{pgbench}", "-n", "-b", script, "-M", "prepared", "-c", given["--clients"],
     "-T", given["--duration"].rstrip("s"), url], text=True)
-count = int(re.search(r"actually processed: (\\d+)", said).group(1))
-tps = float(re.search(r"tps = ([0-9.]+)", said).group(1))
+count = int(re.search(r"actually processed: (\\d+)", output).group(1))
+tps = float(re.search(r"tps = ([0-9.]+)", output).group(1))
 kind = dict(committed=count, failed=0, tps=tps)
 print(json.dumps(dict(state="complete", measured=dict(kinds=[kind], errors=[]))))
 """
@@ -60,12 +60,13 @@ create table stock (s_id int, s_data varchar(50)); create table customer (c_id i
 create table history (h_id int); create table orders (o_id int); create table new_order (no_o_id int);
 create table order_line (ol_o_id int, ol_amount numeric(6,2));
 insert into item select generate_series(1, 100); insert into customer values (1, 0.1);
-create function prony_tpcc_hammerdb_46_new_order(int, int, int, int, int[], int[], int[], int[], int) returns int
-  language sql as 'select cardinality($5)';
-create function prony_tpcc_hammerdb_46_payment(int, int, int, int, int, text, numeric) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_neword(int, int, int, int, int, int) returns numeric language sql as 'select 1.0';
+create function prony_tpcc_hammerdb_46_payment(int, int, int, int, int, int, numeric, varchar, varchar, numeric) returns int
+  language sql as 'select 1';
 create function prony_tpcc_hammerdb_46_delivery(int, int) returns int language sql as 'select 1';
-create function prony_tpcc_hammerdb_46_stock_level(int, int, int) returns int language sql as 'select 1';
-create function prony_tpcc_hammerdb_46_order_status(int, int, int, text) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_slev(int, int, int) returns int language sql as 'select 1';
+create function prony_tpcc_hammerdb_46_ostat(int, int, int, int, varchar) returns setof record language sql
+  as 'select 1, 1, 1::smallint, 1.0, now(), 1, null::varchar, null::varchar, null::varchar, 1.0, 1, now()::timestamp, 1';
 """
 
 PGBENCH_SCRIPTS = """\
@@ -89,7 +90,7 @@ SQL statistics:
     ignored errors:                      0      (0.00 per sec.)
 """
 
-# A made-up sysbench, for both sides; it wants what it was told to be given.
+# A fake sysbench for both sides; it checks its arguments.
 FAKE_SYSBENCH = """\
 #!{python}
 import os, sys
@@ -116,17 +117,17 @@ tps = 24691.215000 (without initial connection time)
 """
 
 
-def raises(kind, act):
-    """Whether `act` raises an exception of this kind."""
+def raises(kind, action):
+    """Whether `action` raises an exception of this kind."""
     try:
-        act()
+        action()
     except kind:
         return True
     return False
 
 
 def arithmetic():
-    """Figures whose right values are known."""
+    """Ratios, verdicts and rows of known figures."""
     ratio = figures.ratio([1.0, 3.0, 2.0], [2.0, 2.0, 2.0])
     assert ratio.values == [0.5, 1.5, 1.0] and ratio.median == 1.0
     assert str(ratio) == "1.00 (0.50–1.50)"
@@ -141,6 +142,7 @@ def arithmetic():
     assert figures.memory_row("x", 20e6, 30e6, 500, 150e6)[6] == "missed"
 
     case = cases.RUNS[0]
+    assert case.max_cpu and cases.without_bounds(case).max_cpu is None and cases.without_bounds(case).id == case.id
     prony = [tools.Measurement(5, 1.0, 500_000, 100_000.0)] * 3
     pgbench = [tools.Measurement(5, 2.0, 400_000, 80_000.0)] * 3
     row = figures.run_row(case, prony, pgbench)
@@ -151,57 +153,57 @@ def arithmetic():
     assert row[1] == "1.50 (1.50–1.50)" and row[4] == "0.30 (0.30–0.30)", row
 
 
-def reading():
-    """What the tools say."""
+def report_parsing():
+    """Reports of the tools are parsed."""
     assert tools.read_pgbench(PGBENCH_15) == (123456, 24691.215)
-    assert raises(Trouble, lambda: tools.read_pgbench("pgbench: error"))
+    assert raises(ScriptError, lambda: tools.read_pgbench("pgbench: error"))
     kind = {"committed": 100, "failed": 0, "tps": 20.5}
     run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}}
     assert tools.read_prony(json.dumps(run)) == (100, 20.5)
     run["warmup"] = {"kinds": [{"committed": 11}]}
     assert tools.read_prony(json.dumps(run)) == (111, 20.5)
-    assert raises(Trouble, lambda: tools.read_prony(json.dumps({**run, "state": "partial"})))
+    assert raises(ScriptError, lambda: tools.read_prony(json.dumps({**run, "state": "partial"})))
     kind["failed"] = 1
-    assert raises(Trouble, lambda: tools.read_prony(json.dumps(run)))
+    assert raises(ScriptError, lambda: tools.read_prony(json.dumps(run)))
 
 
-def order_entry():
-    """What is made of the figures of tpcc."""
-    assert orders.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
-    assert raises(Trouble, lambda: orders.read_scripts(PGBENCH_15))
+def tpcc_figures():
+    """The tables of tpcc are right for known figures."""
+    assert tpcc.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
+    assert raises(ScriptError, lambda: tpcc.read_scripts(PGBENCH_15))
     kind = {"committed": 990, "rolled_back": 10, "failed": 0, "tps": 99.0}
     run = {"state": "complete", "measured": {"kinds": [kind], "errors": []}, "rates": [{"name": "NOPM", "value": 5.0}]}
-    assert orders.read_document(json.dumps(run)) == (1000, 99.0, 5.0, 0.0)
-    assert raises(Trouble, lambda: orders.read_document(json.dumps({**run, "state": "partial"})))
+    assert tpcc.read_document(json.dumps(run)) == (1000, 99.0, 5.0, 0.0)
+    assert raises(ScriptError, lambda: tpcc.read_document(json.dumps({**run, "state": "partial"})))
     kind["failed"] = 1
-    assert raises(Trouble, lambda: orders.read_document(json.dumps(run)))
-    assert sum(weight for weight, _ in orders.SCRIPTS.values()) == 230
+    assert raises(ScriptError, lambda: tpcc.read_document(json.dumps(run)))
+    assert sum(weight for weight, _ in tpcc.SCRIPTS.values()) == 230
 
     prony, bound = [tools.Measurement(4.0, 0.8)] * 3, [tools.Measurement(2.0, 0.2)] * 3
-    rows = orders.load_rows(2, prony, bound)
+    rows = tpcc.load_rows(2, prony, bound)
     assert rows[0][1:] == ["2.00 (2.00–2.00)", "0.40 (0.40–0.40)", "≤ 0.5", "met", "2.00 (2.00–2.00)"], rows
-    rows = orders.load_rows(1, prony, bound)
+    rows = tpcc.load_rows(1, prony, bound)
     assert rows[0][4] == "missed", rows
-    rows = orders.run_rows([orders.Orders(5, 0.1, 1000, 200.0, 0, 6000.0, 13000.0)], [orders.Orders(5, 0.2, 1000, 200.0, 0, 8000.0)])
+    rows = tpcc.run_rows([tpcc.TpccRun(5, 0.1, 1000, 200.0, 0, 6000.0, 13000.0)], [tpcc.TpccRun(5, 0.2, 1000, 200.0, 0, 8000.0)])
     assert rows[0][1:] == ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"], rows
     # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
     def loads(*peaks):
         return [(count, tools.Measurement(count * 1.1, 0.1, 0, 0.0, peak)) for count, peak in peaks]
 
-    rows = orders.memory_rows(loads((1, 9e6), (5, 10e6), (20, 13e6)))
+    rows = tpcc.memory_rows(loads((1, 9e6), (5, 10e6), (20, 13e6)))
     assert rows[1][:4] == ["5", "1.10", "10.0 times", "10.0"], rows[1]
     assert rows[-1][3:] == ["209", "≤ 300", "met"], rows[-1]
-    assert orders.memory_rows(loads((5, 10e6), (20, 20e6)))[-1][5] == "missed"
+    assert tpcc.memory_rows(loads((5, 10e6), (20, 20e6)))[-1][5] == "missed"
 
 
 def sysbench_report():
     """What is read of a report of sysbench."""
     assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
-    assert raises(Trouble, lambda: sysbench.read_report("FATAL: broken"))
+    assert raises(ScriptError, lambda: sysbench.read_report("FATAL: broken"))
     assert len(cases.choose("sysbench")) == 12 and not set(cases.choose("all")) & set(cases.SYSBENCH)
 
 
-def accounting():
+def child_cpu_time():
     """CPU and memory of a child are its own, all of it."""
     burn = textwrap.dedent(
         """
@@ -211,35 +213,35 @@ def accounting():
         print(time.process_time())
         """
     )
-    result, said = tools.execute([sys.executable, "-c", burn], dict(os.environ))
+    result, output = tools.execute([sys.executable, "-c", burn], dict(os.environ))
     # What the child read of itself, plus its end; and far from double.
-    assert float(said) <= result.cpu_s + 0.01 <= 2 * float(said) + 1, (said, result)
+    assert float(output) <= result.cpu_s + 0.01 <= 2 * float(output) + 1, (output, result)
     failing = lambda: tools.execute(["false"], dict(os.environ))  # noqa: E731
-    assert raises(Trouble, failing)
+    assert raises(ScriptError, failing)
 
 
-def order():
-    """Each pair begins with the other tool."""
-    from .main import in_turn
+def interleaving():
+    """The tool that goes first alternates."""
+    from .main import interleave
 
     class Tool:
         def __init__(self, name):
             self.name = name
 
-    seen = []
-    found = in_turn([Tool("a"), Tool("b")], 3, lambda tool: seen.append(tool.name) or len(seen))
-    assert "".join(seen) == "abbaab" and found == {"a": [1, 4, 5], "b": [2, 3, 6]}, (seen, found)
+    order_seen = []
+    results = interleave([Tool("a"), Tool("b")], 3, lambda tool: order_seen.append(tool.name) or len(order_seen))
+    assert "".join(order_seen) == "abbaab" and results == {"a": [1, 4, 5], "b": [2, 3, 6]}, (order_seen, results)
     assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "unix64"]
     assert raises(ValueError, lambda: cases.choose("nonsense"))
     assert len(cases.choose("pgbench")) == len(set(cases.choose("pgbench"))) == 36
     assert not set(cases.choose("all")) & set(cases.choose("pgbench"))
 
 
-def whole_pass(bin_dir, measure_all, arguments):
+def full_pass(bin_dir, measure_all, arguments):
     """All cases once, small, with pgbench on both sides."""
     with tempfile.TemporaryDirectory() as folder:
         fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
         fake.chmod(0o755)
         raw = pathlib.Path(folder) / "raw.json"
         small = ["--pairs", "2", "--seconds", "2", "--scale", "1", "--memory-clients", "3"]
@@ -248,104 +250,125 @@ def whole_pass(bin_dir, measure_all, arguments):
         chosen = ["--cases", ",".join(["load,unix8,tcp64,one-cpu,tpcb64,memory", *dialect]), "--raw", str(raw)]
         # Few clients: on a loaded machine 64 may not even be connected within the run.
         cases.RUNS[:] = [dataclasses.replace(c, clients=min(c.clients, 3)) for c in cases.RUNS]
-        asked = arguments([*small, *chosen, "--prony", str(fake)])
+        args = arguments([*small, *chosen, "--prony", str(fake)])
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            directory = measure_all(asked, bin_dir)
+            directory = measure_all(args, bin_dir)
         text = out.getvalue()
-        found = json.loads(raw.read_text())
+        results = json.loads(raw.read_text())
     for case in ("unix8", "tcp64", "one-cpu", "tpcb64"):
         for tool in ("prony", "pgbench"):
-            assert len(found[case][tool]) == 2, case
-            assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for m in found[case][tool]), case
+            assert len(results[case][tool]) == 2, case
+            assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for m in results[case][tool]), case
         title = next(c.title for c in cases.RUNS if c.id == case)
         assert f"| {title} |" in text, text
     for case, names in zip(dialect, (("prony", "pgbench"), ("prony", "pgbench"), ("file", "builtin"))):
-        assert [len(found[case][name]) for name in names] == [2, 2], found[case]
-        assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for name in names for m in found[case][name]), case
+        assert [len(results[case][name]) for name in names] == [2, 2], results[case]
+        assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for name in names for m in results[case][name]), case
         assert f"| {next(c.title for c in [*cases.DIALECT, *cases.FILES] if c.id == case)} |" in text, text
     assert "-f / -S" in text, text
     assert "made up" in text and "fsync on" in text and "| load, --jobs 1 |" in text, text
-    assert all(peak > 1_000_000 for peak in found["memory pgbench"]), found
+    assert all(peak > 1_000_000 for peak in results["memory pgbench"]), results
     assert not directory.exists(), directory
 
 
-def order_entry_pass(bin_dir, measure_orders, arguments):
-    """All cases of tpcc once, small, with a made-up prony."""
+def two_builds_pass(bin_dir, measure_all, arguments):
+    """Another build of prony in pgbench's place: no bounds, both called alike, each with a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        builds = [pathlib.Path(folder) / name for name in ("new", "old")]
+        for build in builds:
+            build.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+            build.chmod(0o755)
+        raw = pathlib.Path(folder) / "raw.json"
+        small = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--shared-buffers", "32MB", "--raw", str(raw)]
+        chosen = ["--cases", "load,unix8,pgbench-select-simple-unix1"]
+        args = arguments([*small, *chosen, "--prony", str(builds[0]), "--against", str(builds[1])])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            measure_all(args, bin_dir)
+        text, results = out.getvalue(), json.loads(raw.read_text())
+    for case in ("load", "unix8", "pgbench-select-simple-unix1"):
+        assert [len(results[case][name]) for name in ("prony", "other")] == [1, 1], results
+    assert "Prony / other build" in text and " met" not in text and "missed" not in text, text
+    assert "pgbench (PostgreSQL)" not in text, text
+
+
+def tpcc_pass(bin_dir, measure_tpcc, arguments):
+    """All cases of tpcc once, small, with a fake prony."""
     with tempfile.TemporaryDirectory() as folder:
         fake = pathlib.Path(folder) / "prony"
-        fake.write_text(FAKE.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
         fake.chmod(0o755)
         raw = pathlib.Path(folder) / "raw.json"
         small = ["--pairs", "2", "--seconds", "2", "--shared-buffers", "32MB", "--memory-warehouses", "1,2"]
-        asked = arguments([*small, "--cases", "tpcc", "--raw", str(raw), "--prony", str(fake)])
+        args = arguments([*small, "--cases", "tpcc", "--raw", str(raw), "--prony", str(fake)])
         out = io.StringIO()
         os.environ["MADE_UP_TABLES"] = TABLES
         with contextlib.redirect_stdout(out):
-            directory = measure_orders(asked, bin_dir)
+            directory = measure_tpcc(args, bin_dir)
         del os.environ["MADE_UP_TABLES"]
-        text, found = out.getvalue(), json.loads(raw.read_text())
-    assert [len(found["tpcc-load"][tool]) for tool in ("prony", "bound")] == [2, 2], found
-    assert all(m["nopm"] > 0 and m["transactions"] > 0 for m in found["tpcc-run"]["bound"]), found
-    # Whose memory is looked at is not a copy of this script's own program, as the made-up prony is.
-    assert [count for count, _ in found["tpcc-memory"]] == [1, 2], found
+        text, results = out.getvalue(), json.loads(raw.read_text())
+    assert [len(results["tpcc-load"][tool]) for tool in ("prony", "bound")] == [2, 2], results
+    assert all(m["nopm"] > 0 and m["transactions"] > 0 for m in results["tpcc-run"]["bound"]), results
+    # The measured process is not a copy of this script's own program, as the fake prony is.
+    assert [count for count, _ in results["tpcc-memory"]] == [1, 2], results
     for words in ("| prony load tpcc --scale 2 |", "| pgbench -M prepared, the same calls |", "| 1,000 (by extrapolation) |", "synchronous_commit off"):
         assert words in text, text
     assert not directory.exists(), directory
 
 
 def sysbench_pass(measure_sysbench, arguments):
-    """All cases of the sysbench dialect once, on a real MariaDB, with a made-up sysbench on both sides."""
+    """All cases of the sysbench dialect once, on a real MariaDB, with a fake sysbench on both sides."""
     with tempfile.TemporaryDirectory() as folder:
         fake = pathlib.Path(folder) / "prony"
         fake.write_text(FAKE_SYSBENCH.format(python=sys.executable, report=SYSBENCH_REPORT))
         fake.chmod(0o755)
         raw = pathlib.Path(folder) / "raw.json"
         small = ["--pairs", "2", "--seconds", "1", "--shared-buffers", "32MB"]
-        asked = arguments([*small, "--cases", "sysbench", "--raw", str(raw), "--prony", str(fake)])
+        args = arguments([*small, "--cases", "sysbench", "--raw", str(raw), "--prony", str(fake)])
         out = io.StringIO()
         os.environ["SYSBENCH"] = str(fake)
         with contextlib.redirect_stdout(out):
-            directory = measure_sysbench(asked)
+            directory = measure_sysbench(args)
         del os.environ["SYSBENCH"]
-        text, found = out.getvalue(), json.loads(raw.read_text())
+        text, results = out.getvalue(), json.loads(raw.read_text())
     for case in [*cases.SYSBENCH_RUNS, *cases.SYSBENCH_LOADS]:
         assert f"| {case.title} |" in text, text
-        assert [len(found[case.id][tool]) for tool in ("prony", "sysbench")] == [2, 2], found
+        assert [len(results[case.id][tool]) for tool in ("prony", "sysbench")] == [2, 2], results
     assert "MariaDB" in text and "fails: FATAL: made-up / reason" in text, text
     assert not directory.exists(), directory
 
 
-def a_failure_is_told(bin_dir, measure_all, arguments):
+def a_failure_is_reported(bin_dir, measure_all, arguments):
     """A prony that fails costs its row, not the report, and the status says so."""
     with tempfile.TemporaryDirectory() as folder:
         fake = pathlib.Path(folder) / "prony"
         fake.write_text("#!/bin/sh\ntest $1 = --version && echo prony 0 && exit\necho broken >&2; exit 3\n")
         fake.chmod(0o755)
         few = ["--pairs", "1", "--seconds", "1", "--scale", "1", "--cases", "load,memory"]
-        asked = arguments([*few, "--memory-clients", "1", "--shared-buffers", "32MB", "--prony", str(fake)])
+        args = arguments([*few, "--memory-clients", "1", "--shared-buffers", "32MB", "--prony", str(fake)])
         out = io.StringIO()
-        told = ""
+        message = ""
         with contextlib.redirect_stdout(out):
             try:
-                measure_all(asked, bin_dir)
-            except Trouble as problem:
-                told = str(problem)
-    assert "load, memory prony" in told, told
+                measure_all(args, bin_dir)
+            except ScriptError as error:
+                message = str(error)
+    assert "load, memory prony" in message, message
     assert "| load, --jobs 1 | could not be measured |" in out.getvalue(), out.getvalue()
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, measure_orders, measure_sysbench, arguments):
+def run(bin_dir, measure_all, measure_tpcc, measure_sysbench, arguments):
     """Returns the exit status."""
-    for test in (arithmetic, reading, order_entry, sysbench_report, accounting, order):
+    for test in (arithmetic, report_parsing, tpcc_figures, sysbench_report, child_cpu_time, interleaving):
         test()
         print(f"versus self-test: {test.__name__} ok")
-    order_entry_pass(bin_dir, measure_orders, arguments)
+    tpcc_pass(bin_dir, measure_tpcc, arguments)
     print("versus self-test: order_entry_pass ok")
     sysbench_pass(measure_sysbench, arguments)
     print("versus self-test: sysbench_pass ok")
-    for test in (whole_pass, a_failure_is_told):
+    for test in (full_pass, two_builds_pass, a_failure_is_reported):
         test(bin_dir, measure_all, arguments)
         print(f"versus self-test: {test.__name__} ok")
     return 0

@@ -19,44 +19,44 @@ import time
 PR_SET_PDEATHSIG = 1
 
 
-class Trouble(Exception):
+class ScriptError(Exception):
     """Something the user must know; its text says what to do."""
 
 
 def find_bin_dir():
     """The folder of initdb, postgres, pgbench and psql: PRONY_PG_BINDIR, or the newest found."""
-    needed = ("initdb", "postgres", "pgbench", "psql")
-    given = os.environ.get("PRONY_PG_BINDIR")
-    if given:
-        folders = [pathlib.Path(given)]
+    required = ("initdb", "postgres", "pgbench", "psql")
+    bin_dir_variable = os.environ.get("PRONY_PG_BINDIR")
+    if bin_dir_variable:
+        folders = [pathlib.Path(bin_dir_variable)]
     else:
         folders = [pathlib.Path(p) for p in os.environ.get("PATH", "").split(":") if p]
         with contextlib.suppress(OSError, subprocess.CalledProcessError):
-            said = subprocess.check_output(["pg_config", "--bindir"], text=True)
-            folders.append(pathlib.Path(said.strip()))
+            output = subprocess.check_output(["pg_config", "--bindir"], text=True)
+            folders.append(pathlib.Path(output.strip()))
         for pattern in ("usr/lib/postgresql/*/bin", "usr/pgsql-*/bin", "opt/homebrew/opt/postgresql*/bin"):
             folders += sorted(pathlib.Path("/").glob(pattern))
-    found = []
+    candidates = []
     for folder in folders:
         # A link on PATH may be Debian's wrapper (pgbench is a Perl script there, whose CPU would
         # count as pgbench's): the folder behind `postgres` holds the real programs.
         program = folder / "postgres"
         if program.exists():
             real = program.resolve().parent
-            if all((real / name).exists() for name in needed):
-                found.append((version_of(real / "postgres"), real))
-    if not found:
-        raise Trouble(
+            if all((real / name).exists() for name in required):
+                candidates.append((version_of(real / "postgres"), real))
+    if not candidates:
+        raise ScriptError(
             "versus needs initdb, postgres, pgbench and psql in one folder: "
             "apt install postgresql, or name the folder in PRONY_PG_BINDIR"
         )
-    return max(found)[1]
+    return max(candidates)[1]
 
 
 def version_of(program):
     """The version a program prints, as numbers: (15, 18)."""
-    said = subprocess.check_output([str(program), "--version"], text=True)
-    digits = said.split("(PostgreSQL)")[1].split()[0]
+    output = subprocess.check_output([str(program), "--version"], text=True)
+    digits = output.split("(PostgreSQL)")[1].split()[0]
     return tuple(int(part) for part in digits.split(".") if part.isdigit())
 
 
@@ -68,7 +68,13 @@ def server_user():
         with contextlib.suppress(KeyError):
             entry = pwd.getpwnam(name)
             return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-    raise Trouble("PostgreSQL must not run as root, and there is no user postgres or nobody")
+    raise ScriptError("PostgreSQL must not run as root, and there is no user postgres or nobody")
+
+
+def give_to_server(user, *paths):
+    """Hands files and folders to the user of `server_user`; does nothing if there is none."""
+    for path in paths if user else ():
+        os.chown(path, user["user"], user["group"])
 
 
 def end_with_parent(number):
@@ -87,7 +93,7 @@ def end_with_parent(number):
 class Throwaway:
     """A server of one `with` block, in a private directory. What it is decides `_start`, which sets `process`."""
 
-    #: How it is asked to end: a signal and the seconds that it gets, one after the other.
+    #: How to stop it: signals and the seconds to wait after each, in order.
     END = ()
 
     def __init__(self, settings):
@@ -143,18 +149,16 @@ class Server(Throwaway):
         for folder in (data, sock):
             folder.mkdir(mode=0o700)
         pwfile.chmod(0o600)
-        if user:
-            for path in (data, sock, pwfile):
-                os.chown(path, user["user"], user["group"])
+        give_to_server(user, data, sock, pwfile)
         self.log = self.directory / "log"
         env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
         common = {"cwd": self.directory, "env": env, "start_new_session": True, **user}
         initdb = [self.bin_dir / "initdb", "-D", data, "-U", "postgres", f"--pwfile={pwfile}"]
         initdb += ["--encoding=UTF8", "--locale=C", "--no-sync"]
-        done = subprocess.run(initdb, capture_output=True, text=True, **common)
+        process_result = subprocess.run(initdb, capture_output=True, text=True, **common)
         pwfile.unlink()
-        if done.returncode != 0:
-            raise Trouble("initdb failed:\n" + done.stderr)
+        if process_result.returncode != 0:
+            raise ScriptError("initdb failed:\n" + process_result.stderr)
         # `password` on loopback: SCRAM costs a client milliseconds of CPU a connection, which would
         # drown what is measured here.
         (data / "pg_hba.conf").write_text(
@@ -177,8 +181,8 @@ class Server(Throwaway):
         self._wait_ready(data / "postmaster.pid")
 
     def _wait_ready(self, pid_file):
-        give_up = time.monotonic() + 60
-        while time.monotonic() < give_up:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
             with contextlib.suppress(OSError, IndexError):
                 lines = pid_file.read_text().splitlines()
                 if lines[0].strip() == str(self.process.pid) and lines[7].strip() == "ready":
@@ -186,7 +190,7 @@ class Server(Throwaway):
             if self.process.poll() is not None:
                 break
             time.sleep(0.02)
-        raise Trouble("the server did not start:\n" + self.log.read_text()[-2000:])
+        raise ScriptError("the server did not start:\n" + self.log.read_text()[-2000:])
 
     def host(self, network):
         """libpq's host for `unix` or `tcp`."""
@@ -206,12 +210,12 @@ class Server(Throwaway):
         """Runs statements by psql, outside of what is measured; returns what they print."""
         command = [self.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
         command += ["-d", self.url("unix", database)]
-        done = subprocess.run(
+        process_result = subprocess.run(
             command, input=text, capture_output=True, text=True, env=self.environment()
         )
-        if done.returncode != 0:
-            raise Trouble(f"psql: {done.stderr.strip()}")
-        return done.stdout.strip()
+        if process_result.returncode != 0:
+            raise ScriptError(f"psql: {process_result.stderr.strip()}")
+        return process_result.stdout.strip()
 
     @contextlib.contextmanager
     def on_cpu(self, cpu):

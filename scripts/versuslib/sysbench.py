@@ -12,10 +12,10 @@ import pathlib
 import re
 import shutil
 
-from . import figures
+from . import cases, figures
 from .cases import CONNECTED, CONNECTIONS, LUA, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
 from .maria import Maria
-from .server import Trouble
+from .server import ScriptError
 from .tools import Measurement, execute
 
 # A point select by a script: what scripts for sysbench are like, statements prepared once.
@@ -50,12 +50,12 @@ class Queries(Measurement):
     events: int = 0
 
 
-def read_report(said):
+def read_report(output):
     """(queries, QPS, events) of a report of sysbench."""
-    queries = re.search(r"^    queries: +(\d+) +\(([0-9.]+) per sec\.\)", said, re.M)
-    events = re.search(r"^    transactions: +(\d+) ", said, re.M)
+    queries = re.search(r"^    queries: +(\d+) +\(([0-9.]+) per sec\.\)", output, re.M)
+    events = re.search(r"^    transactions: +(\d+) ", output, re.M)
     if not queries or not events or int(queries.group(1)) == 0:
-        raise Trouble("cannot read the report:\n" + said[-2000:])
+        raise ScriptError("cannot read the report:\n" + output[-2000:])
     return int(queries.group(1)), float(queries.group(2)), int(events.group(1))
 
 
@@ -75,11 +75,11 @@ class Tool:
 
     def call(self, network, words, watch_memory=False):
         """Its Measurement so far, and what it says."""
-        place = [f"--mysql-socket={self.server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={self.server.port}"]
+        address = [f"--mysql-socket={self.server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={self.server.port}"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("MYSQL", "LUA_", "PRONY_"))}
         for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
             environment[name] = self.home
-        command = [self.program, f"--config-file={self.config}", *place, *words]
+        command = [self.program, f"--config-file={self.config}", *address, *words]
         return execute(command, environment, watch_memory=watch_memory, folder=self.home)
 
     def prepare(self, tables, rows):
@@ -90,38 +90,19 @@ class Tool:
         """Drives the case's load."""
         words = [f"--threads={case.threads}", f"--time={seconds}", "--events=0", f"--tables={TABLES}", f"--table-size={ROWS}"]
         words += ["--rand-type=uniform", *case.options, case.test, "run"]
-        found, said = self.call(case.network, words, watch_memory)
-        return Queries(found.wall_s, found.cpu_s, *read_report(said)[:2], found.peak_bytes, read_report(said)[2])
+        result, output = self.call(case.network, words, watch_memory)
+        return Queries(result.wall_s, result.cpu_s, *read_report(output)[:2], result.peak_bytes, read_report(output)[2])
 
 
-RUN_HEAD = [
-    "case",
-    "client CPU per query, Prony / sysbench",
-    "wanted",
-    "",
-    "QPS, Prony / sysbench",
-    "wanted",
-    "",
-    "CPU, µs per query (medians)",
-    "QPS (medians)",
-]
-
-LOAD_HEAD = [
-    "case",
-    "times as fast as sysbench",
-    "wanted",
-    "",
-    "client CPU, Prony / sysbench",
-    "wanted",
-    "",
-    "time, s (medians)",
-    "client CPU, s (medians)",
-]
-
-CONNECTED_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
+def run_head(other):
+    """The head of the table of runs: what is counted here are queries."""
+    return [text.replace("transaction", "query").replace("TPS", "QPS") for text in figures.run_head(other)]
 
 
-def empty(server):
+CONNECTIONS_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "peak of the client, MB"]
+
+
+def drop_tables(server):
     """No tables, and no dirty pages of those before."""
     tables = server.sql(f"select table_name from information_schema.tables where table_schema = '{server.database}'").split()
     for table in tables:
@@ -130,17 +111,17 @@ def empty(server):
     server.sql("do sleep(1); set global innodb_max_dirty_pages_pct = 90")
 
 
-def connected(tools, seconds, say):
-    """Rows of the table of many connections. What cannot be done is said in its row."""
+def connection_rows(tools, seconds, print_progress):
+    """Rows of the table of many connections. A failure stands in its row."""
     rows = []
     for tool in tools:
-        say(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
+        print_progress(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
         case = SysbenchRun(CONNECTED, "", "oltp_point_select", CONNECTIONS, "unix", None, None)
         try:
-            found = tool.run(case, seconds, watch_memory=True)
-            rows.append([tool.name, f"{found.tps:,.0f}", f"{found.peak_bytes / 1e6:.0f}"])
-        except Trouble as problem:
-            lines = [line for line in str(problem).splitlines() if "FATAL" in line] or str(problem).splitlines()[-1:]
+            result = tool.run(case, seconds, watch_memory=True)
+            rows.append([tool.name, f"{result.tps:,.0f}", f"{result.peak_bytes / 1e6:.0f}"])
+        except ScriptError as error:
+            lines = [line for line in str(error).splitlines() if "FATAL" in line] or str(error).splitlines()[-1:]
             rows.append([tool.name, "fails: " + lines[0].replace("|", "/")[:160], ""])
     return rows
 
@@ -149,67 +130,76 @@ def find_sysbench():
     """The distribution's sysbench."""
     program = os.environ.get("SYSBENCH") or shutil.which("sysbench")
     if not program:
-        raise Trouble("there is no sysbench: apt install sysbench, or name one in SYSBENCH")
+        raise ScriptError("there is no sysbench: apt install sysbench, or name one in SYSBENCH")
     return program
 
 
-def measure(asked, home, say, in_turn, intro):
+def sysbench_link(prony, home):
+    """A link of that name to a build of prony."""
+    link = os.path.join(home, "sysbench")
+    os.symlink(prony, link)
+    return link
+
+
+def measure(args, home, print_progress, interleave, intro):
     """Measures what was chosen on a server of its own; returns the report, raw figures, and the server's directory."""
-    chosen, raw, parts = set(asked.cases), {}, ["## Prony called as sysbench, and sysbench"]
-    settings = {"innodb-buffer-pool-size": asked.shared_buffers.replace("GB", "G").replace("MB", "M")}
+    other = "other build" if args.against else "sysbench"
+    bounds = cases.without_bounds if args.against else lambda case: case
+    chosen, raw, parts = set(args.cases), {}, [f"## Prony called as sysbench, and {other}"]
+    settings = {"innodb-buffer-pool-size": args.shared_buffers.replace("GB", "G").replace("MB", "M")}
     settings |= {"innodb-log-file-size": "1G", "max-connections": CONNECTIONS + 200, "thread-cache-size": 256}
     settings |= {"back-log": CONNECTIONS, "max-prepared-stmt-count": 1_000_000, "table-open-cache": 10_000}
     with Maria(settings) as server:
         homes = {name: os.path.join(home, name) for name in ("prony", "sysbench")}
         for folder in homes.values():
             os.mkdir(folder)
-        link = os.path.join(homes["prony"], "sysbench")
-        os.symlink(asked.prony, link)
-        tools = [Tool("prony", link, server, homes["prony"]), Tool("sysbench", find_sysbench(), server, homes["sysbench"])]
+        programs = {"prony": sysbench_link(args.prony, homes["prony"])}
+        programs["sysbench"] = sysbench_link(args.against, homes["sysbench"]) if args.against else find_sysbench()
+        tools = [Tool(name, program, server, homes[name]) for name, program in programs.items()]
         names = "version() @@innodb_flush_log_at_trx_commit @@sync_binlog @@innodb_buffer_pool_size".split()
-        shown = ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names)
+        variables = ", ".join(f"{name.strip('@')} {server.sql('select ' + name)}" for name in names)
         parts.append("\n".join([
             *intro(),
-            f"- {shown}",
-            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {asked.pairs} interleaved pairs (smallest–largest); runs of {asked.seconds} s; client CPU per query of the whole process",
+            f"- {variables}",
+            f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; client CPU per query of the whole process",
         ]))
-        say(parts[-1])
+        print_progress(parts[-1])
         rows = []
         for case in (case for case in SYSBENCH_LOADS if case.id in chosen):
-            say(f"{case.id}: {asked.pairs} pairs")
+            print_progress(f"{case.id}: {args.pairs} pairs")
 
             def build(tool, case=case):
-                empty(server)
+                drop_tables(server)
                 result = tool.prepare(case.tables, case.rows)
-                say(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
+                print_progress(f"  {tool.name:8} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
                 return result
 
-            raw[case.id] = found = in_turn(tools, asked.pairs, build)
-            rows.append(figures.load_row(case, found["prony"], found["sysbench"]))
+            raw[case.id] = result = interleave(tools, args.pairs, build)
+            rows.append(figures.load_row(bounds(case), result["prony"], result["sysbench"]))
         if rows:
-            parts.append(figures.table(LOAD_HEAD, rows))
+            parts.append(figures.table(figures.load_head(other), rows))
         if chosen - {case.id for case in SYSBENCH_LOADS}:
-            empty(server)
+            drop_tables(server)
             tools[1].prepare(TABLES, ROWS)
         rows = []
         for case in (case for case in SYSBENCH_RUNS if case.id in chosen):
-            say(f"{case.id}: {asked.pairs} pairs of {asked.seconds} s")
+            print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
 
             def drive(tool, case=case):
-                result = tool.run(case, asked.seconds)
-                say(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
+                result = tool.run(case, args.seconds)
+                print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
 
             try:
-                raw[case.id] = found = in_turn(tools, asked.pairs, drive)
-            except Trouble as problem:
-                say(f"{case.id}: {problem}")
-                raw[case.id] = {"failed": str(problem)}
+                raw[case.id] = result = interleave(tools, args.pairs, drive)
+            except ScriptError as error:
+                print_progress(f"{case.id}: {error}")
+                raw[case.id] = {"failed": str(error)}
                 rows.append([case.title, "could not be measured"] + [""] * 7)
                 continue
-            rows.append(figures.run_row(case, found["prony"], found["sysbench"]))
+            rows.append(figures.run_row(bounds(case), result["prony"], result["sysbench"]))
         if rows:
-            parts.append(figures.table(RUN_HEAD, rows))
+            parts.append(figures.table(run_head(other), rows))
         if CONNECTED in chosen:
-            parts.append(figures.table(CONNECTED_HEAD, connected(tools, asked.seconds, say)))
+            parts.append(figures.table(CONNECTIONS_HEAD, connection_rows(tools, args.seconds, print_progress)))
     return "\n\n".join(parts), raw, server.directory

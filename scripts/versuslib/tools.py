@@ -14,7 +14,7 @@ import threading
 import time
 
 from .cases import SELECT_ONLY, SELECT_ONLY_TEXT
-from .server import Trouble, end_with_parent
+from .server import ScriptError, end_with_parent
 
 
 @dataclasses.dataclass
@@ -35,10 +35,10 @@ class Measurement:
 
 def execute(command, env, cpus=None, watch_memory=False, folder=None):
     """Runs a client to its end, in a folder if one is named; returns its Measurement so far and its standard output."""
-    died = end_with_parent(9)
+    set_parent_death_signal = end_with_parent(9)
 
     def in_child():
-        died()
+        set_parent_death_signal()
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         if cpus:
@@ -50,7 +50,7 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None):
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env, preexec_fn=in_child, cwd=folder
         )
-        peak = Peak(child.pid) if watch_memory else None
+        peak = PeakMemory(child.pid) if watch_memory else None
         try:
             _, status, usage = os.wait4(child.pid, 0)
         except BaseException:
@@ -62,15 +62,15 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None):
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
-        said, complained = out.read(), err.read()
+        output, errors = out.read(), err.read()
     if child.returncode != 0:
-        shown = " ".join(command)
-        raise Trouble(f"{shown}\nended with status {child.returncode}:\n{complained[-2000:]}")
+        command_line = " ".join(command)
+        raise ScriptError(f"{command_line}\nended with status {child.returncode}:\n{errors[-2000:]}")
     cpu_s = usage.ru_utime + usage.ru_stime
-    return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), said
+    return Measurement(wall_s, cpu_s, peak_bytes=peak.end() if peak else 0), output
 
 
-class Peak:
+class PeakMemory:
     """Follows a process's largest resident memory (VmHWM).
 
     Not wait4's ru_maxrss: that also counts what the forked copy of this script held before exec.
@@ -78,73 +78,73 @@ class Peak:
 
     def __init__(self, pid):
         self.path = f"/proc/{pid}/status"
-        self.own = own_exe(os.getpid())
+        self.own = executable_of(os.getpid())
         self.pid = pid
         self.bytes = 0
-        self.over = threading.Event()
+        self.stopped = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
         self.thread.start()
 
     def _watch(self):
-        while not self.over.wait(0.02):
+        while not self.stopped.wait(0.02):
             try:
-                if own_exe(self.pid) == self.own:
+                if executable_of(self.pid) == self.own:
                     continue  # Not yet past exec.
                 with open(self.path) as file:
-                    found = re.search(r"VmHWM:\s*(\d+) kB", file.read())
-                if found:
-                    self.bytes = max(self.bytes, int(found.group(1)) * 1024)
+                    match = re.search(r"VmHWM:\s*(\d+) kB", file.read())
+                if match:
+                    self.bytes = max(self.bytes, int(match.group(1)) * 1024)
             except OSError:
                 return
 
     def end(self):
         """Largest resident memory seen, bytes."""
-        self.over.set()
+        self.stopped.set()
         self.thread.join()
         return self.bytes
 
 
-def own_exe(pid):
+def executable_of(pid):
     """The program a process runs."""
     return os.readlink(f"/proc/{pid}/exe")
 
 
-def read_pgbench(said):
+def read_pgbench(output):
     """(transactions, TPS without connecting) of pgbench's report."""
-    count = re.search(r"number of transactions actually processed: (\d+)", said)
-    tps = re.search(r"tps = ([0-9.]+) \(without initial connection time\)", said)
+    count = re.search(r"number of transactions actually processed: (\d+)", output)
+    tps = re.search(r"tps = ([0-9.]+) \(without initial connection time\)", output)
     if not tps:  # Up to version 13.
-        tps = re.search(r"tps = ([0-9.]+) \(excluding connections establishing\)", said)
+        tps = re.search(r"tps = ([0-9.]+) \(excluding connections establishing\)", output)
     if not count or not tps:
-        raise Trouble("cannot read pgbench's report:\n" + said)
+        raise ScriptError("cannot read pgbench's report:\n" + output)
     return int(count.group(1)), float(tps.group(1))
 
 
-def read_prony(said):
+def read_prony(output):
     """(transactions, TPS of the measured window) of a Run document.
 
     Transactions of a warm-up cost CPU as well, so they count here; they are not in the TPS.
     """
-    run = json.loads(said)
+    run = json.loads(output)
     if run["state"] != "complete":
-        raise Trouble(f"the run is {run['state']}: {run.get('ended_because')}")
+        raise ScriptError(f"the run is {run['state']}: {run.get('ended_because')}")
     kind = run["measured"]["kinds"][0]
     if kind["failed"]:
-        raise Trouble(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
+        raise ScriptError(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
     warmup = run.get("warmup") or {"kinds": []}
-    warm = warmup["kinds"][0]["committed"] if warmup["kinds"] else 0
-    return kind["committed"] + warm, kind["tps"]
+    warmup_transactions = warmup["kinds"][0]["committed"] if warmup["kinds"] else 0
+    return kind["committed"] + warmup_transactions, kind["tps"]
 
 
 def run_dialect(program, server, env, case, options, seconds, database, folder=None):
     """Runs a program by pgbench's command line; the line is the same for every program."""
     command = [program, "-h", server.host(case.network), "-p", server.port, "-U", "postgres"]
     command += ["-n", *options, "-c", case.clients, "-j", 1, "-T", seconds, database]
-    result, said = execute(command, env, case.cpus, folder=folder)
-    result.transactions, result.tps = read_pgbench(said)
-    failed = re.search(r"number of failed transactions: (\d+)", said)
+    result, output = execute(command, env, case.cpus, folder=folder)
+    result.transactions, result.tps = read_pgbench(output)
+    failed = re.search(r"number of failed transactions: (\d+)", output)
     if failed and failed.group(1) != "0":
-        raise Trouble(f"{failed.group(1)} transactions failed:\n{said}")
+        raise ScriptError(f"{failed.group(1)} transactions failed:\n{output}")
     return result
 
 
@@ -161,35 +161,35 @@ class Pgbench:
         """Drives the load of a pgbench command line."""
         return run_dialect(self.program, self.server, self.server.environment(), case, options, seconds, database)
 
-    def _at(self, network):
+    def _connection_options(self, network):
         return ["-h", self.server.host(network), "-p", self.server.port, "-U", "postgres"]
 
     def run(self, case, seconds, database, watch_memory=False):
         """Drives the case's load."""
         script = {"select-only": "select-only", "tpcb": "tpcb-like"}[case.workload]
-        command = [self.program, *self._at(case.network), "-n", "-b", script, "-M", "prepared"]
+        command = [self.program, *self._connection_options(case.network), "-n", "-b", script, "-M", "prepared"]
         command += ["-c", case.clients, "-j", 1, "-T", seconds, database]
-        result, said = execute(command, self.server.environment(), case.cpus, watch_memory)
-        result.transactions, result.tps = read_pgbench(said)
+        result, output = execute(command, self.server.environment(), case.cpus, watch_memory)
+        result.transactions, result.tps = read_pgbench(output)
         return result
 
     def load(self, scale, database, jobs):
         """Loads the tables; pgbench has no jobs for that."""
         del jobs
-        command = [self.program, *self._at("unix"), "-i", "-q", "-s", scale, database]
+        command = [self.program, *self._connection_options("unix"), "-i", "-q", "-s", scale, database]
         return execute(command, self.server.environment())[0]
 
 
 class Prony:
-    """The prony binary."""
+    """A build of prony."""
 
-    name = "prony"
-
-    def __init__(self, server, program, home):
-        """`home`: a private folder for its store of runs."""
+    def __init__(self, server, program, home, name="prony"):
+        """`home`: a private folder, in which it gets one of its own for its store of runs."""
+        self.name = name
         self.server = server
         self.program = program
-        self.home = home
+        self.home = home = os.path.join(home, name)
+        os.mkdir(home)
         # By this name it is pgbench.
         self.link = os.path.join(home, "pgbench")
         os.symlink(program, self.link)
@@ -215,8 +215,8 @@ class Prony:
         command += ["--threads", 1, "--duration", f"{seconds}s", "--protocol", "prepared", "--json"]
         if case.io:
             command += ["--io", case.io]
-        result, said = execute(command, self._env(), case.cpus, watch_memory)
-        result.transactions, result.tps = read_prony(said)
+        result, output = execute(command, self._env(), case.cpus, watch_memory)
+        result.transactions, result.tps = read_prony(output)
         return result
 
     def load(self, scale, database, jobs):

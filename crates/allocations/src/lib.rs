@@ -1,21 +1,21 @@
-//! For tests: counts what each thread allocates.
+//! For tests: counts the allocations of each thread.
 //!
-//! In: nothing; whoever names this crate has its allocator. Out: how often the thread that asks has
-//! allocated. Must never: be more than a dev-dependency, for each allocation costs an addition.
+//! A program that links this crate uses its allocator. It must only be a dev-dependency, because counting
+//! makes each allocation slower.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, and a count.
-struct Counting;
+/// The system's allocator with a counter.
+struct CountingAllocator;
 
 thread_local! {
-    // A plain number that is there from the start: to count needs no allocation.
+    // Initialised at compile time, so that counting itself does not allocate.
     static ALLOCATED: Cell<u64> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call is passed on unchanged to the system's allocator.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.set(ALLOCATED.get() + 1);
         // SAFETY: as the caller promises.
@@ -35,14 +35,14 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
-/// Allocations of this thread so far; one that grows or moves counts again, one that is freed stays counted.
+/// Number of allocations of this thread so far; a reallocation counts as one, and freeing does not subtract.
 pub fn allocations() -> u64 {
     ALLOCATED.get()
 }
 
-/// Allocations of this thread while it does this.
+/// Number of allocations that `work` makes on this thread.
 pub fn allocations_of(work: impl FnOnce()) -> u64 {
     let before = allocations();
     work();

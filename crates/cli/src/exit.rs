@@ -1,64 +1,78 @@
-//! Exit codes, and the way from an error to one.
+//! Exit codes, and which error leads to which.
 //!
-//! In: the end of a command. Out: its exit code, and its problems on stderr. Must never: end the
-//! process itself.
+//! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
-use crate::secrets;
+use prony_plan::{ErrorParts, UserError};
 use prony_report::{Problem, Style, problems};
+use prony_runner::TerminationSignal;
+use prony_server::secrets;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// How the process ends. The numbers are a promise: scripts depend on them.
+/// The exit code of the process. The numbers are stable, because scripts depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All went as asked.
-    Fine = 0,
-    /// Something that Prony did not foresee, or a file that cannot be read or written.
+    /// Success.
+    Success = 0,
+    /// An unexpected error, or a file that cannot be read or written.
     Unexpected = 1,
     /// The command line or the plan is wrong.
     Usage = 2,
-    /// The server cannot be reached, or does not let us in.
+    /// The server cannot be reached, or refuses the login.
     Connect = 3,
     /// Tables are missing, of another scale, or a consistency check failed.
     Data = 4,
-    /// The run ended early by itself; its partial result is printed and stored.
+    /// The run ended early without a signal; its partial result is printed and stored.
     Partial = 5,
     /// Loading or cleaning failed.
     Load = 6,
-    /// The figures must not be used: a check of a complete run found it, two runs do not compare, or a
-    /// report is not what was written.
+    /// The figures must not be used: a check of a complete run found it invalid, two runs are not
+    /// comparable, or a report was changed.
     Invalid = 7,
     /// A comparison found a side slower than `--fail-if-slower` allows.
     Slower = 8,
+    /// Ended by SIGHUP (the terminal was closed); a run's partial result is stored.
+    HungUp = 129,
     /// Ended by SIGINT (Ctrl-C); a run's partial result is printed and stored.
     Interrupted = 130,
     /// Ended by SIGTERM; a run's partial result is printed and stored.
     Terminated = 143,
 }
 
-/// What `--help` says of them.
+impl From<TerminationSignal> for Exit {
+    fn from(signal: TerminationSignal) -> Exit {
+        match signal {
+            TerminationSignal::HangUp => Exit::HungUp,
+            TerminationSignal::Interrupt => Exit::Interrupted,
+            TerminationSignal::Terminate => Exit::Terminated,
+        }
+    }
+}
+
+/// The text of `--help` about exit codes.
 pub const HELP: &str = "\
 Exit codes:
-  0    all went as asked
-  1    something unforeseen, or a file that cannot be read or written
+  0    success
+  1    an unexpected error, or a file that cannot be read or written
   2    the command line or the plan is wrong
-  3    the server cannot be reached, or does not let us in
-  4    tables are missing, of another scale, or a consistency check failed
-  5    the run ended early by itself; its partial result is printed and stored
+  3    the server cannot be reached, or refuses the login
+  4    tables are missing or have the wrong scale, or a consistency check failed
+  5    the run ended early without a signal; its partial result is printed and stored
   6    loading or cleaning failed
   7    the figures must not be used: a check or a comparison says so, or a report was changed
   8    a comparison found a side slower than --fail-if-slower allows
+  129  ended by SIGHUP, as when the terminal is closed; a run's partial result is stored
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
 
-/// A command that could not do what it was asked.
+/// A command that failed.
 #[derive(Debug)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// What has the problems, such as the name of a plan file.
-    pub of: String,
-    /// The problems; empty if they have been said already.
+    /// The subject of the problems, such as the name of a plan file.
+    pub subject: String,
+    /// The problems; empty if they were printed already.
     pub problems: Vec<Problem>,
 }
 
@@ -67,13 +81,39 @@ impl Failure {
     pub fn new(exit: Exit, what: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure {
             exit,
-            of: String::new(),
+            subject: String::new(),
             problems: vec![Problem {
                 what: what.into(),
                 place: String::new(),
                 hint: hint.into(),
             }],
         }
+    }
+
+    /// One problem: an error with its place and hint.
+    pub fn of(exit: Exit, error: &dyn UserError) -> Failure {
+        let ErrorParts {
+            problem,
+            place,
+            hint,
+        } = error.parts();
+        Failure {
+            exit,
+            subject: String::new(),
+            problems: vec![Problem {
+                what: problem,
+                place: place.unwrap_or_default(),
+                hint: hint.unwrap_or_default(),
+            }],
+        }
+    }
+
+    /// If a signal was received, replaces the exit code with that of the signal.
+    pub fn after_signal(mut self, signal: Option<Exit>) -> Failure {
+        if let Some(exit) = signal {
+            self.exit = exit;
+        }
+        self
     }
 
     /// Names the place of the problem: a file, an address, an option.
@@ -86,10 +126,10 @@ impl Failure {
 
     /// Hides the passwords of these arguments wherever a message quotes them.
     pub fn without_passwords(mut self, arguments: &[OsString]) -> Failure {
-        self.of = secrets::hide(&self.of, arguments);
+        self.subject = secrets::redact_message(&self.subject, arguments);
         for problem in &mut self.problems {
             for text in [&mut problem.what, &mut problem.place, &mut problem.hint] {
-                *text = secrets::hide(text, arguments);
+                *text = secrets::redact_message(text, arguments);
             }
         }
         self
@@ -108,16 +148,21 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Says what went wrong and gives the exit code.
-pub fn code(ended: Result<Exit, Failure>) -> ExitCode {
-    let exit = match ended {
+/// Prints what went wrong and returns the exit code.
+pub fn report(result: Result<Exit, Failure>) -> ExitCode {
+    let exit = match result {
         Ok(exit) => exit,
         Err(failure) => {
             let style = Style::of(&std::io::stderr());
             let mut stderr = std::io::stderr().lock();
             if !failure.problems.is_empty() {
-                // Where stderr is closed there is nobody left to tell.
-                let _ = problems::all(&mut stderr, &style, &failure.of, &failure.problems);
+                // If stderr is closed, nobody can read the problems.
+                let _ = problems::write_problems(
+                    &mut stderr,
+                    &style,
+                    &failure.subject,
+                    &failure.problems,
+                );
             }
             failure.exit
         }
@@ -130,9 +175,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_names_every_code() {
+    fn the_help_lists_every_code() {
         let all = [
-            Exit::Fine,
+            Exit::Success,
             Exit::Unexpected,
             Exit::Usage,
             Exit::Connect,
@@ -141,6 +186,7 @@ mod tests {
             Exit::Load,
             Exit::Invalid,
             Exit::Slower,
+            Exit::HungUp,
             Exit::Interrupted,
             Exit::Terminated,
         ];

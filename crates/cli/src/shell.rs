@@ -1,71 +1,95 @@
-//! A command of the user's, run by `sh`.
+//! Runs a command of the user with `sh`.
 //!
-//! In: its text, what it may know, the signals. Out: how it ended. Must never: show its text, which may
-//! hold a password, neither in an argument list nor to what it starts; or let its output into a result.
+//! The command may contain a password, so it appears neither in an argument list nor in the environment of its
+//! children. Its output is never mixed with a result.
 
-use crate::signals::Signals;
-use signal_hook::consts::SIGTERM;
+use prony_runner::Signals;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::io::{self, IsTerminal, stderr, stdin};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// How often a wait looks whether the end was asked for.
-pub const LOOK: Duration = Duration::from_millis(20);
+/// How often a wait checks for signals.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// The shell finds its text in its environment, and takes it out before it begins: a server that it
-/// restarts keeps what it is given as long as it lives.
-const BEGIN: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
+/// How long after SIGTERM a command is killed: Prony itself ends within two seconds of a signal.
+const KILL_AFTER: Duration = Duration::from_secs(1);
 
-/// Runs it to its end, or until a signal asks for the end of all; its output goes to standard error.
+/// The shell reads the text from its environment and removes it first, because a server that the command restarts
+/// would keep it.
+const WRAPPER: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
+
+/// Runs the command to its end, or until a signal ends Prony. Its output goes to standard error.
 ///
 /// # Errors
 /// If it cannot be started.
 pub fn run(script: &str, variables: &[(&str, &str)], signals: &Signals) -> io::Result<ExitStatus> {
-    // At a terminal it stays in its group, so that it can ask there for a password; Ctrl-C reaches all.
-    let grouped = !stdin().is_terminal();
+    // On a terminal it stays in our process group, so that it can prompt for a password; Ctrl-C reaches both.
+    let has_own_group = !stdin().is_terminal();
     let mut command = Command::new("sh");
     command
-        .args(["-c", BEGIN])
+        .args(["-c", WRAPPER])
         .env("PRONY_COMMAND", script)
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stdout(stderr());
-    if grouped {
+    if has_own_group {
         command.process_group(0);
     }
-    wait(command.spawn()?, grouped, signals)
+    wait(command.spawn()?, has_own_group, signals)
 }
 
-fn wait(mut child: Child, grouped: bool, signals: &Signals) -> io::Result<ExitStatus> {
-    let mut told = false;
+fn wait(mut child: Child, has_own_group: bool, signals: &Signals) -> io::Result<ExitStatus> {
+    let mut terminated: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
-        if signals.asked().is_some() && !told {
-            told = true;
-            if let Ok(pid) = i32::try_from(child.id()) {
-                // SAFETY: sends a signal to our own child, or the group that it leads; it has not been
-                // waited for yet, so that its id is no other process's.
-                unsafe { libc::kill(if grouped { -pid } else { pid }, SIGTERM) };
+        // The child was not reaped yet, so its id cannot belong to another process.
+        let send = |signal| match has_own_group {
+            true => kill_process_group(Pid::from_child(&child), signal),
+            false => kill_process(Pid::from_child(&child), signal),
+        };
+        if let Some(at) = terminated {
+            if at.elapsed() >= KILL_AFTER {
+                let _ = send(Signal::KILL);
             }
+        } else if signals.received().is_some() {
+            terminated = Some(Instant::now());
+            let _ = send(Signal::TERM);
         }
-        sleep(LOOK);
+        sleep(POLL_INTERVAL);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn a_command_knows_what_it_may_and_what_it_starts_does_not_see_its_text() {
+    fn a_command_gets_its_variables_and_its_children_do_not_see_its_text() {
         let none = Signals::default();
         let script = "test \"$ONE\" = 1 && ! env | grep -q secret-in-the-text";
         let status = run(script, &[("ONE", "1")], &none).expect("sh");
         assert!(status.success(), "{status}");
         assert_eq!(run("exit 3", &[], &none).expect("sh").code(), Some(3));
+    }
+
+    #[test]
+    fn a_command_that_ignores_sigterm_is_killed() {
+        let script = "trap '' TERM; echo ready; while :; do sleep 0.1; done";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).process_group(0);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("sh");
+        // The signal comes when the shell ignores it.
+        let mut ready = [0; 6];
+        let out = child.stdout.as_mut().expect("a pipe");
+        out.read_exact(&mut ready).expect("it prints ready");
+        let status = wait(child, true, &Signals::after(libc::SIGTERM)).expect("it ends");
+        assert_eq!(status.signal(), Some(libc::SIGKILL), "{status}");
     }
 }

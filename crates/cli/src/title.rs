@@ -1,51 +1,50 @@
-//! Takes passwords out of the process title.
+//! Removes passwords from the process title.
 //!
-//! In: the arguments as they were given. Out: the same memory with `*` over each password, so that
-//! `ps` and /proc/PID/cmdline do not show it. Must never: touch a byte that is not part of the
-//! arguments. Between the start of the process and this call the password can be seen; who cannot
-//! accept that uses PGPASSWORD, a password file or a service file.
+//! It overwrites each password in the memory of the arguments with `*`, so that `ps` and /proc/PID/cmdline do not
+//! show it. Bytes outside the arguments are never changed. The password is visible from the start of the process to
+//! this call; to avoid that, use PGPASSWORD, a password file or a service file.
 
-use crate::secrets;
+use prony_server::secrets;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 
 /// Overwrites the passwords in the memory that the kernel shows as this process's arguments.
 ///
-/// To be called before any other thread exists and after the arguments have been copied: the
-/// standard library reads them from the same memory each time it is asked.
+/// Call this before any other thread exists and after the arguments have been copied: the standard library reads them
+/// from the same memory each time.
 pub fn hide_passwords(arguments: &[OsString]) {
     let mut offset = 0;
-    let mut places = Vec::new();
+    let mut ranges = Vec::new();
     for argument in arguments {
-        for place in secrets::places(argument.as_bytes()) {
-            places.push(offset + place.start..offset + place.end);
+        for range in secrets::password_ranges(argument.as_bytes()) {
+            ranges.push(offset + range.start..offset + range.end);
         }
         // Each argument ends in a NUL byte.
         offset += argument.len() + 1;
     }
-    if places.is_empty() {
+    if ranges.is_empty() {
         return;
     }
     let Some((start, end)) = argument_memory() else {
         return;
     };
-    // Only if the memory really holds these arguments, byte for byte.
-    if end - start != offset || !holds(arguments) {
+    // Only if the memory holds exactly these arguments.
+    if end - start != offset || !matches_cmdline(arguments) {
         return;
     }
-    for place in places {
-        for at in place {
+    for range in ranges {
+        for index in range {
             // SAFETY: `start..end` is this process's own argument area on its stack, mapped
             // readable and writable for its whole life (proc(5), arg_start and arg_end), and
-            // `at < end - start`. No other thread runs yet, and no Rust reference points there:
+            // `index < end - start`. No other thread runs yet, and no Rust reference points there:
             // std hands out copies.
-            unsafe { std::ptr::write_volatile((start + at) as *mut u8, b'*') };
+            unsafe { std::ptr::write_volatile((start + index) as *mut u8, b'*') };
         }
     }
 }
 
-/// Whether /proc/self/cmdline shows exactly these arguments: then the area is laid out as we think.
-fn holds(arguments: &[OsString]) -> bool {
+/// Whether /proc/self/cmdline shows exactly these arguments, so that the layout of the area is as expected.
+fn matches_cmdline(arguments: &[OsString]) -> bool {
     let mut expected = Vec::new();
     for argument in arguments {
         expected.extend_from_slice(argument.as_bytes());

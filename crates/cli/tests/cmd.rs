@@ -1,11 +1,11 @@
-//! The command line as a user sees it: help, version and errors, word by word.
+//! The command line as a user sees it: help, version and errors, word for word.
 //!
-//! `TRYCMD=overwrite cargo test -p prony-cli --test cmd` writes the files anew; read the difference.
+//! `TRYCMD=overwrite cargo test -p prony-cli --test cmd` rewrites the files; review the difference.
 
 use std::path::Path;
 
 #[test]
-fn help_and_errors_read_as_recorded() {
+fn help_and_errors_match_the_recordings() {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PG") {
             // SAFETY: this is the only test of its binary, and no other thread runs yet that could
@@ -13,12 +13,13 @@ fn help_and_errors_read_as_recorded() {
             unsafe { std::env::remove_var(&name) };
         }
     }
+    let home = std::env::temp_dir().join(format!("prony-no-home-{}", std::process::id()));
     let cases = trycmd::TestCases::new();
     cases
         .register_bin("prony", Path::new(env!("CARGO_BIN_EXE_prony")))
-        // Neither the runs nor the servers of whoever runs the tests.
+        // Neither the developer's runs nor the developer's servers.
         .env("PRONY_HOME", "no-such-folder")
-        .env("HOME", "/nonexistent")
+        .env("HOME", home.to_str().expect("UTF-8"))
         .env("NO_COLOR", "1");
     cases.case("tests/cmd/*.trycmd");
 }

@@ -1,45 +1,53 @@
-//! `prony compare` from end to end: single runs, repeats, experiments, limits, and every form of output.
+//! `prony compare` end to end: single runs, repeats, experiments, limits, and every output format.
 
+#[path = "home/document.rs"]
+mod document;
 mod home;
 
+use document::new_run;
 use home::Home;
 use serde_json::{Value, json};
 
 impl Home {
-    /// Stores a complete run of this throughput, changed as asked.
+    /// Stores a complete run of this throughput, modified by `change`.
     fn store(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
         let latency = json!({
             "samples": 96_000, "mean_ns": 4e6, "min_ns": 1000, "max_ns": 90_000_000,
             "p99_ns": 9e10 as u64 / tps as u64,
         });
         let second: u32 = id[id.len() - 1..].parse().expect("ids end in a digit");
-        let mut run = json!({
-            "schema_version": "1.2", "id": id, "state": "complete",
-            "started_at": format!("2026-11-21T10:00:{second:02}+00:00"),
-            "build": {"version": "0.1.0", "target": "x", "profile": "release"},
-            "host": {"name": "h", "kernel": "k", "cpu": "c", "cpus": 2, "memory_bytes": 1},
-            "asked": null, "plan": null,
-            "server": {"engine": "postgresql", "version": "17", "address": "tcp:192.0.2.7:5432",
-                "database": "d", "user": "u", "embedded": false, "settings": {}},
-            "workload": {"name": "tpcb", "title": "t", "scale": 10, "kinds": ["tpcb"], "statements": []},
-            "drive": {"clients": 8, "threads": 1, "pace": "closed", "protocol": "prepared", "io": "ring",
-                "io_reason": "", "network": "tcp", "seed": 1, "connect_per_transaction": false},
-            "window": {"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0},
-            "measured": {"seconds": 60.0, "errors": [], "unfinished": 0, "never_started": 0, "kinds": [{
+        let mut run = new_run();
+        let mut set = |place: &str, value: Value| {
+            *run.pointer_mut(place).expect("a member") = value;
+        };
+        set("/id", json!(id));
+        set("/state", json!("complete"));
+        set(
+            "/started_at",
+            json!(format!("2026-11-21T10:00:{second:02}+00:00")),
+        );
+        set("/server/address", json!("tcp:192.0.2.7:5432"));
+        set("/drive/io", json!("ring"));
+        set("/drive/network", json!("tcp"));
+        set(
+            "/window",
+            json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
+        );
+        set("/measured/seconds", json!(60.0));
+        set(
+            "/measured/kinds",
+            json!([{
                 "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
                 "tps": tps, "response": latency, "service": latency, "busy_s": 1.0,
-            }]},
-            "series": [], "events": [], "client": {"loop_delay_max_ns": 0},
-            "timing": {"split": "", "stamped": 0, "unstamped": 0, "impossible": 0, "doubtful": 0,
-                "clock_steps": 0, "send_cost_ns": 0.0, "transmit_stamps": 0},
-            "checks": [],
-        });
+            }]),
+        );
         change(&mut run);
         let path = self.0.join("runs").join(format!("{id}.json"));
         std::fs::write(path, run.to_string()).expect("it is written");
     }
 
-    /// Two variants of three runs each in turn, the second 10 % faster, and a run of another day.
+    /// Two variants of three alternating runs each, the second 10 % faster, and a run of another
+    /// day.
     fn experiment(&self) {
         let runs = [
             (1, "base", 9_900.0),
@@ -63,7 +71,7 @@ impl Home {
 
 /// A random order may begin with any of the variants.
 #[test]
-fn the_base_is_the_first_variant_of_the_plan_whatever_ran_first() {
+fn the_baseline_is_the_first_variant_of_the_plan() {
     let home = Home::new("base");
     for (position, variant, tps) in [
         (1, "slow", 4_900.0),
@@ -80,11 +88,11 @@ fn the_base_is_the_first_variant_of_the_plan_whatever_ran_first() {
             });
         });
     }
-    let text = home.says(&["compare", "last", "--fail-if-slower", "3%"], 8);
+    let text = home.run(&["compare", "last", "--fail-if-slower", "3%"], 8);
     assert!(text.contains("  A  base, 3 runs"), "{text}");
     assert!(text.contains("B is slower by"), "{text}");
-    // The page has all of its runs, and its variants in that order.
-    let page = home.says(&["report", "last", "-o", "-"], 0);
+    // The page has all runs of the experiment, and its variants in that order.
+    let page = home.run(&["report", "last", "--output", "-"], 0);
     let part = page.split("<caption>The variants, by the medians").nth(1);
     let part = part.expect("the variants");
     assert!(part.find(">base<") < part.find(">slow<"), "{part}");
@@ -96,42 +104,44 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     let home = Home::new("experiment");
     home.experiment();
     for name in ["20261121-1001", "20261121-1004"] {
-        let text = home.says(&["compare", name], 0);
+        let text = home.run(&["compare", name], 0);
         assert!(
             text.starts_with("COMPARABLE\n  A  base, 3 runs: tpcb, scale 10, 8 clients\n"),
             "{text}"
         );
-        assert!(text.contains("B  big  [31m<b>|, 3 runs"), "{text}");
+        assert!(text.contains("B  big \\x1b[31m<b>|, 3 runs"), "{text}");
         assert!(
             text.contains("TPS: B is faster by 10.0 % (95 % interval"),
             "{text}"
         );
         assert!(!text.contains('\u{1b}'), "{text}");
     }
-    // Beside another side, the id of its first run is the whole, and those of others are runs.
-    let text = home.says(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
+    // If several sides are given, the id of its first run means the whole experiment; ids of other
+    // runs mean single runs.
+    let text = home.run(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
     let read: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read["sides"].as_array().map(Vec::len), Some(3));
     assert_eq!(read["a"], "20261121-1109");
-    let text = home.says(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
+    let text = home.run(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
     let read: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(
         (&read["a"], &read["b"]),
         (&json!("20261121-1001"), &json!("20261121-1002"))
     );
     assert_eq!(read["verdict"], "with_caveats", "too few repeats");
-    // The newest run is of none.
+    // The newest run belongs to no experiment.
     let alone = home.prony(&["compare", "last"]);
     assert_eq!(alone.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&alone.stderr).contains("one side alone"));
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("only one side"));
 }
 
 #[test]
-fn documents_of_other_runs_are_not_read_for_an_experiment_that_lacks_one() {
+fn an_incomplete_experiment_reads_no_documents_of_other_runs() {
     let home = Home::new("lacking");
     home.experiment();
-    home.says(&["compare", "20261121-1001"], 0);
-    // One of its runs goes, and another run's document breaks without a sign of it in the index.
+    home.run(&["compare", "20261121-1001"], 0);
+    // One of its runs is deleted, and another run's document is damaged without any sign in the
+    // index.
     let document = |id: &str| home.0.join("runs").join(format!("{id}.json"));
     std::fs::remove_file(document("20261121-1006")).expect("it is there");
     let other = document("20261121-1109");
@@ -141,7 +151,7 @@ fn documents_of_other_runs_are_not_read_for_an_experiment_that_lacks_one() {
     let file = file.expect("it opens");
     file.set_modified(meta.modified().expect("a time"))
         .expect("it is set");
-    let text = home.says(&["compare", "20261121-1001"], 0);
+    let text = home.run(&["compare", "20261121-1001"], 0);
     assert!(
         text.contains("COMPARABLE, WITH 2 CAVEATS") && text.contains("5 runs of all sides"),
         "{text}"
@@ -149,7 +159,7 @@ fn documents_of_other_runs_are_not_read_for_an_experiment_that_lacks_one() {
 }
 
 #[test]
-fn variants_of_one_experiment_differ_on_purpose() {
+fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
     let home = Home::new("purpose");
     for position in 1..=6_u32 {
         let protocol = ["simple", "prepared"][usize::from(position % 4 > 1)];
@@ -162,29 +172,29 @@ fn variants_of_one_experiment_differ_on_purpose() {
             });
         });
     }
-    let text = home.says(&["compare", "20261121-2001"], 0);
+    let text = home.run(&["compare", "20261121-2001"], 0);
     assert!(
         text.starts_with("COMPARABLE, WITH 1 CAVEAT\n")
-            && text.contains("Because this is what was varied"),
+            && text.contains("Because this is what the experiment varied"),
         "{text}"
     );
     assert!(text.contains("TPS: no difference found"), "{text}");
-    // What the plan does not name is as grave as ever.
+    // Differences that the plan does not name are as grave as ever.
     home.store("20261121-2007", 10_000.0, |run| {
         run["drive"]["protocol"] = json!("simple");
     });
-    home.says(&["compare", "20261121-2002", "20261121-2007"], 7);
+    home.run(&["compare", "20261121-2002", "20261121-2007"], 7);
 }
 
 #[test]
-fn repeats_are_named_with_commas_and_count_once() {
+fn repeats_are_separated_by_commas_and_count_once() {
     let home = Home::new("repeats");
     home.experiment();
     let [a, b] = [
         "20261121-1001,20261121-1004,20261121-1005",
         "20261121-1002,20261121-1003,20261121-1006",
     ];
-    let text = home.says(&["compare", a, b], 0);
+    let text = home.run(&["compare", a, b], 0);
     assert!(
         text.contains("B is faster by 10.0 %") && text.contains("3 runs each"),
         "{text}"
@@ -192,8 +202,8 @@ fn repeats_are_named_with_commas_and_count_once() {
     for (first, second) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
         let twice = home.prony(&["compare", first, second]);
         assert_eq!(twice.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&twice.stderr).into_owned();
-        assert!(said.contains("is named twice"), "{said}");
+        let stderr = String::from_utf8_lossy(&twice.stderr).into_owned();
+        assert!(stderr.contains("is named twice"), "{stderr}");
     }
     assert_eq!(
         home.prony(&["compare", a, "none,such"]).status.code(),
@@ -204,25 +214,25 @@ fn repeats_are_named_with_commas_and_count_once() {
 }
 
 #[test]
-fn runs_of_one_side_that_are_of_two_things_do_not_compare() {
+fn a_side_with_different_runs_is_not_comparable() {
     let home = Home::new("unlike");
     home.experiment();
     home.store("20261121-1108", 10_000.0, |run| {
         run["workload"]["scale"] = json!(20)
     });
     let mixed = "20261121-1001,20261121-1108";
-    let text = home.says(&["compare", mixed, "20261121-1002"], 7);
+    let text = home.run(&["compare", mixed, "20261121-1002"], 7);
     assert!(text.starts_with("NOT COMPARABLE\n"), "{text}");
     assert!(
-        text.contains("The runs of A are not repeats of one thing"),
+        text.contains("The runs of A are not repeats of each other"),
         "{text}"
     );
     let limit = ["compare", mixed, "20261121-1002", "--fail-if-slower", "1%"];
-    assert!(!home.says(&limit, 7).contains("limit"));
+    assert!(!home.run(&limit, 7).contains("limit"));
 }
 
 #[test]
-fn a_slower_side_ends_with_a_code_of_its_own() {
+fn a_slower_side_has_its_own_exit_code() {
     let home = Home::new("slower");
     home.experiment();
     let [base, big] = [
@@ -230,12 +240,12 @@ fn a_slower_side_ends_with_a_code_of_its_own() {
         "20261121-1002,20261121-1003,20261121-1006",
     ];
     let slower = ["compare", big, base, "--fail-if-slower", "3%"];
-    assert!(home.says(&slower, 8).contains("the limit is broken"));
+    assert!(home.run(&slower, 8).contains("the limit is exceeded"));
     let faster = ["compare", base, big, "--fail-if-slower", "3%"];
-    assert!(home.says(&faster, 0).contains("the limit is held"));
-    // It is 9.1 % slower, give or take: whether more than nine cannot be told.
+    assert!(home.run(&faster, 0).contains("the limit is kept"));
+    // It is about 9.1 % slower: whether more than nine cannot be decided.
     let open = ["compare", big, base, "--fail-if-slower", "9%"];
-    assert!(home.says(&open, 0).contains("cannot tell"));
+    assert!(home.run(&open, 0).contains("do not show whether"));
     let open = [
         "compare",
         big,
@@ -244,8 +254,8 @@ fn a_slower_side_ends_with_a_code_of_its_own() {
         "9%",
         "--fail-if-unsure",
     ];
-    home.says(&open, 8);
-    // One run each never breaks a limit: how far runs differ is not known.
+    home.run(&open, 8);
+    // A single run each never breaks a limit: the variation between runs is unknown.
     let single = [
         "compare",
         "20261121-1002",
@@ -253,7 +263,7 @@ fn a_slower_side_ends_with_a_code_of_its_own() {
         "--fail-if-slower",
         "3%",
     ];
-    assert!(home.says(&single, 0).contains("cannot tell"));
+    assert!(home.run(&single, 0).contains("do not show whether"));
     for wrong in ["3", "-1%", "101%", "nan", ""] {
         let output = home.prony(&["compare", base, big, "--fail-if-slower", wrong]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
@@ -264,7 +274,7 @@ fn a_slower_side_ends_with_a_code_of_its_own() {
 fn markdown_and_junit_are_written() {
     let home = Home::new("forms");
     home.experiment();
-    let text = home.says(&["compare", "20261121-1001", "--markdown"], 0);
+    let text = home.run(&["compare", "20261121-1001", "--markdown"], 0);
     assert!(
         text.starts_with("**COMPARABLE**\n\n- TPS: B is faster by 10.0 %"),
         "{text}"
@@ -277,11 +287,11 @@ fn markdown_and_junit_are_written() {
 
     let file = home.0.join("junit.xml").display().to_string();
     for _ in 0..2 {
-        let text = home.says(&["compare", "20261121-1001", "--junit", &file], 0);
+        let text = home.run(&["compare", "20261121-1001", "--junit", &file], 0);
         assert!(text.starts_with("COMPARABLE\n"), "{text}");
     }
     let written = std::fs::read_to_string(&file).expect("it is there");
-    let shown = home.says(&["compare", "20261121-1001", "--junit", "-"], 0);
+    let shown = home.run(&["compare", "20261121-1001", "--junit", "-"], 0);
     assert_eq!(written, shown);
     assert!(
         shown.starts_with("<?xml") && shown.contains("failures=\"0\""),
@@ -291,14 +301,16 @@ fn markdown_and_junit_are_written() {
         shown.contains("&lt;b&gt;|") && !shown.contains('\u{1b}'),
         "{shown}"
     );
-    // Nothing else is replaced.
+    // No other file is replaced.
     let document = home.0.join("runs/20261121-1001.json").display().to_string();
     let refused = home.prony(&["compare", "20261121-1001", "--junit", &document]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        home.says(&["compare", "20261121-1001"], 0)
+        home.run(&["compare", "20261121-1001"], 0)
             .starts_with("COMPARABLE\n")
     );
-    let nowhere = home.prony(&["compare", "20261121-1001", "--junit", "/nonexistent/x.xml"]);
+    let absent = home.0.join("absent/x.xml");
+    let absent = absent.to_str().expect("UTF-8");
+    let nowhere = home.prony(&["compare", "20261121-1001", "--junit", absent]);
     assert_eq!(nowhere.status.code(), Some(1));
 }

@@ -1,30 +1,12 @@
-//! Runs whose Prony was killed, as every reader of the store tells of them.
+//! Runs whose Prony was killed, as each reader of the store reports them.
 
+#[path = "home/document.rs"]
+mod document;
 mod home;
 
+use document::new_run;
 use home::Home;
-use serde_json::{Value, json};
-
-/// What the first line of a journal holds.
-fn begun() -> Value {
-    json!({
-        "schema_version": "1.2", "id": "", "state": "running", "started_at": "2026-11-21T10:00:00+00:00",
-        "build": {"version": "0.1.0", "target": "x", "profile": "release"},
-        "host": {"name": "h", "kernel": "k", "cpu": "c", "cpus": 2, "memory_bytes": 1},
-        "asked": null, "plan": null,
-        "server": {"engine": "postgresql", "version": "17", "address": "unix:/run/.s.PGSQL.5432",
-            "database": "d", "user": "u", "embedded": false, "settings": {}},
-        "workload": {"name": "tpcb", "title": "t", "scale": 10, "kinds": ["tpcb"], "statements": []},
-        "drive": {"clients": 8, "threads": 1, "pace": "closed", "protocol": "prepared", "io": "",
-            "io_reason": "", "network": "", "seed": 1, "connect_per_transaction": false},
-        "window": {"connect_s": 0.0, "warmup_s": 0.0, "measured_s": 0.0, "drain_s": 0.0},
-        "measured": {"seconds": 0.0, "errors": [], "unfinished": 0, "never_started": 0, "kinds": []},
-        "series": [], "events": [], "client": {"loop_delay_max_ns": 0},
-        "timing": {"split": "", "stamped": 0, "unstamped": 0, "impossible": 0, "doubtful": 0,
-            "clock_steps": 0, "send_cost_ns": 0.0, "transmit_stamps": 0},
-        "checks": [],
-    })
-}
+use serde_json::json;
 
 impl Home {
     fn put(&self, file: &str, text: &str) -> String {
@@ -35,17 +17,17 @@ impl Home {
 }
 
 #[test]
-fn a_journal_of_one_line_has_no_figures_and_no_verdict_of_being_valid() {
+fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
     let home = Home::new("begun");
-    let line = json!({ "run": begun() });
+    let line = json!({ "run": new_run() });
     home.put("runs/20261121-1001.jsonl", &format!("{line}\n"));
-    let listed = home.says(&["runs"], 0);
+    let listed = home.run(&["runs"], 0);
     assert!(
         listed.contains("partial") && listed.contains("–"),
         "{listed}"
     );
-    let shown = home.says(&["show", "last"], 0);
-    for told in [
+    let shown = home.run(&["show", "last"], 0);
+    for expected in [
         "PARTIAL RESULT",
         "\n  Nothing was measured\n",
         "Invalid (nothing-committed): there is no figure",
@@ -54,22 +36,22 @@ fn a_journal_of_one_line_has_no_figures_and_no_verdict_of_being_valid() {
         "worst loop delay unknown",
         "unknown; network unknown",
     ] {
-        assert!(shown.contains(told), "{told}: {shown}");
+        assert!(shown.contains(expected), "{expected}: {shown}");
     }
     for false_zero in ["Valid", "0 transactions", "0 ns", " 0 s"] {
         assert!(!shown.contains(false_zero), "{false_zero}: {shown}");
     }
 }
 
-/// As former versions stored it, too: the document stays as it was.
+/// Also as former versions stored it: the document stays unchanged.
 #[test]
-fn a_killed_run_is_judged_by_each_reader_and_stays_as_it_was_stored() {
+fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let home = Home::new("cut-off");
     let latency = json!({
         "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
     });
     for (id, state) in [("20261121-1001", "partial"), ("20261121-1002", "complete")] {
-        let mut run = begun();
+        let mut run = new_run();
         run["id"] = json!(id);
         run["state"] = json!(state);
         run["ended_because"] = json!("interrupted: Prony was killed or the machine went down");
@@ -82,13 +64,13 @@ fn a_killed_run_is_judged_by_each_reader_and_stays_as_it_was_stored() {
     }
     let path = home.0.join("runs/20261121-1001.json");
     let stored = std::fs::read(&path).expect("it is there");
-    let shown = home.says(&["show", "20261121-1001"], 0);
+    let shown = home.run(&["show", "20261121-1001"], 0);
     assert!(
         shown.contains("Valid, with 1 caveat: partial-run."),
         "{shown}"
     );
     assert!(shown.contains("note     one-host"), "{shown}");
-    let compared = home.says(&["compare", "20261121-1001", "20261121-1002"], 0);
+    let compared = home.run(&["compare", "20261121-1001", "20261121-1002"], 0);
     assert!(compared.contains("partial-run"), "{compared}");
     let sheet = home.put(
         "sheet.toml",
@@ -96,16 +78,49 @@ fn a_killed_run_is_judged_by_each_reader_and_stays_as_it_was_stored() {
          entered_by = \"d\"\n[[configuration]]\nname = \"small\"\n[[configuration.item]]\nname = \"m\"\n\
          quantity = 1\nunit_price = 100\nper = \"month\"\n",
     );
-    let priced = home.says(&["price", "--sheet", &sheet, "20261121-1001"], 0);
+    let priced = home.run(&["price", "--sheet", &sheet, "20261121-1001"], 0);
     assert!(
         priced.contains("the runs have caveats: partial-run"),
         "{priced}"
     );
     let page = home.0.join("page.html").display().to_string();
-    home.says(&["report", "20261121-1001", "--output", &page], 0);
+    home.run(&["report", "20261121-1001", "--output", &page], 0);
     let drawn = std::fs::read_to_string(&page).expect("it is there");
     assert!(drawn.contains("Valid, with 1 caveat: partial-run."));
-    let verified = home.says(&["verify", &page], 0);
-    assert!(verified.contains("as they were written"), "{verified}");
+    let verified = home.run(&["verify", &page], 0);
+    assert!(verified.contains("are unchanged"), "{verified}");
     assert_eq!(std::fs::read(&path).expect("it is there"), stored);
+}
+
+/// A journal left by a version of Prony whose documents did not describe the workload.
+#[test]
+fn a_killed_run_of_an_older_version_is_judged_by_its_workload() {
+    let home = Home::new("former");
+    let latency = json!({
+        "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
+    });
+    let mut run = new_run();
+    run["id"] = json!("20261121-1001");
+    run["state"] = json!("partial");
+    run["drive"]["clients"] = json!(16);
+    run["measured"]["seconds"] = json!(60.0);
+    run["measured"]["kinds"] = json!([{
+        "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+        "tps": 1600.0, "response": latency, "service": latency, "busy_s": 960.0,
+    }]);
+    home.put("runs/20261121-1001.json", &run.to_string());
+    let shown = home.run(&["show", "last"], 0);
+    let expected = "16 clients shared 10 branches";
+    assert!(shown.contains(expected), "{shown}");
+    let json = home.run(&["show", "last", "--json"], 0);
+    assert!(!json.contains("clients_per_scale"), "{json}");
+    // Ten terminals per warehouse follow the specification, if they key and think.
+    for (pacing, is_contended) in [("spec", false), ("none", true)] {
+        run["workload"]["name"] = json!("tpcc");
+        run["workload"]["settings"] = json!([format!("pacing {pacing}"), "routines of another"]);
+        run["plan"] = json!({ "workload": { "name": "tpcc", "scale": null, "pacing": pacing } });
+        home.put("runs/20261121-1001.json", &run.to_string());
+        let shown = home.run(&["show", "last"], 0);
+        assert_eq!(shown.contains("contention"), is_contended, "{shown}");
+    }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 const PASSWORD: &str = "gehe1m-aus-Paris";
 
-/// The end of `prony check` against a server that takes the connection and hangs up: its title
-/// while it waited, what it said, its exit code.
-fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
+/// Runs `prony check` against a server that accepts the connection and hangs up; returns its title
+/// while it waited, its output and its exit code.
+fn check_with_url(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
     let mut child = Command::new(env!("CARGO_BIN_EXE_prony"))
@@ -21,7 +21,7 @@ fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
     // While this connection is open and unanswered, the command waits.
     let connection = accepted(&silent, &mut child);
     let title = std::fs::read(format!("/proc/{}/cmdline", child.id())).expect("its title");
-    // Nobody listens any more either, so that a second try ends at once.
+    // Close the listener too, so that a second try ends at once.
     drop(silent);
     drop(connection);
     let ended = child.wait_with_output().expect("it ends");
@@ -32,7 +32,7 @@ fn asked_with(url: impl Fn(u16) -> String) -> (String, String, Option<i32>) {
     )
 }
 
-/// The first connection; a command that ends without one fails the test rather than holding it.
+/// The first connection; a command that ends without one fails the test instead of blocking it.
 fn accepted(listener: &TcpListener, child: &mut Child) -> TcpStream {
     listener.set_nonblocking(true).expect("a mode");
     loop {
@@ -50,15 +50,15 @@ fn accepted(listener: &TcpListener, child: &mut Child) -> TcpStream {
 fn the_process_title_does_not_show_a_password() {
     let uri = |port| format!("postgres://u:{PASSWORD}@127.0.0.1:{port}/d");
     let words = |port| format!("host=127.0.0.1 port={port} user=u password='{PASSWORD}' dbname=d");
-    for (title, said, code) in [asked_with(uri), asked_with(words)] {
+    for (title, stderr, code) in [check_with_url(uri), check_with_url(words)] {
         assert!(!title.contains(PASSWORD), "in the title: {title}");
         assert!(
             title.contains("check\0tpcb\0--url\0"),
             "the rest stays: {title}"
         );
         assert!(title.contains("127.0.0.1"), "the rest stays: {title}");
-        assert!(!said.contains(PASSWORD), "in a message: {said}");
-        assert_eq!(code, Some(3), "{said}");
+        assert!(!stderr.contains(PASSWORD), "in a message: {stderr}");
+        assert_eq!(code, Some(3), "{stderr}");
     }
 }
 
@@ -78,9 +78,9 @@ fn a_url_in_the_wrong_place_is_quoted_without_its_password() {
             .arg(&url)
             .output()
             .expect("prony starts");
-        let said = String::from_utf8_lossy(&ended.stderr);
-        // Its beginning alone: a long argument is cut in a message.
-        assert!(!said.contains(&PASSWORD[..4]), "{words:?}: {said}");
-        assert_ne!(ended.status.code(), Some(0), "{words:?}: {said}");
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        // Only its beginning: a long argument is cut in a message.
+        assert!(!stderr.contains(&PASSWORD[..4]), "{words:?}: {stderr}");
+        assert_ne!(ended.status.code(), Some(0), "{words:?}: {stderr}");
     }
 }

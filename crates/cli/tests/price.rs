@@ -1,5 +1,7 @@
-//! `prony audit --keep` and `prony price` from end to end: outputs of other tools become runs, which are
+//! `prony audit --keep` and `prony price` end to end: outputs of other tools become runs, which are
 //! listed, shown, compared and priced.
+//!
+//! Longer than 400 lines: the cases share the outputs and sheets that they vary.
 
 mod home;
 
@@ -12,17 +14,17 @@ impl Home {
         path.display().to_string()
     }
 
-    /// Keeps a report of pgbench; gives the run's id.
+    /// Stores a report of pgbench; returns the run's id.
     fn keep(&self, tps: f64, p99_ms: f64) -> String {
         let report = report(tps, p99_ms);
         let file = self.file("pgbench.out", &report);
-        let text = self.says(&["audit", &file, "--keep"], 0);
+        let text = self.run(&["audit", &file, "--keep"], 0);
         let (_, id) = text.rsplit_once("prony show ").expect("where it is kept");
         id.trim().to_owned()
     }
 }
 
-/// What pgbench prints with --percentiles=99, where clients and latency fit.
+/// The output of pgbench with --percentiles=99, with the number of clients that fits the latency.
 fn report(tps: f64, p99_ms: f64) -> String {
     let (done, mean_ms) = (tps * 600.0, 64_000.0 / tps);
     format!(
@@ -54,14 +56,14 @@ fn sheet(runs: [&str; 2], as_of: &str) -> String {
 fn imported_runs_are_listed_shown_compared_and_priced() {
     let home = Home::new("imported");
     let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
-    let listed = home.says(&["runs"], 0);
+    let listed = home.run(&["runs"], 0);
     assert!(listed.contains("imported pgbench"), "{listed}");
-    let shown = home.says(&["show", &small], 0);
+    let shown = home.run(&["show", &small], 0);
     assert!(
         shown.contains("IMPORTED") && shown.contains("15.0 ms"),
         "{shown}"
     );
-    let compared = home.says(&["compare", &small, &big], 0);
+    let compared = home.run(&["compare", &small, &big], 0);
     assert!(
         compared.starts_with("COMPARABLE, WITH 2 CAVEATS"),
         "{compared}"
@@ -69,7 +71,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     assert!(compared.contains("+150.0 %"), "{compared}");
 
     let prices = home.file("sheet.toml", &sheet([&small, &big], "2026-11"));
-    let text = home.says(&["price", "--sheet", &prices, "--json"], 0);
+    let text = home.run(&["price", "--sheet", &prices, "--json"], 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read["points"][0]["tps_per_money"], 100.0);
     assert_eq!(read["ranking"]["order"], serde_json::json!([0, 1]));
@@ -81,24 +83,24 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
         "price", "--load", "20000tps", "--p99", "20ms", "--sheet", &prices,
     ];
     assert!(
-        home.says(&load, 0)
+        home.run(&load, 0)
             .contains("  big: 300.00 EUR a month, by one run.")
     );
     let load = [
         "price", "--load", "5000", "--p99", "20ms", "--sheet", &prices,
     ];
     assert!(
-        home.says(&load, 0)
+        home.run(&load, 0)
             .contains("  small: 100.00 EUR a month, by one run.")
     );
     let load = [
         "price", "--load", "20000tps", "--p99", "5ms", "--sheet", &prices,
     ];
-    assert!(home.says(&load, 7).contains("None of them"));
+    assert!(home.run(&load, 7).contains("None of them"));
 }
 
 #[test]
-fn the_usual_sheet_is_read_and_a_guess_is_refused() {
+fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let home = Home::new("usual");
     let small = home.keep(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
@@ -106,16 +108,17 @@ fn the_usual_sheet_is_read_and_a_guess_is_refused() {
     home.file("prices.toml", &sheet([&small, &small], "2019"));
     let guess = home.prony(&["price", "last"]);
     assert_eq!(guess.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&guess.stderr).into_owned();
-    assert!(said.contains("small, big"), "{said}");
-    let text = home.says(&["price", "small=last"], 0);
+    let stderr = String::from_utf8_lossy(&guess.stderr).into_owned();
+    assert!(stderr.contains("small, big"), "{stderr}");
+    let text = home.run(&["price", "small=last"], 0);
     assert!(
         text.contains("old-prices") && text.contains("durability-unknown"),
         "{text}"
     );
     let future = home.file("future.toml", &sheet([&small, &small], "9999"));
-    let text = home.says(&["price", "small=last", "--sheet", &future], 7);
-    assert!(text.contains("still to come"), "{text}");
+    let text = home.run(&["price", "small=last", "--sheet", &future], 7);
+    let words: Vec<_> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains("in the future"), "{text}");
     // Two currencies, in two sheets.
     let dollars = sheet([&small, &small], "2019")
         .replace("EUR", "USD")
@@ -133,7 +136,7 @@ fn the_usual_sheet_is_read_and_a_guess_is_refused() {
     ];
     let refused = home.prony(&both);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("converts no currency"));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("does not convert currencies"));
 }
 
 #[test]
@@ -143,17 +146,17 @@ fn a_sheet_may_list_runs_with_commas() {
     let list = format!("{}, {}", ids[0], ids[1]);
     let prices = home.file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
     let of = |runs: &[&str]| {
-        let text = home.says(
+        let text = home.run(
             &[&["price", "--json", "--sheet", &prices], runs].concat(),
             0,
         );
         let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let points = read["points"].as_array().expect("points").clone();
-        let told = points.iter().map(|one| {
+        let rows = points.iter().map(|one| {
             let name = one["configuration"].as_str().expect("a name");
             (name.to_owned(), one["tps"].as_f64().expect("TPS"))
         });
-        told.collect::<Vec<_>>()
+        rows.collect::<Vec<_>>()
     };
     let (small, big) = ("small".to_owned(), "big".to_owned());
     assert_eq!(
@@ -168,26 +171,26 @@ fn a_sheet_may_list_runs_with_commas() {
         of(&[&ids[2], &ids[1]]),
         [(big, 25_000.0), (small, 12_000.0)]
     );
-    // A document outside the store is the one that the sheet names by the same word.
+    // A document outside the store is the one that the sheet refers to by the same word.
     let copy = home.0.join("copy.json").display().to_string();
     let stored = home.0.join("runs").join(format!("{}.json", ids[0]));
     let text = std::fs::read_to_string(stored).expect("it is kept");
     home.file("copy.json", &text.replace(&ids[0], "elsewhere"));
     let list = format!("{},{copy}", ids[1]);
     let named = home.file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
-    let text = home.says(&["price", &copy, "--json", "--sheet", &named], 0);
+    let text = home.run(&["price", &copy, "--json", "--sheet", &named], 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read["points"][0]["configuration"], "small");
 }
 
 #[test]
-fn the_document_that_was_read_is_named() {
+fn show_names_the_file_that_was_read() {
     let home = Home::new("read");
     let id = home.keep(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
-    let told = format!("Read from {}\n", stored.display());
-    assert!(home.says(&["show", "last"], 0).ends_with(&told));
-    // A copy in the current folder is another file, though it has the id of a run in the store.
+    let expected = format!("Read from {}\n", stored.display());
+    assert!(home.run(&["show", "last"], 0).ends_with(&expected));
+    // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
     let shown = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["show", "copy.json"])
@@ -201,14 +204,14 @@ fn the_document_that_was_read_is_named() {
 }
 
 #[test]
-fn an_output_that_cannot_be_right_ends_with_7_and_has_no_price() {
+fn an_implausible_output_exits_with_7_and_has_no_price() {
     let home = Home::new("wrong");
     let wrong = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
     let file = home.file("wrong.out", &wrong);
-    let text = home.says(&["audit", &file, "--keep"], 7);
+    let text = home.run(&["audit", &file, "--keep"], 7);
     assert!(text.contains("littles-law"), "{text}");
     let prices = home.file("sheet.toml", &sheet(["last", "last"], "2026-11"));
-    let text = home.says(&["price", "small=last", "--sheet", &prices], 7);
+    let text = home.run(&["price", "small=last", "--sheet", &prices], 7);
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(
         words.join(" ").contains("must not be used: littles-law"),
@@ -218,24 +221,24 @@ fn an_output_that_cannot_be_right_ends_with_7_and_has_no_price() {
         "cut.out",
         "transaction type: <builtin: TPC-B (sort of)>\nscaling",
     );
-    let text = home.says(&["audit", &cut, "--keep"], 7);
+    let text = home.run(&["audit", &cut, "--keep"], 7);
     assert!(
-        text.contains("truncated") && text.contains("not kept"),
+        text.contains("truncated") && text.contains("not stored"),
         "{text}"
     );
 }
 
 #[test]
-fn a_report_draws_throughput_against_cost_and_is_verified_with_its_sheet() {
+fn a_report_with_prices_is_verified_with_its_sheet() {
     let home = Home::new("drawn");
     let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
     let prices = home.file("sheet.toml", &sheet([&small, &big], "2019"));
     let page = home.0.join("report.html").display().to_string();
-    // The sheet says which run is of which.
-    home.says(
-        &["report", &small, &big, "--prices", &prices, "-o", &page],
-        0,
-    );
+    // The sheet assigns each run to a configuration.
+    let words = [
+        "report", &small, &big, "--sheet", &prices, "--output", &page,
+    ];
+    home.run(&words, 0);
     let drawn = std::fs::read_to_string(&page).expect("it is written");
     for words in [
         "1: small: 100.00 EUR a month, 10,000 transactions a second by one run, on the frontier",
@@ -245,35 +248,32 @@ fn a_report_draws_throughput_against_cost_and_is_verified_with_its_sheet() {
     ] {
         assert!(drawn.contains(words), "{words}");
     }
-    assert!(
-        home.says(&["verify", &page], 0)
-            .contains("as they were written")
-    );
+    assert!(home.run(&["verify", &page], 0).contains("are unchanged"));
     std::fs::write(&page, drawn.replace("unit_price = 300", "unit_price = 200")).expect("written");
-    home.says(&["verify", &page], 7);
-    // Without prices, without a section of them; and nothing is guessed.
-    home.says(&["report", &small, &big, "-o", &page], 0);
+    home.run(&["verify", &page], 7);
+    // Without prices there is no section for them, and nothing is guessed.
+    home.run(&["report", &small, &big, "--output", &page], 0);
     let plain = std::fs::read_to_string(&page).expect("it is written");
     assert!(!plain.contains("What throughput costs"));
     let unknown = home.file("unknown.toml", &sheet(["x", "y"], "2019"));
-    for (words, said) in [
+    for (words, expected) in [
         (
-            vec!["report", &small, "--prices", &unknown],
+            vec!["report", &small, "--sheet", &unknown],
             "on which configuration",
         ),
-        (vec!["report", "huge=last", "--prices", &prices], "huge"),
-        (vec!["report", &small, "--prices", "none.toml"], "none.toml"),
-        (vec!["report", &small, "--across-regions"], "--prices"),
+        (vec!["report", "huge=last", "--sheet", &prices], "huge"),
+        (vec!["report", &small, "--sheet", "none.toml"], "none.toml"),
+        (vec!["report", &small, "--across-regions"], "--sheet"),
     ] {
-        let output = home.prony(&[&words[..], &["-o", &page]].concat());
+        let output = home.prony(&[&words[..], &["--output", &page]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {errors}");
-        assert!(errors.contains(said), "{said}: {errors}");
+        assert!(errors.contains(expected), "{expected}: {errors}");
     }
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
 }
 
-/// Makes runs that are kept those of an experiment of two variants in turn.
+/// Turns stored runs into those of an experiment with two alternating variants.
 fn experiment(home: &Home, ids: &[String]) {
     for (place, id) in ids.iter().enumerate() {
         let path = home.0.join("runs").join(format!("{id}.json"));
@@ -298,10 +298,10 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     let prices = home.file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
-        let text = home.says(&all, 0);
+        let text = home.run(&all, 0);
         let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let points = read["points"].as_array().expect("points").clone();
-        let told = points.iter().map(|one| {
+        let rows = points.iter().map(|one| {
             let runs = one["runs"].as_array().map_or(0, Vec::len);
             let name = |key: &str| one[key].as_str().unwrap_or("").to_owned();
             (
@@ -311,12 +311,12 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
                 runs,
             )
         });
-        told.collect::<Vec<_>>()
+        rows.collect::<Vec<_>>()
     };
     let point = |configuration: &str, variant: &str, tps: f64, runs: usize| {
         (configuration.to_owned(), variant.to_owned(), tps, runs)
     };
-    // The median of three, though one run is named, be it the first or the best, once or twice.
+    // The median of three, although only one run is named: the first or the best, once or twice.
     let (small, big) = (format!("small={first}"), format!("big={second}"));
     let (again, best) = (format!("small={}", ids[2]), format!("big={last}"));
     let both = [
@@ -326,17 +326,17 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     assert_eq!(points(&[&small, &big], &prices), both);
     assert_eq!(points(&[&small, &again, &best], &prices), both);
     assert_eq!(points(&[&small], &prices), both[..1]);
-    // With commas those that are named.
+    // With commas, only the named runs.
     let one = format!("small={first},");
     assert_eq!(
         points(&[&one], &prices),
         [point("small", "old", 10_000.0, 1)]
     );
-    // Where the sheet says it of one of its runs, it says it of all; alone it is all variants.
+    // If the sheet assigns one of its runs, it assigns all; alone, the id means all variants.
     let named = home.file("named.toml", &sheet([first, last], "2026-11"));
     assert_eq!(points(&[], &named), both);
     assert_eq!(points(&[second], &named), both);
-    let load = home.says(
+    let load = home.run(
         &[
             "price", "--sheet", &named, "--load", "20000", "--p99", "20ms",
         ],
@@ -350,10 +350,10 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
         assert!(load.contains(words), "{words}:\n{load}");
     }
     let page = home.0.join("report.html").display().to_string();
-    home.says(
-        &["report", &small, &best, "--prices", &prices, "-o", &page],
-        0,
-    );
+    let words = [
+        "report", &small, &best, "--sheet", &prices, "--output", &page,
+    ];
+    home.run(&words, 0);
     let drawn = std::fs::read_to_string(&page).expect("it is written");
     for words in [
         ">1 small (old), 3 runs</text>",
@@ -361,10 +361,10 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     ] {
         assert!(drawn.contains(words), "{words}");
     }
-    home.says(&["verify", &page], 0);
+    home.run(&["verify", &page], 0);
 }
 
-/// A home with six runs of an experiment of two variants, and a sheet that names none of them.
+/// A home with six runs of an experiment with two variants, and a sheet that names none of them.
 fn repeated(name: &str) -> (Home, Vec<String>, String) {
     let home = Home::new(name);
     let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
@@ -374,14 +374,14 @@ fn repeated(name: &str) -> (Home, Vec<String>, String) {
     (home, ids, prices)
 }
 
-/// A configuration with its TPS and how many runs stand behind it.
+/// A configuration with its TPS and number of runs.
 type Point = (String, f64, usize);
 /// The id of a remark, and what was found.
 type Remark = (String, String);
 
 /// The configurations and the remarks.
 fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
-    let text = home.says(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
+    let text = home.run(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let list = |key: &str| read[key].as_array().expect("a list").clone();
     let word = |one: &serde_json::Value, key: &str| one[key].as_str().expect("text").to_owned();
@@ -402,7 +402,25 @@ fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
 }
 
 #[test]
-fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
+fn variants_without_a_configuration_are_listed_and_the_others_priced() {
+    let (home, ids, prices) = repeated("partly");
+    let experiment = ids[0].as_str();
+    // The sheet names only a run of the first variant.
+    let named = home.file("named.toml", &sheet([experiment, "y"], "2026-11"));
+    let (points, remarks) = priced(&home, &[&named, experiment]);
+    assert_eq!(points, [("small".to_owned(), 11_000.0, 3)]);
+    let left_out = remarks.iter().find(|(id, _)| id == "variant-unpriced");
+    let (_, finding) = left_out.expect("it is listed");
+    assert!(
+        finding.contains("the variant new was measured"),
+        "{finding}"
+    );
+    // If it names none, there is nothing to price.
+    home.run(&["price", "--sheet", &prices, experiment], 2);
+}
+
+#[test]
+fn repeats_named_for_two_configurations_count_alone() {
     let (home, ids, prices) = repeated("apart");
     let [small, big] = [("small", 0), ("big", 4)].map(|(name, run)| format!("{name}={}", ids[run]));
     let point = |name: &str, tps: f64, runs: usize| (name.to_owned(), tps, runs);
@@ -413,11 +431,11 @@ fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
     assert_eq!(ids_of(&remarks, "repeats-apart"), 1, "{remarks:?}");
     assert_eq!(ids_of(&remarks, "repeats-taken"), 0, "{remarks:?}");
     assert_eq!(ids_of(&remarks, "same-run"), 0, "{remarks:?}");
-    // As the sheet has it, and of runs that the sheet has so.
+    // As assigned by the sheet, and for runs that the sheet assigns.
     let named = home.file("named.toml", &sheet([&ids[0], &ids[4]], "2026-11"));
     assert_eq!(priced(&home, &[&named]).0, each);
     assert_eq!(priced(&home, &[&named, &ids[0], &ids[4]]).0, each);
-    // Two of them for one, and the third with its comma for the other.
+    // Two of them for one, and the third, with a trailing comma, for the other.
     let third = format!("big={},", ids[2]);
     let (points, _) = priced(
         &home,
@@ -427,7 +445,7 @@ fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
         points,
         [point("small", 10_500.0, 2), point("big", 30_000.0, 1)]
     );
-    // One measurement at two prices is what it was: all repeats, with a caveat.
+    // One measurement at two prices is still all repeats, with a caveat.
     let (points, remarks) = priced(&home, &[&prices, &small, &format!("big={}", ids[0])]);
     assert_eq!(
         points,
@@ -437,36 +455,36 @@ fn repeats_that_are_named_for_two_configurations_stand_each_for_itself() {
 }
 
 #[test]
-fn a_run_that_stands_for_its_repeats_is_said_to() {
+fn a_remark_says_that_a_run_stands_for_its_repeats() {
     let (home, ids, prices) = repeated("taken");
     let (id, small) = (&ids[4], format!("small={}", ids[4]));
-    let text = home.says(&["price", "--sheet", &prices, &small], 0);
+    let text = home.run(&["price", "--sheet", &prices, &small], 0);
     let words: Vec<&str> = text.split_whitespace().collect();
-    let said = format!(
-        "repeats-taken: {id}: stands for the 3 repeats of its variant; name it {id}, with the comma"
+    let expected = format!(
+        "repeats-taken: {id}: stands for the 3 repeats of its variant; write '{id},' with a comma"
     );
-    assert!(words.join(" ").contains(&said), "{text}");
-    let alone = home.says(&["price", "--sheet", &prices, &format!("{small},")], 0);
+    assert!(words.join(" ").contains(&expected), "{text}");
+    let alone = home.run(&["price", "--sheet", &prices, &format!("{small},")], 0);
     assert!(!alone.contains("repeats-taken"), "{alone}");
-    // Behind a page it is told where the page is written.
+    // For a page, the remark is printed when the page is written.
     let page = home.0.join("report.html").display().to_string();
-    let output = home.prony(&["report", &small, "--prices", &prices, "-o", &page]);
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("stands for the 3 repeats"), "{told}");
+    let output = home.prony(&["report", &small, "--sheet", &prices, "--output", &page]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("stands for the 3 repeats"), "{stderr}");
 }
 
 #[test]
-fn a_load_that_a_repeat_did_not_hold_is_no_plain_yes() {
+fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
     let (home, ids, prices) = repeated("short");
     let small = format!("small={}", ids[0]);
     let load = |tps: &str| {
-        let text = home.says(&["price", "--sheet", &prices, "--load", tps, &small], 0);
+        let text = home.run(&["price", "--sheet", &prices, "--load", tps, &small], 0);
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ")
     };
     let text = load("10500tps");
     for words in [
-        "by the median of 3 runs, but 1 of 3 runs gave less: 10,000 a second.",
+        "by the median of 3 runs, but 1 of 3 runs was slower: 10,000 a second.",
         "in 2 of 3 runs",
         "load-not-always-held",
     ] {
@@ -474,7 +492,7 @@ fn a_load_that_a_repeat_did_not_hold_is_no_plain_yes() {
     }
     let text = load("9000tps");
     assert!(
-        !text.contains("gave less") && text.contains(" yes "),
+        !text.contains("was slower") && text.contains(" yes "),
         "{text}"
     );
 }

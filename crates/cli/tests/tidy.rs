@@ -1,17 +1,22 @@
-//! What the compiler cannot keep: habits of the house, checked on its sources.
+//! Conventions that the compiler cannot enforce, checked on the sources.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Rooms on the path of a measurement: they read the time only through `drive/src/clock.rs`.
-/// Elsewhere the clock serves waiting for processes and showing progress.
+/// Crates on the path of a measurement: they read the time only through `drive/src/clock.rs`.
+/// Elsewhere the clock serves to wait for processes and to show progress.
 const MEASURING: &[&str] = &[
     "plan", "wire", "session", "drive", "measure", "judge", "report",
 ];
-/// The rooms that print.
-const PRINTING: &[&str] = &["report", "cli"];
-/// The longest file that still holds one idea.
+/// The crates that print.
+const PRINTING: &[&str] = &["report", "cli", "dropin"];
+/// The longest file that needs no reason for its length.
+const LINES_WITHOUT_REASON: usize = 400;
+/// The longest file.
 const LINES_MAX: usize = 500;
+/// The longest function, in lines.
+const FUNCTION_LINES_MAX: usize = 80;
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -20,17 +25,17 @@ fn crates() -> PathBuf {
         .to_owned()
 }
 
-/// Every file of the rooms in Rust: its room, its path and its text.
+/// Every Rust file of the crates: its crate, its path and its text.
 fn files() -> Vec<(String, PathBuf, String)> {
     let mut found = Vec::new();
-    for room in fs::read_dir(crates()).expect("a folder").flatten() {
-        let name = room.file_name().to_string_lossy().into_owned();
-        collect(&name, &room.path(), &mut found);
+    for entry in fs::read_dir(crates()).expect("a folder").flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        collect(&name, &entry.path(), &mut found);
     }
     found
 }
 
-/// Those that are no tests.
+/// All files that are not tests.
 fn sources() -> Vec<(String, PathBuf, String)> {
     let mut found = files();
     found.retain(|(_, path, _)| {
@@ -48,21 +53,21 @@ fn sources() -> Vec<(String, PathBuf, String)> {
     found
 }
 
-fn collect(room: &str, folder: &Path, found: &mut Vec<(String, PathBuf, String)>) {
+fn collect(crate_name: &str, folder: &Path, found: &mut Vec<(String, PathBuf, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
-            collect(room, &path, found);
+            collect(crate_name, &path, found);
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = fs::read_to_string(&path).expect("UTF-8");
-            found.push((room.to_owned(), path, text));
+            found.push((crate_name.to_owned(), path, text));
         }
     }
 }
 
-/// The lines of a file before its tests that are code, numbered from 1.
+/// The lines of code of a file before its tests, numbered from 1.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
     (1..)
@@ -75,10 +80,10 @@ fn report(problems: &[String]) {
 }
 
 #[test]
-fn the_time_is_read_in_the_clock_alone() {
+fn only_the_clock_module_reads_the_time() {
     let mut problems = Vec::new();
-    for (room, path, text) in sources() {
-        if !MEASURING.contains(&room.as_str()) || path.ends_with("drive/src/clock.rs") {
+    for (crate_name, path, text) in sources() {
+        if !MEASURING.contains(&crate_name.as_str()) || path.ends_with("drive/src/clock.rs") {
             continue;
         }
         for (number, line) in code(&text) {
@@ -94,10 +99,10 @@ fn the_time_is_read_in_the_clock_alone() {
 }
 
 #[test]
-fn printing_is_for_report_and_cli() {
+fn only_report_cli_and_dropin_print() {
     let mut problems = Vec::new();
-    for (room, path, text) in sources() {
-        if PRINTING.contains(&room.as_str()) {
+    for (crate_name, path, text) in sources() {
+        if PRINTING.contains(&crate_name.as_str()) {
             continue;
         }
         for (number, line) in code(&text) {
@@ -113,30 +118,248 @@ fn printing_is_for_report_and_cli() {
 }
 
 #[test]
-fn every_module_says_what_it_is() {
-    let silent = sources()
+fn every_module_has_a_header() {
+    let without_header = sources()
         .into_iter()
         .filter(|(_, _, text)| !text.starts_with("//!"));
     report(
-        &silent
-            .map(|(_, path, _)| format!("{}: opens without `//!`", path.display()))
+        &without_header
+            .map(|(_, path, _)| format!("{}: does not start with `//!`", path.display()))
             .collect::<Vec<_>>(),
     );
 }
 
 #[test]
-fn a_file_holds_one_idea() {
+fn long_files_give_a_reason() {
     let all = files();
     assert!(
         all.len() > sources().len() + 100,
         "the search for tests is broken"
     );
-    let long = all
-        .into_iter()
-        .filter(|(_, _, text)| text.lines().count() > LINES_MAX);
+    let reason = format!("//! Longer than {LINES_WITHOUT_REASON} lines: ");
+    let long = all.into_iter().filter(|(_, _, text)| {
+        let count = text.lines().count();
+        let mut header = text.lines().take_while(|line| line.starts_with("//!"));
+        count > LINES_MAX
+            || (count > LINES_WITHOUT_REASON && !header.any(|line| line.starts_with(&reason)))
+    });
     report(
         &long
             .map(|(_, path, text)| format!("{}: {} lines", path.display(), text.lines().count()))
             .collect::<Vec<_>>(),
+    );
+}
+
+/// A function begins and ends at the same indentation, as rustfmt has it.
+#[test]
+fn functions_are_not_too_long() {
+    let mut problems = Vec::new();
+    for (_, path, text) in sources() {
+        let lines: Vec<&str> = text
+            .lines()
+            .take_while(|line| *line != "#[cfg(test)]")
+            .collect();
+        for (at, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let is_function = code.starts_with("fn ")
+                || (code.contains(" fn ") && !code.starts_with("//") && !code.contains('"'));
+            if !is_function || line.trim_end().ends_with([';', '}']) {
+                continue;
+            }
+            let end = format!("{}}}", " ".repeat(line.len() - code.len()));
+            let length = lines[at..].iter().position(|line| *line == end);
+            if length.is_some_and(|length| length >= FUNCTION_LINES_MAX) {
+                problems.push(format!("{}:{}: a long function", path.display(), at + 1));
+            }
+        }
+    }
+    report(&problems);
+}
+
+/// A file that rustc compiles, and the folder of its child modules.
+struct ModuleFile {
+    path: PathBuf,
+    children: PathBuf,
+}
+
+impl ModuleFile {
+    /// A file whose child modules are beside it: the root of a target, `mod.rs`, or one with `#[path]`.
+    fn with_children_beside(path: PathBuf) -> ModuleFile {
+        let children = path.parent().unwrap_or(Path::new("")).to_owned();
+        ModuleFile { path, children }
+    }
+
+    /// The file of the module `name` in this folder.
+    fn of_module(folder: &Path, name: &str) -> ModuleFile {
+        let (file, children) = (folder.join(format!("{name}.rs")), folder.join(name));
+        match file.is_file() {
+            true => ModuleFile {
+                path: file,
+                children,
+            },
+            false => ModuleFile::with_children_beside(children.join("mod.rs")),
+        }
+    }
+
+    /// The files of the modules that this file declares, also in inline modules. Like rustfmt's output, each
+    /// declaration has a line of its own, and an inline module ends at the indentation at which it begins.
+    fn declared(&self, text: &str) -> Vec<ModuleFile> {
+        let mut declared = Vec::new();
+        let mut inline: Vec<(usize, &str)> = Vec::new();
+        let mut explicit_path = None;
+        for line in text.lines() {
+            let code = line.trim_start();
+            let indent = line.len() - code.len();
+            if code == "}" {
+                inline.retain(|(start, _)| *start < indent);
+            }
+            if let Some(rest) = code.strip_prefix("#[path = \"") {
+                explicit_path = rest.split('"').next();
+                continue;
+            }
+            if code.starts_with("#[") || code.starts_with("//") {
+                continue;
+            }
+            let path = explicit_path.take();
+            let code = match code.strip_prefix("pub(") {
+                Some(rest) => rest.split_once(") ").map_or("", |(_, rest)| rest),
+                None => code.strip_prefix("pub ").unwrap_or(code),
+            };
+            let Some(rest) = code.strip_prefix("mod ") else {
+                continue;
+            };
+            let within = || inline.iter().map(|(_, name)| *name).collect::<PathBuf>();
+            if let Some(name) = rest.strip_suffix(" {") {
+                inline.push((indent, name));
+            } else if let Some(name) = rest.strip_suffix(';') {
+                declared.push(match path {
+                    Some(path) if inline.is_empty() => {
+                        let folder = self.path.parent().unwrap_or(Path::new(""));
+                        ModuleFile::with_children_beside(folder.join(path))
+                    }
+                    Some(path) => {
+                        ModuleFile::with_children_beside(self.children.join(within()).join(path))
+                    }
+                    None => ModuleFile::of_module(&self.children.join(within()), name),
+                });
+            }
+        }
+        declared
+    }
+}
+
+/// The roots of a package's targets, as Cargo finds them.
+fn target_roots(package: &Path) -> Vec<ModuleFile> {
+    let mut roots = ["build.rs", "src/lib.rs", "src/main.rs"]
+        .map(|file| package.join(file))
+        .to_vec();
+    for folder in ["src/bin", "tests", "examples", "benches"] {
+        let Ok(entries) = fs::read_dir(package.join(folder)) else {
+            continue;
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            match path.is_dir() {
+                true => roots.push(path.join("main.rs")),
+                false if path.extension().is_some_and(|kind| kind == "rs") => roots.push(path),
+                false => {}
+            }
+        }
+    }
+    roots.retain(|path| path.is_file());
+    roots
+        .into_iter()
+        .map(ModuleFile::with_children_beside)
+        .collect()
+}
+
+/// The Rust files of a package that no target compiles.
+fn orphans(package: &Path) -> Vec<PathBuf> {
+    let (mut reached, mut open) = (BTreeSet::new(), target_roots(package));
+    while let Some(file) = open.pop() {
+        // With `#[path]` a file may be part of several targets.
+        let Ok(path) = file.path.canonicalize() else {
+            continue;
+        };
+        if reached.insert((path, file.children.clone())) {
+            let text = fs::read_to_string(&file.path).expect("UTF-8");
+            open.extend(file.declared(&text));
+        }
+    }
+    let reached: BTreeSet<PathBuf> = reached.into_iter().map(|(path, _)| path).collect();
+    let mut all = Vec::new();
+    collect("", package, &mut all);
+    let mut all: Vec<PathBuf> = all.into_iter().map(|(_, path, _)| path).collect();
+    all.retain(|path| !reached.contains(&path.canonicalize().expect("it was read")));
+    all.sort();
+    all
+}
+
+#[test]
+fn every_file_belongs_to_a_module() {
+    let mut problems = Vec::new();
+    let packages = fs::read_dir(crates()).expect("a folder").flatten();
+    for package in packages.map(|entry| entry.path()) {
+        for path in orphans(&package) {
+            problems.push(format!("{}: no `mod` reaches it", path.display()));
+        }
+    }
+    report(&problems);
+}
+
+#[test]
+fn files_that_no_module_reaches_are_found() {
+    let name = format!("prony-tidy-{}", std::process::id());
+    let package = std::env::temp_dir().join(name);
+    let files = [
+        ("build.rs", ""),
+        (
+            "src/lib.rs",
+            "mod alone;\npub(crate) mod folder;\n// mod comment;\n#[cfg(test)]\nmod tests {\n    mod inner;\n}\nmod last;\n",
+        ),
+        ("src/alone.rs", "pub mod child;\n"),
+        ("src/alone/child.rs", ""),
+        ("src/alone/orphan.rs", ""),
+        (
+            "src/folder/mod.rs",
+            "#[path = \"other/name.rs\"]\nmod named;\n",
+        ),
+        ("src/folder/other/name.rs", "mod beside;\n"),
+        ("src/folder/other/beside.rs", ""),
+        ("src/folder/named.rs", ""),
+        ("src/tests/inner.rs", ""),
+        ("src/last.rs", ""),
+        ("src/inner.rs", ""),
+        ("src/comment.rs", ""),
+        ("src/bin/tool.rs", ""),
+        (
+            "tests/one.rs",
+            "#[path = \"common/shared.rs\"]\nmod shared;\n",
+        ),
+        ("tests/common/shared.rs", ""),
+        ("tests/common/unused.rs", ""),
+        ("tests/many/main.rs", "mod part;\n"),
+        ("tests/many/part.rs", ""),
+        ("examples/shown.rs", ""),
+    ];
+    for (file, text) in files {
+        let path = package.join(file);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("creates a folder");
+        fs::write(path, text).expect("writes a file");
+    }
+    let found = orphans(&package);
+    let found: Vec<&str> = found
+        .iter()
+        .filter_map(|path| path.strip_prefix(&package).ok()?.to_str())
+        .collect();
+    fs::remove_dir_all(&package).expect("removes the folder");
+    assert_eq!(
+        found,
+        [
+            "src/alone/orphan.rs",
+            "src/comment.rs",
+            "src/folder/named.rs",
+            "src/inner.rs",
+            "tests/common/unused.rs",
+        ]
     );
 }

@@ -1,27 +1,28 @@
-//! The inverse of the writers: what another tool's output says.
+//! Reads results from the output of other tools.
 //!
-//! In: text of pgbench, sysbench or HammerDB, whole or in part. Out: a [`Reported`] for each run in it.
-//! Must never: trust it, or fill in what it does not say.
+//! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must never:
+//! trust the text, or add what it does not contain.
 //!
-//! The reader of each tool stands beside its writer; here is what they share.
+//! Each tool's reader is beside its writer; this module holds their common code.
 
 use crate::{hammerdb, pgbench, sysbench};
-use prony_store::{Relation, RelationKind, Reported};
+use prony_store::{Relation, RelationKind, ReportedRun};
 
-/// A text of none of these tools.
+/// The text is not from one of these tools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadingError {
-    /// Nothing in it is known.
-    #[error("this is no output of pgbench, sysbench or HammerDB that Prony knows")]
-    Foreign,
+    /// Nothing in it is recognised.
+    #[error("this is not output of pgbench, sysbench or HammerDB that Prony can read")]
+    UnknownFormat,
 }
 
-/// Reads what a tool printed: one entry a run, in their order; there is at least one.
+/// Reads a tool's output: one entry per run, in order; at least one.
 ///
 /// # Errors
-/// If it is of none of the known tools.
-pub fn read(text: &str) -> Result<Vec<Reported>, ReadingError> {
-    let readers: [fn(&str) -> Vec<Reported>; 3] = [
+///
+/// The text is not from one of the known tools.
+pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
+    let readers: [fn(&str) -> Vec<ReportedRun>; 3] = [
         hammerdb::read_output,
         sysbench::read_output,
         pgbench::read_output,
@@ -30,46 +31,46 @@ pub fn read(text: &str) -> Result<Vec<Reported>, ReadingError> {
     found
         .into_iter()
         .find(|runs| !runs.is_empty())
-        .ok_or(ReadingError::Foreign)
+        .ok_or(ReadingError::UnknownFormat)
 }
 
-/// A number as it was printed.
+/// A printed number with its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Printed {
+pub(crate) struct PrintedNumber {
     /// The number.
     pub value: f64,
     /// Half a unit of its last digit.
     pub slack: f64,
 }
 
-/// Longest number that is read, characters: the largest count of 64 bits has 20.
-const LONGEST: usize = 30;
+/// Longest number to parse, in characters: the largest 64-bit count has 20.
+const MAX_NUMBER_CHARS: usize = 30;
 
-/// Reads a plain decimal number, not negative.
-pub(crate) fn printed(text: &str) -> Option<Printed> {
+/// Parses a plain decimal number without a sign.
+pub(crate) fn parse_printed(text: &str) -> Option<PrintedNumber> {
     let text = text.trim();
     let plain = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if !plain || text.len() > LONGEST || !text.starts_with(|c: char| c.is_ascii_digit()) {
+    if !plain || text.len() > MAX_NUMBER_CHARS || !text.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
     let places = text.split_once('.').map_or(0, |(_, places)| places.len());
-    Some(Printed {
+    Some(PrintedNumber {
         value: text.parse().ok()?,
         slack: 0.5 * 10_f64.powi(-i32::try_from(places).ok()?),
     })
 }
 
-/// The number at the beginning of a text, such as that of `12.5 ms`, and the rest.
-pub(crate) fn leading(text: &str) -> Option<(Printed, &str)> {
+/// The number at the beginning of a text such as `12.5 ms`, and the rest.
+pub(crate) fn leading_number(text: &str) -> Option<(PrintedNumber, &str)> {
     let text = text.trim_start();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
-    // A sentence's full stop is no decimal point.
+    // A full stop after the number is not a decimal point.
     let number = text[..end].trim_end_matches('.');
-    Some((printed(number)?, &text[end..]))
+    Some((parse_printed(number)?, &text[end..]))
 }
 
 /// The count at the beginning of a text, and the rest.
@@ -81,43 +82,42 @@ pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// What stands between two texts.
+/// The text between two others.
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(before)?;
     let (found, _) = rest.split_once(after)?;
     Some(found)
 }
 
-/// A count that fits the plan's.
-pub(crate) fn small(count: u64) -> Option<u32> {
+/// A count as a plan's 32-bit number, if it fits.
+pub(crate) fn to_u32(count: u64) -> Option<u32> {
     u32::try_from(count).ok()
 }
 
-/// Two figures that must agree.
+/// Adds a pair of figures that must agree.
 pub(crate) fn relation(
     kind: RelationKind,
-    [what, from]: [&str; 2],
-    says: f64,
-    follows: f64,
-    slack: f64,
+    [figure, computed_from]: [&str; 2],
+    printed: f64,
+    computed: f64,
+    tolerance: f64,
 ) -> Relation {
     Relation {
         kind,
-        what: what.to_owned(),
-        from: from.to_owned(),
-        says,
-        follows,
-        slack,
+        figure: figure.to_owned(),
+        computed_from: computed_from.to_owned(),
+        printed,
+        computed,
+        tolerance,
     }
 }
 
-/// Notes a line whose number cannot be read; at most a few of them.
-pub(crate) fn unreadable(run: &mut Reported, line: &str) {
+/// Records a line with an unreadable number; at most a few lines.
+pub(crate) fn record_unreadable(run: &mut ReportedRun, line: &str) {
     const MOST: usize = 5;
-    if run.troubles.len() < MOST {
+    if run.messages.len() < MOST {
         let line: String = line.trim().chars().take(60).collect();
-        run.troubles
-            .push(format!("a line that cannot be read: {line}"));
+        run.messages.push(format!("unreadable line: {line}"));
     }
 }
 
@@ -126,10 +126,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_know_how_exact_they_are() {
-        let number = |value, slack| Some(Printed { value, slack });
-        assert_eq!(printed("12.57"), number(12.57, 0.005));
-        assert_eq!(printed(" 7 "), number(7.0, 0.5));
+    fn numbers_carry_their_precision() {
+        let number = |value, slack| Some(PrintedNumber { value, slack });
+        assert_eq!(parse_printed("12.57"), number(12.57, 0.005));
+        assert_eq!(parse_printed(" 7 "), number(7.0, 0.5));
         for text in [
             "",
             ".5",
@@ -140,19 +140,22 @@ mod tests {
             "1,000",
             &"9".repeat(31),
         ] {
-            assert_eq!(printed(text), None, "{text}");
+            assert_eq!(parse_printed(text), None, "{text}");
         }
         assert_eq!(
-            leading("12.5 ms").map(|(number, rest)| (number.value, rest)),
+            leading_number("12.5 ms").map(|(number, rest)| (number.value, rest)),
             Some((12.5, " ms"))
         );
-        assert_eq!(leading("60.").map(|(number, _)| number.value), Some(60.0));
+        assert_eq!(
+            leading_number("60.").map(|(number, _)| number.value),
+            Some(60.0)
+        );
         assert_eq!(count("7/10"), Some((7, "/10")));
         assert_eq!(count("99999999999999999999999"), None);
     }
 
     #[test]
-    fn a_foreign_text_is_refused() {
+    fn unknown_text_is_refused() {
         for text in [
             "",
             "hello",
@@ -160,7 +163,7 @@ mod tests {
             "{\"tps\": 7}",
             "transactions: lots",
         ] {
-            assert_eq!(read(text), Err(ReadingError::Foreign), "{text}");
+            assert_eq!(read(text), Err(ReadingError::UnknownFormat), "{text}");
         }
     }
 }

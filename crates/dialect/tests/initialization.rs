@@ -1,13 +1,16 @@
-//! The statements of `-i`: those that a server 15 logged (log_statement=all) under the real pgbench 13,
-//! 15, 17 and 18, in `recorded/init-*.txt`, and what differs with other servers and options.
+//! The statements of `-i`: those that a PostgreSQL 15 server logged (log_statement=all) under the real
+//! pgbench 13, 15, 17 and 18, in `recorded/init-*.txt`, and the differences with other servers and
+//! options.
 
 mod common;
 
 use std::ffi::OsString;
 
-use prony_dialect::pgbench::{Freeze, InitOptions, Invocation, Level, Work, copy_sql, read, step};
+use prony_dialect::pgbench::{
+    Freeze, InitOptions, Invocation, Level, SetupAction, copy_sql, parse_args, step_actions,
+};
 
-use common::Nothing;
+use common::EmptyHost;
 
 const RECORDS: [(u16, &str); 4] = [
     (13, include_str!("recorded/init-13.txt")),
@@ -18,39 +21,39 @@ const RECORDS: [(u16, &str); 4] = [
 
 fn options(level: &Level, command: &str) -> InitOptions {
     let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-    match read("pgbench", &words, level, &mut Nothing) {
+    match parse_args("pgbench", &words, level, &mut EmptyHost) {
         Ok(Invocation::Initialize(options)) => options,
         other => panic!("{command}: {other:?}"),
     }
 }
 
-fn work(major: u16, command: &str, server: u32) -> Vec<Work> {
+fn actions(major: u16, command: &str, server: u32) -> Vec<SetupAction> {
     let level = Level::of_major(major).unwrap();
     let options = options(&level, command);
     let steps = options.steps.clone();
     steps
         .chars()
-        .flat_map(|letter| step(&level, &options, letter, server))
+        .flat_map(|letter| step_actions(&level, &options, letter, server))
         .collect()
 }
 
-/// The statements among the work, on tables as the command line makes them.
-fn sql(work: &[Work], command: &str) -> Vec<String> {
+/// The SQL statements in `work`, for tables as the command line creates them.
+fn sql(actions: &[SetupAction], command: &str) -> Vec<String> {
     let partitioned = command.contains("--partitions=");
-    let statement = |piece: &Work| match piece {
-        Work::Say(_) => None,
-        Work::Sql(sql) => Some(sql.clone()),
-        Work::Copy { table, freeze } => {
+    let statement = |action: &SetupAction| match action {
+        SetupAction::Print(_) => None,
+        SetupAction::Sql(sql) => Some(sql.clone()),
+        SetupAction::Copy { table, freeze } => {
             let ordinary = !(partitioned && table.name() == "pgbench_accounts");
-            let freeze = *freeze == Freeze::Yes || (*freeze == Freeze::IfOrdinary && ordinary);
+            let freeze = *freeze == Freeze::Yes || (*freeze == Freeze::IfPlainTable && ordinary);
             Some(copy_sql(*table, freeze))
         }
     };
-    work.iter().filter_map(statement).collect()
+    actions.iter().filter_map(statement).collect()
 }
 
 #[test]
-fn statements_are_pgbenchs() {
+fn statements_match_pgbench() {
     let mut commands = 0;
     for (major, records) in RECORDS {
         for record in records.split("$ ").filter(|record| !record.is_empty()) {
@@ -58,7 +61,7 @@ fn statements_are_pgbenchs() {
             let command = lines.next().unwrap();
             let statement = |line: &str| line.strip_prefix("| ").unwrap().replace("\\n", "\n");
             let expected: Vec<String> = lines.map(statement).collect();
-            let found = sql(&work(major, command, 150_018), command);
+            let found = sql(&actions(major, command, 150_018), command);
             assert_eq!(found, expected, "pgbench {major} {command}");
             commands += 1;
         }
@@ -67,13 +70,13 @@ fn statements_are_pgbenchs() {
 }
 
 fn statements(major: u16, command: &str, server: u32) -> String {
-    sql(&work(major, command, server), command).join("\n")
+    sql(&actions(major, command, server), command).join("\n")
 }
 
 #[test]
-fn what_is_copied_and_frozen() {
+fn which_tables_are_copied_with_freeze() {
     let copies = |major, command, server| {
-        let all = sql(&work(major, command, server), command);
+        let all = sql(&actions(major, command, server), command);
         all.into_iter()
             .filter(|sql| sql.starts_with("copy"))
             .collect::<Vec<_>>()
@@ -95,7 +98,7 @@ fn what_is_copied_and_frozen() {
 }
 
 #[test]
-fn tables_of_other_levels() {
+fn tables_match_each_level() {
     let partitioned = "-i -I t --partitions=2 --unlogged-tables";
     assert!(statements(17, partitioned, 0).contains("create unlogged table pgbench_branches"));
     let of_18 = statements(18, partitioned, 0);
@@ -109,11 +112,11 @@ fn tables_of_other_levels() {
 }
 
 #[test]
-fn what_is_said() {
-    let said: String = work(18, "-i --partitions=3 --foreign-keys", 180_000)
+fn printed_messages_match_pgbench() {
+    let printed: String = actions(18, "-i --partitions=3 --foreign-keys", 180_000)
         .into_iter()
         .filter_map(|work| {
-            if let Work::Say(text) = work {
+            if let SetupAction::Print(text) = work {
                 Some(text)
             } else {
                 None
@@ -121,7 +124,7 @@ fn what_is_said() {
         })
         .collect();
     assert_eq!(
-        said,
+        printed,
         "dropping old tables...\ncreating tables...\ncreating 3 partitions...\n\
          generating data (client-side)...\nvacuuming...\ncreating primary keys...\n\
          creating foreign keys...\n"

@@ -1,4 +1,4 @@
-//! The whole report of each level, to the letter, from the same figures.
+//! The complete report at each level, character by character, from the same figures.
 
 use prony_dialect::pgbench::{
     CommandReport, Counts, Level, Limit, Moments, PartitionMethod, Protocol, RunReport,
@@ -33,7 +33,7 @@ fn counts(succeeded: u64) -> Counts {
 }
 
 /// Two scripts, everything on.
-fn everything() -> RunReport {
+fn full_run() -> RunReport {
     let command = |line: &str| CommandReport {
         first_line: line.to_owned(),
         latency: moments(10, 268.0),
@@ -80,8 +80,8 @@ fn everything() -> RunReport {
 }
 
 /// One script, nothing on.
-fn plain() -> RunReport {
-    let mut run = everything();
+fn plain_run() -> RunReport {
+    let mut run = full_run();
     run.partitions = None;
     run.protocol = Protocol::Simple;
     run.max_tries = 1;
@@ -99,14 +99,14 @@ fn plain() -> RunReport {
     run
 }
 
-fn of(major: u16, run: &RunReport) -> String {
+fn report_at(major: u16, run: &RunReport) -> String {
     report(&Level::of_major(major).unwrap(), run)
 }
 
 #[test]
-fn plain_13() {
+fn plain_report_13() {
     assert_eq!(
-        of(13, &plain()),
+        report_at(13, &plain_run()),
         "\
 transaction type: /a.sql
 scaling factor: 2
@@ -123,7 +123,7 @@ tps = 79.877308 (excluding connections establishing)
 }
 
 #[test]
-fn plain_14_and_later() {
+fn plain_report_14_and_later() {
     let expected = "\
 transaction type: /a.sql
 scaling factor: 2
@@ -136,7 +136,7 @@ latency average = 50.000 ms
 initial connection time = 5.072 ms
 tps = 80.000000 (without initial connection time)
 ";
-    assert_eq!(of(14, &plain()), expected);
+    assert_eq!(report_at(14, &plain_run()), expected);
     let with_failures = expected.replace(
         "number of transactions per",
         "maximum number of tries: 1\nnumber of transactions per",
@@ -146,14 +146,14 @@ tps = 80.000000 (without initial connection time)
         "160/160\nnumber of failed transactions: 0 (0.000%)\n",
     );
     for major in 15..=19 {
-        assert_eq!(of(major, &plain()), with_failures, "{major}");
+        assert_eq!(report_at(major, &plain_run()), with_failures, "{major}");
     }
 }
 
 #[test]
-fn everything_18() {
+fn full_report_18() {
     assert_eq!(
-        of(18, &everything()),
+        report_at(18, &full_run()),
         "\
 transaction type: multiple scripts
 scaling factor: 2
@@ -209,10 +209,10 @@ SQL script 2: <builtin: select only>
     );
 }
 
-/// What 15 to 17, and what 19, have instead of 18's lines.
+/// What levels 15 to 17, and 19, print instead of 18's lines.
 #[test]
-fn neighbours_of_18() {
-    let text = of(18, &everything());
+fn levels_17_and_19_differ_from_18_in_few_words() {
+    let text = report_at(18, &full_run());
     let mut old = String::new();
     for line in text.lines() {
         match line {
@@ -227,7 +227,7 @@ fn neighbours_of_18() {
         }
     }
     for major in 15..=17 {
-        assert_eq!(of(major, &everything()), old, "{major}");
+        assert_eq!(report_at(major, &full_run()), old, "{major}");
     }
     let new = text
         .replace(
@@ -238,13 +238,13 @@ fn neighbours_of_18() {
             "\n - number of deadlock failures: 6 (5.000%)\n",
             "\n - number of deadlock failures: 6 (5.000%)\n - number of other failures: 4 (3.333%)\n",
         );
-    assert_eq!(of(19, &everything()), new);
+    assert_eq!(report_at(19, &full_run()), new);
 }
 
-/// 13 and 14 know no failures and no retries; skipped ones are among all.
+/// Levels 13 and 14 know neither failures nor retries; skipped transactions are part of the total.
 #[test]
-fn everything_14() {
-    let mut run = everything();
+fn full_report_14() {
+    let mut run = full_run();
     for counts in run
         .scripts
         .iter_mut()
@@ -262,7 +262,7 @@ fn everything_14() {
         ..ScriptReport::default()
     });
     assert_eq!(
-        of(14, &run),
+        report_at(14, &run),
         "\
 transaction type: multiple scripts
 scaling factor: 2
@@ -298,10 +298,10 @@ SQL script 2: b
 }
 
 #[test]
-fn reports_end_early_where_nothing_succeeded() {
-    let mut run = plain();
+fn reports_without_successes_end_early() {
+    let mut run = plain_run();
     run.counts = Counts::default();
-    let last = |major, run: &RunReport| of(major, run).lines().last().unwrap().to_owned();
+    let last = |major, run: &RunReport| report_at(major, run).lines().last().unwrap().to_owned();
     assert_eq!(
         last(14, &run),
         "number of transactions actually processed: 0/160"
@@ -316,7 +316,7 @@ fn reports_end_early_where_nothing_succeeded() {
         last(17, &run),
         "number of failed transactions: 8 (100.000%)"
     );
-    assert!(of(18, &run).contains("latency average = 1000.000 ms (including failures)\n"));
+    assert!(report_at(18, &run).contains("latency average = 1000.000 ms (including failures)\n"));
     assert_eq!(
         last(18, &run),
         "tps = 0.000000 (without initial connection time)"
@@ -324,38 +324,38 @@ fn reports_end_early_where_nothing_succeeded() {
 }
 
 #[test]
-fn connections_of_transactions() {
-    let mut run = plain();
+fn connection_time_with_a_connection_per_transaction() {
+    let mut run = plain_run();
     run.reconnect = true;
     run.connections_ns = 160_000_000;
-    let text = of(15, &run);
+    let text = report_at(15, &run);
     assert!(text.ends_with(
         "average connection time = 1.000 ms\ntps = 80.000000 (including reconnection times)\n"
     ));
-    assert!(of(13, &run).contains("(excluding connections establishing)"));
+    assert!(report_at(13, &run).contains("(excluding connections establishing)"));
 }
 
-/// The added lines stand by themselves: without them the report is what it was.
+/// The added lines are independent: without them the report is unchanged.
 #[test]
 fn percentiles_only_add_lines() {
-    let before = everything();
+    let before = full_run();
     let mut after = before.clone();
     after.counts.percentiles_ms = vec![(50.0, 1.5), (99.9, 12.3456)];
     after.scripts[0].counts.percentiles_ms = vec![(50.0, 1.25)];
     for major in 13..=19 {
-        let text = of(major, &after);
+        let text = report_at(major, &after);
         assert!(text.contains("\nlatency p50 = 1.500 ms\nlatency p99.9 = 12.346 ms\nrate limit"));
         assert!(text.contains("\n - latency p50 = 1.250 ms\n"));
-        let kept: String = text
+        let without_percentiles: String = text
             .split_inclusive('\n')
             .filter(|line| !line.contains("latency p"))
             .collect();
-        assert_eq!(kept, of(major, &before), "{major}");
+        assert_eq!(without_percentiles, report_at(major, &before), "{major}");
     }
 }
 
 #[test]
-fn banners() {
+fn banner_names_differing_versions() {
     let banner = |level: &str, server: &str| banner(&Level::parse(level).unwrap(), server);
     let debian = "15.18 (Debian 15.18-0+deb12u1)";
     assert_eq!(banner("13", "13.1"), "");

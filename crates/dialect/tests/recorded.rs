@@ -1,20 +1,23 @@
-//! Reports, progress lines and log lines of the real pgbench 13, 15, 17 and 18, made again to the letter.
+//! Reports, progress lines and log lines of the real pgbench 13, 15, 17 and 18, reproduced character by
+//! character.
 //!
-//! `recorded/reports-*.txt` are what `scripts/golden-pgbench --record` wrote. A record's command line
-//! goes through the reader of arguments; counts, means and deviations are taken from the record;
-//! percentages, speeds, unmeasured latencies and every word around them must come out the same.
+//! `scripts/golden-pgbench --record` wrote `recorded/reports-*.txt`. A record's command line goes through
+//! the argument parser; counts, means and deviations are taken from the record; percentages, speeds,
+//! unmeasured latencies and every word around them must be reproduced.
+//!
+//! Longer than 400 lines: the reader of records and its checks belong together.
 
 mod common;
 
 use std::ffi::OsString;
 
 use prony_dialect::pgbench::{
-    AggregateLine, At, CommandReport, Counts, Invocation, Level, LogFormat, Moments, Outcome,
-    Progress, RunOptions, RunReport, ScriptReport, TransactionLine, banner, progress_line, read,
-    report,
+    AggregateLine, CommandReport, Counts, Invocation, Level, LogFormat, LogOutcome, Moments,
+    Progress, ProgressTime, RunOptions, RunReport, ScriptReport, TransactionLine, banner,
+    parse_args, progress_line, report,
 };
 
-use common::Nothing;
+use common::EmptyHost;
 
 const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-13.txt"),
@@ -62,7 +65,7 @@ fn records() -> Vec<Record> {
             banner = out.remove(0).to_owned() + "\n";
         }
         let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let options = match read("pgbench", &words, &level, &mut Nothing) {
+        let options = match parse_args("pgbench", &words, &level, &mut EmptyHost) {
             Ok(Invocation::Run(options)) => options,
             other => panic!("{command}: {other:?}"),
         };
@@ -80,7 +83,7 @@ fn records() -> Vec<Record> {
     records
 }
 
-/// The number that follows a text at the beginning of a line of a block.
+/// The number after a text at the beginning of a line of a block.
 fn after(lines: &[&str], start: &str) -> Option<f64> {
     let line = lines.iter().find_map(|line| line.strip_prefix(start))?;
     let end = line
@@ -93,7 +96,7 @@ fn count(lines: &[&str], start: &str) -> u64 {
     after(lines, start).unwrap_or(0.0) as u64
 }
 
-/// Sums that have a mean and a deviation, in ms.
+/// Sums that have this mean and deviation, in ms.
 fn moments(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
     let count_f = count as f64;
     Moments {
@@ -153,7 +156,7 @@ fn command(row: &str, record: &Record) -> CommandReport {
         0
     };
     CommandReport {
-        // Up to 17 two blanks go before it.
+        // Up to 17 two spaces precede it.
         first_line: rest.strip_prefix(' ').unwrap_or(rest).to_owned(),
         latency: moments(1, mean_ms, 0.0),
         failures,
@@ -161,7 +164,7 @@ fn command(row: &str, record: &Record) -> CommandReport {
     }
 }
 
-/// The parts of a report below its head.
+/// The sections of a report below its head.
 fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let options = &record.options;
     let is_start = |at: &usize| tail[*at].starts_with("SQL script");
@@ -177,7 +180,7 @@ fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let mut scripts = Vec::new();
     for choice in &options.scripts {
         let block = blocks.next().unwrap_or(&[]);
-        // Up to 17 the successful are those that the third line counts.
+        // Up to 17 the successful ones are those that the third line counts.
         let transactions = |line: &&str| -> Option<u64> {
             let (number, _) = line.strip_prefix(" - ")?.split_once(" transactions (")?;
             number.parse().ok()
@@ -210,18 +213,18 @@ fn run_report(record: &Record) -> RunReport {
     let succeeded = count(head, "number of transactions actually processed: ");
     let mut all = counts(head, "", succeeded, options.failures_detailed);
     if !record.level.at_least(15) {
-        // The mean lag there is of skipped transactions too.
+        // Before 15 the mean lag includes skipped transactions.
         all.lag.sum_us *= all.all() as f64 / succeeded as f64;
     }
     let tps = after(head, "tps = ").unwrap_or(1.0);
     let connected = (all.succeeded + all.failures()) as f64;
     let average_ms = after(head, "average connection time = ").unwrap_or(0.0);
-    // From the speed; where nothing succeeded, from the latency that was not measured.
+    // From the speed, or, if nothing succeeded, from the latency that was not measured.
     let duration_us = match after(head, "latency average = ") {
         Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * all.all() as f64,
         _ => succeeded as f64 / tps * 1e6,
     };
-    // 13 has a second speed, without what connecting took.
+    // 13 prints a second speed, which excludes the connection time.
     let without = head
         .iter()
         .filter_map(|line| after(&[line], "tps = "))
@@ -230,7 +233,7 @@ fn run_report(record: &Record) -> RunReport {
         Some(tps) => (duration_us - succeeded as f64 / tps * 1e6) * f64::from(options.clients),
         None => average_ms * 1e3 * connected,
     };
-    // Since 14 pgbench counts whole µs.
+    // From 14 on pgbench counts whole µs.
     let whole_us = record.level.at_least(14);
     let ns = |us: f64| {
         if whole_us {
@@ -267,25 +270,25 @@ fn late_line(options: &RunOptions) -> String {
     format!("number of transactions above the {limit_ms:.1} ms latency limit: ")
 }
 
-/// Speeds to four places: 13 computes them from finer times than its digits give back.
-fn coarse(text: &str, level: &Level) -> String {
+/// Rounds speeds to four digits: 13 computes them from finer times than its output shows.
+fn with_rounded_tps(text: &str, level: &Level) -> String {
     if level.at_least(14) {
         return text.to_owned();
     }
     let mut parts = text.split("tps = ");
-    let mut coarse = parts.next().unwrap_or_default().to_owned();
+    let mut rounded = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .unwrap();
         let speed_tps: f64 = part[..end].parse().unwrap();
-        coarse += &format!("tps = {speed_tps:.4}{}", &part[end..]);
+        rounded += &format!("tps = {speed_tps:.4}{}", &part[end..]);
     }
-    coarse
+    rounded
 }
 
 #[test]
-fn reports() {
+fn reports_match_the_records() {
     for record in records() {
         let text = report(&record.level, &run_report(&record));
         let expected: String = record
@@ -294,8 +297,8 @@ fn reports() {
             .map(|line| format!("{line}\n"))
             .collect();
         assert_eq!(
-            coarse(&text, &record.level),
-            coarse(&expected, &record.level),
+            with_rounded_tps(&text, &record.level),
+            with_rounded_tps(&expected, &record.level),
             "pgbench {}",
             record.command
         );
@@ -305,13 +308,13 @@ fn reports() {
 }
 
 #[test]
-fn progress() {
-    let mut seen = 0;
+fn progress_lines_match_the_records() {
+    let mut compared = 0;
     for record in records() {
         let Some(line) = record.progress else {
             continue;
         };
-        seen += 1;
+        compared += 1;
         let words: Vec<&str> = line
             .split([' ', ','])
             .filter(|word| !word.is_empty())
@@ -327,11 +330,11 @@ fn progress() {
         let at: f64 = words[1].parse().unwrap();
         let stamped = record.options.progress_timestamp;
         let limited = record.options.latency_limit_us.is_some();
-        let made = Progress {
+        let formatted = Progress {
             at: if stamped {
-                At::Unix(at)
+                ProgressTime::Unix(at)
             } else {
-                At::Elapsed(at)
+                ProgressTime::Elapsed(at)
             },
             tps: before("tps").unwrap(),
             latency_ms: behind("lat").unwrap(),
@@ -348,13 +351,13 @@ fn progress() {
             }),
         };
         assert_eq!(
-            progress_line(&record.level, &made),
+            progress_line(&record.level, &formatted),
             format!("{line}\n"),
             "{}",
             record.command
         );
     }
-    assert!(seen > 30, "only {seen} lines of progress");
+    assert!(compared > 30, "only {compared} lines of progress");
 }
 
 fn log_line(record: &Record, line: &str) -> Vec<u8> {
@@ -400,10 +403,10 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
     let client = next().parse().unwrap();
     let number = next().parse().unwrap();
     let outcome = match next() {
-        "skipped" => Outcome::Skipped,
-        "failed" | "serialization" => Outcome::Serialization,
-        "deadlock" => Outcome::Deadlock,
-        latency => Outcome::Latency(latency.parse().unwrap()),
+        "skipped" => LogOutcome::Skipped,
+        "failed" | "serialization" => LogOutcome::Serialization,
+        "deadlock" => LogOutcome::Deadlock,
+        latency => LogOutcome::Latency(latency.parse().unwrap()),
     };
     let mut number_after = || next().parse::<u64>().unwrap();
     let script = number_after() as u32;
@@ -424,14 +427,14 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
 }
 
 #[test]
-fn logs() {
-    let mut seen = 0;
+fn log_lines_match_the_records() {
+    let mut compared = 0;
     for record in records() {
         for line in &record.log {
-            seen += 1;
-            let made = String::from_utf8(log_line(&record, line)).unwrap();
-            assert_eq!(made, format!("{line}\n"), "pgbench {}", record.command);
+            compared += 1;
+            let formatted = String::from_utf8(log_line(&record, line)).unwrap();
+            assert_eq!(formatted, format!("{line}\n"), "pgbench {}", record.command);
         }
     }
-    assert!(seen > 30, "only {seen} lines of logs");
+    assert!(compared > 30, "only {compared} lines of logs");
 }

@@ -1,21 +1,22 @@
-//! What command lines of sysbench mean to the core, and the messages of commands and errors.
+//! The plans that command lines of sysbench produce, and the messages of commands and errors.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_dialect::sysbench::{
-    BUNDLED, Command, Compat, Driver, Endpoint, Host, Ignored, Invocation, Level, Native,
-    command_header, creating_index, creating_table, drive_plan, driver, dropping_table, endpoints,
-    failing_function, fatal, function_failed, inserting, load_jobs, mysql_failed,
-    mysql_not_prepared, mysql_unreachable, pgsql_failed, pgsql_not_prepared, pgsql_unreachable,
-    prewarming, ps_mode, read, repeated, sql_error, unsupported, workload_plan,
+    BUNDLED, Command, Compat, Driver, Endpoint, Host, IgnoredErrors, Invocation, LogLevel,
+    NativeCommand, command_header, creating_index, creating_table, drive_plan, driver,
+    dropping_table, endpoints, failing_function, fatal, function_failed, inserting, load_jobs,
+    mysql_failed, mysql_not_prepared, mysql_unreachable, parse_args, pgsql_failed,
+    pgsql_not_prepared, pgsql_unreachable, prewarming, ps_mode, repeated, sql_error, unsupported,
+    workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, QueryMode, Stop};
 
-struct Nowhere;
+struct HostWithoutFiles;
 
-impl Host for Nowhere {
+impl Host for HostWithoutFiles {
     fn find_script(&self, _: &str) -> Option<PathBuf> {
         None
     }
@@ -25,16 +26,16 @@ impl Host for Nowhere {
     }
 }
 
-fn of(compat: Compat, line: &str) -> Native {
+fn parse(compat: Compat, line: &str) -> NativeCommand {
     let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    match read(&arguments, compat, &Nowhere) {
+    match parse_args(&arguments, compat, &HostWithoutFiles) {
         Ok(Invocation::Native(native)) => *native,
         other => panic!("{line}: {other:?}"),
     }
 }
 
-fn native(line: &str) -> Native {
-    of(Compat::V1_0, line)
+fn native(line: &str) -> NativeCommand {
+    parse(Compat::V1_0, line)
 }
 
 fn drive(line: &str) -> DrivePlan {
@@ -42,14 +43,14 @@ fn drive(line: &str) -> DrivePlan {
 }
 
 #[test]
-fn how_a_run_is_driven() {
+fn options_determine_the_drive_plan() {
     let plain = drive("--threads=16 --time=60 oltp_read_write run");
     assert_eq!((plain.clients, plain.threads), (16, 1));
     assert_eq!(
         (plain.pace, plain.protocol),
         (Pace::Closed, QueryMode::Prepared)
     );
-    // All that began is awaited.
+    // Everything that started is waited for.
     assert_eq!(plain.stop, Stop::Starts(Duration::from_secs(60)));
     assert_eq!((plain.seed, plain.warmup), (None, Duration::ZERO));
     assert!(!plain.reconnect && plain.latency_limit.is_none());
@@ -74,7 +75,7 @@ fn how_a_run_is_driven() {
     assert!(!drive("--db-driver=pgsql --mysql-ignore-errors=2013 oltp_insert run").reconnect);
     let endless = drive("--time=0 oltp_insert run");
     assert_eq!(endless.stop, Stop::Starts(MAX_TIME));
-    let warm = of(Compat::V1_1, "--warmup-time=30 oltp_insert run");
+    let warm = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
         drive_plan(&warm.settings, 1).unwrap().warmup,
         Duration::from_secs(30)
@@ -90,13 +91,13 @@ fn how_a_run_is_driven() {
 }
 
 #[test]
-fn the_workload_gets_every_option_it_knows() {
+fn options_are_passed_to_the_workload() {
     let plan = workload_plan(&native(
         "--tables=250 --table-size=25000 --skip-trx=on --range_selects=off --rand-type=pareto --rand-pareto-h=0.3 oltp_read_only run",
     ));
     assert_eq!((plan.name.as_str(), plan.scale), ("oltp_read_only", None));
     let option = |name: &str| plan.options.get(name).map(ToString::to_string);
-    for (name, want) in [
+    for (name, expected) in [
         ("tables", Some("250")),
         ("table_size", Some("25000")),
         ("skip_trx", Some("true")),
@@ -109,7 +110,7 @@ fn the_workload_gets_every_option_it_knows() {
         ("rand_spec_pct", None),
         ("pgsql_variant", None),
     ] {
-        assert_eq!(option(name).as_deref(), want, "{name}");
+        assert_eq!(option(name).as_deref(), expected, "{name}");
     }
     let special = workload_plan(&native("--rand-spec-pct=2 oltp_point_select run"));
     assert_eq!(special.options["rand_type"], "special".into());
@@ -121,12 +122,12 @@ fn the_workload_gets_every_option_it_knows() {
     assert_eq!(bulk.options["tables"], 3.into());
 }
 
-/// Without it a run would begin only to be refused.
+/// Without this check a run would begin only to be refused.
 #[test]
-fn workloads_exist_and_know_all_options() {
+fn bundled_tests_map_to_workloads_and_valid_options() {
     for compat in [Compat::V1_0, Compat::V1_1] {
         for test in BUNDLED {
-            let plan = workload_plan(&of(compat, &format!("{} run", test.name)));
+            let plan = workload_plan(&parse(compat, &format!("{} run", test.name)));
             let workload = prony_workload::find(&plan.name).expect(test.name);
             let problems = prony_workload::option_problems(workload, &plan);
             assert!(problems.is_empty(), "{}: {problems:?}", test.name);
@@ -135,29 +136,29 @@ fn workloads_exist_and_know_all_options() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
-    let why = |compat, line: &str| unsupported(&of(compat, line));
-    assert_eq!(why(Compat::V1_0, "oltp_insert run"), None);
+fn unsupported_options_are_reported() {
+    let reason = |compat, line: &str| unsupported(&parse(compat, line));
+    assert_eq!(reason(Compat::V1_0, "oltp_insert run"), None);
     for (line, part) in [
         ("--mysql-dry-run oltp_insert run", "--mysql-dry-run"),
         ("--mysql-compression oltp_insert run", "not compressed"),
         ("--reconnect=3 oltp_insert run", "--reconnect=3"),
     ] {
-        assert!(why(Compat::V1_1, line).expect(line).contains(part));
+        assert!(reason(Compat::V1_1, line).expect(line).contains(part));
     }
-    assert_eq!(why(Compat::V1_1, "--reconnect=0 oltp_insert run"), None);
+    assert_eq!(reason(Compat::V1_1, "--reconnect=0 oltp_insert run"), None);
 }
 
 #[test]
-fn connections_take_places_in_turn() {
-    let places = |options: &str| -> Vec<String> {
-        let asked = native(&format!("{options} oltp_insert run"));
-        let places = endpoints(&asked.settings.database.mysql);
-        places.iter().map(Endpoint::to_string).collect()
+fn connections_use_endpoints_in_turn() {
+    let addresses = |options: &str| -> Vec<String> {
+        let command = native(&format!("{options} oltp_insert run"));
+        let endpoints = endpoints(&command.settings.database.mysql);
+        endpoints.iter().map(Endpoint::to_string).collect()
     };
-    assert_eq!(places(""), ["host 'localhost', port 3306"]);
+    assert_eq!(addresses(""), ["host 'localhost', port 3306"]);
     assert_eq!(
-        places("--mysql-host=a,b --mysql-port=1,2"),
+        addresses("--mysql-host=a,b --mysql-port=1,2"),
         [
             "host 'a', port 1",
             "host 'a', port 2",
@@ -166,11 +167,11 @@ fn connections_take_places_in_turn() {
         ]
     );
     assert_eq!(
-        places("--mysql-host=a --mysql-socket=/x,/y"),
+        addresses("--mysql-host=a --mysql-socket=/x,/y"),
         ["socket '/x'", "socket '/y'"]
     );
     assert_eq!(
-        places("--mysql-host= --mysql-port=abc"),
+        addresses("--mysql-host= --mysql-port=abc"),
         ["host 'localhost', port 0"]
     );
     let database = |options: &str| {
@@ -185,17 +186,17 @@ fn connections_take_places_in_turn() {
 }
 
 #[test]
-fn what_was_typed_is_kept_beside_what_it_means() {
-    let asked = native("--table-size=abc --tables=3x oltp_insert run");
-    let meant = ["table_size", "tables"].map(|name| asked.options[name].as_integer());
-    assert_eq!(meant, [Some(0), Some(3)]);
-    let typed = ["table_size", "tables"].map(|name| asked.typed[name].as_str());
+fn typed_values_are_kept_with_parsed_values() {
+    let command = native("--table-size=abc --tables=3x oltp_insert run");
+    let parsed = ["table_size", "tables"].map(|name| command.options[name].as_integer());
+    assert_eq!(parsed, [Some(0), Some(3)]);
+    let typed = ["table_size", "tables"].map(|name| command.typed[name].as_str());
     assert_eq!(typed, ["abc", "3x"]);
-    assert!(!asked.typed.contains_key("range_size"));
+    assert!(!command.typed.contains_key("range_size"));
 }
 
 #[test]
-fn ports_are_numbers() {
+fn ports_must_be_numbers() {
     let database = |options: &str| {
         native(&format!("{options} oltp_insert run"))
             .settings
@@ -207,10 +208,10 @@ fn ports_are_numbers() {
     for (wrong, named) in [("abc", "abc"), ("1,99999", "99999"), ("-1", "-1")] {
         let words = format!("--mysql-host=h --mysql-port={wrong} oltp_insert run");
         let words: Vec<_> = words.split_whitespace().map(Into::into).collect();
-        let refused = read(&words, Compat::V1_0, &Nowhere).expect_err("no port");
-        let said = format!("FATAL: Invalid value for --mysql-port: {named}.\n");
-        assert!(refused.printed.stdout.ends_with(&said), "{refused:?}");
-        // It is of no use to the other driver, and to a socket.
+        let error = parse_args(&words, Compat::V1_0, &HostWithoutFiles).expect_err("no port");
+        let message = format!("FATAL: Invalid value for --mysql-port: {named}.\n");
+        assert!(error.output.stdout.ends_with(&message), "{error:?}");
+        // The other driver does not use it, and neither does a socket.
         for other in ["--db-driver=pgsql", "--mysql-socket=/x"] {
             database(&format!("{other} --mysql-host=h --mysql-port={wrong}"));
         }
@@ -218,20 +219,23 @@ fn ports_are_numbers() {
 }
 
 #[test]
-fn errors_to_ignore() {
+fn ignored_errors_are_a_list_of_numbers() {
     let ignored = |list: &str| {
-        let asked = native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
-        asked.settings.database.mysql.ignored
+        let command = native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
+        command.settings.database.mysql.ignored
     };
-    assert!(ignored("all").has(1) && ignored("all").reconnects());
-    assert!(ignored("1,all").has(7));
-    assert_eq!(ignored("1213,x,1205"), Ignored::Codes(vec![1213, 1205]));
+    assert!(ignored("all").contains(1) && ignored("all").reconnects());
+    assert!(ignored("1,all").contains(7));
+    assert_eq!(
+        ignored("1213,x,1205"),
+        IgnoredErrors::Codes(vec![1213, 1205])
+    );
     assert!(ignored("2006").reconnects() && !ignored("1213").reconnects());
-    assert!(!ignored("").has(1213));
+    assert!(!ignored("").contains(1213));
 }
 
 #[test]
-fn commands_say_what_they_do() {
+fn command_headers_match_sysbench() {
     let header = |line: &str| command_header(&native(line));
     let workers = "Initializing worker threads...\n\n";
     assert_eq!(header("--threads=2 oltp_insert prepare"), workers);
@@ -251,14 +255,18 @@ fn commands_say_what_they_do() {
     );
     assert_eq!(dropping_table("sbtest3"), "Dropping table 'sbtest3'...\n");
     assert_eq!(prewarming("sbtest1"), "Prewarming table sbtest1\n");
-    assert!(Level::Notice.shows_at(3) && !Level::Notice.shows_at(2) && Level::Fatal.shows_at(0));
+    assert!(
+        LogLevel::Notice.shows_at(3)
+            && !LogLevel::Notice.shows_at(2)
+            && LogLevel::Fatal.shows_at(0)
+    );
 }
 
 #[test]
-fn errors_of_servers() {
-    let place = Endpoint::Host("127.0.0.1".to_owned(), 1).to_string();
+fn server_errors_have_sysbenchs_text() {
+    let endpoint = Endpoint::Host("127.0.0.1".to_owned(), 1).to_string();
     assert_eq!(
-        mysql_unreachable(&place, 2002, "Can't connect"),
+        mysql_unreachable(&endpoint, 2002, "Can't connect"),
         "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\nFATAL: error 2002: Can't connect\n"
     );
     assert_eq!(

@@ -1,12 +1,12 @@
 //! The run's clock, and the offset of the kernel's stamps from it.
 //!
-//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: keep a reading for
-//! later use. The only place in the project that reads the time for measuring.
+//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: cache a reading. The
+//! only place in the project that reads the time for measuring.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Where times come from.
+/// Source of times.
 #[derive(Clone, Debug)]
 pub enum Clock {
     /// CLOCK_MONOTONIC; the kernel's stamps are CLOCK_REALTIME.
@@ -20,7 +20,7 @@ pub enum Clock {
 pub struct SimTime {
     /// Nanoseconds.
     pub now_ns: Cell<u64>,
-    /// What a simulated kernel's stamps are ahead of it, nanoseconds.
+    /// How far a simulated kernel's stamps are ahead of it, nanoseconds.
     pub stamp_offset_ns: Cell<i64>,
 }
 

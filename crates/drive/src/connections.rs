@@ -1,50 +1,49 @@
-//! Connections of a worker that come and go: the first connect, losses, reconnects.
+//! Opens, loses and restores the connections of a worker.
 //!
-//! In: steps of links. Out: users resumed when their connection is there; outages. Must never: wait
-//! in a run; a user that wants its connection back is resumed when it is.
+//! In: steps of links. Out: users resumed once their connection is up; outages. Must never: block
+//! during a run; a user that waits for its connection is resumed when it is back.
 
-use crate::happening::{Happening, Incident, Reports};
-use crate::io::{Event, Io, Slot, What, ring};
-use crate::link::Step;
-use crate::seat::Seat;
-use crate::timers::Due;
-use crate::worker::{Timing, WAIT_MAX_NS, Worker};
+use crate::attempts::ConnectAttempts;
+use crate::error::ConnectError;
+use crate::io::{Io, IoEvent, IoEventKind, Slot};
+use crate::link::LinkStep;
+use crate::timers::TimerEvent;
+use crate::worker::{WAIT_MAX_NS, Worker};
 use prony_server::control::{Cause, Failure};
-use prony_session::Ask;
-use prony_wire::{Agreed, ServerError};
+use prony_session::UserPhase;
+use prony_wire::{ServerError, SessionFlags};
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// Connections of a worker that are being opened at a time: more would only queue in the server.
-const OPENING_MAX: usize = 32;
-/// Waits between tries to get a connection back.
-pub(crate) const RETRY_FIRST_NS: u64 = 50_000_000;
-const RETRY_MAX_NS: u64 = 1_000_000_000;
-/// A connection that was lost sooner than this was no success: a server that takes clients and drops
-/// them is not to be stormed.
-const BRIEF_NS: u64 = 100_000_000;
-
-/// Connections that come and go.
 impl<I: Io> Worker<'_, I> {
-    /// Opens all connections, some at a time; none where users open them themselves.
+    /// Opens all connections, a limited number at a time. Opens none if users open them
+    /// themselves, or if each transaction opens its own: the server may allow fewer connections than
+    /// there are users.
     ///
     /// # Errors
-    /// The first connection that no way leads to; or the engine's own failure; or nothing, when the
-    /// run was interrupted.
+    /// The first connection that fails on every route; a failure of the engine; or an interrupt of the
+    /// run.
     pub fn connect(&mut self) -> Result<(), ConnectError> {
-        if self.assignment.program.opens_connections() {
+        let program = self.assignment.program;
+        // Statements prepared before the common start need a connection.
+        let at_starts = self.context.rules().connect_per_transaction && !program.has_prologue();
+        if program.opens_connections() || at_starts {
             return Ok(());
         }
         let mut events = Vec::new();
-        // Connections that were begun: those of them that are not up are on their way.
-        let mut begun = 0;
-        while (self.up as usize) < self.seats.len() {
+        // Connections begun so far. Those neither up nor lost for good are still being opened.
+        let (mut begun, mut lost) = (0, 0);
+        while self.connections.up() as usize + lost < self.clients.len() {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            while begun < self.seats.len() && begun - (self.up as usize) < OPENING_MAX {
-                let step = self.begin(begun as Slot);
-                self.first_step(begun as Slot, step)?;
+            while begun < self.clients.len() {
+                let opening = begun - self.connections.up() as usize - lost;
+                if !ConnectAttempts::may_begin(opening) {
+                    break;
+                }
+                let step = self.begin_connect(begun as Slot);
+                self.apply_connect_step(begun as Slot, step)?;
                 begun += 1;
             }
             let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
@@ -54,53 +53,61 @@ impl<I: Io> Worker<'_, I> {
                 if self.is_stale(event) {
                     continue;
                 }
-                if self.seats[event.slot as usize].link.is_up() {
-                    self.early_event(event);
+                if self.clients[event.slot].link.is_up() {
+                    lost += usize::from(self.handle_early_event(event));
                     continue;
                 }
-                let step = self.link_event(event);
-                self.first_step(event.slot, step)?;
+                let step = self.handle_link_event(event);
+                self.apply_connect_step(event.slot, step)?;
             }
             let now_ns = self.clock.now_ns();
             while let Some(due) = self.timers.pop(now_ns) {
-                if let Due::Retry(slot) = due {
-                    let step = self.begin(slot);
-                    self.first_step(slot, step)?;
+                if let TimerEvent::Retry(slot) = due {
+                    let step = self.begin_connect(slot);
+                    self.apply_connect_step(slot, step)?;
                 }
             }
-            for slot in self.overdue(now_ns) {
-                let step = self.time_out(slot);
-                self.first_step(slot, step)?;
+            for slot in self.attempts.overdue(now_ns) {
+                let step = self.time_out_attempt(slot);
+                self.apply_connect_step(slot, step)?;
             }
         }
         Ok(())
     }
 
-    /// An event of a connection that is up before the others are: a notice, or its loss. A lost one
-    /// is opened again; if the server takes none any more, that ends the run.
-    fn early_event(&mut self, event: Event) {
-        let lost = match event.what {
-            What::Readable { .. } => self.take_in(event).is_err(),
-            What::Closed(_) => true,
-            What::Opened => false,
+    /// Handles an event of a connection that is up while others are still being opened: a notice, or its
+    /// loss. A lost connection is reopened; if the server refuses it, the run ends. Returns true if it is
+    /// lost for good because the plan does not reconnect; its user notices at its first statement.
+    fn handle_early_event(&mut self, event: IoEvent) -> bool {
+        let reason = match event.kind {
+            IoEventKind::Readable { .. } => self.receive_and_feed(event).err(),
+            IoEventKind::Closed(errno) => Some(describe_close(errno)),
+            IoEventKind::Opened => None,
         };
-        if lost {
-            self.up -= 1;
-            self.seats[event.slot as usize].close(&mut self.io, event.slot);
-            self.retry_later(event.slot);
+        let Some(reason) = reason else {
+            return false;
+        };
+        let client = &mut self.clients[event.slot];
+        client.close(&mut self.io, event.slot);
+        client.conn.mark_lost(&reason);
+        self.connections.closed();
+        let reconnects = self.context.rules().reconnect;
+        if reconnects {
+            self.retry_with_new_deadline(event.slot);
         }
+        !reconnects
     }
 
-    /// What a step of the first connect means. Here a failure ends the run: it was asked for more
-    /// than the server gives.
-    fn first_step(&mut self, slot: Slot, step: Step) -> Result<(), ConnectError> {
+    /// Applies a step of the first connect. A failure here ends the run: the server does not accept as
+    /// many connections as the run needs.
+    fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
-            Step::Waiting => {}
-            Step::Up(agreed, leftover) => self.seat_up(slot, agreed, &leftover),
-            Step::TryLater => self.retry_later(slot),
-            Step::Failed(failures) => {
+            LinkStep::Waiting => {}
+            LinkStep::Up(flags, leftover) => self.connection_up(slot, flags, &leftover),
+            LinkStep::TryLater => self.retry_with_same_deadline(slot),
+            LinkStep::Failed(failures) => {
                 return Err(ConnectError::Refused {
-                    connected: self.up,
+                    connected: self.connections.up(),
                     failures,
                 });
             }
@@ -108,289 +115,203 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    fn routes(&self, slot: Slot) -> usize {
-        self.assignment.route_of[slot as usize]
+    /// Starts connecting over the first route. If the last attempt was only postponed, its deadline still
+    /// holds.
+    pub(crate) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
+        if !self.attempts.has_deadline(slot) {
+            self.set_attempt_deadline(slot);
+        }
+        let routes = self.assignment.routes_of(slot);
+        let client = &mut self.clients[slot];
+        client.link.begin(&mut self.io, slot, routes)
     }
 
-    /// Begins to connect from the first way on.
-    pub(crate) fn begin(&mut self, slot: Slot) -> Step {
-        let routes = &self.assignment.routes[self.routes(slot)];
-        let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = routes.deadline_ns(&self.clock);
-        seat.link.begin(&mut self.io, slot, routes)
-    }
-
-    /// Whether an event is of a connection that its slot no longer has, and so means nothing.
-    pub(crate) fn is_stale(&mut self, event: Event) -> bool {
+    /// Whether an event belongs to an earlier connection of its slot and must be ignored.
+    pub(crate) fn is_stale(&mut self, event: IoEvent) -> bool {
         let stale = !self.io.is_current(event);
         if stale {
-            // Its buffer is given back.
+            // Gives its buffer back.
             self.io.receive(event);
         }
         stale
     }
 
-    /// An event of a link on its way.
-    pub(crate) fn link_event(&mut self, event: Event) -> Step {
-        let step = self.step(event);
-        let routes = &self.assignment.routes[self.routes(event.slot)];
-        let seat = &mut self.seats[event.slot as usize];
-        // It has gone on to its next attempt, which has its own time.
-        if seat.link.is_opening() {
-            seat.deadline_ns = routes.deadline_ns(&self.clock);
+    /// Handles an event of a link that is still connecting.
+    pub(crate) fn handle_link_event(&mut self, event: IoEvent) -> LinkStep {
+        let step = self.advance_link(event);
+        // The link has begun its next attempt, which has its own deadline.
+        if self.clients[event.slot].link.is_opening() {
+            self.set_attempt_deadline(event.slot);
         }
         step
     }
 
-    fn step(&mut self, event: Event) -> Step {
+    fn advance_link(&mut self, event: IoEvent) -> LinkStep {
         let slot = event.slot;
-        let routes = &self.assignment.routes[self.routes(slot)];
-        let link = &mut self.seats[slot as usize].link;
-        match event.what {
-            What::Opened => link.opened(&mut self.io, slot, routes, &mut self.scratch),
-            What::Closed(errno) => link.failed(&mut self.io, slot, routes, errno),
-            What::Readable { .. } => {
+        let routes = self.assignment.routes_of(slot);
+        let link = &mut self.clients[slot].link;
+        match event.kind {
+            IoEventKind::Opened => link.opened(&mut self.io, slot, routes, &mut self.scratch),
+            IoEventKind::Closed(errno) => link.failed(&mut self.io, slot, routes, errno),
+            IoEventKind::Readable { .. } => {
                 let Some(received) = self.io.receive(event) else {
-                    return Step::Waiting;
+                    return LinkStep::Waiting;
                 };
                 if let Some(errno) = received.closed {
                     return link.failed(&mut self.io, slot, routes, errno);
                 }
-                // Log-ins are rare: their bytes may be copied.
+                // Log-ins are rare: copying their bytes is fine.
                 let bytes = received.bytes.to_vec();
                 link.log_in(&bytes, &mut self.io, slot, routes, &mut self.scratch)
             }
         }
     }
 
-    pub(crate) fn time_out(&mut self, slot: Slot) -> Step {
-        let routes = &self.assignment.routes[self.routes(slot)];
-        let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = routes.deadline_ns(&self.clock);
-        seat.link.timed_out(&mut self.io, slot, routes)
+    fn connection_up(&mut self, slot: Slot, flags: SessionFlags, leftover: &[u8]) {
+        self.attempts.succeeded(slot, self.clock.now_ns());
+        let client = &mut self.clients[slot];
+        client.conn.mark_opened_with(flags);
+        // Only notices can arrive here; a protocol violation shows up with the first reply.
+        let _ = client.conn.feed(leftover);
+        self.connections.opened();
     }
 
-    /// Links whose attempt has taken too long.
-    pub(crate) fn overdue(&self, now_ns: u64) -> Vec<Slot> {
-        let late =
-            |(slot, seat): (usize, &Seat)| (seat.deadline_ns <= now_ns).then_some(slot as Slot);
-        self.seats.iter().enumerate().filter_map(late).collect()
+    /// Tries again after a pause, with a new deadline.
+    fn retry_with_new_deadline(&mut self, slot: Slot) {
+        self.attempts.clear_deadline(slot);
+        self.retry_with_same_deadline(slot);
     }
 
-    fn seat_up(&mut self, slot: Slot, agreed: Agreed, leftover: &[u8]) {
-        let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = u64::MAX;
-        seat.up_ns = self.clock.now_ns();
-        seat.conn.opened_as(agreed);
-        // Nothing but notices can be here; what breaks the protocol shows with the first reply.
-        let _ = seat.conn.feed(leftover);
-        self.up += 1;
-    }
-
-    fn retry_later(&mut self, slot: Slot) {
+    /// Tries again after a pause, with the same deadline: the server has not accepted the attempt yet.
+    fn retry_with_same_deadline(&mut self, slot: Slot) {
         let now_ns = self.clock.now_ns();
-        let seat = &mut self.seats[slot as usize];
-        seat.deadline_ns = u64::MAX;
-        // Spread, so that all clients of a server that comes back do not come at once.
-        let spread_ns = u64::from(slot % 16) * 1_000_000;
-        self.timers
-            .add(now_ns + seat.backoff_ns + spread_ns, Due::Retry(slot));
-        seat.backoff_ns = (seat.backoff_ns * 2).min(RETRY_MAX_NS);
+        let pause_ns = self.attempts.take_pause_ns(slot);
+        self.timers.add(now_ns + pause_ns, TimerEvent::Retry(slot));
     }
 
-    /// What a step of a reconnect means.
-    pub(crate) fn later_step(
-        &mut self,
-        slot: Slot,
-        step: Step,
-        timing: &mut Timing,
-        reports: &mut impl Reports,
-    ) -> usize {
+    /// Applies a step of a reconnect.
+    pub(crate) fn apply_reconnect_step(&mut self, slot: Slot, step: LinkStep) {
         match step {
-            Step::Waiting => return 0,
-            Step::Up(agreed, leftover) => {
-                self.seat_up(slot, agreed, &leftover);
-                self.restored(slot, reports);
+            LinkStep::Waiting => return,
+            LinkStep::Up(flags, leftover) => {
+                self.connection_up(slot, flags, &leftover);
+                self.on_connection_restored(slot);
             }
-            Step::TryLater => {
-                self.retry_later(slot);
-                return 0;
+            LinkStep::TryLater => {
+                self.retry_with_same_deadline(slot);
+                return;
             }
-            Step::Failed(failures) => {
-                let seat = &mut self.seats[slot as usize];
-                if !seat.conn.awaits(Ask::Renew) {
-                    self.retry_later(slot);
-                    return 0;
+            LinkStep::Failed(failures) => {
+                if !self.clients[slot].conn.awaits(UserPhase::Renew) {
+                    self.retry_with_new_deadline(slot);
+                    return;
                 }
-                seat.deadline_ns = u64::MAX;
-                let (said, reason) = reason(&failures);
-                seat.conn.refused(said, reason);
-                self.tell_refused(&failures);
+                self.report_refusal(slot, &failures);
             }
         }
         let noticed_ns = self.clock.now_ns();
-        let conn = &self.seats[slot as usize].conn;
-        // Else its user ended on the way.
-        if !conn.awaits(Ask::Renew) && !conn.awaits(Ask::Reconnect) {
-            return 0;
+        let conn = &self.clients[slot].conn;
+        // Otherwise its user ended in the meantime.
+        if !conn.awaits(UserPhase::Renew) && !conn.awaits(UserPhase::Reconnect) {
+            return;
         }
-        conn.ready(noticed_ns);
-        self.resume(slot, timing, reports)
+        conn.mark_ready(noticed_ns);
+        self.resume(slot)
     }
 
-    /// Opens a new connection in place of what is there.
+    /// Opens a new connection in place of the current one.
     pub(crate) fn renew(&mut self, slot: Slot) {
-        let seat = &mut self.seats[slot as usize];
-        if seat.link.is_up() {
-            self.up -= 1;
+        let client = &mut self.clients[slot];
+        if client.link.is_up() {
+            self.connections.closed();
         }
-        seat.close(&mut self.io, slot);
-        seat.conn.closed();
-        seat.hung_up = false;
-        if std::mem::take(&mut seat.brief) && seat.conn.awaits(Ask::Reconnect) {
-            return self.retry_later(slot);
+        client.close(&mut self.io, slot);
+        client.conn.mark_closed();
+        client.closed_by_user = false;
+        self.attempts.clear_deadline(slot);
+        if self.attempts.take_lost_early(slot) && client.conn.awaits(UserPhase::Reconnect) {
+            return self.retry_with_new_deadline(slot);
         }
-        if !self.is_open && self.opening() >= OPENING_MAX {
-            return self.queued.push_back(slot);
+        if !self.gate.is_open() && !ConnectAttempts::may_begin(self.clients.opening_count()) {
+            return self.attempts.enqueue(slot);
         }
-        match self.begin(slot) {
-            Step::Waiting | Step::Up(..) => {}
-            Step::TryLater => self.retry_later(slot),
-            Step::Failed(failures) => {
-                let seat = &mut self.seats[slot as usize];
-                if seat.conn.awaits(Ask::Renew) {
-                    seat.deadline_ns = u64::MAX;
-                    let (said, reason) = reason(&failures);
-                    seat.conn.refused(said, reason);
-                    // In the next turn: who tries again and again must not keep the others from theirs.
+        match self.begin_connect(slot) {
+            LinkStep::Waiting | LinkStep::Up(..) => {}
+            LinkStep::TryLater => self.retry_with_same_deadline(slot),
+            LinkStep::Failed(failures) => {
+                if self.clients[slot].conn.awaits(UserPhase::Renew) {
+                    // In the next turn: a user that retries all the time must not starve the others.
                     let at_ns = self.clock.now_ns() + 1;
-                    self.timers.add(at_ns, Due::Refused(slot));
-                    self.tell_refused(&failures);
+                    self.timers.add(at_ns, TimerEvent::Refused(slot));
+                    self.report_refusal(slot, &failures);
                 } else {
-                    self.retry_later(slot);
+                    self.retry_with_new_deadline(slot);
                 }
             }
         }
     }
 
-    /// Connections on their way.
-    fn opening(&self) -> usize {
-        let on_its_way = |seat: &&Seat| !seat.link.is_up() && !seat.link.is_down();
-        self.seats.iter().filter(on_its_way).count()
-    }
-
-    /// Begins connections that wait for others to be there.
-    pub(crate) fn begin_queued(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
-        while !self.queued.is_empty() && self.opening() < OPENING_MAX {
-            if let Some(slot) = self.queued.pop_front() {
-                let step = self.begin(slot);
-                self.later_step(slot, step, timing, reports);
-            }
+    /// Reports to a user that the connection it requested, with one attempt, failed. Only the user
+    /// opens it again.
+    fn report_refusal(&mut self, slot: Slot, failures: &[Failure]) {
+        self.attempts.clear_deadline(slot);
+        let client = &mut self.clients[slot];
+        client.closed_by_user = true;
+        client.refused_after_end = self.context.is_stopped();
+        let (server_error, reason) = refusal_reason(failures);
+        client.conn.mark_refused(server_error, reason);
+        if let Some(on_refused) = self.assignment.on_connect_refused {
+            on_refused(failures);
         }
     }
 
-    fn tell_refused(&self, failures: &[Failure]) {
-        if let Some(hear) = self.assignment.refused {
-            hear(failures);
-        }
-    }
-
-    /// A connection that was up is gone.
-    pub(crate) fn lose(
-        &mut self,
-        slot: Slot,
-        reason: &str,
-        timing: &mut Timing,
-        reports: &mut impl Reports,
-    ) -> usize {
+    /// Handles the loss of a connection that was up.
+    pub(crate) fn on_connection_lost(&mut self, slot: Slot, reason: &str) {
         let now_ns = self.clock.now_ns();
-        let seat = &mut self.seats[slot as usize];
-        seat.close(&mut self.io, slot);
-        seat.conn.lost(reason);
-        seat.missing = true;
-        seat.brief = now_ns - seat.up_ns < BRIEF_NS;
-        if !seat.brief {
-            seat.backoff_ns = RETRY_FIRST_NS;
-        }
-        self.up -= 1;
-        self.missing += 1;
-        let outage = self.outage.get_or_insert_with(|| Happening {
-            from_ns: now_ns,
-            until_ns: None,
-            what: Incident::Outage,
-            detail: seat.conn.last_failure(),
-            count: 0,
-        });
-        outage.count += 1;
-        if !seat.conn.awaits(Ask::Send) {
-            // A user between transactions gets its connection back meanwhile, as from a pool;
-            // one in a transaction finds out when it next asks for something.
-            let home = seat.home as usize;
-            if !self.seats[home].conn.is_under_way() {
-                self.retry_later(slot);
+        let client = &mut self.clients[slot];
+        client.close(&mut self.io, slot);
+        client.conn.mark_lost(reason);
+        self.attempts.lost(slot, now_ns);
+        self.connections
+            .lost(slot, now_ns, || client.conn.failure_message());
+        if !client.conn.awaits(UserPhase::Send) {
+            // A user between transactions gets its connection back in the meantime, as from a pool.
+            // One in a transaction, or without reconnects, notices at its next request.
+            let user_slot = client.user_slot;
+            let owner = &self.clients[user_slot].conn;
+            if self.context.rules().reconnect && !owner.is_in_transaction() {
+                self.retry_with_new_deadline(slot);
             }
-            return 0;
-        }
-        seat.conn.ready(now_ns);
-        self.resume(slot, timing, reports)
-    }
-
-    /// What was lost is back, or nobody wants it back: that of the last one is the end of the outage.
-    pub(crate) fn restored(&mut self, slot: Slot, reports: &mut impl Reports) {
-        if !std::mem::take(&mut self.seats[slot as usize].missing) {
             return;
         }
-        self.missing -= 1;
-        if self.missing == 0
-            && let Some(mut outage) = self.outage.take()
-        {
-            outage.until_ns = Some(self.clock.now_ns());
-            reports.event(outage);
+        client.conn.mark_ready(now_ns);
+        self.resume(slot)
+    }
+
+    /// Handles a lost connection that is back, or that its user no longer needs. The last one ends the
+    /// outage.
+    pub(crate) fn on_connection_restored(&mut self, slot: Slot) {
+        let ended = self.connections.restored(slot, || self.clock.now_ns());
+        if let Some(outage) = ended {
+            self.reports.event(outage);
         }
     }
 }
 
-/// Why the connections of a run could not be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// No way leads to the server.
-    #[error("{}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Refused {
-        /// Connections of this worker that were up by then.
-        connected: u32,
-        /// Why, for each way.
-        failures: Vec<Failure>,
-    },
-    /// The engine failed.
-    #[error("the sockets cannot be driven: {error}{hint}", error = .0, hint = room(.0))]
-    Engine(#[from] io::Error),
-    /// A user could not get ready for the common start.
-    #[error("{0}")]
-    Unready(String),
-    /// The run was interrupted.
-    #[error("interrupted while connecting")]
-    Interrupted,
-}
-
-/// What to do where an engine finds no memory.
-fn room(error: &io::Error) -> String {
-    match ring::has_no_room(error) {
-        true => format!("\n  hint: {}, or use --io epoll", ring::NO_ROOM),
-        false => String::new(),
-    }
-}
-
-/// A failed reconnect in words, with the server's error if it gave one.
-fn reason(failures: &[Failure]) -> (Option<&ServerError>, String) {
+/// Text of a failed reconnect, with the server's error if there is one.
+fn refusal_reason(failures: &[Failure]) -> (Option<&ServerError>, String) {
     let last = failures.last();
-    let said = last.and_then(|failure| match &failure.cause {
+    let server_error = last.and_then(|failure| match &failure.cause {
         Cause::Login(error) => error.server(),
         _ => None,
     });
-    (said, last.map_or_else(String::new, ToString::to_string))
+    (
+        server_error,
+        last.map_or_else(String::new, ToString::to_string),
+    )
 }
 
-pub(crate) fn describe(errno: i32) -> String {
+pub(crate) fn describe_close(errno: i32) -> String {
     match errno {
         0 => "the server closed the connection".to_owned(),
         errno => format!(

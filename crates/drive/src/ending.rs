@@ -1,56 +1,123 @@
-//! The end of a run: who is let go, and what is left over.
+//! The end of a run: which users are dropped, and which transactions are left unfinished.
 //!
-//! In: a worker whose window is over, or whose run is. Out: how many users ended; the last interval.
-//! Must never: leave a transaction out of the count that was started or due.
+//! In: a worker whose window is over, or whose run is. Out: the last interval. Must never: omit from
+//! the counts a transaction that was started or due.
 
-use crate::happening::Reports;
 use crate::io::Io;
-use crate::worker::{Timing, Worker};
+use crate::worker::{WAIT_MAX_NS, Worker};
 use prony_measure::Leftover;
+use prony_session::UserPhase;
 
-impl<I: Io> Worker<'_, I> {
-    /// The end of the window: no transaction starts from now on. Users that are in none, because
-    /// they wait for a start or a connection, or think, are let go. Returns how many ended.
-    pub(crate) fn stop(&mut self) -> usize {
-        self.desk.stop();
-        self.waiting.clear();
-        let seats = self.seats.iter_mut();
-        seats
-            .filter(|seat| !seat.conn.is_under_way())
-            .filter_map(|seat| seat.user.take())
-            .count()
+/// How long users wait after the end of the run for a connection that they requested.
+const CONNECT_GRACE_NS: u64 = 1_000_000_000;
+
+/// When to check next, after the end of the run, for users that still wait for a connection that they
+/// requested.
+#[derive(Debug)]
+pub(crate) struct ConnectionWaitCheck {
+    next_ns: u64,
+}
+
+impl Default for ConnectionWaitCheck {
+    /// Never: the run has not ended.
+    fn default() -> Self {
+        ConnectionWaitCheck { next_ns: u64::MAX }
+    }
+}
+
+impl ConnectionWaitCheck {
+    /// The run ends: users may wait a while longer.
+    fn begin(&mut self, now_ns: u64) {
+        self.next_ns = now_ns.saturating_add(CONNECT_GRACE_NS);
     }
 
-    /// Hands in all that is left, with what is in no figure.
-    pub(crate) fn finish(&mut self, timing: &mut Timing, reports: &mut impl Reports) {
-        let now_ns = self.clock.now_ns();
-        let end_ns = timing.end_ns.unwrap_or(now_ns).min(now_ns);
-        let under_way = self.seats.iter().filter(|seat| seat.conn.is_under_way());
-        let mut leftover = Leftover {
-            unfinished: under_way.count() as u64,
-            ..Leftover::default()
-        };
-        // Once every user has done its count, nothing more is due.
-        let by_count = timing.end_ns.is_none() || self.desk.is_spent();
-        let all_done = by_count && self.seats.iter().all(|seat| seat.user.is_none());
-        while let Some(schedule) = &mut timing.schedule {
-            if all_done || schedule.next_ns() >= end_ns {
-                break;
+    /// Whether to check now; if so, the next check is due after the longest wait of a turn.
+    fn take_due(&mut self, now_ns: u64) -> bool {
+        let due = now_ns >= self.next_ns;
+        if due {
+            self.next_ns = now_ns.saturating_add(WAIT_MAX_NS);
+        }
+        due
+    }
+}
+
+impl<I: Io> Worker<'_, I> {
+    /// Ends the window: no transaction starts from now on. Drops users in no transaction, because they
+    /// wait for a start or a connection, or think.
+    pub(crate) fn end_window(&mut self) {
+        self.context.stop();
+        self.wait_check.begin(self.clock.now_ns());
+        self.waiting.clear();
+        for slot in self.clients.user_slots() {
+            if !self.clients[slot].conn.is_in_transaction() {
+                self.clients.end_user(slot);
             }
-            schedule.take();
-            leftover.never_started += 1;
         }
-        if let Some(outage) = self.outage.take() {
-            reports.event(outage);
+    }
+
+    /// Resumes users in a transaction that only wait for a lost connection: they notice that the run
+    /// is over, and end.
+    pub(crate) fn resume_disconnected_users(&mut self) {
+        for slot in self.clients.slots() {
+            if self.clients[slot].conn.awaits(UserPhase::Reconnect) {
+                self.clients[slot].conn.mark_ready(self.clock.now_ns());
+                self.resume(slot);
+            }
         }
-        timing.recorder.set_connections(self.up);
-        timing.recorder.count(&self.desk.take_queries());
-        timing.recorder.finish(now_ns, leftover);
+    }
+
+    /// After the end of the run, drops users that have waited too long for a connection that they
+    /// requested: the server does not accept it, and their transaction is cut off. With a connection for
+    /// each transaction, connecting is part of the transaction, and is awaited like its replies.
+    pub(crate) fn drop_unconnected_users(&mut self, now_ns: u64) {
+        if !self.wait_check.take_due(now_ns) || self.context.rules().connect_per_transaction {
+            return;
+        }
+        for slot in self.clients.slots() {
+            let client = &self.clients[slot];
+            let since_ns = now_ns.saturating_sub(client.conn.noticed_ns());
+            if client.conn.awaits(UserPhase::Renew) && since_ns >= CONNECT_GRACE_NS {
+                self.clients.end_user(client.user_slot);
+            }
+        }
+    }
+
+    /// Delivers the last interval, with the counts of transactions that no figure includes.
+    pub(crate) fn finish(&mut self) {
+        let now_ns = self.clock.now_ns();
+        let end_ns = self.timing.end_ns.unwrap_or(now_ns).min(now_ns);
+        let mut leftover = Leftover::default();
+        for client in self
+            .clients
+            .iter()
+            .filter(|client| client.conn.is_in_transaction())
+        {
+            // A user may have sent its commit on an additional connection.
+            let mut extra_slots = client.extra_slots.iter().map(|slot| &self.clients[*slot]);
+            let may_have_committed = client.conn.may_have_committed()
+                || extra_slots.any(|other| other.conn.may_commit());
+            leftover.cut_off(may_have_committed);
+        }
+        // Once every user has completed its count, nothing more is due.
+        let by_count = self.timing.end_ns.is_none() || self.context.is_spent();
+        let all_done = by_count && self.clients.live_users() == 0;
+        if let Some(schedule) = &mut self.timing.schedule
+            && !all_done
+            && let Some(before_end_ns) = end_ns.checked_sub(1)
+        {
+            leftover.never_started += schedule.take_until(before_end_ns);
+        }
+        if let Some(outage) = self.connections.end_outage() {
+            self.reports.event(outage);
+        }
+        self.record_connections();
+        self.timing.recorder.count(&self.context.take_queries());
+        self.timing.recorder.finish(now_ns, leftover);
         if let Some(tap) = &mut self.assignment.tap {
             tap.ended(now_ns);
         }
-        while let Some(interval) = timing.recorder.take() {
-            reports.interval(interval);
+        while let Some(interval) = self.timing.recorder.take() {
+            self.reports.interval(interval);
         }
     }
 }

@@ -1,30 +1,42 @@
-//! The one loop: users, pace and stop become samples.
+//! Drives virtual users against a server and records a sample of each of their transactions.
 //!
-//! In: a program of virtual users, where the server is, how to drive. Out: figures, a second at a
-//! time and in all. Must never: format, store or print them, or know what the users do.
+//! In: a program of virtual users, the address of the server, a plan of the load. Out: figures, second by
+//! second and in total. Must never: format, store or print them, or depend on what the users do.
 
 pub mod affinity;
-mod asking;
+mod assignment;
+mod attempts;
+mod batch_scheduling;
+mod clients;
 pub mod clock;
+mod connection_counts;
 pub mod connections;
 mod coordinate;
-mod courtesy;
 mod ending;
-mod engine;
-pub mod happening;
+mod error;
 pub mod io;
+mod io_engine;
 pub mod link;
 pub mod pace;
 mod prefetch;
 mod prologue;
 mod queue;
+mod ready;
+mod requests;
 pub mod run;
-mod seat;
+pub mod run_event;
+mod slice;
 pub mod stamps;
 mod thread;
 mod timers;
+mod users;
 pub mod worker;
 
-pub use connections::ConnectError;
-pub use happening::{Happening, Incident};
-pub use run::{Driven, Error, Hear, Job, Observer, Start, Tap, clients_of, run, run_simulated};
+pub use error::{ConnectError, Error};
+pub use ready::ReadySlice;
+pub use run::{
+    DriveJob, DriveResult, LoadStart, Network, Observer, OnConnectRefused, Tap, clients_of,
+    connect, run, run_simulated,
+};
+pub use run_event::{RunEvent, RunEventKind};
+pub use slice::RunSlice;

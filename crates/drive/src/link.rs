@@ -1,66 +1,65 @@
-//! One connection's way from nothing to logged in, and its bytes after that.
+//! One connection, from opening its socket through the log-in to closing it, and its bytes in between.
 //!
-//! In: events of its socket. Out: whether it is up, or every failure on the way. Must never: wait;
-//! whatever takes time comes back as an event.
+//! In: events of its socket. Out: whether it is up, or the failure of each route. Must never: block;
+//! the result of anything that takes time arrives as an event.
 
 use crate::clock::Clock;
 use crate::io::{Io, Slot};
-use prony_server::control::{Cause, Failure, Next, Route, attempts, unfit};
+use prony_server::control::{AfterFailure, Cause, Failure, Route, mismatch, routes_to_endpoint};
 use prony_server::{SessionAttrs, Target};
-use prony_wire::log_in::Progress;
-use prony_wire::{Agreed, Channel, LogIn, LoggedIn};
+use prony_wire::login::LoginProgress;
+use prony_wire::{Channel, PendingLogin, Session, SessionFlags, describe_tls_error};
 use std::convert::Infallible;
 use std::io;
 use std::time::Duration;
 
-/// The ways to a server, shared by all links to it.
+/// The routes to a server, shared by all links to it.
 #[derive(Debug)]
 pub struct Routes {
     endpoints: Vec<Vec<Route>>,
     session: SessionAttrs,
-    /// Time for one attempt.
-    timeout: Option<Duration>,
+    /// Time limit of one attempt.
+    timeout: Duration,
 }
 
 impl Routes {
-    /// The ways that a target allows.
+    /// The routes that a target allows.
     pub fn new(target: &Target) -> Self {
         let endpoints = target.endpoints.iter();
         Routes {
             endpoints: endpoints
-                .map(|endpoint| attempts(target, endpoint))
+                .map(|endpoint| routes_to_endpoint(target, endpoint))
                 .collect(),
-            session: target.session,
-            timeout: target.connect_timeout,
+            session: target.session_attrs(),
+            timeout: target.connect_limit(),
         }
     }
 
-    /// When an attempt that begins now has taken too long.
+    /// Deadline of an attempt that begins now.
     pub fn deadline_ns(&self, clock: &Clock) -> u64 {
-        self.timeout.map_or(u64::MAX, |timeout| {
-            clock.now_ns().saturating_add(timeout.as_nanos() as u64)
-        })
+        let timeout_ns = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+        clock.now_ns().saturating_add(timeout_ns)
     }
 }
 
-/// Where a link is.
+/// State of a link.
 enum Phase {
     Down,
     Opening,
-    LoggingIn(Box<LogIn>),
+    LoggingIn(Box<PendingLogin>),
     Up,
 }
 
-/// What became of a step.
+/// Result of a step.
 #[derive(Debug)]
-pub enum Step {
+pub enum LinkStep {
     /// Wait for the next event.
     Waiting,
-    /// The connection is up: what its log-in has settled, and bytes that came behind it.
-    Up(Agreed, Vec<u8>),
-    /// The server's queue of new connections is full for the moment.
+    /// The connection is up: what its log-in negotiated, and the bytes that followed it.
+    Up(SessionFlags, Vec<u8>),
+    /// The server's queue of new connections is full at the moment.
     TryLater,
-    /// No way leads there: why, for each that was tried.
+    /// Every route failed: the failures, one for each attempt.
     Failed(Vec<Failure>),
 }
 
@@ -75,15 +74,15 @@ pub struct Link {
 
 /// Buffers that the links of a worker share.
 #[derive(Default)]
-pub struct Scratch {
-    /// Bytes of a socket on their way through TLS.
+pub struct ScratchBuffers {
+    /// Bytes from a socket that TLS has yet to decrypt.
     pub from_socket: Vec<u8>,
     to_socket: Vec<u8>,
     plain: Vec<u8>,
 }
 
 impl Link {
-    /// A link that is down.
+    /// Creates a link that is down.
     pub fn down() -> Self {
         Link {
             phase: Phase::Down,
@@ -99,7 +98,7 @@ impl Link {
         matches!(self.phase, Phase::Up)
     }
 
-    /// Whether nothing is there or under way.
+    /// Whether it is neither up nor connecting.
     pub fn is_down(&self) -> bool {
         matches!(self.phase, Phase::Down)
     }
@@ -114,60 +113,60 @@ impl Link {
         self.channel.description()
     }
 
-    /// Begins to connect, from the first endpoint.
-    pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> Step {
+    /// Starts connecting with the first endpoint.
+    pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
         self.endpoint = 0;
         self.attempt = 0;
         self.failures.clear();
         self.open(io, slot, routes)
     }
 
-    /// Closes it, with these last words if it is up.
-    pub fn close(&mut self, io: &mut impl Io, slot: Slot, words: &[u8]) {
-        let mut farewell = Vec::new();
+    /// Closes the connection; sends `message` first if it is up.
+    pub fn close(&mut self, io: &mut impl Io, slot: Slot, message: &[u8]) {
+        let mut closing_message = Vec::new();
         if self.is_up() {
-            self.channel.send(words, &mut farewell);
+            self.channel.send(message, &mut closing_message);
         }
-        io.close(slot, &farewell);
+        io.close(slot, &closing_message);
         self.phase = Phase::Down;
         self.channel = Channel::Plain;
     }
 
-    /// The socket is connected.
+    /// Continues after the socket is connected.
     pub fn opened(
         &mut self,
         io: &mut impl Io,
         slot: Slot,
         routes: &Routes,
-        scratch: &mut Scratch,
-    ) -> Step {
-        let mut log_in = self.route(routes).log_in();
+        scratch: &mut ScratchBuffers,
+    ) -> LinkStep {
+        let mut log_in = self.route(routes).new_login();
         scratch.to_socket.clear();
         let begun = log_in.start(&mut scratch.to_socket);
         self.phase = Phase::LoggingIn(Box::new(log_in));
         match begun {
             Ok(_) => {
-                // Where the server speaks first there is nothing to send.
+                // If the server sends first, there is nothing to send.
                 if !scratch.to_socket.is_empty() {
                     io.send(slot, &scratch.to_socket, false);
                 }
-                Step::Waiting
+                LinkStep::Waiting
             }
-            Err(error) => self.next(io, slot, routes, Cause::Login(error)),
+            Err(error) => self.try_next_route(io, slot, routes, Cause::Login(error)),
         }
     }
 
-    /// Bytes for the log-in.
+    /// Feeds bytes to the log-in.
     pub fn log_in(
         &mut self,
         bytes: &[u8],
         io: &mut impl Io,
         slot: Slot,
         routes: &Routes,
-        scratch: &mut Scratch,
-    ) -> Step {
+        scratch: &mut ScratchBuffers,
+    ) -> LinkStep {
         let Phase::LoggingIn(log_in) = &mut self.phase else {
-            return Step::Waiting;
+            return LinkStep::Waiting;
         };
         scratch.to_socket.clear();
         let progress = log_in.receive(bytes, &mut scratch.to_socket);
@@ -175,61 +174,67 @@ impl Link {
             io.send(slot, &scratch.to_socket, false);
         }
         match progress {
-            Ok(Progress::More) => Step::Waiting,
-            Ok(Progress::Done(session)) => {
-                if let Some(misfit) = misfit(&session, routes.session) {
-                    return self.next(io, slot, routes, Cause::Session(misfit));
+            Ok(LoginProgress::More) => LinkStep::Waiting,
+            Ok(LoginProgress::Done(session, channel)) => {
+                if let Some(reason) = session_mismatch(&session, routes.session) {
+                    return self.try_next_route(io, slot, routes, Cause::Session(reason));
                 }
-                self.channel = session.channel;
+                self.channel = channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
-                Step::Up(session.agreed, session.leftover)
+                LinkStep::Up(session.flags, session.leftover)
             }
-            Err(error) => self.next(io, slot, routes, Cause::Login(error)),
+            Err(error) => self.try_next_route(io, slot, routes, Cause::Login(error)),
         }
     }
 
-    /// The socket is closed while the link is on its way.
-    pub fn failed(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, errno: i32) -> Step {
-        // A unix socket with a full queue of new connections says "try again".
+    /// Handles a socket that is closed while the link is connecting.
+    pub fn failed(
+        &mut self,
+        io: &mut impl Io,
+        slot: Slot,
+        routes: &Routes,
+        errno: i32,
+    ) -> LinkStep {
+        // A unix socket with a full queue of new connections returns EAGAIN.
         if errno == libc::EAGAIN && matches!(self.phase, Phase::Opening) {
             self.close(io, slot, &[]);
-            return Step::TryLater;
+            return LinkStep::TryLater;
         }
         let cause = match errno {
             0 => Cause::Closed,
             errno => Cause::Io(io::Error::from_raw_os_error(errno)),
         };
-        self.next(io, slot, routes, cause)
+        self.try_next_route(io, slot, routes, cause)
     }
 
-    /// The attempt took too long.
-    pub fn timed_out(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> Step {
-        self.next(io, slot, routes, Cause::Timeout)
+    /// Handles an attempt that took too long.
+    pub fn timed_out(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
+        self.try_next_route(io, slot, routes, Cause::Timeout)
     }
 
-    /// Takes what arrived on a link that is up, through TLS if there is any, and hands it on.
+    /// Passes on the bytes that arrived on a link that is up, through TLS if there is any.
     ///
     /// # Errors
-    /// Why the connection is of no further use.
+    /// Why the connection can no longer be used.
     pub fn receive<T>(
         &mut self,
         bytes: &[u8],
         io: &mut impl Io,
         slot: Slot,
-        scratch: &mut Scratch,
+        scratch: &mut ScratchBuffers,
         take: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, String> {
         scratch.plain.clear();
         scratch.to_socket.clear();
-        let Scratch {
+        let ScratchBuffers {
             plain, to_socket, ..
         } = scratch;
         let received = self.channel.receive(bytes, plain, to_socket);
         if !to_socket.is_empty() {
             io.send(slot, to_socket, false);
         }
-        received.map_err(|error| format!("TLS failed: {error}"))?;
+        received.map_err(|error| format!("SSL error: {}", describe_tls_error(&error)))?;
         Ok(take(plain))
     }
 
@@ -240,7 +245,7 @@ impl Link {
         stamp: bool,
         io: &mut impl Io,
         slot: Slot,
-        scratch: &mut Scratch,
+        scratch: &mut ScratchBuffers,
     ) {
         if self.channel.is_plain() {
             return io.send(slot, bytes, stamp);
@@ -259,17 +264,23 @@ impl Link {
         &routes.endpoints[usize::from(self.endpoint)][usize::from(self.attempt)]
     }
 
-    fn open(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> Step {
+    fn open(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
         self.phase = Phase::Opening;
         let route = self.route(routes);
         match io.open(slot, &route.endpoint.address, &route.tcp) {
-            Ok(()) => Step::Waiting,
-            Err(error) => self.next(io, slot, routes, Cause::Io(error)),
+            Ok(()) => LinkStep::Waiting,
+            Err(error) => self.try_next_route(io, slot, routes, Cause::Io(error)),
         }
     }
 
-    /// Goes on to the next way, if the failure leads to one.
-    fn next(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes, cause: Cause) -> Step {
+    /// Moves on to the next route, if the failure allows one.
+    fn try_next_route(
+        &mut self,
+        io: &mut impl Io,
+        slot: Slot,
+        routes: &Routes,
+        cause: Cause,
+    ) -> LinkStep {
         let route = self.route(routes);
         let over_tls = match &self.phase {
             Phase::LoggingIn(log_in) => log_in.over_tls(),
@@ -285,22 +296,22 @@ impl Link {
             usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
         let more_endpoints = usize::from(self.endpoint) + 1 < routes.endpoints.len();
         match next {
-            Next::Attempt if more_attempts => self.attempt += 1,
-            Next::Endpoint if more_endpoints => {
+            AfterFailure::NextRoute if more_attempts => self.attempt += 1,
+            AfterFailure::NextEndpoint if more_endpoints => {
                 self.endpoint += 1;
                 self.attempt = 0;
             }
-            _ => return Step::Failed(std::mem::take(&mut self.failures)),
+            _ => return LinkStep::Failed(std::mem::take(&mut self.failures)),
         }
         self.open(io, slot, routes)
     }
 }
 
-/// Why a session is not of the kind that is wanted. What its log-in did not say the control connection has
-/// asked.
-fn misfit(session: &LoggedIn, wanted: SessionAttrs) -> Option<&'static str> {
-    let Ok(misfit) = unfit(wanted, |aspect| {
-        Ok::<_, Infallible>(aspect.said(session.kind).unwrap_or(false))
+/// Why a session does not have the requested attributes (`target_session_attrs`). Attributes that the
+/// log-in did not report were queried on the control connection.
+fn session_mismatch(session: &Session, wanted: SessionAttrs) -> Option<&'static str> {
+    let Ok(result) = mismatch(wanted, |property| {
+        Ok::<_, Infallible>(property.reported(session).unwrap_or(false))
     });
-    misfit
+    result
 }

@@ -1,22 +1,26 @@
-//! When transactions are to start.
+//! When transactions are due to start.
 //!
-//! In: a rate, random numbers of its own. Out: scheduled starts, in order. Must never: skip one
-//! because it is late; that would leave out just the waiting that a user sees.
+//! In: a rate, its own random numbers. Out: scheduled starts, in order. Must never: skip a start because
+//! it is late; that would omit exactly the wait that a user experiences.
 
 use prony_plan::{Arrival, SplitMix};
 
+/// Most starts stepped through in one call. At an extreme rate, stepping through all due starts would take
+/// so long that as many new ones would become due meanwhile.
+const MAX_STEPS: u64 = 200_000;
+
 /// The scheduled starts of one worker.
 #[derive(Debug)]
-pub struct Schedule {
+pub struct StartSchedule {
     next: Cursor,
-    /// How many were taken.
+    /// Number of starts taken.
     taken: u64,
-    /// The same starts as far as they were counted by [`Schedule::waiting`], and how many.
-    seen: Cursor,
+    /// The same starts, as far as [`StartSchedule::waiting`] has counted them, and their number.
+    counted_to: Cursor,
     counted: u64,
 }
 
-/// A place among the starts.
+/// A position in the sequence of starts.
 #[derive(Clone, Debug)]
 struct Cursor {
     next_ns: f64,
@@ -25,9 +29,9 @@ struct Cursor {
     random: SplitMix,
 }
 
-impl Schedule {
-    /// Starts from `start_ns` on, `rate_tps` of them a second. `phase`, 0 to 1, is where in the
-    /// first gap even starts begin, so that the workers of a run take turns.
+impl StartSchedule {
+    /// Starts from `start_ns` on, `rate_tps` of them a second. `phase`, 0 to 1, is the position in the
+    /// first gap at which even starts begin, so that the workers of a run take turns.
     pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
         let mut next = Cursor {
             next_ns: start_ns as f64,
@@ -39,35 +43,39 @@ impl Schedule {
             Arrival::Even => phase * next.gap_ns,
             Arrival::Poisson => next.gap(),
         };
-        Schedule {
-            seen: next.clone(),
+        StartSchedule {
+            counted_to: next.clone(),
             next,
             taken: 0,
             counted: 0,
         }
     }
 
-    /// The next start that nobody has taken, nanoseconds.
+    /// The next start that is not taken, nanoseconds.
     pub fn next_ns(&self) -> u64 {
         self.next.next_ns as u64
     }
 
-    /// Takes it.
+    /// Takes the next start.
     pub fn take(&mut self) -> u64 {
         self.taken += 1;
         self.next.take()
     }
 
-    /// Starts that are due by then and that nobody has taken. Costs a step for each start since the
-    /// last call.
+    /// Takes all starts that are due by `until_ns`; returns their number.
+    pub fn take_until(&mut self, until_ns: u64) -> u64 {
+        let count = self.next.take_until(until_ns);
+        self.taken += count;
+        count
+    }
+
+    /// Starts that are due by `now_ns` and not taken. Costs a step for each start since the last call,
+    /// at most [`MAX_STEPS`].
     pub fn waiting(&mut self, now_ns: u64) -> u64 {
         if self.counted < self.taken {
-            (self.seen, self.counted) = (self.next.clone(), self.taken);
+            (self.counted_to, self.counted) = (self.next.clone(), self.taken);
         }
-        while self.seen.next_ns as u64 <= now_ns {
-            self.seen.take();
-            self.counted += 1;
-        }
+        self.counted += self.counted_to.take_until(now_ns);
         self.counted - self.taken
     }
 }
@@ -77,6 +85,28 @@ impl Cursor {
         let taken = self.next_ns as u64;
         self.next_ns += self.gap();
         taken
+    }
+
+    /// Takes the starts due by `until_ns`. Beyond [`MAX_STEPS`] starts, the rest is their expected number.
+    fn take_until(&mut self, until_ns: u64) -> u64 {
+        for count in 0..MAX_STEPS {
+            if self.next_ns as u64 > until_ns {
+                return count;
+            }
+            self.take();
+        }
+        // Starts are counted in whole nanoseconds.
+        let behind_ns = (until_ns + 1) as f64;
+        let rest = ((behind_ns - self.next_ns) / self.gap_ns).ceil().max(0.0);
+        if rest == 0.0 {
+            return MAX_STEPS;
+        }
+        self.next_ns = match self.arrival {
+            Arrival::Even => self.next_ns + rest * self.gap_ns,
+            // In a Poisson process, the time until the next start does not depend on the last one.
+            Arrival::Poisson => behind_ns + self.gap(),
+        };
+        MAX_STEPS + rest as u64
     }
 
     fn gap(&mut self) -> f64 {
@@ -92,20 +122,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn even_starts_are_even_and_out_of_phase() {
-        let mut a = Schedule::new(1000, 1000.0, Arrival::Even, 0.0, 1);
-        let mut b = Schedule::new(1000, 1000.0, Arrival::Even, 0.5, 2);
+    fn even_starts_of_two_workers_alternate() {
+        let mut a = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.0, 1);
+        let mut b = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.5, 2);
         let taken: Vec<u64> = (0..3).flat_map(|_| [a.take(), b.take()]).collect();
         let wanted = [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000];
         assert_eq!(taken, wanted.map(|ns| ns + 1000));
     }
 
     #[test]
-    fn what_waits_is_what_is_due_and_not_taken() {
+    fn waiting_counts_starts_that_are_due_and_not_taken() {
         for arrival in [Arrival::Even, Arrival::Poisson] {
-            let mut schedule = Schedule::new(0, 1000.0, arrival, 0.5, 3);
-            let mut twin = Schedule::new(0, 1000.0, arrival, 0.5, 3);
-            let until = |twin: &mut Schedule, now_ns| {
+            let mut schedule = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
+            let mut twin = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
+            let until = |twin: &mut StartSchedule, now_ns| {
                 let due = std::iter::from_fn(|| (twin.next_ns() <= now_ns).then(|| twin.take()));
                 due.count() as u64
             };
@@ -124,8 +154,27 @@ mod tests {
     }
 
     #[test]
+    fn counting_a_huge_backlog_is_quick() {
+        for arrival in [Arrival::Even, Arrival::Poisson] {
+            // Ten hours of a billion starts a second.
+            let (rate_tps, until_ns) = (1e9, 36_000_000_000_000);
+            let mut schedule = StartSchedule::new(0, rate_tps, arrival, 0.5, 3);
+            let near = |count: u64| (count as f64 / until_ns as f64 - 1.0).abs() < 1e-3;
+            let waiting = schedule.waiting(until_ns);
+            assert!(near(waiting), "{waiting}");
+            assert_eq!(schedule.waiting(until_ns), waiting);
+            schedule.take();
+            assert_eq!(schedule.waiting(until_ns), waiting - 1);
+            let taken = schedule.take_until(until_ns);
+            assert!(near(taken), "{taken}");
+            assert!(schedule.next_ns() > until_ns || arrival == Arrival::Even);
+            assert_eq!(schedule.take_until(until_ns), 0);
+        }
+    }
+
+    #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
-        let mut schedule = Schedule::new(0, 1000.0, Arrival::Poisson, 0.0, 7);
+        let mut schedule = StartSchedule::new(0, 1000.0, Arrival::Poisson, 0.0, 7);
         let mut last = 0;
         let gaps: Vec<f64> = (0..100_000)
             .map(|_| {

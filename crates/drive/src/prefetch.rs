@@ -1,15 +1,14 @@
-//! Asking the CPU for memory before it is needed.
+//! Prefetches memory into the CPU's cache. It affects only speed, never a result.
 //!
-//! In: a value. Out: nothing but time. Must never: change anything, or be needed for a result.
-//!
-//! With hundreds of clients what belongs to one of them has left the CPU's first cache by the time
-//! its next reply comes. The replies of a turn are known before the first is handled: what belongs
-//! to the next ones is fetched while the one before is at work.
+//! With hundreds of clients, the state of one of them has left the CPU's first cache by the time its
+//! next reply arrives. The replies of a turn are known before the first is handled: while one is handled,
+//! the state for the next ones is fetched.
 
 /// Bytes of a line of the CPU's caches.
 const LINE_BYTES: usize = 64;
 
-/// Has all of a value fetched into the first cache. Does nothing where no instruction is at hand.
+/// Prefetches a whole value into the first cache. Does nothing on CPUs without a known instruction for
+/// it.
 pub fn prefetch<T: ?Sized>(value: &T) {
     let at = std::ptr::from_ref(value).cast::<i8>();
     for offset in (0..size_of_val(value)).step_by(LINE_BYTES) {
@@ -20,7 +19,7 @@ pub fn prefetch<T: ?Sized>(value: &T) {
 #[cfg(target_arch = "x86_64")]
 fn fetch(at: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: it reads nothing that a program could see, and any address will do.
+    // SAFETY: it has no effect that a program can observe, and any address is allowed.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
 }
 

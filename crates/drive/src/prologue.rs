@@ -1,34 +1,49 @@
-//! What users do before the common start: connect is done, the load has not begun.
+//! What users do before the common start, once they are connected.
 //!
-//! In: a program whose users have something to prepare. Out: users that wait at the gate. Must never: let
-//! what they do now into any figure.
+//! In: a program whose users have something to prepare. Out: users that wait at the gate. Must never:
+//! include this work in a figure.
 
-use crate::connections::ConnectError;
-use crate::happening::{Happening, Incident, Reports};
-use crate::io::Io;
-use crate::worker::{Timing, WAIT_MAX_NS, Worker};
-use prony_measure::{Interval, Recorder, Schedule, Shape};
-use prony_session::Ask;
+use crate::error::ConnectError;
+use crate::io::{Io, IoEvent};
+use crate::worker::{WAIT_MAX_NS, Worker};
+use prony_session::UserPhase;
+use std::io;
 use std::sync::atomic::Ordering;
 
-/// Keeps why a user could not get ready; there are no figures yet.
-#[derive(Default)]
-struct Failures {
-    first: Option<String>,
+/// The gate at which users wait for the common start.
+#[derive(Debug, Default)]
+pub(crate) struct StartGate {
+    is_open: bool,
+    /// Why a user could not get ready; the first such reason.
+    not_ready_reason: Option<String>,
 }
 
-impl Reports for Failures {
-    fn interval(&mut self, _: Box<Interval>) {}
+impl StartGate {
+    /// Whether the load has begun.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_open
+    }
 
-    fn event(&mut self, event: Happening) {
-        if event.what == Incident::UserFailed {
-            self.first.get_or_insert(event.detail);
-        }
+    /// The load begins.
+    pub(crate) fn open(&mut self) {
+        self.is_open = true;
+    }
+
+    /// A user ended before the load and will not get ready.
+    pub(crate) fn user_failed(&mut self, reason: String) {
+        self.not_ready_reason.get_or_insert(reason);
+    }
+
+    /// Why a user that has ended did not get ready.
+    fn take_reason(&mut self) -> String {
+        let reason = self.not_ready_reason.take();
+        reason.unwrap_or_else(|| "it had nothing to do".to_owned())
     }
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Lets all users get to the gate, where the program has one.
+    /// Lets all users reach the gate, if the program has one.
     ///
     /// # Errors
     /// A user ended before it, the run was interrupted, or the engine failed.
@@ -36,64 +51,48 @@ impl<I: Io> Worker<'_, I> {
         if !self.assignment.program.has_prologue() {
             return Ok(());
         }
-        let start_ns = self.clock.now_ns();
-        // One interval without an end: at the end of a second, what users have counted would go with it.
-        let schedule = Schedule {
-            start_ns: 0,
-            warmup_ns: 0,
-            window_ns: None,
-            interval_ns: u64::MAX,
-        };
-        let shape = Shape::closed(self.assignment.program.kinds().len());
-        let mut timing = Timing {
-            start_ns,
-            end_ns: None,
-            count_from_ns: u64::MAX,
-            grace_ns: u64::MAX,
-            schedule: None,
-            queue_max: None,
-            recorder: Recorder::new(schedule, shape),
-        };
-        let mut failures = Failures::default();
-        self.make_users();
-        let users = self.assignment.users.len();
-        for slot in 0..users {
-            self.seats[slot].conn.begin(self.clock.now_ns());
-            self.resume(slot as u32, &mut timing, &mut failures);
+        self.create_users();
+        for slot in self.clients.user_slots() {
+            self.clients[slot].conn.begin(self.clock.now_ns());
+            self.resume(slot);
         }
         let mut events = Vec::new();
-        let mut look_ns = 0;
-        while !self.seats[..users]
-            .iter()
-            .all(|seat| seat.conn.awaits(Ask::Gate))
-        {
+        while !self.clients.all_users_await(UserPhase::Gate) {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            if self.seats[..users].iter().any(|seat| seat.user.is_none()) {
-                let reason = failures
-                    .first
-                    .unwrap_or_else(|| "it had nothing to do".to_owned());
-                return Err(ConnectError::Unready(reason));
+            if self.clients.live_users() < self.clients.user_slots().len() {
+                return Err(ConnectError::Unready(self.gate.take_reason()));
             }
             let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
             self.io
                 .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
             for event in events.drain(..) {
-                self.handle(event, &mut timing, &mut failures);
+                self.handle(event);
             }
-            self.wake(&mut timing, &mut failures);
-            self.begin_queued(&mut timing, &mut failures);
-            let now_ns = self.clock.now_ns();
-            if now_ns >= look_ns {
-                look_ns = now_ns + WAIT_MAX_NS;
-                for slot in self.overdue(now_ns) {
-                    let step = self.time_out(slot);
-                    self.later_step(slot, step, &mut timing, &mut failures);
-                }
-            }
+            self.wake();
+            self.begin_queued();
+            self.time_out_overdue(self.clock.now_ns());
         }
-        // What they have counted goes into the first interval.
+        // Queries counted so far go into the first interval.
         Ok(())
+    }
+
+    /// Waits for the common start. Events of connections are handled at once in the meantime: a socket
+    /// that is readable, or closed, would keep the engine from waiting.
+    pub(crate) fn await_start(&mut self, events: &mut Vec<IoEvent>) -> io::Result<()> {
+        loop {
+            let now_ns = self.clock.now_ns();
+            if now_ns >= self.timing.start_ns || self.is_interrupted() {
+                return Ok(());
+            }
+            self.time_out_overdue(now_ns);
+            let until_ns = (now_ns + WAIT_MAX_NS).min(self.timing.start_ns);
+            self.io.turn(until_ns.min(self.timers.next_ns()), events)?;
+            for event in events.drain(..) {
+                self.handle(event);
+            }
+            self.wake();
+        }
     }
 }

@@ -1,28 +1,28 @@
-//! From raw readings to the three parts of a response: send wait, server, client wait.
+//! Splits a response time into its three parts: send wait, server time, client wait.
 //!
-//! In: when a request was queued and sent, the kernel's stamps, the clock. Out: [`Parts`], and
-//! counts of what could not be used. Must never: pass a stamp on that cannot be true.
+//! In: when a request was queued and sent, the kernel's stamps, the clock. Out: [`ServiceTimeParts`], and counts
+//! of stamps that could not be used. Must never: pass on an impossible stamp.
 //!
-//! Two corrections make the split true. The stamps are of another clock, whose offset is read again
-//! and again. And a batch of sends leaves one by one, each some microseconds after the last, while
-//! the clock was read once before the first: the time of one send is learnt from transmit stamps on
-//! a few connections, and each request is taken to have left in the middle of its own.
+//! The split needs two corrections. The stamps come from another clock, whose offset is read repeatedly.
+//! And the sends of a batch leave one by one, each some microseconds after the last, while the clock was
+//! read once before the first: the time of one send is learned from transmit stamps on a few connections,
+//! and each request is assumed to have left in the middle of its own send.
 
 use crate::clock::Clock;
 use crate::io::Sent;
-use prony_measure::Parts;
+use prony_measure::ServiceTimeParts;
 use prony_measure::interval::StampCounts;
 
 /// The offset of the stamps' clock is read again after this time.
 const OFFSET_AGE_NS: u64 = 10_000_000;
-/// A larger change of the offset is a step of the clock, not the drift of a slewed one.
+/// A larger change of the offset is a clock step, not the drift of a slewed clock.
 const OFFSET_STEP_NS: u64 = 1_000;
-/// A transmit stamp is asked for after this time.
+/// A transmit stamp is requested at this interval.
 const CALIBRATE_EVERY_NS: u64 = 1_000_000;
-/// Connections that are asked for transmit stamps: the first few of the worker.
-pub const CALIBRATED: u32 = 4;
-/// Weight that a transmit stamp loses with each that follows: about the last 200 count.
-const FORGET: f64 = 0.995;
+/// Number of connections that request transmit stamps: the first ones of the worker.
+pub const CALIBRATED_CONNECTIONS: u32 = 4;
+/// Factor by which each later transmit stamp reduces the weight of earlier ones: about the last 200 count.
+const DECAY: f64 = 0.995;
 
 /// Turns stamps into parts.
 #[derive(Debug)]
@@ -30,27 +30,27 @@ pub struct Stamps {
     clock: Clock,
     offset_ns: i64,
     read_ns: u64,
-    used_since: u64,
+    used_since_reading: u64,
     calibrated_ns: u64,
     delay_sum_ns: f64,
-    place_sum: f64,
+    position_sum: f64,
 }
 
 impl Stamps {
-    /// With a first reading of the offset.
+    /// Starts with a first reading of the offset.
     pub fn new(clock: Clock) -> Self {
         Stamps {
             offset_ns: clock.stamp_offset_ns(),
             read_ns: clock.now_ns(),
             clock,
-            used_since: 0,
+            used_since_reading: 0,
             calibrated_ns: 0,
             delay_sum_ns: 0.0,
-            place_sum: 0.0,
+            position_sum: 0.0,
         }
     }
 
-    /// Reads the offset again if it is old; to be called once a turn.
+    /// Reads the offset again if it is old; call it once a turn.
     pub fn refresh(&mut self, now_ns: u64, counts: &mut StampCounts) {
         if now_ns.saturating_sub(self.read_ns) < OFFSET_AGE_NS {
             return;
@@ -58,15 +58,15 @@ impl Stamps {
         let offset_ns = self.clock.stamp_offset_ns();
         if offset_ns.abs_diff(self.offset_ns) > OFFSET_STEP_NS {
             counts.clock_steps += 1;
-            counts.doubtful += self.used_since;
+            counts.doubtful += self.used_since_reading;
         }
         self.offset_ns = offset_ns;
         self.read_ns = now_ns;
-        self.used_since = 0;
+        self.used_since_reading = 0;
     }
 
     /// Whether the request that goes out now should be stamped.
-    pub fn wants_transmit(&mut self, now_ns: u64) -> bool {
+    pub fn should_request_stamp(&mut self, now_ns: u64) -> bool {
         let due = now_ns.saturating_sub(self.calibrated_ns) >= CALIBRATE_EVERY_NS;
         if due {
             self.calibrated_ns = now_ns;
@@ -81,18 +81,18 @@ impl Stamps {
             counts.impossible += 1;
             return;
         };
-        self.delay_sum_ns = self.delay_sum_ns * FORGET + delay_ns as f64;
-        self.place_sum = self.place_sum * FORGET + f64::from(sent.place) + 0.5;
+        self.delay_sum_ns = self.delay_sum_ns * DECAY + delay_ns as f64;
+        self.position_sum = self.position_sum * DECAY + f64::from(sent.position) + 0.5;
         counts.transmit_stamps += 1;
         counts.send_cost_sum_ns += self.send_cost_ns() as u64;
     }
 
-    /// Time that one send of a batch takes, nanoseconds; 0 until it is learnt.
+    /// Time that one send of a batch takes, nanoseconds; 0 until it is learned.
     pub fn send_cost_ns(&self) -> f64 {
-        if self.place_sum == 0.0 {
+        if self.position_sum == 0.0 {
             return 0.0;
         }
-        self.delay_sum_ns / self.place_sum
+        self.delay_sum_ns / self.position_sum
     }
 
     /// Splits the time from `queued_ns` to `noticed_ns`. `None` without a usable stamp.
@@ -103,7 +103,7 @@ impl Stamps {
         stamp_ns: Option<u64>,
         noticed_ns: u64,
         counts: &mut StampCounts,
-    ) -> Option<Parts> {
+    ) -> Option<ServiceTimeParts> {
         let Some(stamp_ns) = stamp_ns else {
             counts.unstamped += 1;
             return None;
@@ -114,11 +114,11 @@ impl Stamps {
             return None;
         }
         counts.stamped += 1;
-        self.used_since += 1;
-        let place = f64::from(sent.place) + 0.5;
-        let left_ns = sent.before_ns + (self.send_cost_ns() * place) as u64;
+        self.used_since_reading += 1;
+        let position = f64::from(sent.position) + 0.5;
+        let left_ns = sent.before_ns + (self.send_cost_ns() * position) as u64;
         let left_ns = left_ns.clamp(queued_ns, arrived_ns.max(queued_ns));
-        Some(Parts {
+        Some(ServiceTimeParts {
             send_wait_ns: left_ns - queued_ns,
             server_ns: arrived_ns.saturating_sub(left_ns),
             client_wait_ns: noticed_ns - arrived_ns.max(left_ns),
@@ -144,12 +144,15 @@ mod tests {
         (time, stamps)
     }
 
-    fn sent(before_ns: u64, place: u32) -> Sent {
-        Sent { before_ns, place }
+    fn sent(before_ns: u64, position: u32) -> Sent {
+        Sent {
+            before_ns,
+            position,
+        }
     }
 
     #[test]
-    fn parts_tile_the_response() {
+    fn the_parts_add_up_to_the_response_time() {
         let (_, mut stamps) = simulated(5_000_000);
         let mut counts = StampCounts::default();
         let parts = stamps
@@ -163,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn place_in_the_batch_is_corrected_once_learnt() {
+    fn the_position_in_the_batch_is_corrected() {
         let (_, mut stamps) = simulated(0);
         let mut counts = StampCounts::default();
-        for place in [0, 9, 19, 29] {
-            let left = 1_000 + u64::from(place) * 5_000 + 2_500;
-            stamps.transmitted(sent(1_000, place), left, &mut counts);
+        for position in [0, 9, 19, 29] {
+            let left = 1_000 + u64::from(position) * 5_000 + 2_500;
+            stamps.transmitted(sent(1_000, position), left, &mut counts);
         }
         assert!((stamps.send_cost_ns() - 5_000.0).abs() < 1.0);
         let parts = stamps
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_clock_is_noticed() {
+    fn a_clock_step_is_counted_and_drift_is_not() {
         let (time, mut stamps) = simulated(0);
         let mut counts = StampCounts::default();
         stamps.split(0, sent(10, 0), Some(15), 20, &mut counts);

@@ -3,18 +3,18 @@
 //! In: a share of the clients. Out: messages. Must never: outlive the run.
 
 use crate::affinity;
-use crate::coordinate::Message;
-use crate::courtesy::Courtesy;
-use crate::happening::{Happening, Reports};
+use crate::assignment::{Assignment, Timing};
+use crate::batch_scheduling::BatchScheduling;
+use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
-use crate::run::{Job, limit_ns, route_of, servers};
-use crate::worker::{Assignment, Timing, Worker};
-use prony_measure::{Interval, Recorder, Schedule, Shape};
+use crate::run::{DriveJob, limit_ns, route_of, servers};
+use crate::run_event::{Reports, RunEvent};
+use crate::worker::Worker;
+use prony_measure::{Interval, Recorder, RunSchedule, Shape};
 use prony_plan::{Pace, Stop};
-use prony_session::{Budget, Conn, Desk, Rules, UserId};
-use prony_wire::QueryMode;
+use prony_session::{Conn, StartBudget, StartRules, UserId, WorkerContext};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,59 +22,67 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration;
 
-/// What the collecting thread tells the others: start.
-#[derive(Clone, Copy)]
-pub(crate) struct Go {
-    pub schedule: Schedule,
+/// The collecting thread's message that starts the load.
+pub(crate) struct StartSignal {
+    pub schedule: RunSchedule,
     pub shape: Shape,
+    /// Returns intervals that the collecting thread has read and cleared.
+    pub spares: Receiver<Box<Interval>>,
 }
 
 /// One worker's share of the clients.
-pub(crate) struct Share {
-    pub worker: usize,
+pub(crate) struct WorkerShare {
+    /// Index of the thread in this process.
+    pub index: usize,
+    /// Its number in the whole run.
+    pub worker: u32,
     pub workers: u32,
     pub clients: Range<u32>,
     /// Starts that all workers share.
-    pub budget: Option<Arc<Budget>>,
+    pub budget: Option<Arc<StartBudget>>,
 }
 
 /// Hands a worker's reports over to the collecting thread.
-struct Told<'a> {
+struct CollectorReports<'a> {
     worker: usize,
-    tell: &'a Sender<Message>,
-    courtesy: Courtesy,
+    sender: &'a Sender<WorkerMessage>,
+    /// Intervals that the collecting thread has read and cleared.
+    spares: Receiver<Box<Interval>>,
+    scheduling: BatchScheduling,
 }
 
-impl Reports for Told<'_> {
+impl Reports for CollectorReports<'_> {
     fn interval(&mut self, mut interval: Box<Interval>) {
-        self.courtesy.review(&mut interval.health);
-        let _ = self.tell.send(Message::Interval(self.worker, interval));
+        self.scheduling.review(&mut interval.health);
+        let _ = self
+            .sender
+            .send(WorkerMessage::Interval(self.worker, interval));
     }
 
-    fn event(&mut self, event: Happening) {
-        let _ = self.tell.send(Message::Event(event));
+    fn spare(&mut self) -> Option<Box<Interval>> {
+        self.spares.try_recv().ok()
+    }
+
+    fn event(&mut self, event: RunEvent) {
+        let _ = self.sender.send(WorkerMessage::Event(event));
     }
 }
 
 /// The body of a worker thread.
-pub(crate) fn work<I: Io>(
+pub(crate) fn run_worker<I: Io>(
     engine: I,
-    share: Share,
-    job: &Job,
+    share: WorkerShare,
+    job: &DriveJob,
     routes: &[Routes],
     halt: &AtomicBool,
-    tell: &Sender<Message>,
-    wait: &Receiver<Go>,
+    sender: &Sender<WorkerMessage>,
+    start_receiver: &Receiver<StartSignal>,
 ) -> io::Result<()> {
-    affinity::sharp_timers();
+    affinity::use_precise_timers();
     if job.plan.pin {
-        affinity::pin(share.worker);
+        affinity::pin(share.index);
     }
-    let mode = match job.plan.protocol {
-        prony_plan::QueryMode::Simple => QueryMode::Simple,
-        prony_plan::QueryMode::Extended => QueryMode::Extended,
-        prony_plan::QueryMode::Prepared => QueryMode::Prepared,
-    };
+    let mode = job.plan.protocol;
     let clients = share.clients.clone();
     let assignment = Assignment {
         program: job.program,
@@ -83,7 +91,7 @@ pub(crate) fn work<I: Io>(
             .map(|client| UserId {
                 client,
                 clients: job.plan.clients,
-                worker: share.worker as u32,
+                worker: share.worker,
                 workers: share.workers,
                 seed: job.seed,
             })
@@ -93,10 +101,10 @@ pub(crate) fn work<I: Io>(
         route_of: clients.map(|client| route_of(job, client)).collect(),
         conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
         interrupt: halt,
-        tap: job.tap.map(|make| make(share.worker)),
-        refused: job.refused,
+        tap: job.tap.map(|make| make(share.index)),
+        on_connect_refused: job.on_connect_refused,
     };
-    let desk = Desk::new(Rules {
+    let context = WorkerContext::new(StartRules {
         paced: job.plan.pace != Pace::Closed,
         connect_per_transaction: job.plan.connect_per_transaction,
         transactions: match job.plan.stop {
@@ -107,30 +115,35 @@ pub(crate) fn work<I: Io>(
         connect_counts: job.plan.connect_counts,
         reconnect: job.plan.reconnect,
     })
-    .sharing(share.budget.clone());
-    let mut worker = Worker::new(engine, assignment, desk);
+    .with_budget(share.budget.clone());
+    let mut worker = Worker::new(engine, assignment, context);
     if let Err(error) = worker.connect().and_then(|()| worker.prologue()) {
-        let _ = tell.send(Message::Refused(error));
+        let _ = sender.send(WorkerMessage::Refused(error));
         worker.close();
         return Ok(());
     }
-    let _ = tell.send(Message::Connected(worker.tls(), worker.clock().now_ns()));
-    let Ok(go) = wait.recv() else {
+    let _ = sender.send(WorkerMessage::Connected(
+        worker.tls(),
+        worker.clock().now_ns(),
+    ));
+    let Ok(signal) = start_receiver.recv() else {
         worker.close();
         return Ok(());
     };
-    let mut told = Told {
-        worker: share.worker,
-        tell,
-        courtesy: Courtesy::new(job, share.clients.len()),
+    let timing = timing(&signal, &share, job);
+    let reports = CollectorReports {
+        worker: share.index,
+        sender,
+        spares: signal.spares,
+        scheduling: BatchScheduling::new(job, share.clients.len()),
     };
-    let ended = worker.drive(timing(&go, &share, job), &mut told);
+    let ended = worker.drive(timing, Box::new(reports));
     worker.close();
     ended
 }
 
-fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
-    let start_ns = go.schedule.start_ns;
+fn timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
+    let start_ns = signal.schedule.start_ns;
     let (schedule, queue_max) = match job.plan.pace {
         Pace::Closed => (None, None),
         Pace::Rate {
@@ -140,19 +153,19 @@ fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
         } => {
             let part = share.clients.len() as f64 / f64::from(job.plan.clients);
             let phase = f64::from(share.clients.start) / f64::from(job.plan.clients);
-            let seed = job.seed ^ (share.worker as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let seed = job.seed ^ (u64::from(share.worker) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let rate_tps = rate_tps * part;
-            let schedule = pace::Schedule::new(start_ns, rate_tps, arrival, phase, seed);
-            // Each worker has its share of the queue as of the starts.
+            let schedule = pace::StartSchedule::new(start_ns, rate_tps, arrival, phase, seed);
+            // Each worker has its share of the queue, as of the starts.
             let queue_max = queue_max.map(|all| (all as f64 * part).ceil() as u64);
             (Some(schedule), queue_max)
         }
     };
-    let window_start_ns = go.schedule.window_start_ns();
+    let window_start_ns = signal.schedule.window_start_ns();
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let grace_ns = nanoseconds(job.plan.grace);
     let (end_ns, grace_ns) = match job.plan.stop {
-        Stop::After(_) => (Some(go.schedule.window_end_ns()), grace_ns),
+        Stop::After(_) => (Some(signal.schedule.window_end_ns()), grace_ns),
         Stop::Starts(time) | Stop::Shared { within: time, .. } => (
             Some(window_start_ns.saturating_add(nanoseconds(time))),
             grace_ns,
@@ -166,6 +179,6 @@ fn timing(go: &Go, share: &Share, job: &Job) -> Timing {
         grace_ns,
         schedule,
         queue_max,
-        recorder: Recorder::new(go.schedule, go.shape),
+        recorder: Recorder::new(signal.schedule, signal.shape),
     }
 }

@@ -1,31 +1,31 @@
-//! What is to happen at a later time.
+//! Events that are due later.
 //!
-//! In: times and what for. Out: what is due, oldest first. Must never: look at a clock.
+//! In: times and their events. Out: the due ones, oldest first. Must never: read a clock.
 
 use crate::io::Slot;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What is due.
+/// An event of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Due {
+pub enum TimerEvent {
     /// A sleeping user wakes.
     Wake(Slot),
-    /// A link tries again to connect.
+    /// A link tries to connect again.
     Retry(Slot),
-    /// A user hears that its connection could not even be begun.
+    /// A user is resumed because the attempt to connect could not even begin.
     Refused(Slot),
 }
 
-/// Times ahead.
+/// Pending timers, by time.
 #[derive(Debug, Default)]
 pub struct Timers {
-    heap: BinaryHeap<Reverse<(u64, Due)>>,
+    heap: BinaryHeap<Reverse<(u64, TimerEvent)>>,
 }
 
 impl Timers {
-    /// Adds one.
-    pub fn add(&mut self, at_ns: u64, due: Due) {
+    /// Adds a timer.
+    pub fn add(&mut self, at_ns: u64, due: TimerEvent) {
         self.heap.push(Reverse((at_ns, due)));
     }
 
@@ -36,8 +36,8 @@ impl Timers {
             .map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
     }
 
-    /// The next one that is due.
-    pub fn pop(&mut self, now_ns: u64) -> Option<Due> {
+    /// Removes and returns the next one that is due.
+    pub fn pop(&mut self, now_ns: u64) -> Option<TimerEvent> {
         if self.next_ns() > now_ns {
             return None;
         }

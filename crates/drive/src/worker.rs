@@ -1,132 +1,91 @@
-//! The loop: one thread, its connections, its users.
+//! The event loop: one thread, its connections, its users.
 //!
-//! In: events of the sockets, the pace, the end of the run. Out: samples, recorded as they come.
-//! Must never: lock, log, share or allocate for a transaction; look into a workload; skip a start.
+//! In: events of the sockets, the pace, the end of the run. Out: samples, recorded as they occur. Must
+//! never: lock, log, share or allocate for a transaction, except for the message of a failed one;
+//! depend on a workload; skip a scheduled start.
 //!
-//! A turn sends what the users of the last one asked, waits, and resumes each user whose reply is
-//! complete or whose time has come. The clock is read afresh for each.
+//! A turn sends the requests that users made in the last one, waits, and resumes each user whose reply
+//! is complete or whose timer has expired. The clock is read again for each.
+//!
+//! Counts and queues are in parts with private fields; each part's file says what changes it:
+//!
+//! | part | what it keeps | changed in |
+//! | --- | --- | --- |
+//! | [`Clients`] | connections and users by slot; how many users are live | `users`, `requests`, `ending` |
+//! | [`ConnectionCounts`] | connections that are up or lost; the outage | `connections`, `requests`, `ending` |
+//! | [`ConnectAttempts`] | connections that wait to be opened; deadlines | `connections`, `requests`, `attempts` |
+//! | [`WaitingUsers`] | users that wait for a scheduled start | `requests`, `users`, `ending` |
+//! | [`StartGate`] | whether the load has begun | `prologue`, `users` |
+//! | [`ConnectionWaitCheck`] | when to drop users that wait for a connection | `ending` |
 
+use crate::assignment::{Assignment, Timing};
+use crate::attempts::ConnectAttempts;
+use crate::clients::Clients;
 use crate::clock::Clock;
-use crate::connections::describe;
-use crate::happening::{Happening, Incident, Reports, panic_text};
-use crate::io::{Event, Io, Slot, What};
-use crate::link::{Routes, Scratch};
-use crate::pace;
-use crate::run::{Hear, Tap};
-use crate::seat::Seat;
-use crate::stamps::Stamps;
-use crate::timers::{Due, Timers};
-use prony_measure::Recorder;
-use prony_session::{Ask, Conn, Db, DbError, Desk, Ended, Program, UserId};
-use prony_wire::Fed;
-use std::collections::VecDeque;
+use crate::connection_counts::ConnectionCounts;
+use crate::connections::describe_close;
+use crate::ending::ConnectionWaitCheck;
+use crate::io::{Io, IoEvent, IoEventKind, Slot};
+use crate::link::ScratchBuffers;
+use crate::prologue::StartGate;
+use crate::queue::WaitingUsers;
+use crate::run_event::{NoReports, Reports};
+use crate::stamps::{CALIBRATED_CONNECTIONS, Stamps};
+use crate::timers::Timers;
+use prony_session::{DbError, UserPhase, WorkerContext};
+use prony_wire::FeedStatus;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::Ordering;
 
-/// So many replies ahead what belongs to a user is fetched into the CPU's cache.
-const AHEAD: usize = 6;
-/// The longest wait of a turn, so that a request to end the run is seen soon.
+/// How many replies ahead the state of a user is prefetched into the CPU's cache.
+const PREFETCH_DISTANCE: usize = 6;
+/// The longest wait of a turn, so that a request to end the run is noticed soon.
 pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
-
-/// What a worker is to do.
-pub struct Assignment<'a> {
-    /// The workload.
-    pub program: &'a dyn Program,
-    /// The users. Each has a connection of its own, and may ask for further ones.
-    pub users: Vec<UserId>,
-    /// The ways to the server, for each user an index into these.
-    pub routes: &'a [Routes],
-    /// So many of `routes`, from the first on, are of one server each. What is behind them is for the users
-    /// alone that `route_of` sends there.
-    pub servers: usize,
-    /// Which of `routes` each user takes.
-    pub route_of: Vec<usize>,
-    /// Makes the record of a connection.
-    pub conn: &'a dyn Fn() -> Conn,
-    /// Set: the run is to end at once.
-    pub interrupt: &'a AtomicBool,
-    /// Sees the samples.
-    pub tap: Option<Box<dyn Tap>>,
-    /// Hears why a connection is refused that a user asked for.
-    pub refused: Option<Hear<'a>>,
-}
-
-/// When what is to happen, once all connections are up.
-pub struct Timing {
-    /// Start of the load.
-    pub start_ns: u64,
-    /// From when on no transaction starts, if the run ends by time.
-    pub end_ns: Option<u64>,
-    /// From when on transactions count towards a user's number of them.
-    pub count_from_ns: u64,
-    /// How long transactions in flight then may take.
-    pub grace_ns: u64,
-    /// Starts, if they are scheduled.
-    pub schedule: Option<pace::Schedule>,
-    /// When more of them wait, the run ends.
-    pub queue_max: Option<u64>,
-    /// The recorder.
-    pub recorder: Recorder,
-}
-
-impl Timing {
-    /// Takes a scheduled start that is due. None is granted after the end of the window: those are
-    /// counted as never started.
-    pub(crate) fn due_start(&mut self, now_ns: u64) -> Option<u64> {
-        let schedule = self.schedule.as_mut()?;
-        let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
-        (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
-    }
-}
 
 /// The connections of one thread, and the loop over them.
 pub struct Worker<'a, I: Io> {
     pub(crate) io: I,
     pub(crate) clock: Clock,
     pub(crate) assignment: Assignment<'a>,
-    /// Those of the users, then those of their further connections.
-    pub(crate) seats: Vec<Seat>,
-    /// Users whose connection is not begun yet, because enough others are on their way.
-    pub(crate) queued: VecDeque<Slot>,
-    pub(crate) desk: Rc<Desk>,
+    pub(crate) clients: Clients,
+    pub(crate) connections: ConnectionCounts,
+    pub(crate) attempts: ConnectAttempts,
+    pub(crate) context: Rc<WorkerContext>,
     pub(crate) stamps: Stamps,
     pub(crate) timers: Timers,
-    pub(crate) scratch: Scratch,
-    /// Users that wait for a scheduled start, first come first served.
-    pub(crate) waiting: VecDeque<Slot>,
-    /// Connections that are up.
-    pub(crate) up: u32,
-    pub(crate) outage: Option<Happening>,
-    /// Connections lost in the outage and not back.
-    pub(crate) missing: u64,
-    /// The load has begun.
-    pub(crate) is_open: bool,
+    pub(crate) scratch: ScratchBuffers,
+    pub(crate) waiting: WaitingUsers,
+    pub(crate) gate: StartGate,
+    /// The schedule of the load, and the recorder.
+    pub(crate) timing: Timing,
+    /// Receives intervals and events during the run.
+    pub(crate) reports: Box<dyn Reports + 'a>,
+    pub(crate) wait_check: ConnectionWaitCheck,
 }
 
 impl<'a, I: Io> Worker<'a, I> {
-    /// A worker with all its connections down.
-    pub fn new(io: I, assignment: Assignment<'a>, desk: Desk) -> Self {
+    /// Creates a worker with all connections down.
+    pub fn new(io: I, assignment: Assignment<'a>, context: WorkerContext) -> Self {
         let clock = io.clock();
-        let slots = 0..assignment.users.len() as Slot;
-        let seat = |slot| Seat::new((assignment.conn)(), slot);
+        let timing = Timing::before_load(assignment.program.kinds().len(), clock.now_ns());
+        let users = assignment.users.len();
         Worker {
-            seats: slots.map(seat).collect(),
-            queued: VecDeque::new(),
+            clients: Clients::new(users, assignment.conn),
+            connections: ConnectionCounts::default(),
+            attempts: ConnectAttempts::new(users),
             stamps: Stamps::new(clock.clone()),
             io,
             clock,
             assignment,
-            desk: Rc::new(desk),
+            context: Rc::new(context),
             timers: Timers::default(),
-            scratch: Scratch::default(),
-            waiting: VecDeque::new(),
-            up: 0,
-            outage: None,
-            missing: 0,
-            is_open: false,
+            scratch: ScratchBuffers::default(),
+            waiting: WaitingUsers::default(),
+            gate: StartGate::default(),
+            timing,
+            reports: Box::new(NoReports),
+            wait_check: ConnectionWaitCheck::default(),
         }
     }
 
@@ -135,188 +94,191 @@ impl<'a, I: Io> Worker<'a, I> {
         &self.clock
     }
 
-    /// Version and cipher of the first connection's TLS, of those that are up.
+    /// Version and cipher of TLS, of the first connection that is up.
     pub fn tls(&self) -> Option<String> {
-        self.seats.iter().find_map(|seat| seat.link.tls())
+        self.clients.iter().find_map(|client| client.link.tls())
     }
 
     /// Drives the users until they are done, the time is up, or the run is interrupted.
     ///
     /// # Errors
-    /// When the engine itself fails.
-    pub fn drive(&mut self, mut timing: Timing, reports: &mut impl Reports) -> io::Result<()> {
-        let mut events = Vec::with_capacity(self.seats.len().min(4096));
-        while self.clock.now_ns() < timing.start_ns {
-            self.io.turn(timing.start_ns, &mut events)?;
-        }
+    /// If the engine itself fails.
+    pub fn drive(&mut self, timing: Timing, reports: Box<dyn Reports + 'a>) -> io::Result<()> {
+        (self.timing, self.reports) = (timing, reports);
+        let mut events = Vec::with_capacity(self.clients.len().min(4096));
+        self.await_start(&mut events)?;
         if let Some(tap) = &mut self.assignment.tap {
-            tap.started(timing.start_ns);
+            tap.started(self.timing.start_ns);
         }
-        let mut live = self.seat_users(&mut timing, reports);
-        for event in events.drain(..) {
-            live -= self.handle(event, &mut timing, reports);
-        }
+        self.start_users();
         let mut hard_end_ns = u64::MAX;
         let mut resumed_ns = self.clock.now_ns();
-        while live > 0 {
+        while self.clients.live_users() > 0 {
             let now_ns = self.clock.now_ns();
-            if self.assignment.interrupt.load(Ordering::Relaxed) || now_ns >= hard_end_ns {
+            if self.is_interrupted() || now_ns >= hard_end_ns {
                 break;
             }
-            if timing.end_ns.is_some_and(|end_ns| now_ns >= end_ns) && !self.desk.is_stopped() {
-                hard_end_ns = now_ns.saturating_add(timing.grace_ns);
-                live -= self.stop();
+            if self.timing.end_ns.is_some_and(|end_ns| now_ns >= end_ns)
+                && !self.context.is_stopped()
+            {
+                hard_end_ns = now_ns.saturating_add(self.timing.grace_ns);
+                self.end_window();
+                self.resume_disconnected_users();
                 continue;
             }
-            // A sample may have closed an interval before its time was seen here.
-            if self.rotate(now_ns, &mut timing) {
-                live -= self.hand_in(now_ns, &mut timing, reports);
+            // A sample may have closed an interval before this loop noticed its end.
+            if self.rotate(now_ns) {
+                self.deliver_intervals();
             }
-            timing
+            if self.attempts.may_be_overdue(now_ns) {
+                self.time_out_overdue(now_ns);
+            }
+            if self.context.is_stopped() {
+                self.drop_unconnected_users(now_ns);
+            }
+            self.timing
                 .recorder
                 .turn(now_ns - resumed_ns, events.len() as u64);
             events.clear();
-            let until_ns = self.next_deadline_ns(&timing, now_ns).min(hard_end_ns);
+            let until_ns = self.next_deadline_ns(now_ns).min(hard_end_ns);
             self.io.turn(until_ns, &mut events)?;
             resumed_ns = self.clock.now_ns();
-            self.stamps.refresh(resumed_ns, timing.recorder.stamps());
-            for (place, event) in events.iter().enumerate() {
-                if let Some(next) = events.get(place + AHEAD) {
-                    self.seats[next.slot as usize].prefetch();
+            self.stamps
+                .refresh(resumed_ns, self.timing.recorder.stamps());
+            for (index, event) in events.iter().enumerate() {
+                if let Some(next) = events.get(index + PREFETCH_DISTANCE) {
+                    self.clients[next.slot].prefetch();
                 }
-                live -= self.handle(*event, &mut timing, reports);
+                self.handle(*event);
             }
-            live -= self.wake(&mut timing, reports);
-            if self.is_overfull(&mut timing, reports) {
+            self.wake();
+            if self.queue_overflowed() {
                 break;
             }
         }
-        self.finish(&mut timing, reports);
+        self.finish();
         Ok(())
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.assignment.interrupt.load(Ordering::Relaxed)
     }
 
     /// Closes all connections.
     pub fn close(mut self) {
-        for slot in 0..self.seats.len() {
-            // A user goes before its connection: it may hold a request that is given up.
-            self.seats[slot].user = None;
-            self.seats[slot].close(&mut self.io, slot as Slot);
+        for slot in self.clients.slots() {
+            // Drop a user before its connection: it may hold an abandoned request.
+            self.clients.end_user(slot);
+            self.clients[slot].close(&mut self.io, slot);
         }
     }
 
-    /// Makes the users and lets each run until it first asks for something. Returns how many are
-    /// at work then.
-    fn seat_users(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
-        timing.recorder.set_connections(self.up);
-        self.desk
-            .open(timing.count_from_ns, timing.end_ns.unwrap_or(u64::MAX));
-        self.is_open = true;
-        // Else they wait at the gate.
-        let is_new = !self.assignment.program.has_prologue();
-        if is_new {
-            self.make_users();
-        }
-        let users = self.assignment.users.len();
-        let mut live = users;
-        for slot in 0..users {
-            let (conn, now_ns) = (&self.seats[slot].conn, self.clock.now_ns());
-            match is_new {
-                true => conn.begin(now_ns),
-                false => conn.ready(now_ns),
-            }
-            live -= self.resume(slot as Slot, timing, reports);
-        }
-        live
-    }
-
-    /// Makes the users, each before its first step.
-    pub(crate) fn make_users(&mut self) {
-        for (slot, id) in self.assignment.users.iter().enumerate() {
-            let db = Db::new(self.seats[slot].conn.clone(), self.desk.clone());
-            self.seats[slot].user = Some(self.assignment.program.user(*id, db));
-        }
-    }
-
-    /// Handles one event. Returns how many users ended by it: none or one.
-    pub(crate) fn handle(
-        &mut self,
-        event: Event,
-        timing: &mut Timing,
-        reports: &mut impl Reports,
-    ) -> usize {
+    /// Handles one event.
+    pub(crate) fn handle(&mut self, event: IoEvent) {
         let slot = event.slot;
         if self.is_stale(event) {
-            return 0;
+            return;
         }
-        if !self.seats[slot as usize].link.is_up() {
-            let step = self.link_event(event);
-            return self.later_step(slot, step, timing, reports);
+        if !self.clients[slot].link.is_up() {
+            let step = self.handle_link_event(event);
+            return self.apply_reconnect_step(slot, step);
         }
-        match event.what {
-            What::Readable { .. } => self.readable(event, timing, reports),
-            What::Closed(errno) => self.lose(slot, &describe(errno), timing, reports),
-            What::Opened => 0,
+        match event.kind {
+            IoEventKind::Readable { .. } => self.on_reply(event),
+            IoEventKind::Closed(errno) => self.on_connection_lost(slot, &describe_close(errno)),
+            IoEventKind::Opened => {}
         }
     }
 
-    /// Bytes for a connection that is up: the heart of the loop.
-    fn readable(&mut self, event: Event, timing: &mut Timing, reports: &mut impl Reports) -> usize {
+    /// Handles bytes for a connection that is up, the hot path of the loop: feeds them, splits the
+    /// time of the round trip that they complete, and sends what follows: the rest of the request, or
+    /// the next request of the resumed user.
+    fn on_reply(&mut self, event: IoEvent) {
         let slot = event.slot;
-        let (complete, stamp_ns) = match self.take_in(event) {
+        let (fed, stamp_ns) = match self.receive_and_feed(event) {
             Ok(taken) => taken,
-            Err(reason) => return self.lose(slot, &reason, timing, reports),
+            Err(reason) => return self.on_connection_lost(slot, &reason),
         };
-        let seat = &mut self.seats[slot as usize];
-        if !complete || !seat.conn.awaits(Ask::Send) {
-            return 0;
+        if fed == FeedStatus::More || !self.clients[slot].conn.awaits(UserPhase::Send) {
+            return;
         }
         let noticed_ns = self.clock.now_ns();
-        let counts = timing.recorder.stamps();
+        self.split(slot, stamp_ns, noticed_ns);
+        if fed == FeedStatus::Send {
+            // The next round trip of the same request begins here.
+            self.clients[slot].conn.begin(noticed_ns);
+            self.send(slot);
+            return;
+        }
+        self.clients[slot].conn.mark_ready(noticed_ns);
+        self.resume(slot)
+    }
+
+    /// Sends the next bytes of a connection's request.
+    pub(crate) fn send(&mut self, slot: Slot) {
+        let client = &mut self.clients[slot];
+        let stampable = slot < CALIBRATED_CONNECTIONS && client.has_stamps;
+        client.stamp_requested =
+            stampable && self.stamps.should_request_stamp(client.conn.noticed_ns());
+        let request = client.conn.outgoing();
+        let (io, scratch) = (&mut self.io, &mut self.scratch);
+        client
+            .link
+            .send(&request, client.stamp_requested, io, slot, scratch);
+    }
+
+    /// Splits the time of the round trip that ends now, and adds its parts to those of the
+    /// transaction. A request may have several round trips: each is split by its own departure and
+    /// arrival.
+    fn split(&mut self, slot: Slot, stamp_ns: Option<u64>, noticed_ns: u64) {
+        let client = &mut self.clients[slot];
+        let counts = self.timing.recorder.stamps();
         let sent = self.io.sent(slot);
-        if seat.stamped {
-            seat.stamped = false;
+        if client.stamp_requested {
+            client.stamp_requested = false;
             if let Some(transmit_ns) = self.io.transmit_stamp_ns(slot) {
                 self.stamps.transmitted(sent, transmit_ns, counts);
             }
         }
-        let queued_ns = seat.conn.noticed_ns();
+        let queued_ns = client.conn.noticed_ns();
         let mut parts = self
             .stamps
             .split(queued_ns, sent, stamp_ns, noticed_ns, counts);
         if let Some(parts) = &mut parts {
-            // What came behind the reply in the same read bears one stamp with it: the later.
-            parts.upper_bound = seat.conn.shares_arrival();
+            // Data that arrived behind the reply in the same read shares its stamp, the later one.
+            parts.upper_bound = client.conn.may_predate_stamp();
         }
-        seat.conn.add_parts(parts);
-        seat.conn.ready(noticed_ns);
-        self.resume(slot, timing, reports)
+        client.conn.add_parts(parts);
     }
 
-    /// Takes what arrived for a connection that is up. Gives whether it completes the reply, and the
-    /// stamp of its arrival.
+    /// Feeds the bytes that arrived for a connection that is up. Returns the result and the stamp of
+    /// their arrival.
     ///
     /// # Errors
-    /// Why the connection is of no further use.
-    pub(crate) fn take_in(&mut self, event: Event) -> Result<(bool, Option<u64>), String> {
+    /// Why the connection can no longer be used.
+    pub(crate) fn receive_and_feed(
+        &mut self,
+        event: IoEvent,
+    ) -> Result<(FeedStatus, Option<u64>), String> {
         let slot = event.slot;
-        let seat = &mut self.seats[slot as usize];
+        let client = &mut self.clients[slot];
         let Some(received) = self.io.receive(event) else {
-            return Ok((false, None));
+            return Ok((FeedStatus::More, None));
         };
         if let Some(errno) = received.closed {
-            return Err(describe(errno));
+            return Err(describe_close(errno));
         }
         let stamp_ns = received.stamp_ns;
-        seat.stamps = stamp_ns.is_some();
-        let fed = if seat.link.is_plain() {
-            seat.conn.feed(received.bytes)
+        client.has_stamps = stamp_ns.is_some();
+        let fed = if client.link.is_plain() {
+            client.conn.feed(received.bytes)
         } else {
-            // The engine's bytes are out of reach once it is asked to send what TLS answers.
+            // Copied: the engine's bytes cannot stay borrowed while it sends the answers of TLS.
             let mut bytes = std::mem::take(&mut self.scratch.from_socket);
             bytes.clear();
             bytes.extend_from_slice(received.bytes);
-            let (conn, scratch) = (&seat.conn, &mut self.scratch);
-            let fed = seat
+            let (conn, scratch) = (&client.conn, &mut self.scratch);
+            let fed = client
                 .link
                 .receive(&bytes, &mut self.io, slot, scratch, |plain| {
                     conn.feed(plain)
@@ -324,144 +286,38 @@ impl<'a, I: Io> Worker<'a, I> {
             self.scratch.from_socket = bytes;
             fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
-        match fed.map_err(|error| error.message)? {
-            Fed::More => Ok((false, stamp_ns)),
-            Fed::Send => {
-                let request = seat.conn.outgoing();
-                seat.link
-                    .send(&request, false, &mut self.io, slot, &mut self.scratch);
-                Ok((false, stamp_ns))
-            }
-            Fed::Complete => Ok((true, stamp_ns)),
+        let fed = fed.map_err(|error| error.message)?;
+        Ok((fed, stamp_ns))
+    }
+
+    /// Sets the recorder's counts of connections that are up, and of lost ones that are not back yet.
+    pub(crate) fn record_connections(&mut self) {
+        let (up, missing) = (self.connections.up(), self.connections.missing());
+        self.timing.recorder.set_connections(up, missing);
+    }
+
+    /// Delivers finished intervals.
+    fn deliver_intervals(&mut self) {
+        self.record_connections();
+        while let Some(interval) = self.timing.recorder.take() {
+            self.reports.interval(interval);
+        }
+        while let Some(spare) = self.reports.spare() {
+            self.timing.recorder.give_back(spare);
         }
     }
 
-    /// Lets a user run until it asks for something, and takes that up. Returns 1 if it ended.
-    pub(crate) fn resume(
-        &mut self,
-        slot: Slot,
-        timing: &mut Timing,
-        reports: &mut impl Reports,
-    ) -> usize {
-        let noticed_ns = self.seats[slot as usize].conn.noticed_ns();
-        self.rotate(noticed_ns, timing);
-        loop {
-            let seat = &mut self.seats[slot as usize];
-            let Some(user) = &mut seat.user else {
-                return self.resume_home(slot, timing, reports);
-            };
-            let mut context = Context::from_waker(Waker::noop());
-            let polled = catch_unwind(AssertUnwindSafe(|| user.as_mut().poll(&mut context)));
-            let assignment = &mut self.assignment;
-            let client = assignment.users[slot as usize].client;
-            self.desk.drain_samples(|sample| {
-                timing.recorder.record(&sample);
-                if let Some(tap) = &mut assignment.tap {
-                    tap.sample(client, &sample);
-                }
-            });
-            self.desk.drain_errors(|kind, error| {
-                timing.recorder.record_error_example(
-                    kind,
-                    error.class,
-                    error.counted_as(),
-                    &error.message,
-                );
-            });
-            let ended = match polled {
-                Ok(Poll::Pending) => match self.take_up(slot, timing, reports) {
-                    Ok(true) => continue,
-                    Ok(false) => return 0,
-                    Err(ended) => ended,
-                },
-                Ok(Poll::Ready(ended)) => ended,
-                Err(panic) => {
-                    Ended::Failed(format!("its program panicked: {}", panic_text(&*panic)))
-                }
-            };
-            self.seats[slot as usize].user = None;
-            if let Ended::Failed(detail) = ended {
-                let at_ns = self.clock.now_ns();
-                reports.event(Happening {
-                    from_ns: at_ns,
-                    until_ns: None,
-                    what: Incident::UserFailed,
-                    detail,
-                    count: 1,
-                });
-            }
-            return 1;
-        }
-    }
-
-    /// Wakes users whose time has come, and links that try again.
-    pub(crate) fn wake(&mut self, timing: &mut Timing, reports: &mut impl Reports) -> usize {
-        let mut ended = 0;
-        let now_ns = self.clock.now_ns();
-        while let Some(due) = self.timers.pop(now_ns) {
-            let (Due::Wake(slot) | Due::Retry(slot) | Due::Refused(slot)) = due;
-            let seat = &self.seats[slot as usize];
-            if self.seats[seat.home as usize].user.is_none() {
-                continue;
-            }
-            match due {
-                Due::Wake(_) => {
-                    // Else it gave up its sleep.
-                    if seat.conn.awaits(Ask::Sleep) {
-                        seat.conn.ready(self.clock.now_ns());
-                        ended += self.resume(slot, timing, reports);
-                    }
-                }
-                // Else its user asked for it in the meantime.
-                Due::Retry(_) if seat.link.is_down() && !seat.hung_up => {
-                    let step = self.begin(slot);
-                    ended += self.later_step(slot, step, timing, reports);
-                }
-                Due::Refused(_) if seat.link.is_down() && seat.conn.awaits(Ask::Renew) => {
-                    seat.conn.ready(self.clock.now_ns());
-                    ended += self.resume(slot, timing, reports);
-                }
-                Due::Retry(_) | Due::Refused(_) => {}
-            }
-        }
-        while let Some(slot) = self.waiting.front().copied() {
-            let now_ns = self.clock.now_ns();
-            let Some(scheduled_ns) = timing.due_start(now_ns) else {
-                break;
-            };
-            self.waiting.pop_front();
-            self.seats[slot as usize].conn.grant(scheduled_ns, now_ns);
-            ended += self.resume(slot, timing, reports);
-        }
-        ended
-    }
-
-    /// Hands in finished intervals, and looks after what need not be seen to at every turn.
-    /// Returns how many users ended by it.
-    fn hand_in(&mut self, now_ns: u64, timing: &mut Timing, reports: &mut impl Reports) -> usize {
-        timing.recorder.set_connections(self.up);
-        while let Some(interval) = timing.recorder.take() {
-            reports.interval(interval);
-        }
-        let mut ended = 0;
-        for slot in self.overdue(now_ns) {
-            let step = self.time_out(slot);
-            ended += self.later_step(slot, step, timing, reports);
-        }
-        ended
-    }
-
-    fn next_deadline_ns(&self, timing: &Timing, now_ns: u64) -> u64 {
-        let start_ns = match (&timing.schedule, self.waiting.is_empty()) {
+    fn next_deadline_ns(&self, now_ns: u64) -> u64 {
+        let start_ns = match (&self.timing.schedule, self.waiting.is_empty()) {
             (Some(schedule), false) => schedule.next_ns(),
             _ => u64::MAX,
         };
-        let end_ns = match self.desk.is_stopped() {
-            false => timing.end_ns.unwrap_or(u64::MAX),
+        let end_ns = match self.context.is_stopped() {
+            false => self.timing.end_ns.unwrap_or(u64::MAX),
             true => u64::MAX,
         };
         (now_ns + WAIT_MAX_NS)
-            .min(timing.recorder.due_ns())
+            .min(self.timing.recorder.due_ns())
             .min(self.timers.next_ns())
             .min(start_ns)
             .min(end_ns)

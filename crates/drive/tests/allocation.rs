@@ -1,16 +1,21 @@
-//! In steady state the loop allocates nothing for a transaction.
+//! In steady state the loop allocates nothing per transaction.
 
 #[path = "sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
 use prony_allocations::allocations;
-use prony_drive::io::sim::Machine;
+use prony_drive::io::sim::{Answer, Machine};
+use prony_drive::{LoadStart, Observer, run_simulated};
+use prony_measure::{IntervalRow, RunSchedule};
 use prony_session::{Db, Outcome, User};
 use prony_wire::{Statements, Value};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use support::{With, after, plan, simulate};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use support::{
+    CONFLICT, ClosureProgram, PgServer, after, job, plan, send, simulate, stamped, target,
+};
 
 const WARM: u64 = 1_000;
 const COUNTED: u64 = 20_000;
@@ -18,9 +23,9 @@ const COUNTED: u64 = 20_000;
 #[test]
 fn no_transaction_allocates() {
     let allocated = Arc::new(AtomicU64::new(u64::MAX));
-    let told = allocated.clone();
-    let program = With(move |_, mut db: Db| -> User {
-        let told = told.clone();
+    let reported = allocated.clone();
+    let program = ClosureProgram(move |_, mut db: Db| -> User {
+        let reported = reported.clone();
         let mut set = Statements::new();
         let (begin, update, end) = (
             set.add("BEGIN"),
@@ -34,7 +39,7 @@ fn no_transaction_allocates() {
                     before = allocations();
                 }
                 if number == WARM + COUNTED {
-                    told.fetch_min(allocations() - before, Ordering::Relaxed);
+                    reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
                 if let Err(ended) = db.start(0).await {
                     return ended;
@@ -60,13 +65,112 @@ fn no_transaction_allocates() {
         stamps: true,
         ..Machine::default()
     };
-    // All within the first second of simulated time: an interval handed in once a second is made
-    // anew, and is no transaction's.
+    // All within the first second of simulated time: delivering an interval at the end of a second
+    // allocates, but not for a transaction.
     let (driven, _) = simulate(&program, &plan(4, 0.9), machine, after(10_000)).unwrap();
     assert!(driven.collected.measured.all().committed > 4 * (WARM + COUNTED));
     assert_eq!(
         allocated.load(Ordering::Relaxed),
         0,
         "allocations in {COUNTED} transactions"
+    );
+}
+
+#[test]
+fn a_failed_transaction_allocates_only_its_error_message() {
+    let allocated = Arc::new(AtomicU64::new(u64::MAX));
+    let reported = allocated.clone();
+    let program = ClosureProgram(move |_, mut db: Db| -> User {
+        let reported = reported.clone();
+        let statement = Statements::new().add("SELECT 1");
+        Box::pin(async move {
+            let mut before = 0;
+            for number in 0.. {
+                if number == WARM {
+                    before = allocations();
+                }
+                if number == WARM + COUNTED {
+                    reported.fetch_min(allocations() - before, Ordering::Relaxed);
+                }
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.exec(&statement, &[]).await;
+                let result = result.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+            unreachable!("the count is endless")
+        })
+    });
+    let server = PgServer {
+        refuse: |_| false,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(10_000, CONFLICT));
+        },
+    };
+    let (driven, _) = simulate(&program, &plan(1, 0.9), stamped(), server).unwrap();
+    assert!(driven.collected.measured.all().failed > WARM + COUNTED);
+    assert_eq!(allocated.load(Ordering::Relaxed), COUNTED);
+}
+
+/// Publishes the number of seconds that the collecting thread has delivered.
+struct Seconds(Arc<AtomicU64>);
+
+impl Observer for Seconds {
+    fn started(&mut self, _: &LoadStart) {}
+
+    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
+        let seconds = u64::from(row.interval.span.index) + 1;
+        self.0.store(seconds, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn the_histograms_of_a_delivered_second_are_reused() {
+    const SECONDS: u64 = 40;
+    let seconds = Arc::new(AtomicU64::new(0));
+    let collected = Arc::clone(&seconds);
+    let counts = Arc::new(Mutex::new(Vec::new()));
+    let counted = Arc::clone(&counts);
+    let program = ClosureProgram(move |_, mut db: Db| -> User {
+        let (collected, counted) = (Arc::clone(&collected), Arc::clone(&counted));
+        Box::pin(async move {
+            for number in 0.. {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+                // One reply arrives per second. Simulated seconds are short: give the collecting
+                // thread time to send back what it has read.
+                let begun = Instant::now();
+                while collected.load(Ordering::Relaxed) + 2 < number {
+                    assert!(begun.elapsed() < Duration::from_secs(60), "second {number}");
+                    std::thread::yield_now();
+                }
+                counted.lock().unwrap().push(allocations());
+            }
+            unreachable!("the count is endless")
+        })
+    });
+    let plan = plan(1, SECONDS as f64 + 0.5);
+    let target = target();
+    let job = job(&program, &plan, &target);
+    let server = after(1_000_000_000);
+    run_simulated(&job, stamped(), server, &mut Seconds(seconds)).unwrap();
+    let counts = counts.lock().unwrap();
+    let [.., last] = counts[..] else {
+        panic!("nothing was counted");
+    };
+    let (first, number) = (counts[9], counts.len() as u64 - 10);
+    // The channels between the threads occasionally allocate a block of their queue.
+    assert!(
+        last - first < number,
+        "{} in {number} seconds",
+        last - first
     );
 }

@@ -1,18 +1,19 @@
-//! What a connection costs in memory. A test of its own, for it needs most of the files that a
-//! process may open, and looks at the memory of the whole process.
+//! Memory per connection. A separate test binary, because it opens most of the files that a process may
+//! open, and measures the memory of the whole process.
 
 #[path = "sockets/server.rs"]
+#[allow(dead_code)]
 mod server;
 #[path = "sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
-use prony_drive::{Observer, Start, run};
-use prony_measure::{Row, Schedule};
+use prony_drive::{LoadStart, Observer, run};
+use prony_measure::{IntervalRow, RunSchedule};
 use server::FakeServer;
 use support::{Selects, engines, job, plan, target_at};
 
-/// Resident memory of this process, bytes.
+/// Resident memory of this process, in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
     let line = status
@@ -30,11 +31,11 @@ fn resident() -> u64 {
 
 #[test]
 fn ten_thousand_connections_fit_into_150_megabytes() {
-    // The server of this test holds the other end of each connection in the same process.
+    // The server of this test holds the other end of each connection, in the same process.
     let mut clients = 10_000;
     if let Err(limit) = prony_drive::affinity::allow_files(2 * clients + 200) {
         clients = (limit - 200) / 2;
-        eprintln!("{clients} connections are tested, for {limit} files may be open");
+        eprintln!("testing {clients} connections only: the limit is {limit} open files");
         prony_drive::affinity::allow_files(limit).expect("the limit itself");
     }
     let server = FakeServer::start();
@@ -58,9 +59,9 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
 struct Peak(u64);
 
 impl Observer for Peak {
-    fn started(&mut self, _: &Start) {}
+    fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, _: &Row, _: &Schedule) {
+    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {
         self.0 = self.0.max(resident());
     }
 }

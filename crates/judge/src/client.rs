@@ -1,28 +1,28 @@
 //! Whether the client itself was the limit.
 //!
 //! In: a Run. Out: `client-limit`, `client-headroom`, `client-machine`, `throttled`, `run-queue`,
-//! `client-wait`, `loop-delay`, `debug-build`. Must never: call a client idle because it polls: the
-//! shares are of CPU time.
+//! `client-wait`, `loop-delay`, `debug-build`. Must never: mistake polling for work: the shares are of CPU
+//! time.
 //!
-//! Whether this client could have driven twice as much is told by the CPU time of its busiest thread
-//! under this very load, not by a calibration against a server that does nothing: that would be of
-//! other statements, other replies and other batches, and would take time and CPU from each run. It
-//! is on the safe side, as the CPU time for each transaction falls when more of them come at once.
+//! Whether this client could have driven twice the load follows from the CPU time of its busiest thread
+//! under this very load, not from a calibration against a server that does nothing. A calibration would use
+//! other statements, other replies and other batches, and would take time and CPU from each run. The
+//! estimate is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
+use crate::formatting::{percent, time};
 use crate::thresholds::{
-    BUSY_THREAD_HALF, BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_MACHINE, CLIENT_WAIT, LOOP_DELAY,
-    RUN_QUEUE, SPLIT_SAMPLES, THROTTLED,
+    BUSY_THREAD_HEADROOM, BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_MACHINE, CLIENT_WAIT,
+    LOOP_DELAY, RUN_QUEUE, SPLIT_SAMPLES, THROTTLED,
 };
-use crate::words::{percent, time};
-use crate::{all, found, watch};
-use prony_store::{Check, Run, Severity};
+use crate::{all_kinds, new_check, observations};
+use prony_store::{BuildProfile, Check, Run, SecondPart, Severity};
 
 pub(crate) fn limit(run: &Run) -> Option<Check> {
-    let busy = run.client.busiest_thread?;
+    let busy = run.machine().health.busiest_thread_share?;
     let finding = match busy {
         busy if busy > BUSY_THREAD_LIMIT => format!(
             "The client was the limit: its busiest thread used {} of a CPU. The server may \
-             deliver more than these figures say, and its latency is overstated.",
+             be capable of more, and its latency is overstated.",
             percent(busy)
         ),
         busy if busy > BUSY_THREAD_NEAR => format!(
@@ -31,20 +31,20 @@ pub(crate) fn limit(run: &Run) -> Option<Check> {
         ),
         _ => return None,
     };
-    found("client-limit", Severity::Caveat, finding, more_threads(run))
+    new_check("client-limit", Severity::Caveat, finding, more_threads(run))
 }
 
-/// Below the limit, but with less than as much again in hand.
+/// Below the limit, but without room for twice the load.
 pub(crate) fn headroom(run: &Run) -> Option<Check> {
-    let busy = run.client.busiest_thread?;
-    if busy <= BUSY_THREAD_HALF || busy > BUSY_THREAD_NEAR {
+    let busy = run.machine().health.busiest_thread_share?;
+    if busy <= BUSY_THREAD_HEADROOM || busy > BUSY_THREAD_NEAR {
         return None;
     }
-    found(
+    new_check(
         "client-headroom",
         Severity::Note,
         format!(
-            "This client could not have driven twice as much: its busiest thread used {} of a CPU, \
+            "This client could not have driven twice the load: its busiest thread used {} of a CPU, \
              which leaves room for about {:.1} times this load.",
             percent(busy),
             1.0 / busy
@@ -53,33 +53,33 @@ pub(crate) fn headroom(run: &Run) -> Option<Check> {
     )
 }
 
-/// The whole machine of the client, where it is not the server's.
+/// The client's machine as a whole, if it is not the server's.
 pub(crate) fn machine(run: &Run) -> Option<Check> {
-    let busy = watch::client(run, |machine| machine.busy)?;
+    let busy = observations::client(run, |machine| machine.busy_share)?;
     if busy <= CLIENT_MACHINE {
         return None;
     }
-    found(
+    new_check(
         "client-machine",
         Severity::Caveat,
         format!(
             "The CPUs of the client's machine were {} busy: replies may have waited for one.",
             percent(busy)
         ),
-        "Run nothing else beside the client, or use a machine with more CPUs.",
+        "Run nothing else on the client's machine, or use one with more CPUs.",
     )
 }
 
-/// A container's limit of CPU stops all of its threads for the rest of a period.
+/// A container's CPU limit, which stops all of its threads for the rest of a period.
 pub(crate) fn throttled(run: &Run) -> Option<Check> {
-    let denied = watch::mean(run, |row| {
+    let denied = observations::mean(run, |row| {
         let throttled_s = row.client.as_ref()?.throttled_s?;
-        (row.seconds > 0.0).then(|| throttled_s / row.seconds)
+        (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
     if denied <= THROTTLED {
         return None;
     }
-    found(
+    new_check(
         "throttled",
         Severity::Caveat,
         format!(
@@ -91,69 +91,72 @@ pub(crate) fn throttled(run: &Run) -> Option<Check> {
     )
 }
 
-/// Where no stamps tell how long replies waited, the length of a turn says how long they may have.
+/// Without stamps, the duration of a loop iteration shows how long replies may have waited.
 pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
-    let figures = all(run)?;
+    let figures = all_kinds(run)?;
     let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
     if figures.split.is_some() {
         return None;
     }
-    let measured = run.series.iter().filter(|second| second.part == "measured");
-    let mut turns_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
-    turns_ns.sort_unstable();
-    let turn_ns = *turns_ns.get(turns_ns.len() / 2)? as f64;
-    if turn_ns <= LOOP_DELAY * p99_ns {
+    let measured = run
+        .series
+        .iter()
+        .filter(|second| second.part == SecondPart::Measured);
+    let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
+    iterations_ns.sort_unstable();
+    let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;
+    if iteration_ns <= LOOP_DELAY * p99_ns {
         return None;
     }
-    found(
+    new_check(
         "loop-delay",
         Severity::Caveat,
         format!(
-            "In half of the seconds a reply could wait in this client for {} or more, where the 99th \
-             percentile is {}: the upper percentiles are partly the client's.",
-            time(turn_ns),
+            "In half of the seconds a reply could wait in this client for {} or more, and the 99th \
+             percentile is {}: the upper percentiles are partly due to the client.",
+            time(iteration_ns),
             time(p99_ns)
         ),
         more_threads(run),
     )
 }
 
-/// More threads, as far as there are clients and CPUs for them.
+/// Advice to use more threads, up to the number of clients and CPUs.
 fn more_threads(run: &Run) -> String {
     let drive = &run.drive;
     if drive.threads >= drive.clients {
-        return "Each client has a thread of its own already: use more clients and threads, or a \
-                faster machine for the client."
+        return "Each client already has its own thread: use more clients and threads, or a \
+                faster client machine."
             .to_owned();
     }
-    if run.host.cpus > 0 && drive.threads >= run.host.cpus {
+    if run.machine().host.cpus > 0 && drive.threads >= run.machine().host.cpus {
         return format!(
             "Use a client machine with more than its {} CPUs, or fewer clients.",
-            run.host.cpus
+            run.machine().host.cpus
         );
     }
     format!(
-        "Use more threads and so fewer clients a thread: --threads {} instead of {}, as far as \
-         CPUs are free.",
+        "Use more threads, so that each has fewer clients: --threads {} instead of {}, if CPUs are \
+         free.",
         drive.threads.saturating_mul(2).min(drive.clients),
         drive.threads,
     )
 }
 
 pub(crate) fn run_queue(run: &Run) -> Option<Check> {
-    let thread_s = f64::from(run.drive.threads) * run.measured.seconds;
+    let thread_s = f64::from(run.drive.threads) * run.measured.length_s;
     if thread_s <= 0.0 {
         return None;
     }
-    let waited = run.client.run_queue_s? / thread_s;
+    let waited = run.machine().health.run_queue_s? / thread_s;
     if waited <= RUN_QUEUE {
         return None;
     }
-    found(
+    new_check(
         "run-queue",
         Severity::Caveat,
         format!(
-            "The client's threads were ready to run and had no CPU for {} of the time: something \
+            "The client's threads were ready to run but had no CPU for {} of the time: something \
              else used the CPUs, and replies waited.",
             percent(waited)
         ),
@@ -162,10 +165,10 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
     )
 }
 
-/// Over the transactions with a split, whose parts add up to their service time: so a sample of TCP
+/// Covers the transactions with a split, whose parts add up to their service time: a sample of TCP
 /// connections is compared with itself, and the lag of an open loop does not hide the share.
 pub(crate) fn wait(run: &Run) -> Option<Check> {
-    let figures = all(run)?;
+    let figures = all_kinds(run)?;
     let split = figures.split.as_ref()?;
     if split.client_wait.samples < SPLIT_SAMPLES {
         return None;
@@ -175,12 +178,12 @@ pub(crate) fn wait(run: &Run) -> Option<Check> {
     if total_ns <= 0.0 || wait_ns / total_ns <= CLIENT_WAIT {
         return None;
     }
-    found(
+    new_check(
         "client-wait",
         Severity::Caveat,
         format!(
-            "Of a mean service time of {}{}, {} ({}) passed between the reply's arrival and the \
-             client's noticing it; the server's part was {}.",
+            "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
+             moment the client noticed it; the server's part was {}.",
             time(total_ns),
             if figures.connect.is_some() {
                 " after connecting"
@@ -192,20 +195,20 @@ pub(crate) fn wait(run: &Run) -> Option<Check> {
             time(split.server.mean_ns),
         ),
         format!(
-            "Take the server time as the server's latency. {}",
+            "Use the server time as the server's latency. {}",
             more_threads(run)
         ),
     )
 }
 
 pub(crate) fn debug_build(run: &Run) -> Option<Check> {
-    if run.build.profile != "debug" {
+    if run.build.profile != BuildProfile::Debug {
         return None;
     }
-    found(
+    new_check(
         "debug-build",
         Severity::Caveat,
-        "This Prony was built without optimisation: its client costs several times the CPU.",
+        "This Prony was built without optimisation: its client uses several times as much CPU.",
         "Build it with `cargo build --release`.",
     )
 }
@@ -213,13 +216,13 @@ pub(crate) fn debug_build(run: &Run) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_mut, watched, with_series};
+    use crate::sample::{healthy, observed_mut, observed_run, with_series};
 
     #[test]
-    fn a_busy_thread() {
+    fn a_busy_thread_limits_the_client() {
         let finding = |busy: Option<f64>| {
             let mut run = healthy();
-            run.client.busiest_thread = busy;
+            run.machine_mut().health.busiest_thread_share = busy;
             limit(&run).map(|check| check.finding)
         };
         assert_eq!(finding(None), None, "unknown is no finding");
@@ -238,30 +241,30 @@ mod tests {
     fn the_advice_fits_the_machine() {
         let mut run = healthy();
         assert!(more_threads(&run).contains("--threads 4 instead of 2"));
-        run.host.cpus = 2;
+        run.machine_mut().host.cpus = 2;
         assert!(more_threads(&run).contains("more than its 2 CPUs"));
         run.drive.threads = 64;
         assert!(more_threads(&run).contains("more clients and threads"));
         run.drive.threads = 48;
-        run.host.cpus = 96;
+        run.machine_mut().host.cpus = 96;
         assert!(more_threads(&run).contains("--threads 64 instead of 48"));
     }
 
     #[test]
-    fn threads_without_a_cpu() {
+    fn threads_waiting_for_a_cpu_are_reported() {
         let mut run = healthy();
         // 2 threads for 60 s.
-        run.client.run_queue_s = Some(6.0);
+        run.machine_mut().health.run_queue_s = Some(6.0);
         assert_eq!(run_queue(&run), None);
-        run.client.run_queue_s = Some(12.0);
+        run.machine_mut().health.run_queue_s = Some(12.0);
         let check = run_queue(&run).unwrap();
         assert!(check.finding.contains("10 % of the time"), "{check:?}");
-        run.client.run_queue_s = None;
+        run.machine_mut().health.run_queue_s = None;
         assert_eq!(run_queue(&run), None, "unknown is no finding");
     }
 
     #[test]
-    fn replies_that_wait() {
+    fn replies_that_wait_in_the_client_are_reported() {
         let with = |wait_ns, samples| {
             let mut run = healthy();
             let split = run.measured.kinds[0].split.as_mut().unwrap();
@@ -286,34 +289,34 @@ mod tests {
     }
 
     #[test]
-    fn a_build_for_debugging() {
+    fn a_debug_build_is_reported() {
         let mut run = healthy();
         assert_eq!(debug_build(&run), None);
-        run.build.profile = "debug".to_owned();
+        run.build.profile = BuildProfile::Debug;
         assert!(debug_build(&run).is_some());
     }
 
     #[test]
-    fn room_for_twice_as_much() {
-        let found = |busy| {
+    fn headroom_is_reported_below_the_limit() {
+        let check_at = |busy| {
             let mut run = healthy();
-            run.client.busiest_thread = Some(busy);
+            run.machine_mut().health.busiest_thread_share = Some(busy);
             headroom(&run)
         };
-        assert_eq!(found(0.5), None);
-        let check = found(0.75).unwrap();
+        assert_eq!(check_at(0.5), None);
+        let check = check_at(0.75).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(check.finding.contains("about 1.3 times"), "{check:?}");
-        assert_eq!(found(0.95), None, "client-limit says it");
+        assert_eq!(check_at(0.95), None, "client-limit reports it");
     }
 
     #[test]
-    fn the_clients_machine_and_its_limits() {
-        let mut run = watched();
+    fn a_busy_client_machine_and_throttling_are_reported() {
+        let mut run = observed_run();
         assert_eq!((machine(&run), throttled(&run)), (None, None));
         for row in &mut observed_mut(&mut run).series {
             let client = row.client.get_or_insert_default();
-            (client.busy, client.throttled_s) = (Some(0.8), Some(0.05));
+            (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
         }
         assert!(machine(&run).unwrap().finding.contains("80 % busy"));
         assert!(
@@ -327,12 +330,12 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_are_long_against_the_percentiles() {
-        let with = |turn_ns, p99_ns| {
+    fn long_loop_iterations_are_reported() {
+        let with = |iteration_ns, p99_ns| {
             let mut run = with_series(&[1000; 20]);
             run.series
                 .iter_mut()
-                .for_each(|second| second.loop_delay_max_ns = turn_ns);
+                .for_each(|second| second.loop_delay_max_ns = iteration_ns);
             run.measured.kinds[0].split = None;
             run.measured.kinds[0].response.p99_ns = p99_ns;
             run
@@ -343,6 +346,6 @@ mod tests {
         assert_eq!(loop_delay(&with(6_000_000, None)), None);
         let mut split = with(6_000_000, Some(9_000_000));
         split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
-        assert_eq!(loop_delay(&split), None, "client-wait knows better");
+        assert_eq!(loop_delay(&split), None, "client-wait covers it");
     }
 }

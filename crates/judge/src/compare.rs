@@ -1,50 +1,52 @@
-//! Whether the figures of two Runs may be set side by side.
+//! Whether the figures of two Runs may be compared.
 //!
-//! In: two finished Runs. Out: a [`Comparison`]: what differs, the worst first, and what follows. Must
-//! never: give a ratio where the figures are of two different things; change a figure. [`sides`] does so
-//! for repeated runs, and says how far chance explains what it finds.
+//! In: two finished Runs. Out: a [`Comparison`]: the differences, the worst first, and the verdict. Must
+//! never: compute a ratio if the figures are of two different things, or change a figure. [`sides`]
+//! compares repeated runs, and computes how far chance explains a difference.
 //!
-//! Each difference is one entry of a table: how a Run is read, how grave it is when two readings
-//! differ, and why. What the variants of one experiment vary on purpose forbids nothing.
+//! Each difference is one entry of a table: how it is read from a Run, how severe it is if two values
+//! differ, and why. What the variants of one experiment vary on purpose never forbids a comparison.
 
 mod imported;
-mod meant;
+mod intended;
 mod rules;
 mod server;
 pub mod sides;
 
-use crate::all;
+use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
-use prony_store::{Check, Run, Severity, State};
-use rules::{OTHER_PROMISE, OTHER_WORK, PROMISES, RULES, UNKNOWN, plain, setting};
+use prony_store::{Check, Run, RunState, Setting, Severity};
+use rules::{
+    DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain, setting,
+};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What two Runs have in common, as far as it decides whether their figures compare.
+/// Whether the figures of two Runs compare.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What differs, the worst first.
+    /// Differences, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures side by side; empty where they do not compare.
+    /// The figures of both Runs; empty if they do not compare.
     pub figures: Vec<Pair>,
 }
 
-/// What follows for the figures.
+/// Whether figures compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// They are of the same thing.
+    /// The figures are of the same thing.
     Comparable,
-    /// Each difference has to be weighed first.
+    /// Each difference has to be considered first.
     WithCaveats,
-    /// They are of different things, or one of them must not be used at all.
+    /// The figures are of different things, or one Run must not be used at all.
     NotComparable,
 }
 
 impl Verdict {
-    /// What follows from these.
+    /// The verdict for these differences.
     fn of(differences: &[Difference]) -> Verdict {
         match differences.iter().map(|one| one.severity).max() {
             Some(Invalid) => Verdict::NotComparable,
@@ -53,8 +55,8 @@ impl Verdict {
         }
     }
 
-    /// In the words of the report.
-    pub fn words(self) -> &'static str {
+    /// The verdict as reports print it.
+    pub fn label(self) -> &'static str {
         match self {
             Verdict::Comparable => "COMPARABLE",
             Verdict::WithCaveats => "COMPARABLE, WITH CAVEATS",
@@ -66,44 +68,44 @@ impl Verdict {
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// How grave: [`Severity::Invalid`] forbids the comparison.
+    /// Severity; [`Severity::Invalid`] forbids the comparison.
     pub severity: Severity,
-    /// What was looked at.
+    /// What was compared.
     pub what: String,
-    /// How it is in the first Run.
+    /// Its value in the first Run.
     pub a: String,
-    /// And in the second.
+    /// Its value in the second Run.
     pub b: String,
     /// Why it matters.
     pub why: &'static str,
 }
 
-/// One figure of both.
+/// One figure of both Runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
     pub name: String,
-    /// What it is measured in.
+    /// Its unit.
     pub unit: Unit,
-    /// The first Run's.
+    /// The first Run's value.
     pub a: f64,
-    /// The second's.
+    /// The second Run's value.
     pub b: f64,
 }
 
-/// What a figure is measured in.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A number by the minute or the second, as its name says: more is better.
+    /// A rate by the minute or the second, as its name says; higher is better.
     Rate,
-    /// Nanoseconds: less is better.
+    /// Nanoseconds; lower is better.
     Nanoseconds,
 }
 
-/// Compares two Runs. `a` is the one that the other is measured against.
+/// Compares two Runs. `a` is the baseline.
 pub fn compare(a: &Run, b: &Run) -> Comparison {
-    let differences = weighed(a, b);
+    let differences = differences_allowing_intended(a, b);
     let verdict = Verdict::of(&differences);
     let figures = match verdict {
         Verdict::NotComparable => Vec::new(),
@@ -116,29 +118,33 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     }
 }
 
-/// What differs, the worst first: of two variants of one experiment what they vary is no fault.
-fn weighed(a: &Run, b: &Run) -> Vec<Difference> {
+/// Differences, the worst first. What two variants of one experiment vary on purpose is at most a caveat.
+fn differences_allowing_intended(a: &Run, b: &Run) -> Vec<Difference> {
     let mut found = differences(a, b);
-    meant::weigh(a, b, &mut found);
+    intended::downgrade_intended(a, b, &mut found);
     worst_first(&mut found);
     found
 }
 
-/// What stands between two that are ranked by their price, though an experiment varied it: throughput that
-/// was asked for, of other data, or that promises less, is no more for the money.
-const STANDS: [&str; 3] = ["durability", "pace", "scale"];
+/// Differences that prevent a ranking by price even if an experiment varied them on purpose. Throughput
+/// that was limited by a rate, is of other data or comes with weaker durability is not more for the money.
+const NEVER_INTENDED: [&str; 3] = ["durability", "pace", "scale"];
 
-/// What differs between two that are to be ranked by their price, the worst first.
-pub(crate) fn between_priced(a: &Run, b: &Run) -> Vec<Difference> {
+/// Differences that matter for ranking two Runs by price, the worst first.
+pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let plain = differences(a, b);
     let engines = a.server.engine != b.server.engine;
-    let mut found = weighed(a, b);
+    let mut found = differences_allowing_intended(a, b);
     for one in &mut found {
         let what = one.what.as_str();
-        // An engine does not have the settings of another.
-        let unheard = engines && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
-        let stands = STANDS.contains(&what) || (PROMISES.contains(&what) && !unheard);
-        if let Some(known) = plain.iter().find(|other| stands && other.what == what) {
+        // Settings of one engine do not exist in another.
+        let absent_in_engine = engines && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
+        let never_intended = NEVER_INTENDED.contains(&what)
+            || (DURABILITY_SETTINGS.contains(&what) && !absent_in_engine);
+        if let Some(known) = plain
+            .iter()
+            .find(|other| never_intended && other.what == what)
+        {
             one.clone_from(known);
         }
     }
@@ -146,53 +152,54 @@ pub(crate) fn between_priced(a: &Run, b: &Run) -> Vec<Difference> {
     found
 }
 
-/// Stable: among those of one severity the order of the rules stays.
+/// Sorts by severity; the sort is stable, so entries of one severity stay in the order of the rules.
 fn worst_first(differences: &mut [Difference]) {
     differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
 }
 
-/// What differs between runs that are meant to be of one thing, the worst first.
+/// Differences between runs that should be of the same thing, the worst first.
 pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let mut differences: Vec<Difference> = RULES
-        .iter()
-        .filter_map(|rule| {
-            let (of_a, of_b) = ((rule.read)(a), (rule.read)(b));
-            difference(rule.severity, rule.what, of_a, of_b, rule.why)
-        })
+    let both = compared_properties(a)
+        .into_iter()
+        .zip(compared_properties(b));
+    let mut differences: Vec<Difference> = both
+        .filter_map(|(a, b)| difference(a.severity, a.what, a.value, b.value, a.why))
         .collect();
-    differences.extend(PROMISES.iter().filter_map(|name| {
+    differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
         let (of_a, of_b) = (setting(a, name), setting(b, name));
-        difference(Invalid, name, of_a, of_b, OTHER_PROMISE)
+        difference(Invalid, name, of_a, of_b, OTHER_DURABILITY)
     }));
     differences.extend(workload_settings(a, b));
-    differences.extend(server::seen(a, b));
-    differences.extend(server::settings(a, b));
-    differences.retain(|one| !imported::untold(a, b, &one.what));
+    differences.extend(server::observed_differences(a, b));
+    differences.extend(server::setting_differences(a, b));
+    differences.retain(|one| !imported::is_not_reported(a, b, &one.what));
     differences.extend(imported::caveat(a, b));
-    differences.extend(unusable(a, b));
+    differences.extend(usability_differences(a, b));
     worst_first(&mut differences);
     differences
 }
 
-/// All that is read of a Run to find differences: between runs of the same reading there is none but what
-/// stands against each of them alone.
-fn reading(run: &Run) -> Vec<String> {
-    let mut read: Vec<String> = RULES.iter().map(|rule| (rule.read)(run)).collect();
-    let committed = all(run).is_some_and(|kind| kind.committed > 0);
+/// Everything that decides how a Run differs from others. Two runs with the same key do not differ, except
+/// for what makes each of them unusable.
+fn comparison_key(run: &Run) -> Vec<String> {
+    let mut key: Vec<String> = compared_properties(run)
+        .map(|property| property.value)
+        .into();
+    let committed = all_kinds(run).is_some_and(|kind| kind.committed > 0);
     let imported = run.imported.as_ref();
     let experiment = run.experiment.as_ref();
-    read.extend([
-        run.workload.settings.join("\n"),
-        server::reading(run),
-        state(run.state),
+    key.extend([
+        format!("{:?}", run.workload.settings),
+        server::settings_key(run),
+        run.state.name().to_owned(),
         committed.to_string(),
         ids(&run.checks, Invalid),
         ids(&run.checks, Caveat),
-        format!("{:?}", imported.map(|of| (&of.tool, &of.untold))),
+        format!("{:?}", imported.map(|of| (&of.tool, &of.not_reported))),
         format!("{:?}", experiment.map(|of| (&of.id, &of.variant))),
         run.plan.to_string(),
     ]);
-    read
+    key
 }
 
 fn difference(
@@ -211,25 +218,17 @@ fn difference(
     })
 }
 
-/// What the workload says decides the meaning of its figures: mode, profile and their like.
+/// Settings that the workload declares to decide the meaning of its figures, such as mode and profile.
 fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
     let (of_a, of_b) = (&a.workload.settings, &b.workload.settings);
-    pairs(
-        of_a.iter().map(|one| split(one)),
-        of_b.iter().map(|one| split(one)),
-    )
-    .into_iter()
-    .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
-    .collect()
+    let each = |one: &Setting| (one.name.clone(), one.value.clone());
+    pairs(of_a.iter().map(each), of_b.iter().map(each))
+        .into_iter()
+        .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
+        .collect()
 }
 
-/// A setting as the document has it, `name value`.
-fn split(setting: &str) -> (String, String) {
-    let (name, value) = setting.split_once(' ').unwrap_or((setting, "set"));
-    (name.to_owned(), value.to_owned())
-}
-
-/// Every name of either side with the values of both; `not set` where one lacks it.
+/// Each name of either side with both values; `not set` for a missing one.
 fn pairs(
     a: impl Iterator<Item = (String, String)>,
     b: impl Iterator<Item = (String, String)>,
@@ -237,15 +236,15 @@ fn pairs(
     let missing = || "not set".to_owned();
     let mut all: Vec<(String, String, String)> =
         a.map(|(name, value)| (name, value, missing())).collect();
-    let mut places: HashMap<String, usize> = HashMap::new();
-    for (place, (name, ..)) in all.iter().enumerate() {
-        places.entry(name.clone()).or_insert(place);
+    let mut indexes: HashMap<String, usize> = HashMap::new();
+    for (index, (name, ..)) in all.iter().enumerate() {
+        indexes.entry(name.clone()).or_insert(index);
     }
     for (name, value) in b {
-        match places.get(&name) {
-            Some(place) => all[*place].2 = value,
+        match indexes.get(&name) {
+            Some(index) => all[*index].2 = value,
             None => {
-                places.insert(name.clone(), all.len());
+                indexes.insert(name.clone(), all.len());
                 all.push((name, missing(), value));
             }
         }
@@ -253,8 +252,8 @@ fn pairs(
     all
 }
 
-/// What makes one of the two unfit for any comparison, or doubtful.
-fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
+/// Reasons why one of the two Runs is unfit for a comparison, or doubtful.
+fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut add = |severity, what: &str, of: [String; 2], why| {
         let [a, b] = of;
@@ -267,14 +266,24 @@ fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
         });
     };
     let states = [a, b].map(|run| run.state);
-    if states.contains(&State::Running) {
-        let why = "the figures of a run that goes on are not final";
-        add(Invalid, "state", states.map(state), why);
-    } else if states.contains(&State::Partial) {
-        let why = "a run that was cut short covers less than was meant";
-        add(Caveat, "state", states.map(state), why);
+    if states.contains(&RunState::Running) {
+        let why = "the figures of a run in progress are not final";
+        add(
+            Invalid,
+            "state",
+            states.map(|state| state.name().to_owned()),
+            why,
+        );
+    } else if states.contains(&RunState::Partial) {
+        let why = "a run that ended early covers less than planned";
+        add(
+            Caveat,
+            "state",
+            states.map(|state| state.name().to_owned()),
+            why,
+        );
     }
-    let committed = [a, b].map(|run| all(run).map_or(0, |kind| kind.committed));
+    let committed = [a, b].map(|run| all_kinds(run).map_or(0, |kind| kind.committed));
     if committed.contains(&0) {
         let why = "there is no figure to compare";
         add(Invalid, "committed", committed.map(|n| n.to_string()), why);
@@ -284,13 +293,13 @@ fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
         (
             Caveat,
             "caveats",
-            "each stands against one of the two alone: see prony show",
+            "each applies to only one of the two runs: see prony show",
         ),
     ] {
         let [of_a, of_b] = [a, b].map(|run| ids(&run.checks, severity));
-        // What stands against both alike is no difference; what forbids the use of one always is.
-        let grave = severity == Invalid && (of_a != NONE || of_b != NONE);
-        if grave || of_a != of_b {
+        // A caveat of both is not a difference, but whatever makes one unusable always counts.
+        let unusable = severity == Invalid && (of_a != NONE || of_b != NONE);
+        if unusable || of_a != of_b {
             add(severity, what, [of_a, of_b], why);
         }
     }
@@ -300,8 +309,8 @@ fn unusable(a: &Run, b: &Run) -> Vec<Difference> {
 pub(crate) const NONE: &str = "none";
 
 pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
-    let of_it = checks.iter().filter(|check| check.severity == severity);
-    let mut ids: Vec<&str> = of_it.map(|check| check.id.as_str()).collect();
+    let matching = checks.iter().filter(|check| check.severity == severity);
+    let mut ids: Vec<&str> = matching.map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
     match ids.is_empty() {
         true => NONE.to_owned(),
@@ -309,37 +318,31 @@ pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
     }
 }
 
-/// What a Run says of how long a commit lasts, as `name value`; `None` where it says nothing.
-pub(crate) fn promises(run: &Run) -> Option<String> {
+/// The Run's durability settings as `name value`; `None` if it has none.
+pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     let settings = &run.server.settings;
-    let said = PROMISES.iter().filter_map(|name| {
+    let texts = DURABILITY_SETTINGS.iter().filter_map(|name| {
         let value = settings.get(*name)?;
         Some(format!("{name} {}", plain(value)))
     });
-    let said: Vec<String> = said.collect();
-    (!said.is_empty()).then(|| said.join(", "))
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-fn state(state: State) -> String {
-    match state {
-        State::Running => "running",
-        State::Complete => "complete",
-        State::Partial => "partial",
-    }
-    .to_owned()
-}
+/// Name of the figure of committed transactions a second.
+const TPS: &str = "TPS";
 
-/// The one response time that is exact, and no step of a histogram.
+/// The only response time that is exact and not rounded to a step of a histogram.
 const MEAN: &str = "mean response";
 
-/// What both have: the field's own rates first, then transactions a second, then response times.
+/// Figures that both Runs have: industry metrics first, then transactions a second, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
     let of_b = values(b);
     let pairs = values(a).into_iter().filter_map(|(name, unit, value)| {
-        let like = of_b
+        let same = of_b
             .iter()
             .find(|other| (&other.0, other.1) == (&name, unit));
-        like.map(|other| Pair {
+        same.map(|other| Pair {
             name,
             unit,
             a: value,
@@ -349,16 +352,16 @@ fn figures(a: &Run, b: &Run) -> Vec<Pair> {
     pairs.collect()
 }
 
-/// A Run's figures in that order.
+/// A Run's figures in the order of [`figures`].
 fn values(run: &Run) -> Vec<(String, Unit, f64)> {
     let rates = run.rates.iter();
     let mut found: Vec<_> = rates
-        .map(|rate| (rate.name.clone(), Unit::Rate, rate.value))
+        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
         .collect();
-    let Some(all) = all(run) else {
+    let Some(all) = all_kinds(run) else {
         return found;
     };
-    found.push(("TPS".to_owned(), Unit::Rate, all.tps));
+    found.push((TPS.to_owned(), Unit::Rate, all.tps));
     let of = &all.response;
     let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [

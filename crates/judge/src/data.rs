@@ -1,35 +1,29 @@
-//! Whether the data was what was loaded, and what a commit of it was worth.
+//! Whether the data was as loaded, and how durable a commit was.
 //!
-//! In: a Run. Out: `data-scale`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: take
-//! the server's estimates of rows for counts.
+//! In: a Run. Out: `data-scale`, `data-grown`, `dead-rows`, `statistics`, `durability`. Must never: treat
+//! the server's row estimates as counts.
 
-use crate::found;
+use crate::formatting::{count, percent, thousands};
+use crate::new_check;
+use crate::observations::observed;
 use crate::thresholds::{
-    DATA_GROWN, DATA_SCALE, DATA_SCALE_INNODB, DEAD_ROWS, DEAD_ROWS_LEAST, STATISTICS_LEAST,
+    DATA_GROWN, DATA_SCALE, DATA_SCALE_INNODB, DEAD_ROWS, DEAD_ROWS_MIN, STATISTICS_MIN_ROWS,
 };
-use crate::watch::observed;
-use crate::words::{count, percent, thousands};
-use prony_store::{Check, Run, Severity, TableState};
+use crate::workload::description;
+use prony_store::{Check, DurabilityClass, Engine, Run, ScaledTable, Severity, TableState};
 
-/// Rows for each unit of scale: those that no transaction adds or removes.
-const FIXED: [(&str, &str, u64); 4] = [
-    ("tpcb", "pgbench_accounts", 100_000),
-    ("simple-update", "pgbench_accounts", 100_000),
-    ("tpcc", "customer", 30_000),
-    ("tpcc", "stock", 100_000),
-];
-/// Rows for each unit of scale as loaded, of tables that grow with each run, and the rows for each unit
-/// of scale that the growth is measured by.
-const GROWING: [(&str, &str, u64, u64); 4] = [
-    ("tpcb", "pgbench_history", 0, 100_000),
-    ("simple-update", "pgbench_history", 0, 100_000),
-    ("tpcc", "orders", 30_000, 30_000),
-    ("tpcc", "history", 30_000, 30_000),
-];
+/// Tables with fewer rows than this per unit of scale are not checked: the server's statistics are
+/// coarse for them.
+const MIN_ROWS_PER_SCALE: u64 = 10_000;
 
-/// The tables before the run; another workload may have left some of the same name elsewhere.
-fn tables(run: &Run) -> Option<&[TableState]> {
+/// The tables before the run; another workload may have left tables of the same name in other schemas.
+fn tables_before(run: &Run) -> Option<&[TableState]> {
     Some(&observed(run)?.before.as_ref()?.tables)
+}
+
+/// The workload's tables whose size follows from the scale.
+fn scaled(run: &Run) -> &[ScaledTable] {
+    description(run).map_or(&[], |described| &described.tables)
 }
 
 fn rows(tables: &[TableState], name: &str) -> Option<u64> {
@@ -38,89 +32,93 @@ fn rows(tables: &[TableState], name: &str) -> Option<u64> {
 }
 
 pub(crate) fn scale(run: &Run) -> Option<Check> {
-    let tables = tables(run)?;
-    let slack = match run.server.engine.as_str() {
-        "postgresql" => DATA_SCALE,
-        _ => DATA_SCALE_INNODB,
+    let tables = tables_before(run)?;
+    let slack = match run.server.known_engine() {
+        Some(Engine::PostgreSql) => DATA_SCALE,
+        Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB,
     };
-    let wrong = FIXED.iter().find_map(|(workload, name, each)| {
-        let meant = each * u64::from(run.workload.scale);
-        let rows = rows(tables, name).filter(|_| *workload == run.workload.name && meant > 0)?;
-        let off = (rows as f64 / meant as f64 - 1.0).abs();
-        (off > slack).then_some((name, rows, meant))
+    let stays = |table: &&ScaledTable| {
+        table.grows_per_scale.is_none() && table.rows_per_scale >= MIN_ROWS_PER_SCALE
+    };
+    let wrong = scaled(run).iter().filter(stays).find_map(|table| {
+        let expected = table.rows_per_scale * u64::from(run.workload.scale);
+        let rows = rows(tables, &table.name).filter(|_| expected > 0)?;
+        let off = (rows as f64 / expected as f64 - 1.0).abs();
+        (off > slack).then_some((&table.name, rows, expected))
     });
-    let (name, rows, meant) = wrong?;
-    found(
+    let (name, rows, expected) = wrong?;
+    new_check(
         "data-scale",
         Severity::Caveat,
         format!(
-            "{name} has about {} by the server's statistics, where scale {} has {}: the data may not be \
-             that of this scale.",
+            "{name} has about {} by the server's statistics, but scale {} has {}: the data may be of \
+             another scale.",
             count(rows, "row"),
             run.workload.scale,
-            thousands(meant)
+            thousands(expected)
         ),
-        "Check it with `prony check`, analyze the tables if the statistics are old, or load anew.",
+        "Verify with `prony check`; analyze the tables if the statistics are old, or load again.",
     )
 }
 
 pub(crate) fn grown(run: &Run) -> Option<Check> {
-    let tables = tables(run)?;
+    let tables = tables_before(run)?;
     let scale = u64::from(run.workload.scale);
-    let worst = GROWING.iter().filter_map(|(workload, name, loaded, by)| {
-        let rows = rows(tables, name).filter(|_| *workload == run.workload.name && scale > 0)?;
-        let more = rows.saturating_sub(loaded * scale);
-        Some((*name, more, more as f64 / (by * scale) as f64))
+    let worst = scaled(run).iter().filter_map(|table| {
+        let by = table.grows_per_scale? * scale;
+        let rows = rows(tables, &table.name).filter(|_| by > 0)?;
+        let more = rows.saturating_sub(table.rows_per_scale * scale);
+        Some((&table.name, more, more as f64 / by as f64))
     });
     let (name, more, share) = worst.max_by(|a, b| a.2.total_cmp(&b.2))?;
     if share <= DATA_GROWN {
         return None;
     }
-    found(
+    new_check(
         "data-grown",
         Severity::Caveat,
         format!(
-            "Former runs have left about {} in {name}: the data is larger than a fresh one of this scale, \
-             and caches and indexes with it.",
+            "Earlier runs have added about {} to {name}: the data and its indexes are larger than freshly \
+             loaded ones of this scale.",
             count(more, "row")
         ),
-        "Load anew before a run whose figure is to be compared with that of another one.",
+        "Load again before a run that you want to compare with another.",
     )
 }
 
 pub(crate) fn dead_rows(run: &Run) -> Option<Check> {
-    let worst = tables(run)?.iter().filter_map(|table| {
+    let worst = tables_before(run)?.iter().filter_map(|table| {
         let (rows, dead) = (table.rows?, table.dead_rows?);
         let share = dead as f64 / (rows + dead).max(1) as f64;
-        (dead >= DEAD_ROWS_LEAST && share > DEAD_ROWS).then_some((table, dead, share))
+        (dead >= DEAD_ROWS_MIN && share > DEAD_ROWS).then_some((table, dead, share))
     });
     let (table, dead, share) = worst.max_by_key(|(_, dead, _)| *dead)?;
-    found(
+    new_check(
         "dead-rows",
         Severity::Caveat,
         format!(
-            "Before the run {} of {} were dead rows that former work has left, {} of them: they are \
-             read past, and the server may clean up within the window.",
+            "Before the run, {} rows of {} were dead rows left by earlier work ({}): the server has to skip \
+             them, and may clean them up within the window.",
             thousands(dead),
             table.name,
             percent(share)
         ),
-        "Vacuum before the run (VACUUM ANALYZE), or load anew.",
+        "Vacuum before the run (VACUUM ANALYZE), or load again.",
     )
 }
 
 pub(crate) fn statistics(run: &Run) -> Option<Check> {
-    let never = tables(run)?.iter().find(|table| {
-        let large = table.rows.is_some_and(|rows| rows >= STATISTICS_LEAST);
+    let never_analyzed = tables_before(run)?.iter().find(|table| {
+        let large = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
         large && table.statistics_age_s.is_none() && table.analyses == Some(0)
     })?;
-    found(
+    new_check(
         "statistics",
         Severity::Note,
         format!(
-            "{} has {} and was never analyzed since the server's statistics began: plans may be poor.",
-            never.name,
-            count(never.rows.unwrap_or(0), "row")
+            "{} has {} and has not been analyzed since the server began to keep statistics: plans may be poor.",
+            never_analyzed.name,
+            count(never_analyzed.rows.unwrap_or(0), "row")
         ),
         "ANALYZE the tables after loading them.",
     )
@@ -128,84 +126,91 @@ pub(crate) fn statistics(run: &Run) -> Option<Check> {
 
 pub(crate) fn durability(run: &Run) -> Option<Check> {
     let durability = observed(run)?.before.as_ref()?.durability.as_ref()?;
-    let risk = match durability.class.as_str() {
-        "D0" => "a crash may destroy data that was committed long before",
-        "D1" => "a crash of the server process may lose the last commits",
-        "D2" => "a crash of the machine may lose the last commits",
-        _ if durability.tables_unknown => {
+    let risk = match durability.class {
+        DurabilityClass::D0 => "a crash may destroy data that was committed long before",
+        DurabilityClass::D1 => "a crash of the server process may lose the last commits",
+        DurabilityClass::D2 => "a crash of the machine may lose the last commits",
+        DurabilityClass::D3 | DurabilityClass::D4 if durability.tables_unknown => {
             let finding = format!(
-                "Durability class {}: a crash empties what tables there are without a log.",
-                durability.words()
+                "Durability class {}: a crash would empty any unlogged tables.",
+                durability.description()
             );
-            let advice = match run.server.engine.as_str() {
-                "postgresql" => {
-                    "Let the role read pg_class, or see by hand that its tables have a log."
+            let advice = match run.server.known_engine() {
+                Some(Engine::PostgreSql) => {
+                    "Let the role read pg_class, or check yourself that its tables are logged."
                 }
-                _ => {
-                    "See by hand, with SHOW TABLE STATUS, that its tables are of InnoDB or another \
-                     engine with a log; the stored run says why information_schema could not be asked."
+                Some(Engine::MySql | Engine::MariaDb) | None => {
+                    "Check with SHOW TABLE STATUS that its tables use InnoDB or another engine with a \
+                     log; the stored run says why information_schema could not be queried."
                 }
             };
-            return found("durability", Severity::Caveat, finding, advice);
+            return new_check("durability", Severity::Caveat, finding, advice);
         }
-        _ => return None,
+        DurabilityClass::D3 | DurabilityClass::D4 => return None,
     };
-    found(
+    new_check(
         "durability",
         Severity::Caveat,
         format!(
             "Durability class {}: {risk} ({}). A safe commit costs more.",
-            durability.words(),
+            durability.description(),
             durability.because.join(", ")
         ),
-        "Compare with runs of the same class only; set what is named to its safe value for the figure of \
-         a system that is to keep its data.",
+        "Compare only with runs of the same class; to measure a durable system, set the named settings to \
+         their safe values.",
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_mut, watched};
-    use prony_store::Durability;
+    use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_store::{Description, Durability};
 
-    fn spoilt(spoil: impl FnOnce(&mut Vec<TableState>)) -> Run {
-        let mut run = watched();
-        spoil(&mut observed_mut(&mut run).before.as_mut().unwrap().tables);
+    fn with_tables(change: impl FnOnce(&mut Vec<TableState>)) -> Run {
+        let mut run = observed_run();
+        change(&mut observed_mut(&mut run).before.as_mut().unwrap().tables);
         run
     }
 
     #[test]
-    fn data_of_another_scale() {
-        assert_eq!(scale(&watched()), None);
-        assert_eq!(scale(&healthy()), None, "nobody looked");
-        let mut run = spoilt(|tables| tables[0].rows = Some(5_000_000));
+    fn data_of_another_scale_is_reported() {
+        assert_eq!(scale(&observed_run()), None);
+        assert_eq!(scale(&healthy()), None, "not observed");
+        let mut run = with_tables(|tables| tables[0].rows = Some(5_000_000));
         let check = scale(&run).unwrap();
         assert!(check.finding.contains("about 5,000,000 rows"), "{check:?}");
         assert!(
             check.finding.contains("scale 100 has 10,000,000"),
             "{check:?}"
         );
-        run.server.engine = "mariadb".to_owned();
-        assert_eq!(scale(&run), None, "its estimates may be off by so much");
-        run.workload.name = "script".to_owned();
+        run.server.engine = Some(Engine::MariaDb.into());
+        assert_eq!(scale(&run), None, "its estimates may be off by that much");
+        run.workload.description = None;
         assert_eq!(scale(&run), None);
     }
 
     #[test]
-    fn what_former_runs_have_left() {
-        assert_eq!(grown(&watched()), None);
-        let few = spoilt(|tables| tables[1].rows = Some(900_000));
+    fn rows_added_by_earlier_runs_are_reported() {
+        assert_eq!(grown(&observed_run()), None);
+        let few = with_tables(|tables| tables[1].rows = Some(900_000));
         assert_eq!(grown(&few), None);
-        let much = spoilt(|tables| tables[1].rows = Some(1_100_000));
-        let check = grown(&much).unwrap();
+        let many = with_tables(|tables| tables[1].rows = Some(1_100_000));
+        let check = grown(&many).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
-            check.finding.contains("1,100,000 rows in pgbench_history"),
+            check.finding.contains("1,100,000 rows to pgbench_history"),
             "{check:?}"
         );
-        let mut tpcc = spoilt(|tables| tables[1].name = "orders".to_owned());
-        tpcc.workload.name = "tpcc".to_owned();
+        let mut tpcc = with_tables(|tables| tables[1].name = "orders".to_owned());
+        tpcc.workload.description = Some(Description {
+            tables: vec![ScaledTable {
+                name: "orders".to_owned(),
+                rows_per_scale: 30_000,
+                grows_per_scale: Some(30_000),
+            }],
+            ..Description::default()
+        });
         let orders = |run: &mut Run, rows| {
             let before = observed_mut(run).before.as_mut().unwrap();
             before.tables[1].rows = Some(rows);
@@ -217,72 +222,82 @@ mod tests {
             grown(&tpcc)
                 .unwrap()
                 .finding
-                .contains("500,000 rows in orders")
+                .contains("500,000 rows to orders")
         );
     }
 
     #[test]
-    fn dead_rows_and_missing_statistics() {
+    fn dead_rows_and_missing_statistics_are_reported() {
         assert_eq!(
-            (dead_rows(&watched()), statistics(&watched())),
+            (dead_rows(&observed_run()), statistics(&observed_run())),
             (None, None)
         );
-        let dead = spoilt(|tables| tables[0].dead_rows = Some(4_000_000));
+        let dead = with_tables(|tables| tables[0].dead_rows = Some(4_000_000));
         assert!(
             dead_rows(&dead)
                 .unwrap()
                 .finding
-                .contains("4,000,000 of pgbench_accounts")
+                .contains("4,000,000 rows of pgbench_accounts")
         );
-        let some = spoilt(|tables| tables[0].dead_rows = Some(1_000_000));
+        let some = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
         assert_eq!(dead_rows(&some), None);
-        let never = spoilt(|tables| {
+        let never_analyzed = with_tables(|tables| {
             (tables[0].statistics_age_s, tables[0].analyses) = (None, Some(0));
         });
-        assert_eq!(statistics(&never).unwrap().severity, Severity::Note);
-        let unknown = spoilt(|tables| {
+        assert_eq!(
+            statistics(&never_analyzed).unwrap().severity,
+            Severity::Note
+        );
+        let unknown = with_tables(|tables| {
             (tables[0].statistics_age_s, tables[0].analyses) = (None, None);
         });
         assert_eq!(statistics(&unknown), None);
     }
 
     #[test]
-    fn tables_of_which_nobody_knows_are_not_taken_for_logged() {
-        let mut run = watched();
+    fn unknown_tables_are_not_assumed_to_be_logged() {
+        let mut run = observed_run();
         let before = observed_mut(&mut run).before.as_mut().unwrap();
         before.durability.as_mut().unwrap().tables_unknown = true;
         let check = durability(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
-        let said = "Durability class D3, unlogged tables not known";
-        assert!(check.finding.starts_with(said), "{check:?}");
+        let expected = "Durability class D3, unlogged tables not known";
+        assert!(check.finding.starts_with(expected), "{check:?}");
         assert!(check.advice.contains("pg_class"), "{check:?}");
-        for engine in ["mysql", "mariadb"] {
-            run.server.engine = engine.to_owned();
+        for engine in [Engine::MySql, Engine::MariaDb] {
+            run.server.engine = Some(engine.into());
             let advice = durability(&run).unwrap().advice;
             assert!(advice.contains("information_schema"), "{advice}");
             assert!(!advice.contains("pg_class"), "{advice}");
         }
-        assert_eq!(durability(&watched()), None);
+        assert_eq!(durability(&observed_run()), None);
     }
 
     #[test]
-    fn what_a_commit_is_worth() {
-        let of = |class: &str| {
-            let mut run = watched();
+    fn weak_durability_is_reported() {
+        let of = |class: DurabilityClass| {
+            let mut run = observed_run();
             let before = observed_mut(&mut run).before.as_mut().unwrap();
             before.durability = Some(Durability {
-                class: class.to_owned(),
+                class,
                 because: vec!["fsync off".to_owned()],
                 tables_unknown: false,
             });
             durability(&run)
         };
-        for class in ["D0", "D1", "D2"] {
-            let check = of(class).expect(class);
+        for class in [
+            DurabilityClass::D0,
+            DurabilityClass::D1,
+            DurabilityClass::D2,
+        ] {
+            let (check, class) = (of(class).expect("a finding"), class.name());
             assert_eq!(check.severity, Severity::Caveat);
             assert!(check.finding.contains(class) && check.finding.contains("(fsync off)"));
         }
-        assert_eq!((of("D3"), of("D4")), (None, None));
+        assert_eq!(
+            (of(DurabilityClass::D3), of(DurabilityClass::D4)),
+            (None, None)
+        );
         assert_eq!(durability(&healthy()), None, "not known");
     }
 }

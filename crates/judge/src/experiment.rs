@@ -1,12 +1,12 @@
-//! The figures of an experiment's variants, each by the median of its repeats.
+//! The figures of an experiment's variants: medians of their repeats.
 //!
-//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never:
-//! take the best of several runs, count one that must not be used, or say whether variants differ;
-//! that is for a comparison.
+//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never: take
+//! the best of several runs, count a run that must not be used, or judge whether variants differ, which is
+//! what a comparison does.
 
 use crate::statistics::median;
-use crate::{all, worst};
-use prony_store::{Run, Severity, State};
+use crate::{all_kinds, worst};
+use prony_store::{MetricName, Run, RunState, Severity};
 use std::borrow::Borrow;
 
 /// The figures of one variant.
@@ -14,21 +14,21 @@ use std::borrow::Borrow;
 pub struct VariantFigures {
     /// Its name.
     pub name: String,
-    /// How many runs of it there are.
+    /// Number of its runs.
     pub runs: usize,
-    /// How many of them count: those that came to their end and may be used.
+    /// Number of its runs that count: they are complete and may be used.
     pub counted: usize,
-    /// New orders a minute where each run that counts has them, else committed transactions a second;
-    /// absent where no run counts.
+    /// New orders a minute if each run that counts has them, otherwise committed transactions a second;
+    /// `None` if no run counts.
     pub rate: Option<Spread>,
-    /// 99th percentile of the response time, nanoseconds; absent where a run that counts has none.
+    /// 99th percentile of the response time, nanoseconds; `None` if a run that counts has none.
     pub p99_ns: Option<Spread>,
 }
 
-/// How the runs of a variant lie.
+/// How far the runs of a variant are spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The middle run, or the mean of the two in the middle.
+    /// The median: the middle run, or the mean of the two in the middle.
     pub median: f64,
     /// The lowest.
     pub low: f64,
@@ -46,64 +46,64 @@ impl Spread {
         })
     }
 
-    /// From the lowest to the highest as a share of the median; absent where that is zero.
+    /// The range from lowest to highest as a share of the median; `None` if the median is zero.
     pub fn share(&self) -> Option<f64> {
         (self.median > 0.0).then(|| (self.high - self.low) / self.median)
     }
 }
 
-/// Whether a run's figures count.
-pub fn counts(run: &Run) -> bool {
-    let used = worst(&run.checks) != Some(Severity::Invalid);
-    used && run.state == State::Complete && all(run).is_some()
+/// Whether a run counts: it is complete and may be used.
+pub fn is_counted(run: &Run) -> bool {
+    let usable = worst(&run.checks) != Some(Severity::Invalid);
+    usable && run.state == RunState::Complete && all_kinds(run).is_some()
 }
 
-/// Whether the figure that leads is NOPM: every run that counts has it.
-pub fn leads_with_orders(runs: &[impl Borrow<Run>]) -> bool {
+/// Whether the leading figure is NOPM: every run that counts has it.
+pub fn all_have_nopm(runs: &[impl Borrow<Run>]) -> bool {
     let runs = runs.iter().map(Borrow::borrow);
-    let mut counted = runs.filter(|run| counts(run)).peekable();
-    counted.peek().is_some() && counted.all(|run| orders(run).is_some())
+    let mut counted = runs.filter(|run| is_counted(run)).peekable();
+    counted.peek().is_some() && counted.all(|run| nopm(run).is_some())
 }
 
-fn orders(run: &Run) -> Option<f64> {
-    let rate = run.rates.iter().find(|rate| rate.name == "NOPM");
+fn nopm(run: &Run) -> Option<f64> {
+    let rate = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
     rate.map(|rate| rate.value)
 }
 
-/// The variants of which there are runs: in the plan's order, whatever was run first, and where no run
-/// says that, as they come.
+/// Names of the variants that have runs, in the plan's order, whatever order they ran in; without a plan,
+/// in the order of the runs.
 pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
-    let of_each = || {
+    let experiments = || {
         runs.iter()
             .filter_map(|run| run.borrow().experiment.as_ref())
     };
     let mut names: Vec<String> = Vec::new();
-    for of in of_each() {
+    for of in experiments() {
         if !names.contains(&of.variant) {
             names.push(of.variant.clone());
         }
     }
-    let plan = of_each().next().map(|of| &of.variants);
+    let plan = experiments().next().map(|of| &of.variants);
     names.sort_by_key(|name| plan?.iter().position(|one| one == name));
     names
 }
 
-/// The figures of the variants of these names, from the runs of one experiment.
+/// The figures of the variants with these names, from the runs of one experiment.
 pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigures> {
-    let by_orders = leads_with_orders(runs);
-    let rate = |run: &&Run| match by_orders {
-        true => orders(run),
-        false => all(run).map(|all| all.tps),
+    let by_nopm = all_have_nopm(runs);
+    let rate = |run: &&Run| match by_nopm {
+        true => nopm(run),
+        false => all_kinds(run).map(|all| all.tps),
     };
     let figures = |name: &String| {
-        let own = |run: &&Run| {
+        let is_own = |run: &&Run| {
             run.experiment
                 .as_ref()
                 .is_some_and(|of| of.variant == *name)
         };
-        let own: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(own).collect();
-        let counted: Vec<&Run> = own.iter().copied().filter(|run| counts(run)).collect();
-        let p99 = |run: &&Run| Some(all(run)?.response.p99_ns? as f64);
+        let own: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_own).collect();
+        let counted: Vec<&Run> = own.iter().copied().filter(|run| is_counted(run)).collect();
+        let p99 = |run: &&Run| Some(all_kinds(run)?.response.p99_ns? as f64);
         VariantFigures {
             name: name.clone(),
             runs: own.len(),
@@ -123,7 +123,7 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{Check, Experiment, Rate};
+    use prony_store::{Check, Experiment, IndustryMetric};
 
     fn run(variant: &str, tps: f64, p99_ns: Option<u64>) -> Run {
         let mut run = healthy();
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_not_the_best() {
+    fn figures_are_medians_not_the_best() {
         let runs = [
             run("b", 500.0, Some(9)),
             run("a", 100.0, Some(1)),
@@ -163,21 +163,21 @@ mod tests {
         assert_eq!(
             b.rate.unwrap().median,
             600.0,
-            "of an even number the mean of the middle"
+            "the mean of the two in the middle"
         );
-        assert_eq!(b.p99_ns, None, "a run without it");
+        assert_eq!(b.p99_ns, None, "one run has no p99");
         assert_eq!((b.runs, b.counted), (2, 2));
     }
 
     #[test]
-    fn what_must_not_be_used_or_ended_early_does_not_count() {
+    fn invalid_and_partial_runs_do_not_count() {
         let mut invalid = run("a", 900.0, Some(1));
         invalid.checks.push(Check {
             severity: Severity::Invalid,
-            ..crate::found("x", Severity::Invalid, "", "").unwrap()
+            ..crate::new_check("x", Severity::Invalid, "", "").unwrap()
         });
         let mut early = run("a", 800.0, Some(1));
-        early.state = State::Partial;
+        early.state = RunState::Partial;
         let found = variants(&names(), &[invalid, early, run("a", 100.0, Some(1))]);
         assert_eq!((found[0].runs, found[0].counted), (3, 1));
         assert_eq!(found[0].rate.unwrap().high, 100.0);
@@ -185,19 +185,19 @@ mod tests {
     }
 
     #[test]
-    fn orders_lead_where_every_run_has_them() {
+    fn nopm_leads_if_every_run_has_it() {
         let mut with = run("a", 100.0, None);
-        with.rates.push(Rate {
-            name: "NOPM".to_owned(),
+        with.rates.push(IndustryMetric {
+            name: MetricName::Nopm,
             value: 2_700.0,
-            ..Rate::default()
+            ..IndustryMetric::default()
         });
         assert_eq!(
             variants(&names(), &[with.clone()])[0].rate.unwrap().median,
             2_700.0
         );
         let mixed = [with, run("b", 50.0, None)];
-        assert!(!leads_with_orders(&mixed) && !leads_with_orders(&[] as &[Run]));
+        assert!(!all_have_nopm(&mixed) && !all_have_nopm(&[] as &[Run]));
         assert_eq!(variants(&names(), &mixed)[0].rate.unwrap().median, 100.0);
     }
 }

@@ -1,53 +1,56 @@
-//! What the server did beside the load: checkpoints, vacuums, backups.
+//! Maintenance that the server did during the load: checkpoints, vacuums, backups.
 //!
-//! In: a Run. Out: `checkpoint`, `maintenance`. Must never: ask a load that only reads for checkpoints.
+//! In: a Run. Out: `checkpoint`, `maintenance`. Must never: expect checkpoints of a read-only load.
 
-use crate::found;
-use crate::thresholds::{MAINTENANCE_SHARE, WHOLE_SLACK_S};
-use crate::watch::{events, inside_s, observed, window_s, written_bytes};
-use crate::words::{bytes, count, percent};
-use prony_store::{Check, Event, Run, Severity, TableState};
+use crate::formatting::{bytes, count, percent};
+use crate::new_check;
+use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
+use crate::thresholds::{EVENT_LAG_S, MAINTENANCE_SHARE};
+use prony_store::{Check, Event, EventKind, ObservedTopic, Run, Severity, TableState};
 
-/// What fills disks and caches at any length.
-const GRAVE: [&str; 3] = ["backup", "index build", "table rebuild"];
-/// What a server does of itself to keep going.
-const USUAL: [&str; 2] = ["vacuum", "analyze"];
-/// As many are named.
-const NAMED: usize = 4;
+/// Events that load disks and caches however long they take.
+const HEAVY_EVENTS: [EventKind; 3] = [
+    EventKind::Backup,
+    EventKind::IndexBuild,
+    EventKind::TableRebuild,
+];
+/// Events of a server's routine maintenance.
+const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
+/// Maximum number of events in a finding.
+const MAX_LISTED: usize = 4;
 
-/// TPC-C asks for a checkpoint inside the measured interval (5.5.2.2): what it costs belongs to the
-/// figure.
+/// TPC-C requires a checkpoint inside the measured interval (5.5.2.2): its cost belongs to the figure.
 pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
     let seen = observed(run)?;
-    let unknown = seen
+    let checkpoints_unknown = seen
         .missing
         .iter()
-        .any(|missing| missing.what == "checkpoints");
+        .any(|missing| missing.what == ObservedTopic::Checkpoints);
     let written = written_bytes(run)?;
-    if unknown {
+    if checkpoints_unknown {
         return None;
     }
     let (begin_s, end_s) = window_s(run);
-    let all: Vec<&Event> = events(run, &["checkpoint"]).collect();
-    let whole = |event: &&&Event| {
+    let all: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
+    let is_complete = |event: &&&Event| {
         let ended = event
             .until_s
-            .is_some_and(|until_s| until_s <= end_s + WHOLE_SLACK_S);
-        event.at_s >= begin_s - WHOLE_SLACK_S && ended
+            .is_some_and(|until_s| until_s <= end_s + EVENT_LAG_S);
+        event.at_s >= begin_s - EVENT_LAG_S && ended
     };
-    if all.iter().any(|event| whole(&event)) {
+    if all.iter().any(|event| is_complete(&event)) {
         return None;
     }
-    let cut = match all.len() {
+    let incomplete = match all.len() {
         0 => String::new(),
-        cut => format!(", and {} only in part", count(cut as u64, "other")),
+        incomplete => format!(", and {} only in part", count(incomplete as u64, "other")),
     };
-    found(
+    new_check(
         "checkpoint",
         Severity::Caveat,
         format!(
-            "No complete checkpoint fell into the measured window{cut}, while {} of log were written: \
-             their cost is not in the figure.",
+            "No complete checkpoint fell into the measured window{incomplete}, while {} of log were written: \
+             the figure does not include the cost of one.",
             bytes(written)
         ),
         "Measure for longer than the server's time between checkpoints (checkpoint_timeout, \
@@ -57,67 +60,71 @@ pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
 
 pub(crate) fn maintenance(run: &Run) -> Option<Check> {
     observed(run)?;
-    let grave: Vec<&Event> = events(run, &GRAVE).collect();
-    let usual: Vec<&Event> = events(run, &USUAL).collect();
-    let short = short_ones(run);
-    if grave.is_empty() && usual.is_empty() && short == 0 {
+    let heavy: Vec<&Event> = events(run, &HEAVY_EVENTS).collect();
+    let routine: Vec<&Event> = events(run, &ROUTINE_EVENTS).collect();
+    let unobserved = unobserved_count(run);
+    if heavy.is_empty() && routine.is_empty() && unobserved == 0 {
         return None;
     }
-    let busy_s: f64 = usual.iter().map(|event| inside_s(run, event)).sum();
-    let share = busy_s / run.measured.seconds.max(f64::MIN_POSITIVE);
-    let severity = if !grave.is_empty() || share > MAINTENANCE_SHARE {
+    let busy_s: f64 = routine.iter().map(|event| overlap_s(run, event)).sum();
+    let share = busy_s / run.measured.length_s.max(f64::MIN_POSITIVE);
+    let severity = if !heavy.is_empty() || share > MAINTENANCE_SHARE {
         Severity::Caveat
     } else {
         Severity::Note
     };
-    let mut told: Vec<String> = grave
+    let mut texts: Vec<String> = heavy
         .iter()
-        .chain(&usual)
-        .take(NAMED)
-        .map(|e| one(e))
+        .chain(&routine)
+        .take(MAX_LISTED)
+        .map(|e| describe_event(e))
         .collect();
-    let more = (grave.len() + usual.len()).saturating_sub(NAMED);
+    let more = (heavy.len() + routine.len()).saturating_sub(MAX_LISTED);
     if more > 0 {
-        told.push(format!("{more} more"));
+        texts.push(format!("{more} more"));
     }
-    if short > 0 {
-        told.push(format!("{short} vacuums or analyses too short to be met"));
+    if unobserved > 0 {
+        texts.push(format!(
+            "{unobserved} vacuums or analyzes too short to be observed"
+        ));
     }
-    let share = match usual.is_empty() {
+    let share = match routine.is_empty() {
         true => String::new(),
-        false => format!("; vacuums and analyses filled {} of it", percent(share)),
+        false => format!("; vacuums and analyzes took {} of it", percent(share)),
     };
-    found(
+    new_check(
         "maintenance",
         severity,
         format!(
-            "During the measured window the server also did: {}{share}.",
-            told.join(", ")
+            "During the measured window the server also ran: {}{share}.",
+            texts.join(", ")
         ),
-        match grave.is_empty() {
+        match heavy.is_empty() {
             true => {
-                "It belongs to a load that writes, if it comes in its usual measure: measure for \
-                 longer, or vacuum before each run, so that all runs have the same of it."
+                "Routine maintenance belongs to a load that writes: measure for longer, or vacuum \
+                 before each run, so that all runs include the same amount."
             }
-            false => "Run again while nobody backs up or rebuilds anything.",
+            false => "Run again without a backup or rebuild in progress.",
         },
     )
 }
 
 /// `vacuum of t (from 12 s to 15 s)`.
-fn one(event: &Event) -> String {
+fn describe_event(event: &Event) -> String {
     let until = match event.until_s {
         Some(until_s) => format!("to {until_s:.0} s"),
         None => "to the end".to_owned(),
     };
     format!(
         "{} of {} (from {:.0} s {until})",
-        event.what, event.detail, event.at_s
+        event.kind.name(),
+        event.detail,
+        event.at_s
     )
 }
 
-/// Vacuums and analyses by the tables' own counts that no look came upon.
-fn short_ones(run: &Run) -> u64 {
+/// Vacuums and analyses that the tables' counters show and that no sample observed.
+fn unobserved_count(run: &Run) -> u64 {
     let states = observed(run).and_then(|seen| seen.before.as_ref().zip(seen.after.as_ref()));
     let Some((before, after)) = states else {
         return 0;
@@ -129,7 +136,7 @@ fn short_ones(run: &Run) -> u64 {
     };
     let seen = run.observed.iter().flat_map(|seen| &seen.events);
     let seen = seen
-        .filter(|event| USUAL.contains(&event.what.as_str()))
+        .filter(|event| ROUTINE_EVENTS.contains(&event.kind))
         .count() as u64;
     done(&after.tables)
         .saturating_sub(done(&before.tables))
@@ -139,27 +146,27 @@ fn short_ones(run: &Run) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_mut, watched};
+    use crate::sample::{healthy, observed_mut, observed_run};
 
-    fn event(what: &str, at_s: f64, until_s: Option<f64>) -> Event {
+    fn event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Event {
         Event {
             at_s,
             until_s,
-            what: what.to_owned(),
+            kind,
             detail: "t".to_owned(),
             count: 1,
         }
     }
 
     #[test]
-    fn a_checkpoint_belongs_into_the_window() {
-        assert_eq!(checkpoint(&healthy()), None, "nobody looked");
-        let mut run = watched();
+    fn a_window_without_a_checkpoint_is_a_caveat() {
+        assert_eq!(checkpoint(&healthy()), None, "not observed");
+        let mut run = observed_run();
         assert_eq!(checkpoint(&run), None);
         // The window is from 10 s to 610 s.
         observed_mut(&mut run).events = vec![
-            event("checkpoint", 2.0, Some(30.0)),
-            event("checkpoint", 500.0, Some(620.0)),
+            event(EventKind::Checkpoint, 2.0, Some(30.0)),
+            event(EventKind::Checkpoint, 500.0, Some(620.0)),
         ];
         let check = checkpoint(&run).expect("none is complete");
         assert_eq!(check.severity, Severity::Caveat);
@@ -174,8 +181,8 @@ mod tests {
                 .finding
                 .contains("window, while 6.0 GB")
         );
-        observed_mut(&mut run).missing = vec![prony_store::Missing {
-            what: "checkpoints".to_owned(),
+        observed_mut(&mut run).missing = vec![prony_store::MissingObservation {
+            what: ObservedTopic::Checkpoints,
             why: String::new(),
         }];
         assert_eq!(checkpoint(&run), None, "not known");
@@ -183,46 +190,46 @@ mod tests {
         for row in &mut observed_mut(&mut run).series {
             row.log_bytes = Some(100);
         }
-        assert_eq!(checkpoint(&run), None, "it only reads");
+        assert_eq!(checkpoint(&run), None, "a read-only load");
     }
 
     #[test]
-    fn what_the_server_did_beside() {
-        let mut run = watched();
+    fn maintenance_in_the_window_is_reported() {
+        let mut run = observed_run();
         assert_eq!(maintenance(&run), None);
         observed_mut(&mut run)
             .events
-            .push(event("vacuum", 20.0, Some(30.0)));
+            .push(event(EventKind::Vacuum, 20.0, Some(30.0)));
         let check = maintenance(&run).expect("a vacuum");
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check.finding.contains("vacuum of t (from 20 s to 30 s)"),
             "{check:?}"
         );
-        assert!(check.finding.contains("filled 1.7 %"), "{check:?}");
+        assert!(check.finding.contains("took 1.7 %"), "{check:?}");
         observed_mut(&mut run)
             .events
-            .push(event("vacuum", 100.0, Some(400.0)));
+            .push(event(EventKind::Vacuum, 100.0, Some(400.0)));
         assert_eq!(maintenance(&run).unwrap().severity, Severity::Caveat);
-        observed_mut(&mut run).events = vec![event("backup", 600.0, None)];
+        observed_mut(&mut run).events = vec![event(EventKind::Backup, 600.0, None)];
         let check = maintenance(&run).expect("a backup");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("(from 600 s to the end)"),
             "{check:?}"
         );
-        observed_mut(&mut run).events = vec![event("backup", 1.0, Some(5.0))];
+        observed_mut(&mut run).events = vec![event(EventKind::Backup, 1.0, Some(5.0))];
         assert_eq!(maintenance(&run), None, "it was over before");
     }
 
     #[test]
-    fn vacuums_that_no_look_came_upon_are_in_the_counts() {
-        let mut run = watched();
+    fn unobserved_vacuums_are_counted() {
+        let mut run = observed_run();
         let after = observed_mut(&mut run).after.as_mut().unwrap();
         after.tables[0].vacuums = Some(4);
         let check = maintenance(&run).expect("three more than before");
         assert!(
-            check.finding.contains("3 vacuums or analyses too short"),
+            check.finding.contains("3 vacuums or analyzes too short"),
             "{check:?}"
         );
     }

@@ -1,11 +1,11 @@
-//! What a Run is worth.
+//! How far a Run's figures can be trusted.
 //!
-//! In: one finished [`Run`]. Out: its [`Check`]s: what stands against its figures, in words with
-//! figures and units, the worst first, each with what to do about it. What is in order is not
-//! mentioned. Must never: change a figure, or see the loop that made it.
+//! In: one finished [`Run`]. Out: its [`Check`]s: problems with its figures, the worst first, with numbers,
+//! units and advice. What is in order is not mentioned. Must never: change a figure, or depend on the loop
+//! that made it.
 //!
-//! Each check is a function from a Run to what it found; `CHECKS` lists them all, and
-//! [`thresholds`] says where each begins.
+//! Each check is a function from a Run to its finding. `CHECKS` lists them all, and [`thresholds`]
+//! documents when each applies.
 
 pub mod audit;
 mod client;
@@ -13,14 +13,18 @@ pub mod compare;
 mod data;
 mod errors;
 pub mod experiment;
+pub mod formatting;
 mod housekeeping;
 mod length;
 mod limits;
 mod littles_law;
 mod machine;
+pub mod observations;
 pub mod price;
 mod rate;
 pub mod reproduced;
+#[cfg(test)]
+mod rules_digest;
 #[cfg(test)]
 mod sample;
 mod server;
@@ -29,20 +33,24 @@ mod stall;
 mod stamps;
 pub mod statistics;
 mod steady;
+mod tables;
 pub mod thresholds;
-pub mod watch;
-mod words;
 mod workload;
 
-use prony_store::{Check, KindFigures, Run, Severity, State};
+use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
-/// One check: what it found, or nothing.
+/// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
+/// fails if they change and it does not.
+pub const RULES_VERSION: u32 = 1;
+
+/// One check; returns its finding, or `None`.
 type Checker = fn(&Run) -> Option<Check>;
 
-/// All checks. Among those of one severity this order stays.
-const CHECKS: [Checker; 48] = [
+/// All checks, in the order in which findings of one severity are reported.
+const CHECKS: [Checker; 47] = [
     errors::nothing_committed,
     server::restart,
+    tables::replaced,
     server::commits,
     littles_law::check,
     errors::errors,
@@ -75,9 +83,7 @@ const CHECKS: [Checker; 48] = [
     data::scale,
     data::grown,
     data::dead_rows,
-    workload::branch_contention,
-    workload::warehouse_contention,
-    workload::population,
+    workload::contention,
     shares::check,
     limits::check,
     length::percentiles,
@@ -91,29 +97,36 @@ const CHECKS: [Checker; 48] = [
     server::unobserved,
 ];
 
-/// Judges one run: what stands against its figures, the worst first; empty where nothing does.
+/// Judges one run. Returns its findings, the worst first; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {
     let mut found: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
+    found.extend(workload::remarks(run));
     found.sort_by_key(|check| std::cmp::Reverse(check.severity));
     found
 }
 
-/// Judges a run that nobody has judged yet: its Prony was killed, and the store made its document of
-/// the journal. Whoever reads a stored run asks for this before anything is said of it. One that was
-/// judged keeps what was found then: a run that ended early always has `partial-run`. One that still
-/// goes on is not judged, nor is another tool's, whose checks are others.
-pub fn judge_unjudged(run: &mut Run) {
-    if run.state == State::Partial && run.checks.is_empty() && run.imported.is_none() {
-        run.checks = judge(run);
+/// Judges one run, and stores the findings and the version of the rules in it.
+pub fn judge_run(run: &mut Run) {
+    run.checks = judge(run);
+    run.rules_version = Some(RULES_VERSION);
+}
+
+/// Judges a run that has no findings yet because its process was killed and the store restored its document
+/// from the journal. Every reader of a stored run calls this first. A run that has been judged keeps its
+/// findings: a run that ended early always has `partial-run`. A run in progress is not judged, nor is one
+/// of another tool, which has other checks.
+pub fn judge_if_unjudged(run: &mut Run) {
+    if run.state == RunState::Partial && run.checks.is_empty() && run.imported.is_none() {
+        judge_run(run);
     }
 }
 
-/// The worst severity among the checks; `None` where nothing was found.
+/// The worst severity among the checks; `None` if there are no checks.
 pub fn worst(checks: &[Check]) -> Option<Severity> {
     checks.iter().map(|check| check.severity).max()
 }
 
-fn found(
+fn new_check(
     id: &str,
     severity: Severity,
     finding: impl Into<String>,
@@ -127,17 +140,17 @@ fn found(
     })
 }
 
-/// The figures of all kinds together; absent in a run that measured nothing.
-fn all(run: &Run) -> Option<&KindFigures> {
-    run.measured.kinds.iter().find(|kind| kind.kind == "all")
+/// The figures of all kinds together; `None` for a run that measured nothing.
+fn all_kinds(run: &Run) -> Option<&KindFigures> {
+    run.measured.all()
 }
 
 /// Whether no part of the load was measured: the run ended in its warm-up, or before any load.
 pub(crate) fn nothing_measured(run: &Run) -> bool {
-    run.measured.seconds <= 0.0 && all(run).is_none_or(|all| ended(all) == 0)
+    run.measured.length_s <= 0.0 && all_kinds(run).is_none_or(|all| ended(all) == 0)
 }
 
-/// Transactions that ended: committed, rolled back by intent, or failed.
+/// Transactions that ended: committed, rolled back on purpose, or failed.
 fn ended(kind: &KindFigures) -> u64 {
     kind.committed + kind.rolled_back + kind.failed
 }
@@ -145,48 +158,50 @@ fn ended(kind: &KindFigures) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, watched};
+    use crate::sample::{healthy, observed_run};
 
     #[test]
-    fn a_healthy_run_has_nothing_against_it() {
+    fn a_healthy_run_has_no_findings() {
         assert_eq!(judge(&healthy()), []);
-        assert_eq!(judge(&watched()), []);
+        assert_eq!(judge(&observed_run()), []);
         assert_eq!(worst(&[]), None);
     }
 
     #[test]
-    fn a_run_that_nobody_judged_is_judged_when_it_is_read() {
+    fn an_unjudged_run_is_judged_when_it_is_read() {
         let mut cut = healthy();
-        judge_unjudged(&mut cut);
-        assert_eq!(cut.checks, [], "a healthy one has none");
-        // As a journal tells of it: nothing of the end is known.
-        cut.state = State::Partial;
+        judge_if_unjudged(&mut cut);
+        assert_eq!(cut.checks, [], "a healthy run has none");
+        // As restored from a journal: nothing of the end is known.
+        cut.state = RunState::Partial;
         cut.ended_because = Some("interrupted".to_owned());
         cut.measured.unfinished = 0;
-        cut.server.address = "unix:/run/x/.s.PGSQL.5432".to_owned();
+        cut.server.address = Some(prony_store::ServerAddress::Unix(
+            "/run/x/.s.PGSQL.5432".into(),
+        ));
         let ids = |run: &Run| -> Vec<String> {
             let each = run.checks.iter().map(|check| check.id.clone());
             each.collect()
         };
-        judge_unjudged(&mut cut);
+        judge_if_unjudged(&mut cut);
         assert_eq!(ids(&cut), ["partial-run", "one-host"]);
         let judged = cut.clone();
-        cut.client.steal = Some(0.5);
-        judge_unjudged(&mut cut);
-        assert_eq!(ids(&cut), ids(&judged), "what was found stays");
+        cut.machine_mut().health.steal_share = Some(0.5);
+        judge_if_unjudged(&mut cut);
+        assert_eq!(ids(&cut), ids(&judged), "existing findings are kept");
         cut.checks.clear();
-        cut.state = State::Running;
-        judge_unjudged(&mut cut);
-        assert_eq!(cut.checks, [], "it still goes on");
+        cut.state = RunState::Running;
+        judge_if_unjudged(&mut cut);
+        assert_eq!(cut.checks, [], "still in progress");
     }
 
     #[test]
-    fn a_run_of_which_only_the_beginning_is_known_has_no_figure() {
+    fn a_run_with_only_its_start_recorded_has_no_figure() {
         let mut run = healthy();
-        run.state = State::Partial;
+        run.state = RunState::Partial;
         run.measured = prony_store::Figures::default();
         run.series.clear();
-        run.client = Default::default();
+        run.machine_mut().health = Default::default();
         run.timing = Default::default();
         let checks = judge(&run);
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
@@ -196,20 +211,22 @@ mod tests {
         }
         // The store writes the kinds of the workload with zeros.
         let zeros = KindFigures {
-            kind: "all".to_owned(),
+            kind: None,
             ..KindFigures::default()
         };
         run.measured.kinds = vec![zeros.clone(), zeros];
-        run.drive.pace = "rate".to_owned();
+        run.drive.open_loop = true;
         run.drive.rate_tps = Some(100.0);
         assert_eq!(judge(&run), checks);
     }
 
     #[test]
-    fn the_worst_comes_first() {
+    fn findings_are_sorted_by_severity() {
         let mut run = healthy();
-        run.server.address = "unix:/run/x/.s.PGSQL.5432".to_owned();
-        run.client.steal = Some(0.02);
+        run.server.address = Some(prony_store::ServerAddress::Unix(
+            "/run/x/.s.PGSQL.5432".into(),
+        ));
+        run.machine_mut().health.steal_share = Some(0.02);
         run.measured.kinds[0].busy_s *= 0.9;
         let checks = judge(&run);
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();
@@ -217,12 +234,12 @@ mod tests {
         assert_eq!(worst(&checks), Some(Severity::Invalid));
     }
 
-    /// The sources of a folder and of those in it, without their tests.
-    fn sources(folder: &std::path::Path, texts: &mut Vec<String>) {
+    /// The sources of a folder and its subfolders, without their tests.
+    fn collect_sources(folder: &std::path::Path, texts: &mut Vec<String>) {
         for path in std::fs::read_dir(folder).unwrap().flatten() {
             let path = path.path();
             if path.is_dir() {
-                sources(&path, texts);
+                collect_sources(&path, texts);
             } else if !path.ends_with("tests.rs") {
                 let text = std::fs::read_to_string(path).unwrap();
                 texts.push(text.split("#[cfg(test)]").next().unwrap().to_owned());
@@ -230,35 +247,35 @@ mod tests {
         }
     }
 
-    /// The documented tables name all that the sources can find, and nothing that they cannot.
+    /// The documented tables name all ids that the sources can report, and no others.
     #[test]
-    fn every_check_stands_in_the_table_of_thresholds() {
+    fn every_check_is_documented_in_the_thresholds() {
         let table = include_str!("thresholds.rs").lines();
         let rows = table.filter_map(|line| line.strip_prefix("//! | `")?.split('`').next());
         let rows: std::collections::BTreeSet<&str> = rows.collect();
         assert!(rows.len() > 40, "{rows:?}");
         let mut texts = Vec::new();
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-        sources(folder.as_ref(), &mut texts);
+        collect_sources(folder.as_ref(), &mut texts);
         for text in &texts {
-            for after in text.split("found(").skip(1) {
+            for after in text.split("new_check(").skip(1) {
                 let named = after.trim_start().strip_prefix('"');
                 let id = named.and_then(|named| named.split('"').next());
                 assert!(
                     id.is_none_or(|id| rows.contains(id)),
-                    "{id:?} is in no table"
+                    "{id:?} is not documented"
                 );
             }
         }
         for id in rows {
             let named = texts.iter().any(|text| text.contains(&format!("\"{id}\"")));
-            assert!(named, "nothing finds {id}");
+            assert!(named, "no check reports {id}");
         }
     }
 
-    /// So do those whose names stand in tables of the sources.
+    /// The same for ids that come from tables in the sources.
     #[test]
-    fn remarks_and_findings_stand_there_too() {
+    fn remarks_and_audit_findings_are_documented_too() {
         let table = include_str!("thresholds.rs");
         let rest = table.split("//! Of prices:").nth(1).unwrap();
         let rows = rest.lines().filter_map(|line| line.strip_prefix("//! | "));
@@ -278,8 +295,8 @@ mod tests {
         };
         let mut ids: Vec<String> = Vec::new();
         for source in sources {
-            ids.extend(source.split("found(").skip(1).filter_map(quoted));
-            // Tables: the id, then what it is of or how grave it is.
+            ids.extend(source.split("new_check(").skip(1).filter_map(quoted));
+            // Tables: the id, then its relations or its severity.
             let lines: Vec<&str> = source.lines().map(str::trim).collect();
             ids.extend(lines.windows(2).filter_map(|pair| {
                 let next = ["Caveat,", "Note,"].contains(&pair[1])
@@ -299,10 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_measured_nothing_is_judged_too() {
+    fn a_run_without_measurements_is_judged() {
         let mut run = healthy();
         run.measured = prony_store::Figures::default();
-        run.client = prony_store::Client::default();
+        run.machine_mut().health = prony_store::ClientHealth::default();
         run.timing = prony_store::Timing::default();
         let checks = judge(&run);
         assert_eq!(checks[0].id, "nothing-committed");

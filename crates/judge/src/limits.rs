@@ -1,11 +1,10 @@
-//! Whether transactions ended as soon as their specification asks for.
+//! Whether transactions met the response times that their specification requires.
 //!
-//! In: a Run. Out: `response-limits`. Must never: speak of a percentile that too few samples are
-//! behind.
+//! In: a Run. Out: `response-limits`. Must never: report a percentile with too few samples.
 
-use crate::found;
-use crate::words::time;
-use prony_store::{Check, Limit, Run, Severity};
+use crate::formatting::time;
+use crate::new_check;
+use prony_store::{Check, ResponseTimeLimit, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
     let over: Vec<String> = run
@@ -17,19 +16,19 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if over.is_empty() {
         return None;
     }
-    found(
+    new_check(
         "response-limits",
         Severity::Caveat,
         format!("90th percentiles above their limits: {}.", over.join("; ")),
-        "By the specification the throughput does not count then: use fewer warehouses and users, or \
+        "By the specification, the throughput is then not valid: use fewer warehouses and users, or \
          a faster server.",
     )
 }
 
-fn over(run: &Run, limit: &Limit) -> Option<String> {
+fn over(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
     let mut kinds = run.measured.kinds.iter();
     let p90_ns = kinds
-        .find(|kind| kind.kind == limit.kind)?
+        .find(|kind| kind.kind.as_ref() == Some(&limit.kind))?
         .response
         .p90_ns? as f64;
     let what = if limit.deferred { " (deferred)" } else { "" };
@@ -49,12 +48,12 @@ mod tests {
     fn each_kind_has_its_own_limit() {
         let mut run = healthy();
         run.workload.limits = vec![
-            Limit {
+            ResponseTimeLimit {
                 kind: "payment".to_owned(),
                 p90_s: 5.0,
                 deferred: false,
             },
-            Limit {
+            ResponseTimeLimit {
                 kind: "delivery".to_owned(),
                 p90_s: 80.0,
                 deferred: true,
@@ -63,7 +62,7 @@ mod tests {
         assert_eq!(check(&run), None, "nothing was measured of either");
         for kind in ["payment", "delivery"] {
             run.measured.kinds.push(KindFigures {
-                kind: kind.to_owned(),
+                kind: Some(kind.to_owned()),
                 response: Latency {
                     p90_ns: Some(79_000_000_000),
                     ..Latency::default()

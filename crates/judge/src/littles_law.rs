@@ -1,41 +1,37 @@
-//! Little's law: in a closed loop without think time every client is always inside a transaction,
-//! so the times of all transactions add up to clients x seconds. Where they do not, the client has
-//! lost or invented time, and its latencies or its throughput are wrong.
+//! Little's law: in a closed loop without think time every client is always inside a transaction, so the
+//! times of all transactions add up to clients x seconds. If they do not, the client has lost or invented
+//! time, and its latencies or its throughput are wrong.
 //!
-//! In: a Run. Out: `littles-law`. Must never: fail a run for what the window's edges do. Of the
-//! transactions in flight at an edge, one that began before the window counts in full and one that
-//! ends after it not at all; on average this cancels, and it is at most one transaction a client. Nor
-//! for what the workers' wait for a CPU does: a user whose transaction has ended begins the next when
-//! the worker has a CPU again, and is in neither meanwhile.
+//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges or
+//! because workers wait for a CPU. Of the transactions in flight at an edge, one that began before the
+//! window counts in full and one that ends after it does not count; on average this cancels, and it is at
+//! most one transaction a client. A user whose transaction has ended while its worker had no CPU begins the
+//! next one when the worker has a CPU again, and is in no transaction meanwhile.
 
-use crate::thresholds::{LITTLE_GAP, LITTLE_LONGEST_MEAN, LITTLE_SHORTEST_PARTIAL_S};
-use crate::words::{count, percent, time};
-use crate::{all, ended, errors, found};
-use prony_store::{Check, Run, Second, Severity, State};
+use crate::formatting::{count, percent, time};
+use crate::stall::stops_by_count;
+use crate::thresholds::{LITTLE_GAP, LITTLE_MAX_MEAN, LITTLE_MIN_PARTIAL_S};
+use crate::{all_kinds, ended, errors, new_check};
+use prony_store::{Check, Run, RunState, Second, Severity};
 
 const ID: &str = "littles-law";
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let figures = all(run)?;
-    let seconds = run.measured.seconds;
+    let figures = all_kinds(run)?;
+    let seconds = run.measured.length_s;
     let clients = run.drive.clients;
     let ended = ended(figures);
-    if thinks(run) {
+    if has_think_time(run) || run.drive.open_loop || clients == 0 || seconds <= 0.0 || ended == 0 {
         return None;
     }
-    if run.drive.pace != "closed" || clients == 0 || seconds <= 0.0 || ended == 0 {
-        return None;
-    }
-    if run.state != State::Complete && seconds < LITTLE_SHORTEST_PARTIAL_S {
+    if run.state != RunState::Complete && seconds < LITTLE_MIN_PARTIAL_S {
         return None;
     }
     if errors::lost_users(run) {
-        return not_checked(
-            "connections were lost or users ended, so not every client was at work",
-        );
+        return not_checked("connections were lost or users ended, so not every client was busy");
     }
     let mean_s = figures.busy_s / ended as f64;
-    if mean_s > LITTLE_LONGEST_MEAN * seconds {
+    if mean_s > LITTLE_MAX_MEAN * seconds {
         let mean = time(mean_s * 1e9);
         return not_checked(&format!(
             "a transaction took {mean} on average, which is too long for a window of {seconds:.1} s"
@@ -43,122 +39,126 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     }
     let accounted = figures.busy_s / seconds;
     let gap = accounted / f64::from(clients) - 1.0;
-    // Where each client does a count of transactions, those that are done early are idle.
-    let idle_at_end = run.plan.pointer("/run/transactions");
-    let may_be_idle = idle_at_end.is_some_and(|count| count.is_u64()) || starts_late(run);
+    // If each client has a number of transactions, those that finish early are idle.
+    let may_be_idle = stops_by_count(run) || has_late_starts(run);
     if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
         return None;
     }
     let finding = format!(
-        "The transactions account for {accounted:.2} clients at work, where {} ran ({} {})",
+        "The transactions account for {accounted:.2} busy clients, but {} ran ({} {})",
         count(u64::from(clients), "client"),
         percent(gap.abs()),
         if gap < 0.0 { "too few" } else { "too many" },
     );
     let longest_s = figures.response.max_ns as f64 / 1e9;
+    violation(run, gap, &finding, longest_s)
+}
+
+/// The check of a run whose transactions account for more or fewer clients than ran, by a relative `gap`. It
+/// names the cause if the run shows it.
+fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
+    let seconds = run.measured.length_s;
     if gap.abs() * seconds <= longest_s {
         let longest = time(longest_s * 1e9);
-        return found(
+        return new_check(
             ID,
             Severity::Caveat,
             format!(
                 "{finding}; a stall as long as the longest transaction ({longest}) at an edge of \
                  the window would explain it."
             ),
-            "Run longer, so that one stall weighs less, and see the series for the stall.",
+            "Run longer, so that one stall weighs less, and look for the stall in the series.",
         );
     }
-    if let Some(still_s) =
-        stood_still(run).filter(|still_s| -gap * seconds <= still_s + 1.0 + longest_s)
+    if let Some(standstill) =
+        standstill_s(run).filter(|standstill| -gap * seconds <= standstill + 1.0 + longest_s)
     {
-        return found(
+        return new_check(
             ID,
             Severity::Invalid,
             format!(
-                "{finding}: nothing ended in the last {still_s:.1} s, with {} in flight whose times \
-                 no figure contains.",
+                "{finding}: nothing ended in the last {standstill:.1} s, with {} in flight whose times \
+                 are in no figure.",
                 match run.measured.unfinished {
                     0 => "transactions".to_owned(),
-                    some => count(some, "transaction"),
+                    in_flight => count(in_flight, "transaction"),
                 },
             ),
-            "The server stood still, or the network lost it: see its log and its disk, and run \
-             again.",
+            "The server stalled, or the network connection to it was lost: check its log and its disk, and \
+             run again.",
         );
     }
-    if let Some(waited) = without_cpu(run).filter(|waited| gap < 0.0 && -gap <= *waited) {
-        return found(
+    if let Some(wait_share) = without_cpu(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
+    {
+        return new_check(
             ID,
             Severity::Caveat,
             format!(
                 "{finding}: between two transactions a user waits until its thread has a CPU, and the \
-                 client's threads were ready and had none for {} of the time.",
-                percent(waited)
+                 client's threads were ready but had none for {} of the time.",
+                percent(wait_share)
             ),
-            "Throughput is lower for that, and not by the server: run the client on a machine of its \
-             own, or on CPUs that the server and other programs do not use (taskset).",
+            "That lowers the throughput, and the server is not the cause: run the client on its own \
+             machine, or on CPUs that the server and other programs do not use (taskset).",
         );
     }
-    found(
+    new_check(
         ID,
         Severity::Invalid,
         format!("{finding}: times or counts are wrong by Little's law."),
-        "Do not use these figures. See whether the machine was suspended or its clock was set; \
-         otherwise this is an error in Prony: please report it with the stored run.",
+        "Do not use these figures. Check whether the machine was suspended or its clock was set; \
+         if not, this is a bug in Prony: please report it with the stored run.",
     )
 }
 
-/// Whether users key and think between their transactions.
-fn thinks(run: &Run) -> bool {
-    let settings = &run.workload.settings;
-    settings.iter().any(|setting| setting == "pacing spec")
+/// Whether users have keying and think times between their transactions.
+fn has_think_time(run: &Run) -> bool {
+    run.workload.setting("pacing") == Some("spec")
 }
 
-/// Share of the time for which the worker threads were ready and had no CPU. While a thread has none,
-/// at most all of its users are between two transactions, so at most this share of all users is
-/// missing for it.
+/// Share of the time for which the worker threads were runnable without a CPU. While a thread has no CPU,
+/// at most all of its users are between two transactions, so this is the largest share of all users that
+/// can be missing.
 fn without_cpu(run: &Run) -> Option<f64> {
     let at_work = run.drive.threads.min(run.drive.clients);
-    let thread_s = f64::from(at_work) * run.measured.seconds;
-    let waited_s = run.client.run_queue_s?;
+    let thread_s = f64::from(at_work) * run.measured.length_s;
+    let waited_s = run.machine().health.run_queue_s?;
     (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
 }
 
-/// How long at the end of the window no transaction ended though some were in flight, in intervals
-/// of the series; it may have begun up to one of them earlier. Of a run that was cut off nobody counted
-/// those in flight: in a closed loop there are some at any time.
-fn stood_still(run: &Run) -> Option<f64> {
+/// How long at the end of the window no transaction ended although some were in flight, in intervals of the
+/// series; the standstill may have begun up to one interval earlier. For a run that was cut off the
+/// transactions in flight were not counted, but in a closed loop there are always some.
+fn standstill_s(run: &Run) -> Option<f64> {
     let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
     let last = run.series.iter().rev().take_while(idle);
-    let seconds: f64 = last.map(|second| second.seconds).sum();
-    let in_flight = run.measured.unfinished > 0 || run.state != State::Complete;
+    let seconds: f64 = last.map(|second| second.length_s).sum();
+    let in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
     (in_flight && seconds > 0.0).then_some(seconds)
 }
 
 fn not_checked(reason: &str) -> Option<Check> {
-    found(
+    new_check(
         ID,
         Severity::Note,
         format!("Little's law was not checked: {reason}."),
-        "Nothing, unless you doubt the figures: then measure for longer, without interruption.",
+        "No action needed, unless you doubt the figures: then measure for longer, without interruption.",
     )
 }
 
-/// Whether clients are idle at the beginning of the window: they start one after the other, and the
-/// last only when it has begun.
-fn starts_late(run: &Run) -> bool {
-    let mut settings = run.workload.settings.iter();
-    settings.any(|setting| setting.starts_with("late_starts "))
+/// Whether clients are idle at the beginning of the window: they start one after the other, and the last
+/// one only after the window has begun.
+fn has_late_starts(run: &Run) -> bool {
+    run.workload.setting("late_starts").is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{ErrorCount, Event};
-    use serde_json::json;
+    use prony_store::{ErrorClass, ErrorCount, Event, EventKind, PlannedEnd, SecondPart, Setting};
 
-    fn off_by(gap: f64) -> Run {
+    fn run_with_gap(gap: f64) -> Run {
         let mut run = healthy();
         run.measured.kinds[0].busy_s *= 1.0 + gap;
         run
@@ -169,27 +169,34 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_start_late_may_be_idle_and_not_busier_than_possible() {
-        let settings = ["mode procedures", "late_starts 500 ms apart"].map(str::to_owned);
-        let mut idle = off_by(-0.5);
+    fn clients_that_start_late_may_be_idle() {
+        let settings = [
+            Setting::new("mode", "procedures"),
+            Setting::new("late_starts", "500 ms apart"),
+        ];
+        let mut idle = run_with_gap(-0.5);
         assert_eq!(severity(&idle), Some(Severity::Invalid));
         idle.workload.settings = settings.to_vec();
         assert_eq!(check(&idle), None);
-        let mut busy = off_by(0.5);
+        let mut busy = run_with_gap(0.5);
         busy.workload.settings = settings.to_vec();
         assert_eq!(severity(&busy), Some(Severity::Invalid));
     }
 
     #[test]
-    fn two_per_cent_either_way() {
+    fn a_gap_of_two_per_cent_is_tolerated() {
         for gap in [-0.019, 0.0, 0.019] {
-            assert_eq!(check(&off_by(gap)), None, "{gap}");
+            assert_eq!(check(&run_with_gap(gap)), None, "{gap}");
         }
         for gap in [-0.021, 0.021] {
-            assert_eq!(severity(&off_by(gap)), Some(Severity::Invalid), "{gap}");
+            assert_eq!(
+                severity(&run_with_gap(gap)),
+                Some(Severity::Invalid),
+                "{gap}"
+            );
         }
-        let finding = check(&off_by(-0.25)).unwrap().finding;
-        assert!(finding.contains("48.00 clients"), "{finding}");
+        let finding = check(&run_with_gap(-0.25)).unwrap().finding;
+        assert!(finding.contains("48.00 busy clients"), "{finding}");
         assert!(
             finding.contains("64 clients ran (25 % too few)"),
             "{finding}"
@@ -197,11 +204,11 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_stands_still_at_the_end_is_not_taken_for_an_error_of_the_client() {
-        let mut run = off_by(-0.5);
+    fn a_stalled_server_at_the_end_is_not_a_client_error() {
+        let mut run = run_with_gap(-0.5);
         let second = |committed| Second {
-            seconds: 1.0,
-            part: "measured".to_owned(),
+            length_s: 1.0,
+            part: SecondPart::Measured,
             committed,
             ..Second::default()
         };
@@ -220,85 +227,92 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_a_cpu_between_transactions_is_a_caveat_as_far_as_it_reaches() {
-        let mut run = off_by(-0.034);
+    fn cpu_waits_that_explain_the_gap_are_a_caveat() {
+        let mut run = run_with_gap(-0.034);
         // Of 120 thread-seconds.
-        run.client.run_queue_s = Some(24.0);
-        let told = check(&run).unwrap();
-        assert_eq!(told.severity, Severity::Caveat);
+        run.machine_mut().health.run_queue_s = Some(24.0);
+        let finding = check(&run).unwrap();
+        assert_eq!(finding.severity, Severity::Caveat);
         assert!(
-            told.finding.contains("had none for 20 % of the time"),
-            "{told:?}"
+            finding.finding.contains("had none for 20 % of the time"),
+            "{finding:?}"
         );
-        run.client.run_queue_s = Some(4.0);
-        assert_eq!(severity(&run), Some(Severity::Invalid), "too short for it");
-        run.client.run_queue_s = None;
+        run.machine_mut().health.run_queue_s = Some(4.0);
+        assert_eq!(
+            severity(&run),
+            Some(Severity::Invalid),
+            "too short to explain it"
+        );
+        run.machine_mut().health.run_queue_s = None;
         assert_eq!(severity(&run), Some(Severity::Invalid), "not known");
-        let mut many = off_by(0.034);
-        many.client.run_queue_s = Some(24.0);
+        let mut many = run_with_gap(0.034);
+        many.machine_mut().health.run_queue_s = Some(24.0);
         assert_eq!(severity(&many), Some(Severity::Invalid));
     }
 
     #[test]
-    fn only_in_a_closed_loop() {
-        let mut run = off_by(-0.5);
-        run.drive.pace = "rate".to_owned();
+    fn open_loops_are_not_checked() {
+        let mut run = run_with_gap(-0.5);
+        run.drive.open_loop = true;
         assert_eq!(check(&run), None);
     }
 
     #[test]
-    fn not_where_users_think() {
-        let mut run = off_by(-0.9);
-        run.workload.settings = vec!["mode procedures".to_owned(), "pacing spec".to_owned()];
+    fn users_with_think_times_are_not_checked() {
+        let mut run = run_with_gap(-0.9);
+        run.workload.settings = vec![
+            Setting::new("mode", "procedures"),
+            Setting::new("pacing", "spec"),
+        ];
         assert_eq!(check(&run), None);
-        run.workload.settings[1] = "pacing none".to_owned();
+        run.workload.settings[1] = Setting::new("pacing", "none");
         assert_eq!(severity(&run), Some(Severity::Invalid));
     }
 
     #[test]
-    fn not_in_the_first_second_of_a_partial_run() {
-        let mut run = off_by(-0.5);
-        run.state = State::Partial;
+    fn very_short_partial_runs_are_not_checked() {
+        let mut run = run_with_gap(-0.5);
+        run.state = RunState::Partial;
         assert_eq!(severity(&run), Some(Severity::Invalid));
-        run.measured.seconds = 0.9;
+        run.measured.length_s = 0.9;
         assert_eq!(check(&run), None);
     }
 
-    /// Of a run that was killed nobody counted what was in flight.
+    /// A killed run has no count of the transactions in flight.
     #[test]
-    fn a_stall_at_the_end_of_a_run_that_was_cut_off() {
-        let mut run = off_by(-0.5);
-        run.state = State::Partial;
+    fn a_stall_at_the_end_of_a_killed_run_is_detected() {
+        let mut run = run_with_gap(-0.5);
+        run.state = RunState::Partial;
         run.measured.unfinished = 0;
         let still = Second {
-            part: "measured".to_owned(),
-            seconds: 1.0,
+            part: SecondPart::Measured,
+            length_s: 1.0,
             ..Second::default()
         };
-        let seconds = run.measured.seconds * 0.5;
+        let seconds = run.measured.length_s * 0.5;
         run.series = vec![still; seconds as usize];
-        let told = check(&run).unwrap().finding;
+        let finding = check(&run).unwrap().finding;
         let end = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
-        assert!(told.contains(&end), "{told}");
-        run.state = State::Complete;
-        let told = check(&run).unwrap().finding;
-        assert!(told.ends_with("by Little's law."), "{told}");
+        assert!(finding.contains(&end), "{finding}");
+        run.state = RunState::Complete;
+        let finding = check(&run).unwrap().finding;
+        assert!(finding.ends_with("by Little's law."), "{finding}");
     }
 
     #[test]
-    fn not_where_clients_were_not_at_work() {
-        let mut lost = off_by(-0.5);
+    fn runs_with_lost_connections_are_not_checked() {
+        let mut lost = run_with_gap(-0.5);
         lost.measured.errors.push(ErrorCount {
-            class: "lost connection".to_owned(),
+            class: ErrorClass::LostConnection,
             count: 1,
             ..ErrorCount::default()
         });
         assert_eq!(severity(&lost), Some(Severity::Note));
-        let mut outage = off_by(-0.5);
+        let mut outage = run_with_gap(-0.5);
         outage.events.push(Event {
             at_s: 20.0,
             until_s: Some(21.0),
-            what: "outage".to_owned(),
+            kind: EventKind::Outage,
             count: 64,
             ..Event::default()
         });
@@ -310,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn not_for_transactions_that_are_long_beside_the_window() {
+    fn transactions_long_relative_to_the_window_are_not_checked() {
         let mut run = healthy();
         let few = &mut run.measured.kinds[0];
         // 64 clients in 60 s, 0.7 s each.
@@ -320,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_stall_at_the_edge_is_a_caveat() {
-        let mut run = off_by(-0.03);
+        let mut run = run_with_gap(-0.03);
         run.measured.kinds[0].response.max_ns = 2_000_000_000;
         assert_eq!(severity(&run), Some(Severity::Caveat));
         run.measured.kinds[0].response.max_ns = 1_000_000_000;
@@ -328,14 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn clients_with_a_count_may_be_done_early() {
-        let mut few = off_by(-0.2);
-        few.plan = json!({"run": {"transactions": 1000}});
+    fn clients_with_a_transaction_count_may_finish_early() {
+        let mut few = run_with_gap(-0.2);
+        few.drive.stop = Some(PlannedEnd::TransactionsPerClient(1000));
         assert_eq!(check(&few), None);
-        let mut many = off_by(0.2);
+        let mut many = run_with_gap(0.2);
         many.plan = few.plan.clone();
         assert_eq!(severity(&many), Some(Severity::Invalid));
-        few.plan = json!({"run": {"transactions": null}});
+        few.drive.stop = Some(PlannedEnd::DurationS(60.0));
         assert_eq!(severity(&few), Some(Severity::Invalid));
     }
 }

@@ -1,40 +1,40 @@
-//! What the machine did to the run.
+//! How the machine affected the run.
 //!
-//! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a name or ask
-//! the system; the Run says what was observed.
+//! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
+//! name or query the system; the Run contains all observations.
 
+use crate::formatting::{percent, time};
 use crate::thresholds::{
-    NEIGHBOURS, ONE_HOST_BUSY, ONE_HOST_CLIENT, ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER,
-    ROUND_TRIP_SHARE, STEAL,
+    NEIGHBOURS, NEIGHBOURS_INVALID, NEIGHBOURS_MIN_S, ONE_HOST_CLIENT_SHARE, ONE_HOST_CPU_BUSY,
+    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, STEAL,
 };
-use crate::words::{percent, time};
-use crate::{all, found, watch};
-use prony_store::{Check, Run, Severity};
+use crate::{all_kinds, new_check, observations};
+use prony_store::{Check, Run, ServerAddress, Severity};
 use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn steal(run: &Run) -> Option<Check> {
-    let steal = run.client.steal?;
+    let steal = run.machine().health.steal_share?;
     if steal <= STEAL {
         return None;
     }
-    found(
+    new_check(
         "steal",
         Severity::Caveat,
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
             percent(steal)
         ),
-        "Run on dedicated CPUs, or repeat the run at several times of the day and take the spread.",
+        "Run on dedicated CPUs, or repeat the run at several times of the day and compare.",
     )
 }
 
-/// The same on the machine of the server, where it is another one.
+/// CPU time stolen on the machine of the server, if it is not the client's.
 pub(crate) fn server_steal(run: &Run) -> Option<Check> {
-    let steal = watch::machine(run, |machine| machine.steal)?;
+    let steal = observations::machine(run, |machine| machine.steal_share)?;
     if steal <= STEAL || shares_machine(run).is_some() {
         return None;
     }
-    found(
+    new_check(
         "server-steal",
         Severity::Caveat,
         format!(
@@ -46,166 +46,183 @@ pub(crate) fn server_steal(run: &Run) -> Option<Check> {
 }
 
 pub(crate) fn one_host(run: &Run) -> Option<Check> {
-    let how = shares_machine(run)?;
-    let shared = format!(
-        "The load went to {how}: client and server shared this machine, so the client's CPU time was \
+    let evidence = shares_machine(run)?;
+    let message = format!(
+        "The load went to {evidence}: client and server shared this machine, so the client's CPU time was \
          taken from the server and no network was between them"
     );
-    let (severity, finding) = match (busy(run), client_share(run)) {
-        (Some(busy), Some(client)) if busy > ONE_HOST_BUSY && client > ONE_HOST_CLIENT => (
-            Severity::Caveat,
-            format!(
-                "{shared}. Its CPUs were {} busy, and the client took {} of them.",
-                percent(busy),
-                percent(client)
-            ),
-        ),
-        _ => (Severity::Note, format!("{shared}.")),
+    let (severity, finding) = match (server_machine_busy(run), client_share(run)) {
+        (Some(busy), Some(client))
+            if busy > ONE_HOST_CPU_BUSY && client > ONE_HOST_CLIENT_SHARE =>
+        {
+            (
+                Severity::Caveat,
+                format!(
+                    "{message}. Its CPUs were {} busy, and the client took {} of them.",
+                    percent(busy),
+                    percent(client)
+                ),
+            )
+        }
+        _ => (Severity::Note, format!("{message}.")),
     };
-    found(
+    new_check(
         "one-host",
         severity,
         finding,
-        "For a figure of the server alone, run the client on another machine.",
+        "To measure the server alone, run the client on another machine.",
     )
 }
 
-/// How it is known that client and server shared a machine; nothing where they did not, or nobody
-/// knows.
+/// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
 pub(crate) fn shares_machine(run: &Run) -> Option<&'static str> {
     let seen = run.observed.as_ref().and_then(|seen| seen.machine.shared);
     if run.server.embedded {
-        Some("a server of Prony's own")
-    } else if run.server.address.starts_with("unix:") {
+        Some("a server that Prony started")
+    } else if matches!(run.server.address, Some(ServerAddress::Unix(_))) {
         Some("a unix socket")
     } else if seen == Some(true) {
         Some("a server whose process was found on this machine")
-    } else if is_loopback(&run.server.address) {
+    } else if is_loopback(run.server.address.as_ref()) {
         Some("a loopback address")
     } else {
         None
     }
 }
 
-/// CPUs of the server's machine at work, share of all.
-pub(crate) fn busy(run: &Run) -> Option<f64> {
-    watch::machine(run, |machine| machine.busy)
+/// Busy CPUs of the server's machine, share of all.
+pub(crate) fn server_machine_busy(run: &Run) -> Option<f64> {
+    observations::machine(run, |machine| machine.busy_share)
 }
 
 /// CPU time of the client, share of the machine's CPUs.
 fn client_share(run: &Run) -> Option<f64> {
     let cpus = run.observed.as_ref()?.machine.cpus?;
-    let used_s = run.client.cpu_user_s? + run.client.cpu_system_s?;
-    let all_s = f64::from(cpus) * run.measured.seconds;
+    let used_s = run.machine().health.cpu_user_s? + run.machine().health.cpu_system_s?;
+    let all_s = f64::from(cpus) * run.measured.length_s;
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
-/// What the CPUs did that was neither the server's work nor the client's. Interrupts of the network are
-/// among it, so that a little is always there.
+/// CPU time that neither the server nor the client used. It includes network interrupts, so it is never
+/// quite zero.
 pub(crate) fn neighbours(run: &Run) -> Option<Check> {
     let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
-    let server = watch::mean(run, |row| {
+    let server = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-        (row.seconds > 0.0).then(|| cpu_s / row.seconds / cpus)
+        (row.length_s > 0.0).then(|| cpu_s / row.length_s / cpus)
     })?;
     let client = match shares_machine(run) {
         Some(_) => client_share(run)?,
         None => 0.0,
     };
-    let others = busy(run)? - server - client;
-    if others <= NEIGHBOURS {
+    let other_share = server_machine_busy(run)? - server - client;
+    if other_share <= NEIGHBOURS {
         return None;
     }
-    found(
+    // CPU time is counted in ticks, and a short window may contain one burst of another process.
+    let seen_s: f64 = observations::rows(run).map(|row| row.length_s).sum();
+    let severity = match other_share > NEIGHBOURS_INVALID && seen_s >= NEIGHBOURS_MIN_S {
+        true => Severity::Invalid,
+        false => Severity::Caveat,
+    };
+    new_check(
         "neighbours",
-        Severity::Caveat,
+        severity,
         format!(
-            "Others used {} of the CPUs of the server's machine, the server {} and the client {}: \
-             neither had the machine for itself.",
-            percent(others),
+            "Other processes used {} of the CPUs of the server's machine, the server {} and the client {}: \
+             neither had the machine to itself.",
+            percent(other_share),
             percent(server),
             percent(client),
         ),
-        "Stop what else runs there, and run again.",
+        "Stop other programs there, and run again.",
     )
 }
 
-/// Over a network; on one machine a round trip is the server's work on an empty statement.
+/// Checks the round trip over a network; on one machine a round trip is the server's work on an empty
+/// statement.
 pub(crate) fn round_trip(run: &Run) -> Option<Check> {
-    let trip = watch::observed(run)?.round_trip.as_ref()?;
-    let mean_ns = all(run)?.service.mean_ns;
+    let round_trip = observations::observed(run)?.round_trip.as_ref()?;
+    let mean_ns = all_kinds(run)?.service.mean_ns;
     if shares_machine(run).is_some() || mean_ns <= 0.0 {
         return None;
     }
-    let told = format!(
-        "An empty statement took {} there and back before the load (median of {})",
-        time(trip.p50_ns as f64),
-        trip.samples
+    let message = format!(
+        "Before the load, the round trip of an empty statement took {} (median of {})",
+        time(round_trip.p50_ns as f64),
+        round_trip.samples
     );
-    let share = trip.p50_ns as f64 / mean_ns;
+    let share = round_trip.p50_ns as f64 / mean_ns;
     if share > ROUND_TRIP_SHARE {
-        return found(
+        return new_check(
             "round-trip",
             Severity::Caveat,
             format!(
-                "{told}, {} of the mean service time: the figures show the way to the server more than \
+                "{message}, {} of the mean service time: the figures show the network more than \
                  the server.",
                 percent(share)
             ),
-            "Run the client nearer to the server (the same zone, the same rack), or use more clients \
-             until the server is the limit. Compare with runs of the same way only.",
+            "Run the client closer to the server (same zone, same rack), or use more clients \
+             until the server is the limit. Compare only with runs over the same network path.",
         );
     }
-    let worst_ns = trip.p99_ns.filter(|worst_ns| {
-        *worst_ns as f64 > ROUND_TRIP_SCATTER * trip.p50_ns as f64 && *worst_ns > ROUND_TRIP_LONG_NS
+    let worst_ns = round_trip.p99_ns.filter(|worst_ns| {
+        *worst_ns as f64 > ROUND_TRIP_SCATTER * round_trip.p50_ns as f64
+            && *worst_ns > ROUND_TRIP_LONG_NS
     })?;
-    found(
+    new_check(
         "round-trip",
         Severity::Note,
         format!(
-            "{told}, and {} at the 99th percentile: the way to the server is uneven, and the upper \
-             percentiles contain that.",
+            "{message}, and {} at the 99th percentile: the network latency is uneven, and the upper \
+             percentiles include that.",
             time(worst_ns as f64)
         ),
-        "See what else uses the network, or the machines at its ends.",
+        "Check what else uses the network, or the machines at its ends.",
     )
 }
 
-fn is_loopback(address: &str) -> bool {
-    let Some(address) = address.strip_prefix("tcp:") else {
+fn is_loopback(address: Option<&ServerAddress>) -> bool {
+    let Some(ServerAddress::Tcp(address)) = address else {
         return false;
     };
     if let Ok(socket) = address.parse::<SocketAddr>() {
         return socket.ip().to_canonical().is_loopback();
     }
-    // Without brackets or by name: what stands before the last colon.
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    // An address without brackets, or a name: the part before the last colon.
+    let host = address
+        .rsplit_once(':')
+        .map_or(&**address, |(host, _)| host);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{healthy, observed_mut, watched};
+    use crate::sample::{healthy, observed_mut, observed_run};
 
     #[test]
-    fn stolen_time() {
+    fn steal_on_the_client_machine_is_reported() {
         let mut run = healthy();
-        run.client.steal = Some(0.01);
+        run.machine_mut().health.steal_share = Some(0.01);
         assert_eq!(steal(&run), None);
-        run.client.steal = Some(0.034);
+        run.machine_mut().health.steal_share = Some(0.034);
         let check = steal(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("3.4 %"), "{check:?}");
-        run.client.steal = None;
+        run.machine_mut().health.steal_share = None;
         assert_eq!(steal(&run), None, "unknown is no finding");
     }
 
     #[test]
-    fn client_and_server_on_one_machine() {
-        let here = |address: &str| {
+    fn a_shared_machine_is_a_note() {
+        let severity_at = |address: &str| {
             let mut run = healthy();
-            run.server.address = address.to_owned();
+            run.server.address = match address.split_once(':') {
+                Some(("unix", path)) => Some(ServerAddress::Unix(path.to_owned())),
+                Some((_, address)) => Some(ServerAddress::Tcp(address.to_owned())),
+                None => None,
+            };
             one_host(&run).map(|check| check.severity)
         };
         for address in [
@@ -217,7 +234,7 @@ mod tests {
             "tcp:[::ffff:127.0.0.1]:5432",
             "tcp:localhost:5432",
         ] {
-            assert_eq!(here(address), Some(Severity::Note), "{address}");
+            assert_eq!(severity_at(address), Some(Severity::Note), "{address}");
         }
         for address in [
             "tcp:192.0.2.7:5432",
@@ -225,52 +242,52 @@ mod tests {
             "tcp:db:5432",
             "",
         ] {
-            assert_eq!(here(address), None, "{address}");
+            assert_eq!(severity_at(address), None, "{address}");
         }
         let mut run = healthy();
         run.server.embedded = true;
-        assert!(one_host(&run).unwrap().finding.contains("Prony's own"));
+        assert!(one_host(&run).unwrap().finding.contains("Prony started"));
     }
 
     #[test]
-    fn a_machine_that_both_keep_busy() {
-        let mut run = watched();
+    fn a_busy_shared_machine_is_a_caveat() {
+        let mut run = observed_run();
         observed_mut(&mut run).machine.shared = Some(true);
         let severity = |run: &Run| one_host(run).map(|check| check.severity);
         assert_eq!(severity(&run), Some(Severity::Note), "found by its process");
         for row in &mut observed_mut(&mut run).series {
-            row.machine.get_or_insert_default().busy = Some(0.95);
+            row.machine.get_or_insert_default().busy_share = Some(0.95);
         }
         assert_eq!(
             severity(&run),
             Some(Severity::Note),
             "the client takes little"
         );
-        run.client.cpu_system_s = Some(2_000.0);
+        run.machine_mut().health.cpu_system_s = Some(2_000.0);
         let check = one_host(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("95 % busy"), "{check:?}");
-        assert_eq!(one_host(&watched()), None);
+        assert_eq!(one_host(&observed_run()), None);
     }
 
     #[test]
-    fn time_stolen_from_the_server() {
-        let mut run = watched();
+    fn steal_on_the_server_machine_is_reported() {
+        let mut run = observed_run();
         assert_eq!(server_steal(&run), None);
         for row in &mut observed_mut(&mut run).series {
-            row.machine.get_or_insert_default().steal = Some(0.05);
+            row.machine.get_or_insert_default().steal_share = Some(0.05);
         }
         assert!(server_steal(&run).unwrap().finding.contains("5.0 %"));
         run.server.embedded = true;
-        assert_eq!(server_steal(&run), None, "`steal` says it");
+        assert_eq!(server_steal(&run), None, "`steal` reports it");
     }
 
     #[test]
-    fn the_way_to_the_server() {
+    fn long_and_uneven_round_trips_are_reported() {
         let with = |p50_ns, p99_ns| {
-            let mut run = watched();
-            let trip = observed_mut(&mut run).round_trip.as_mut().unwrap();
-            (trip.p50_ns, trip.p99_ns) = (p50_ns, Some(p99_ns));
+            let mut run = observed_run();
+            let round_trip = observed_mut(&mut run).round_trip.as_mut().unwrap();
+            (round_trip.p50_ns, round_trip.p99_ns) = (p50_ns, Some(p99_ns));
             run
         };
         let severity = |run: &Run| round_trip(run).map(|check| check.severity);
@@ -281,17 +298,21 @@ mod tests {
             Some(Severity::Caveat)
         );
         assert_eq!(severity(&with(200_000, 2_500_000)), Some(Severity::Note));
-        assert_eq!(severity(&with(20_000, 250_000)), None, "next to nothing");
-        let mut here = with(2_100_000, 2_200_000);
-        here.server.address = "unix:/x".to_owned();
-        assert_eq!(severity(&here), None);
-        assert_eq!(severity(&healthy()), None, "nobody looked");
+        assert_eq!(
+            severity(&with(20_000, 250_000)),
+            None,
+            "too short to matter"
+        );
+        let mut local = with(2_100_000, 2_200_000);
+        local.server.address = Some(ServerAddress::Unix("/x".into()));
+        assert_eq!(severity(&local), None);
+        assert_eq!(severity(&healthy()), None, "not observed");
     }
 
     #[test]
-    fn work_of_others() {
+    fn cpu_use_of_other_processes_is_reported() {
         let with = |server_cpu_s| {
-            let mut run = watched();
+            let mut run = observed_run();
             for row in &mut observed_mut(&mut run).series {
                 row.machine.get_or_insert_default().server_cpu_s = server_cpu_s;
             }
@@ -302,11 +323,26 @@ mod tests {
         let check = neighbours(&with(Some(4.8))).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
-            check.finding.starts_with("Others used 40 % of"),
+            check.finding.starts_with("Other processes used 40 % of"),
             "{check:?}"
         );
         assert_eq!(neighbours(&with(None)), None, "not known");
-        // On one machine the client's work is no other's: 600 s of CPU in 600 s are one of 16.
+        // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
+        let mut crowded = with(Some(2.56));
+        for row in &mut observed_mut(&mut crowded).series {
+            row.machine.get_or_insert_default().busy_share = Some(0.95);
+        }
+        let check = neighbours(&crowded).unwrap();
+        assert_eq!(check.severity, Severity::Invalid);
+        assert!(
+            check.finding.starts_with("Other processes used 79 % of"),
+            "{check:?}"
+        );
+        // Two seconds of a short run may be a burst of another process.
+        let seen = observed_mut(&mut crowded);
+        seen.series.retain(|row| (20.0..22.0).contains(&row.at_s));
+        assert_eq!(neighbours(&crowded).unwrap().severity, Severity::Caveat);
+        // On one machine the client's work is not that of others: 600 s of CPU in 600 s are one CPU of 16.
         let mut shared = with(Some(8.0));
         assert!(neighbours(&shared).is_some());
         observed_mut(&mut shared).machine.shared = Some(true);

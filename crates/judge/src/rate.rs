@@ -1,75 +1,82 @@
-//! Whether an open loop kept its rate.
+//! Whether an open loop reached its rate.
 //!
-//! In: a Run. Out: `rate`, `never-started`. Must never: blame chance on the server; the number of
-//! Poisson arrivals in a window scatters by its square root.
+//! In: a Run. Out: `rate`, `never-started`. Must never: blame the server for chance: the number of Poisson
+//! arrivals in a window scatters by its square root.
 
+use crate::errors::expects_outage;
+use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{NEVER_STARTED_CAVEAT, RATE_CAVEAT, RATE_CHANCE_SIGMAS, RATE_INVALID};
-use crate::words::{count, percent, thousands};
-use crate::{all, ended, found};
-use prony_store::{Check, Run, Severity, State};
+use crate::{all_kinds, ended, new_check};
+use prony_store::{Arrival, Check, Run, RunState, Severity};
 
-/// Transactions that should have started in the window; absent in a closed loop.
+/// Transactions that should have started in the window; `None` for a closed loop.
 fn due(run: &Run) -> Option<f64> {
-    let rate_tps = run.drive.rate_tps.filter(|_| run.drive.pace == "rate")?;
-    let due = rate_tps * run.measured.seconds;
+    let rate_tps = run.drive.rate_tps.filter(|_| run.drive.open_loop)?;
+    let due = rate_tps * run.measured.length_s;
     (due > 0.0).then_some(due)
 }
 
 pub(crate) fn achieved(run: &Run) -> Option<Check> {
-    let figures = all(run)?;
+    let figures = all_kinds(run)?;
     let due = due(run)?;
     let done = ended(figures) as f64;
-    let chance = match run.drive.arrival.as_deref() {
-        Some("even") => 0.0,
-        _ => RATE_CHANCE_SIGMAS * due.sqrt(),
+    let chance = match run.drive.arrival {
+        Some(Arrival::Even) => 0.0,
+        Some(Arrival::Poisson) | None => RATE_CHANCE_SIGMAS * due.sqrt(),
     };
-    // One transaction may be due just before the end and be right to end after it.
-    let favourable = (done + chance + 1.0) / due;
-    let severity = match favourable {
+    // One transaction may be due just before the end and rightly end after it.
+    let achievable = (done + chance + 1.0) / due;
+    let severity = match achievable {
+        // An expected outage loses the transactions that were due in it.
+        share if share < RATE_INVALID && expects_outage(run) => Severity::Caveat,
         share if share < RATE_INVALID => Severity::Invalid,
         share if share < RATE_CAVEAT => Severity::Caveat,
         _ => return None,
     };
-    // A run that was cut off, as its journal tells of it, does not know its end.
-    let waiting = match (run.state, run.measured.never_started) {
-        (State::Complete, waiting) | (_, waiting @ 1..) => {
-            let waiting = count(waiting, "due transaction");
-            format!("; {waiting} had not started at the end")
+    // The end of a run that was cut off is not in its journal.
+    let never_started_count = match (run.state, run.measured.never_started) {
+        (RunState::Complete, never_started_count) | (_, never_started_count @ 1..) => {
+            let never_started_count = count(never_started_count, "due transaction");
+            format!("; {never_started_count} had not started at the end")
         }
         _ => String::new(),
     };
     let finding = format!(
-        "{} transactions a second ended, {} of the {} asked for{waiting}.",
-        thousands((done / run.measured.seconds).round() as u64),
+        "{} transactions a second ended, {} of the {} requested{never_started_count}.",
+        thousands((done / run.measured.length_s).round() as u64),
         percent(done / due),
-        thousands((due / run.measured.seconds).round() as u64),
+        thousands((due / run.measured.length_s).round() as u64),
     );
     let advice = "The system is overloaded at this rate, and its response times grow with the \
-                  length of the run. Ask for a lower rate; or, if all clients were busy while the \
-                  server was not, for more clients.";
-    found("rate", severity, finding, advice)
+                  length of the run. Request a lower rate or, if all clients were busy while the \
+                  server was not, more clients.";
+    new_check("rate", severity, finding, advice)
 }
 
 pub(crate) fn never_started(run: &Run) -> Option<Check> {
     let due = due(run)?;
-    let waiting = run.measured.never_started;
-    if waiting == 0 {
+    let never_started_count = run.measured.never_started;
+    if never_started_count == 0 {
         return None;
     }
-    let share = waiting as f64 / due;
+    let share = never_started_count as f64 / due;
     let severity = if share > NEVER_STARTED_CAVEAT {
         Severity::Caveat
     } else {
         Severity::Note
     };
-    let verb = if waiting == 1 { "was" } else { "were" };
-    found(
+    let verb = if never_started_count == 1 {
+        "was"
+    } else {
+        "were"
+    };
+    new_check(
         "never-started",
         severity,
         format!(
             "{} {verb} waiting for a free client at the end of the window, {} of all: the response \
              times do not contain them.",
-            count(waiting, "due transaction"),
+            count(never_started_count, "due transaction"),
             percent(share),
         ),
         "Use more clients, so that one is free when a transaction is due, or a lower rate.",
@@ -81,27 +88,45 @@ mod tests {
     use super::*;
     use crate::sample::{healthy, healthy_at_rate};
 
-    fn at(committed: u64, arrival: &str) -> Option<Severity> {
+    fn severity_with(committed: u64, arrival: Arrival) -> Option<Severity> {
         let mut run = healthy_at_rate();
-        run.drive.arrival = Some(arrival.to_owned());
+        run.drive.arrival = Some(arrival);
         run.measured.kinds[0].committed = committed;
         achieved(&run).map(|check| check.severity)
     }
 
     #[test]
-    fn the_rate_by_its_share() {
-        // Due are 960,000.
-        assert_eq!(at(960_000, "even"), None);
-        assert_eq!(at(951_000, "even"), None);
-        assert_eq!(at(950_000, "even"), Some(Severity::Caveat));
-        assert_eq!(at(911_000, "even"), Some(Severity::Invalid));
-        // Three standard deviations are 2939.
-        assert_eq!(at(948_000, "poisson"), None);
-        assert_eq!(at(947_000, "poisson"), Some(Severity::Caveat));
+    fn an_expected_outage_makes_a_missed_rate_a_caveat() {
+        let mut run = healthy_at_rate();
+        run.measured.kinds[0].committed = 700_000;
+        assert_eq!(achieved(&run).unwrap().severity, Severity::Invalid);
+        run.plan = serde_json::json!({ "run": { "expect_outage": true } });
+        assert_eq!(achieved(&run).unwrap().severity, Severity::Caveat);
     }
 
     #[test]
-    fn failed_transactions_were_started_too() {
+    fn severity_follows_the_share_of_the_rate() {
+        // 960,000 are due.
+        assert_eq!(severity_with(960_000, Arrival::Even), None);
+        assert_eq!(severity_with(951_000, Arrival::Even), None);
+        assert_eq!(
+            severity_with(950_000, Arrival::Even),
+            Some(Severity::Caveat)
+        );
+        assert_eq!(
+            severity_with(911_000, Arrival::Even),
+            Some(Severity::Invalid)
+        );
+        // Three standard deviations are 2939.
+        assert_eq!(severity_with(948_000, Arrival::Poisson), None);
+        assert_eq!(
+            severity_with(947_000, Arrival::Poisson),
+            Some(Severity::Caveat)
+        );
+    }
+
+    #[test]
+    fn failed_transactions_count_as_started() {
         let mut run = healthy_at_rate();
         run.measured.kinds[0].committed = 900_000;
         run.measured.kinds[0].failed = 60_000;
@@ -109,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn few_arrivals_scatter() {
+    fn few_arrivals_may_scatter() {
         let mut run = healthy_at_rate();
         run.drive.rate_tps = Some(2.0);
         run.measured.kinds[0].committed = 100;
@@ -125,13 +150,13 @@ mod tests {
         run.measured.never_started = 479_000;
         assert_eq!(
             achieved(&run).unwrap().finding,
-            "8,000 transactions a second ended, 50 % of the 16,000 asked for; 479,000 due \
+            "8,000 transactions a second ended, 50 % of the 16,000 requested; 479,000 due \
              transactions had not started at the end."
         );
     }
 
     #[test]
-    fn never_started_by_its_share() {
+    fn severity_follows_the_share_of_starts() {
         let mut run = healthy_at_rate();
         assert_eq!(never_started(&run), None);
         run.measured.never_started = 1;

@@ -1,41 +1,41 @@
-//! A run beside the published scenario that it repeats: how far its figures are from those, and what is
+//! A run compared with the published scenario that it repeats: how far its figures deviate, and what is
 //! different here.
 //!
 //! In: a Run with its scenario. Out: deviations and differences. Must never: call a deviation a fault of
-//! either server; say that nothing differs where it is not known.
+//! either server, or report no difference if it is unknown.
 
 mod differences;
 mod size;
 
 pub use differences::{Difference, differences};
 
-use crate::watch;
-use prony_store::Run;
+use crate::observations;
+use prony_store::{Choice, MetricName, PublishedMetric, Run};
 use serde::Serialize;
 
-/// A published figure beside the measured one.
+/// A published figure with the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deviation {
-    /// What it counts.
+    /// Name of the figure.
     pub name: String,
     /// Unit of both.
     pub unit: String,
-    /// As published.
+    /// Published value.
     pub published: f64,
-    /// As measured here; absent where this run does not tell.
+    /// Value measured here; `None` if this run does not have it.
     pub measured: Option<f64>,
-    /// The measured one against the published one: -0.4 is 40 % less.
+    /// Relative change from published to measured: -0.4 is 40 % less.
     pub change: Option<f64>,
 }
 
-/// All published figures of a run's scenario, in their order; none for a run of its own.
+/// All published figures of a run's scenario, in their order; empty for a run without a scenario.
 pub fn deviations(run: &Run) -> Vec<Deviation> {
     let published = run.scenario.iter().flat_map(|scenario| &scenario.published);
     published
         .map(|one| {
-            let measured = measured(run, &one.name);
+            let measured = measured(run, one.name);
             Deviation {
-                name: one.name.clone(),
+                name: one.name.name().to_owned(),
                 unit: one.unit.clone(),
                 published: one.value,
                 measured,
@@ -47,87 +47,97 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
         .collect()
 }
 
-/// What this run has of a figure, in the unit of the published one.
-fn measured(run: &Run, name: &str) -> Option<f64> {
-    let all = run.measured.kinds.first()?;
-    let seconds = Some(run.measured.seconds).filter(|seconds| *seconds > 0.0)?;
+/// This run's value of a figure, in the unit of the published one.
+fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
+    let all = run.measured.all()?;
+    let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
     let queries = run.measured.queries.as_ref();
-    let some = (all.response.samples > 0).then_some(());
-    let rate = |name: &str| run.rates.iter().find(|rate| rate.name == name);
-    match name {
-        "NOPM" | "TPM" => rate(name).map(|rate| rate.value),
-        // What the guides call TPS beside TPM is a sixtieth of it: rollbacks are in it.
-        "TPS" if rate("NOPM").is_some() => rate("TPM").map(|rate| rate.value / 60.0),
-        "TPS" => Some(all.tps),
-        "QPS" => match run.scenario.as_ref()?.statements {
+    let has_samples = (all.response.samples > 0).then_some(());
+    let rate = |name: MetricName| {
+        let rate = run.rates.iter().find(|rate| rate.name == name)?;
+        Some(rate.value)
+    };
+    match metric {
+        PublishedMetric::Nopm => rate(MetricName::Nopm),
+        PublishedMetric::Tpm => rate(MetricName::Tpm),
+        // The guides' TPS beside TPM is TPM / 60, which includes rollbacks.
+        PublishedMetric::Tps if rate(MetricName::Nopm).is_some() => {
+            rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
+        }
+        PublishedMetric::Tps => Some(all.tps),
+        PublishedMetric::Qps => match run.scenario.as_ref()?.statements {
             Some(statements) => Some(all.tps * f64::from(statements)),
             None => queries
                 .map(|counts| (counts.reads + counts.writes + counts.others) as f64 / seconds),
         },
-        "latency mean" => some.map(|()| all.response.mean_ns / 1e6),
-        "latency stddev" => {
-            some?;
+        PublishedMetric::LatencyMean => has_samples.map(|()| all.response.mean_ns / 1e6),
+        PublishedMetric::LatencyStddev => {
+            has_samples?;
             let times = all.response.distribution().ok()?;
             Some(times.histogram.stdev() / 1e6)
         }
-        "latency p95" => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
-        "CPU" => watch::machine(run, |machine| machine.busy).map(|share| share * 100.0),
-        "reads" => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
-        "writes" => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
-        _ => None,
+        PublishedMetric::LatencyP95 => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
+        PublishedMetric::Cpu => {
+            observations::machine(run, |machine| machine.busy_share).map(|share| share * 100.0)
+        }
+        PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
+        PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
+        // No workload of Prony counts them.
+        PublishedMetric::BatchRequests => None,
     }
 }
 
-/// From this share of pages found in the cache on, data counts as wholly cached.
+/// Share of pages found in the cache at which data counts as wholly cached.
 pub const WHOLLY_CACHED: f64 = 0.99;
-/// So much may a cached share differ from the one that was asked for, as a part of it.
+/// Tolerance of a cached share around the requested one, as a part of it.
 pub const CACHED_TOLERANCE: f64 = 0.2;
 
-/// Whether as much of the data was cached as was asked for.
+/// Whether the requested share of the data was cached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct CachedSeen {
+pub struct CacheObservation {
     /// Size of the data before the run, bytes.
     pub data_bytes: Option<u64>,
-    /// That is the size of the whole database: the workload's own tables are not all known.
+    /// Whether `data_bytes` is the size of the whole database, because not all of the workload's tables are
+    /// known.
     pub whole_database: bool,
-    /// How much of it fits into what was named: the machine's memory, or the server's cache.
+    /// Share of the data that fits into the requested place: the machine's memory, or the server's cache.
     pub share: Option<f64>,
-    /// How much of it fits into the server's own cache.
+    /// Share of the data that fits into the server's own cache.
     pub holds: Option<f64>,
-    /// Pages that were found in the server's own cache, share of those asked for.
+    /// Pages found in the server's own cache, share of all page requests.
     pub hit_ratio: Option<f64>,
-    /// Whether that is what was asked for: by the share, and by the hit ratio, which finds all pages of
-    /// data that is wholly cached. Of data that the own cache alone need not hold, the hit ratio says
-    /// nothing. Absent where it is not known.
+    /// Whether the cached share is as requested: by the size, and by the hit ratio, which is about 1 for
+    /// data that is wholly cached. For data that need not fit into the server's own cache, the hit ratio
+    /// does not count. `None` if unknown.
     pub fits: Option<bool>,
 }
 
-/// What was seen of the cache, for a run that asked for a share.
-pub fn cached(run: &Run) -> Option<CachedSeen> {
-    let asked = run.cached.as_ref()?;
-    let hits = watch::sum(run, |row| row.cache_hits);
-    let reads = watch::sum(run, |row| row.cache_reads);
+/// The observed cache, for a run that requested a share.
+pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
+    let requested = run.cached.as_ref()?;
+    let hits = observations::sum(run, |row| row.cache_hits);
+    let reads = observations::sum(run, |row| row.cache_reads);
     let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
-    let hit_ratio = pages.map(|(hits, reads)| crate::words::share(hits, hits + reads));
-    let before = watch::observed(run).and_then(|seen| seen.before.as_ref());
+    let hit_ratio = pages.map(|(hits, reads)| crate::formatting::share(hits, hits + reads));
+    let before = observations::observed(run).and_then(|seen| seen.before.as_ref());
     let data = size::before(run);
     let data_bytes = data.map(|data| data.bytes);
-    let part = |of: u64| data_bytes.map(|data| (of as f64 / data as f64).min(1.0));
+    let share_in_cache = |of: u64| data_bytes.map(|data| (of as f64 / data as f64).min(1.0));
     let cache_bytes = before.and_then(|state| state.cache_bytes);
-    let own = cache_bytes == Some(asked.of_bytes);
-    let share = part(asked.of_bytes);
-    let close = share.map(|share| (share / asked.share - 1.0).abs() <= CACHED_TOLERANCE);
-    let fits = match (own, close) {
-        (false, close) => close,
-        (true, close) => close
-            .zip(hit_ratio)
-            .map(|(close, ratio)| close && (ratio >= WHOLLY_CACHED) == (asked.share >= 1.0)),
+    let is_server_cache = cache_bytes == Some(requested.of_bytes);
+    let share = share_in_cache(requested.of_bytes);
+    let is_close = share.map(|share| (share / requested.share - 1.0).abs() <= CACHED_TOLERANCE);
+    let fits = match (is_server_cache, is_close) {
+        (false, is_close) => is_close,
+        (true, is_close) => is_close.zip(hit_ratio).map(|(is_close, ratio)| {
+            is_close && (ratio >= WHOLLY_CACHED) == (requested.share >= 1.0)
+        }),
     };
-    Some(CachedSeen {
+    Some(CacheObservation {
         data_bytes,
         whole_database: data.is_some_and(|data| data.whole_database),
         share,
-        holds: cache_bytes.and_then(part),
+        holds: cache_bytes.and_then(share_in_cache),
         hit_ratio,
         fits,
     })

@@ -1,10 +1,6 @@
-//! A run with nothing against it, for tests to spoil.
+//! A healthy run that tests then modify.
 
-use prony_store::{
-    Build, Client, Drive, Durability, Event, Figures, Host, KindFigures, Latency, Machine,
-    MachineSecond, Observed, ObserverCost, RoundTrip, Run, SCHEMA_VERSION, Second, Server,
-    ServerSecond, ServerState, Split, State, TableState, Timing, Window, Workload,
-};
+use prony_store::*;
 
 fn latency(samples: u64, mean_ns: f64) -> Latency {
     Latency {
@@ -16,11 +12,40 @@ fn latency(samples: u64, mean_ns: f64) -> Latency {
     }
 }
 
+/// tpcb's description of itself.
+fn accounts() -> Description {
+    let table = |name: &str, rows_per_scale, grows_per_scale| ScaledTable {
+        name: name.to_owned(),
+        rows_per_scale,
+        grows_per_scale,
+    };
+    Description {
+        scale_unit: Some(ScaleUnit {
+            one: "branch".to_owned(),
+            many: "branches".to_owned(),
+        }),
+        tables: vec![
+            table("pgbench_accounts", 100_000, None),
+            table("pgbench_branches", 1, None),
+            table("pgbench_history", 0, Some(100_000)),
+        ],
+        table_names: ["accounts", "branches", "history", "tellers"]
+            .map(|name| format!("pgbench_{name}"))
+            .to_vec(),
+        contention: Some(Contention {
+            clients_per_scale: 1,
+            because: "each transaction locks the row of its branch".to_owned(),
+        }),
+        commits_once: true,
+        ..Description::default()
+    }
+}
+
 /// 64 clients for 60 s after 10 s of warm-up: 960,000 transactions of 4 ms.
 pub(crate) fn healthy() -> Run {
     let committed = 960_000;
     let all = KindFigures {
-        kind: "all".to_owned(),
+        kind: None,
         committed,
         tps: 16_000.0,
         response: latency(committed, 4e6),
@@ -35,37 +60,25 @@ pub(crate) fn healthy() -> Run {
         ..KindFigures::default()
     };
     Run {
-        schema_version: SCHEMA_VERSION.to_owned(),
         id: "20261120-233342-tpcb-7f3a".to_owned(),
         started_at: "2026-11-20T23:33:42+00:00".to_owned(),
-        state: State::Complete,
-        ended_because: None,
-        imported: None,
-        experiment: None,
-        scenario: None,
-        cached: None,
-        build: Build {
-            profile: "release".to_owned(),
-            ..Build::default()
-        },
-        host: Host::default(),
-        asked: serde_json::Value::Null,
-        plan: serde_json::Value::Null,
+        state: RunState::Complete,
         server: Server {
-            engine: "postgresql".to_owned(),
-            address: "tcp:192.0.2.7:5432".to_owned(),
+            engine: Some(Engine::PostgreSql.into()),
+            address: Some(ServerAddress::Tcp("192.0.2.7:5432".to_owned())),
             ..Server::default()
         },
         workload: Workload {
             name: "tpcb".to_owned(),
             scale: 100,
+            description: Some(accounts()),
             ..Workload::default()
         },
         drive: Drive {
             clients: 64,
             threads: 2,
-            pace: "closed".to_owned(),
-            network: "tcp".to_owned(),
+            protocol: Some(QueryMode::Prepared),
+            network: Some(Network::Tcp),
             ..Drive::default()
         },
         window: Window {
@@ -74,37 +87,34 @@ pub(crate) fn healthy() -> Run {
             measured_s: 60.0,
             drain_s: 0.01,
         },
-        warmup: None,
-        rates: Vec::new(),
-        shares: Vec::new(),
         measured: Figures {
-            seconds: 60.0,
+            length_s: 60.0,
             kinds: vec![all],
             ..Figures::default()
         },
-        series: Vec::new(),
-        events: Vec::new(),
-        observed: None,
-        client: Client {
-            busiest_thread: Some(0.5),
-            run_queue_s: Some(0.5),
-            ..Client::default()
-        },
+        machines: vec![ClientMachine {
+            health: ClientHealth {
+                busiest_thread_share: Some(0.5),
+                run_queue_s: Some(0.5),
+                ..ClientHealth::default()
+            },
+            ..ClientMachine::default()
+        }],
         timing: Timing {
-            split: "kernel stamps".to_owned(),
+            split: SplitSource::KernelStamps,
             stamped: 6_720_000,
             ..Timing::default()
         },
-        checks: Vec::new(),
+        ..Run::default()
     }
 }
 
-/// The same at a rate of 16,000 transactions a second.
+/// The healthy run at a rate of 16,000 transactions a second.
 pub(crate) fn healthy_at_rate() -> Run {
     let mut run = healthy();
-    run.drive.pace = "rate".to_owned();
+    run.drive.open_loop = true;
     run.drive.rate_tps = Some(16_000.0);
-    run.drive.arrival = Some("poisson".to_owned());
+    run.drive.arrival = Some(Arrival::Poisson);
     run
 }
 
@@ -113,8 +123,8 @@ pub(crate) fn with_series(counts: &[u64]) -> Run {
     let mut run = healthy();
     let second = |(at, &committed): (usize, &u64)| Second {
         at_s: 10.0 + at as f64,
-        seconds: 1.0,
-        part: "measured".to_owned(),
+        length_s: 1.0,
+        part: SecondPart::Measured,
         committed,
         ..Second::default()
     };
@@ -122,27 +132,35 @@ pub(crate) fn with_series(counts: &[u64]) -> Run {
     run
 }
 
-/// What was observed, to spoil.
+/// The observations of a run, for tests to modify.
 pub(crate) fn observed_mut(run: &mut Run) -> &mut Observed {
     run.observed.get_or_insert_default()
 }
 
-/// A healthy run of ten minutes whose server was looked at, on another machine of 16 CPUs.
-pub(crate) fn watched() -> Run {
+/// A healthy run of ten minutes whose server was observed, on another machine of 16 CPUs.
+pub(crate) fn observed_run() -> Run {
     let mut run = healthy();
-    run.measured.seconds = 600.0;
+    run.measured.length_s = 600.0;
     run.window.measured_s = 600.0;
     let all = &mut run.measured.kinds[0];
     (all.committed, all.busy_s) = (9_600_000, 38_400.0);
     run.warmup = Some(Figures {
-        seconds: 10.0,
+        length_s: 10.0,
         kinds: vec![KindFigures {
-            kind: "all".to_owned(),
+            kind: None,
             committed: 160_000,
             ..KindFigures::default()
         }],
         ..Figures::default()
     });
+    run.observed = Some(observation());
+    run.machine_mut().health.cpu_user_s = Some(300.0);
+    run.machine_mut().health.cpu_system_s = Some(300.0);
+    run
+}
+
+/// What was observed of that server: ten minutes without a fault, with one checkpoint.
+fn observation() -> Observed {
     let table = |name: &str, rows| TableState {
         name: name.to_owned(),
         rows: Some(rows),
@@ -156,7 +174,7 @@ pub(crate) fn watched() -> Run {
         started_unix_s: Some(1_795_000_000.0),
         is_replica: Some(false),
         durability: Some(Durability {
-            class: "D3".to_owned(),
+            class: DurabilityClass::D3,
             because: Vec::new(),
             tables_unknown: false,
         }),
@@ -171,27 +189,7 @@ pub(crate) fn watched() -> Run {
         commits: Some(9_762_000),
         ..before.clone()
     };
-    let row = |at: u32| ServerSecond {
-        at_s: f64::from(at),
-        seconds: 1.0,
-        commits: Some(16_000),
-        log_bytes: Some(10_000_000),
-        active: Some(60),
-        waits: [("CPU".to_owned(), 40), ("IO/WalSync".to_owned(), 20)].into(),
-        machine: Some(MachineSecond {
-            busy: Some(0.7),
-            steal: Some(0.0),
-            disk_busy: Some(0.5),
-            ..MachineSecond::default()
-        }),
-        client: Some(MachineSecond {
-            busy: Some(0.2),
-            throttled_s: Some(0.0),
-            ..MachineSecond::default()
-        }),
-        ..ServerSecond::default()
-    };
-    run.observed = Some(Observed {
+    Observed {
         before: Some(before),
         after: Some(after),
         round_trip: Some(RoundTrip {
@@ -200,17 +198,17 @@ pub(crate) fn watched() -> Run {
             p50_ns: 200_000,
             p99_ns: Some(400_000),
         }),
-        machine: Machine {
+        machine: ServerMachine {
             source: Some("node_exporter at db1:9100".to_owned()),
             shared: Some(false),
             cpus: Some(16),
-            ..Machine::default()
+            ..ServerMachine::default()
         },
-        series: (0..610).map(row).collect(),
+        series: (0..610).map(observed_second).collect(),
         events: vec![Event {
             at_s: 100.0,
             until_s: Some(370.0),
-            what: "checkpoint".to_owned(),
+            kind: EventKind::Checkpoint,
             ..Event::default()
         }],
         cost: Some(ObserverCost {
@@ -221,8 +219,28 @@ pub(crate) fn watched() -> Run {
             server_cpu_s: Some(1.5),
         }),
         ..Observed::default()
-    });
-    run.client.cpu_user_s = Some(300.0);
-    run.client.cpu_system_s = Some(300.0);
-    run
+    }
+}
+
+fn observed_second(at: u32) -> ServerSecond {
+    ServerSecond {
+        at_s: f64::from(at),
+        length_s: 1.0,
+        commits: Some(16_000),
+        log_bytes: Some(10_000_000),
+        active: Some(60),
+        waits: [("CPU".to_owned(), 40), ("IO/WalSync".to_owned(), 20)].into(),
+        machine: Some(MachineSecond {
+            busy_share: Some(0.7),
+            steal_share: Some(0.0),
+            disk_busy_share: Some(0.5),
+            ..MachineSecond::default()
+        }),
+        client: Some(MachineSecond {
+            busy_share: Some(0.2),
+            throttled_s: Some(0.0),
+            ..MachineSecond::default()
+        }),
+        ..ServerSecond::default()
+    }
 }

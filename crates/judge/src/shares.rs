@@ -1,132 +1,134 @@
-//! Whether users did each thing as often as was meant.
+//! Whether users did each thing as often as intended.
 //!
-//! In: a Run. Out: `shares`. Must never: blame chance on the generator: how far a share may be off
-//! follows from how many were counted.
+//! In: a Run. Out: `shares`. Must never: blame the random generator for chance: how far a share may be off
+//! follows from the number of draws.
 
-use crate::found;
+use crate::formatting::thousands;
+use crate::new_check;
 use crate::thresholds::{SHARE_EXACT_CAVEAT, SHARE_SIGMAS};
-use crate::words::thousands;
-use prony_store::{Check, Run, Severity, Share};
+use prony_store::{Check, ObservedShare, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let lost = lost(run);
-    let off: Vec<&Share> = run.shares.iter().filter(|one| is_off(one, lost)).collect();
-    let low: Vec<&Share> = run.shares.iter().filter(|one| is_low(one)).collect();
+    let undetermined = undetermined(run);
+    let off: Vec<&ObservedShare> = run
+        .shares
+        .iter()
+        .filter(|one| is_off(one, undetermined))
+        .collect();
+    let low: Vec<&ObservedShare> = run.shares.iter().filter(|one| is_low(one)).collect();
     if !off.is_empty() {
-        let meant = |share: &&Share| {
-            let meant = share.meant.unwrap_or_default();
-            let meant = match share.exact {
-                true => thousands((meant * share.whole as f64).round() as u64),
-                false => exactly(meant),
+        let expected = |share: &&ObservedShare| {
+            let expected = share.expected_share.unwrap_or_default();
+            let expected = match share.exact {
+                true => thousands((expected * share.whole as f64).round() as u64),
+                false => percent_1(expected),
             };
-            words(share, &format!("{meant} meant"))
+            describe(share, &format!("{expected} expected"))
         };
-        let each: Vec<String> = off.iter().map(meant).collect();
+        let each: Vec<String> = off.iter().map(expected).collect();
         let exact = off.iter().any(|share| share.exact);
-        let (than, why) = if exact { EXACT } else { DRAWN };
+        let (by_chance, why) = if exact { FIXED_SHARES } else { RANDOM_SHARES };
         let severity = match off.iter().any(|share| !share.exact || is_far_off(share)) {
             true => Severity::Caveat,
             false => Severity::Note,
         };
-        return found(
+        return new_check(
             ID,
             severity,
-            format!("Shares are off{than}: {}.", each.join("; ")),
+            format!("Shares are off{by_chance}: {}.", each.join("; ")),
             match severity {
                 Severity::Note => why.to_owned(),
-                _ => format!("The figures are those of another workload than the one named. {why}"),
+                _ => format!("The figures are not those of the named workload. {why}"),
             },
         );
     }
     if low.is_empty() {
         return None;
     }
-    let least = |share: &&Share| {
-        let least = share.least.unwrap_or_default();
-        words(share, &format!("{} at least", exactly(least)))
+    let minimum = |share: &&ObservedShare| {
+        let minimum = share.minimum_share.unwrap_or_default();
+        describe(share, &format!("at least {}", percent_1(minimum)))
     };
-    let each: Vec<String> = low.iter().map(least).collect();
-    found(
+    let each: Vec<String> = low.iter().map(minimum).collect();
+    new_check(
         ID,
         Severity::Note,
         format!(
-            "Below the least shares of the specification, within chance: {}.",
+            "Below the minimum shares of the specification, within chance: {}.",
             each.join("; ")
         ),
-        "Run longer: the edges of a run then weigh less.",
+        "Run longer, so that the start and end of the run weigh less.",
     )
 }
 
 const ID: &str = "shares";
 
-/// What is to be said where shares scatter, and what to do.
-const DRAWN: (&str, &str) = (
+/// Finding and advice for shares that are drawn at random.
+const RANDOM_SHARES: (&str, &str) = (
     ", by more than chance explains",
-    "See whether transactions of one kind failed; otherwise this is an error in Prony: please \
+    "Check whether transactions of one kind failed; if not, this is a bug in Prony: please \
      report it with the stored run.",
 );
 
-/// The same where each transaction keeps them.
-const EXACT: (&str, &str) = (
+/// Finding and advice for shares that each transaction keeps.
+const FIXED_SHARES: (&str, &str) = (
     "",
-    "Statements met no row where they were to change one: rows were deleted before, or other \
-     transactions replaced them meanwhile. `prony check` tells whether the data is whole; load again \
-     if it is not.",
+    "Statements found no row to change: rows were deleted before, or other transactions replaced \
+     them meanwhile. Run `prony check` to verify the data; load again if rows are missing.",
 );
 
-/// Transactions that were under way at the end, or failed: what they would have counted for is not
-/// known.
-fn lost(run: &Run) -> f64 {
+/// Transactions that were in progress at the end, or failed: which share they would have counted for is
+/// unknown.
+fn undetermined(run: &Run) -> f64 {
     let parts = std::iter::once(&run.measured).chain(&run.warmup);
     let failed: u64 = parts
-        .filter_map(|part| part.kinds.iter().find(|kind| kind.kind == "all"))
+        .filter_map(|part| part.all())
         .map(|all| all.failed)
         .sum();
     failed as f64 + f64::from(run.drive.clients)
 }
 
-/// Whether a count is further from its mean than draws one by one scatter. Those of a deck scatter
-/// less. A share that is to be none or all has no scatter, nor one that each transaction keeps.
-fn is_off(share: &Share, lost: f64) -> bool {
-    let Some(meant) = share.meant else {
+/// Whether a count is further from its mean than independent draws scatter. Draws from a deck scatter less.
+/// A share that is meant to be none or all does not scatter, nor does one that each transaction keeps.
+fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
+    let Some(expected) = share.expected_share else {
         return false;
     };
     let (part, whole) = (share.part as f64, share.whole as f64);
     if share.exact {
         // Counts of whole transactions: only the division is rounded.
-        return (part - whole * meant).abs() > 0.5;
+        return (part - whole * expected).abs() > 0.5;
     }
-    let variance = whole * meant * (1.0 - meant);
-    let lost = if variance > 0.0 { lost } else { 0.0 };
-    (part - whole * meant).abs() > SHARE_SIGMAS * variance.sqrt() + lost
+    let variance = whole * expected * (1.0 - expected);
+    let undetermined = if variance > 0.0 { undetermined } else { 0.0 };
+    (part - whole * expected).abs() > SHARE_SIGMAS * variance.sqrt() + undetermined
 }
 
-/// Whether a share that each transaction keeps is off by more than what transactions that meet
-/// explain.
-fn is_far_off(share: &Share) -> bool {
-    let meant = share.meant.unwrap_or_default() * share.whole as f64;
-    (share.part as f64 - meant).abs() > SHARE_EXACT_CAVEAT * share.whole as f64
+/// Whether a share that each transaction keeps is off by more than conflicts between transactions explain.
+fn is_far_off(share: &ObservedShare) -> bool {
+    let expected = share.expected_share.unwrap_or_default() * share.whole as f64;
+    (share.part as f64 - expected).abs() > SHARE_EXACT_CAVEAT * share.whole as f64
 }
 
-fn is_low(share: &Share) -> bool {
-    let least = share.least.unwrap_or(0.0);
-    (share.part as f64) < least * share.whole as f64
+fn is_low(share: &ObservedShare) -> bool {
+    let minimum = share.minimum_share.unwrap_or(0.0);
+    (share.part as f64) < minimum * share.whole as f64
 }
 
-fn words(share: &Share, meant: &str) -> String {
+fn describe(share: &ObservedShare, expected: &str) -> String {
     let part = share.part as f64 / share.whole.max(1) as f64;
     format!(
-        "{} of {}: {} of {}, {}, with {meant}",
+        "{} of {}: {} of {}, {}, with {expected}",
         share.name,
         share.of,
         thousands(share.part),
         thousands(share.whole),
-        exactly(part),
+        percent_1(part),
     )
 }
 
 /// To a tenth of a per cent, so that 42.9 % is not 43 %.
-fn exactly(share: f64) -> String {
+fn percent_1(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
@@ -135,93 +137,93 @@ mod tests {
     use super::*;
     use crate::sample::healthy;
 
-    fn with(part: u64, whole: u64, meant: f64, least: Option<f64>) -> Option<Check> {
+    fn check_share(part: u64, whole: u64, expected: f64, minimum: Option<f64>) -> Option<Check> {
         let mut run = healthy();
         run.drive.clients = 8;
-        run.shares = vec![Share {
+        run.shares = vec![ObservedShare {
             name: "by last name".to_owned(),
             of: "payments".to_owned(),
             part,
             whole,
-            meant: Some(meant),
+            expected_share: Some(expected),
             exact: false,
-            least,
+            minimum_share: minimum,
         }];
         check(&run)
     }
 
     #[test]
-    fn the_more_are_counted_the_less_a_share_may_be_off() {
+    fn tolerance_shrinks_with_the_number_of_draws() {
         // Standard deviations of 10,000 and 1,000,000 draws: 49 and 490.
         for (part, whole) in [(6_000, 10_000), (6_250, 10_000), (602_400, 1_000_000)] {
-            assert_eq!(with(part, whole, 0.6, None), None, "{part}");
+            assert_eq!(check_share(part, whole, 0.6, None), None, "{part}");
         }
         for (part, whole) in [(6_260, 10_000), (5_740, 10_000), (602_500, 1_000_000)] {
-            let check = with(part, whole, 0.6, None).expect("off");
+            let check = check_share(part, whole, 0.6, None).expect("off");
             assert_eq!(check.severity, Severity::Caveat, "{part}");
         }
-        let finding = with(50, 10_000, 0.6, None).unwrap().finding;
-        let words = "by last name of payments: 50 of 10,000, 0.5 %, with 60.0 % meant";
-        assert!(finding.contains(words), "{finding}");
-        assert_eq!(with(0, 0, 0.6, None), None, "nothing to say");
-        assert_eq!(with(3, 10, 0.6, None), None, "too few to say anything");
+        let finding = check_share(50, 10_000, 0.6, None).unwrap().finding;
+        let expected = "by last name of payments: 50 of 10,000, 0.5 %, with 60.0 % expected";
+        assert!(finding.contains(expected), "{finding}");
+        assert_eq!(check_share(0, 0, 0.6, None), None, "nothing was counted");
+        assert_eq!(check_share(3, 10, 0.6, None), None, "too few to judge");
     }
 
     #[test]
-    fn what_is_to_be_none_has_no_scatter() {
-        assert_eq!(with(0, 10_000, 0.0, None), None);
-        assert!(with(1, 10_000, 0.0, None).is_some());
+    fn an_expected_share_of_zero_has_no_tolerance() {
+        assert_eq!(check_share(0, 10_000, 0.0, None), None);
+        assert!(check_share(1, 10_000, 0.0, None).is_some());
     }
 
     #[test]
-    fn a_share_that_each_transaction_keeps_is_off_by_a_single_query() {
+    fn fixed_shares_have_no_tolerance() {
         let mut run = healthy();
         run.drive.clients = 64;
-        let writes = |part, meant| Share {
+        let writes = |part, expected| ObservedShare {
             name: "writes".to_owned(),
             of: "queries".to_owned(),
             part,
             whole: 20_000_000,
-            meant,
+            expected_share: expected,
             exact: true,
-            least: None,
+            minimum_share: None,
         };
         run.shares = vec![writes(4_000_000, Some(0.2))];
         assert_eq!(check(&run), None);
         run.shares = vec![writes(3_999_999, Some(0.2))];
-        let check_ = check(&run).expect("off");
-        assert_eq!(check_.severity, Severity::Note);
-        let words = "Shares are off: writes of queries: 3,999,999 of 20,000,000, 20.0 %, with \
-             4,000,000 meant.";
-        assert_eq!(check_.finding, words);
-        assert!(check_.advice.contains("prony check"), "{check_:?}");
+        let note = check(&run).expect("off");
+        assert_eq!(note.severity, Severity::Note);
+        let expected = "Shares are off: writes of queries: 3,999,999 of 20,000,000, 20.0 %, with \
+             4,000,000 expected.";
+        assert_eq!(note.finding, expected);
+        assert!(note.advice.contains("prony check"), "{note:?}");
         run.shares = vec![writes(3_959_000, Some(0.2))];
         assert_eq!(check(&run).expect("far off").severity, Severity::Caveat);
         run.shares = vec![writes(1, None)];
-        assert_eq!(check(&run), None, "nobody says how many");
+        assert_eq!(check(&run), None, "no expected value");
     }
 
     #[test]
-    fn a_share_below_the_least_by_chance_is_a_note() {
-        let check = with(4_290, 10_000, 10.0 / 23.0, Some(0.43)).expect("below");
+    fn a_share_below_the_minimum_by_chance_is_a_note() {
+        let check = check_share(4_290, 10_000, 10.0 / 23.0, Some(0.43)).expect("below");
         assert_eq!(check.severity, Severity::Note);
         assert!(
-            check.finding.contains("42.9 %, with 43.0 % at least"),
+            check.finding.contains("42.9 %, with at least 43.0 %"),
             "{check:?}"
         );
-        assert_eq!(with(4_300, 10_000, 10.0 / 23.0, Some(0.43)), None);
-        let check = with(40_900, 100_000, 10.0 / 23.0, Some(0.43)).expect("off");
+        assert_eq!(check_share(4_300, 10_000, 10.0 / 23.0, Some(0.43)), None);
+        let check = check_share(40_900, 100_000, 10.0 / 23.0, Some(0.43)).expect("off");
         assert_eq!(check.severity, Severity::Caveat);
     }
 
     #[test]
-    fn what_failed_may_have_been_of_any_kind() {
+    fn failed_transactions_widen_the_tolerance() {
         let mut run = healthy();
-        run.shares = vec![Share {
+        run.shares = vec![ObservedShare {
             part: 5_700,
             whole: 10_000,
-            meant: Some(0.6),
-            ..Share::default()
+            expected_share: Some(0.6),
+            ..ObservedShare::default()
         }];
         run.drive.clients = 8;
         assert!(check(&run).is_some());

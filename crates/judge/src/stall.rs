@@ -1,67 +1,174 @@
 //! Seconds in which the server stood still.
 //!
-//! In: a Run. Out: `stall`. Must never: speak of seconds without connections, which `outage` names,
-//! or of the end of a run by count, where clients that are done are idle.
+//! In: a Run. Out: `stall`. Must never: report seconds without connections, which `outage` covers, or the
+//! end of a run by count, when clients that have finished are idle.
 
-use crate::thresholds::{STALL_MEDIAN, STALL_SHARE};
-use crate::words::{count, thousands};
-use crate::{errors, found};
-use prony_store::{Check, Run, Second, Severity};
+use crate::errors::{expects_outage, unless_expected};
+use crate::formatting::{count, percent, thousands};
+use crate::thresholds::{
+    STALL_INVALID, STALL_INVALID_MIN_S, STALL_MIN_MEAN, STALL_MIN_USUAL, STALL_SHARE,
+    STALL_TRANSACTIONS, THINKING_CLIENTS,
+};
+use crate::{all_kinds, errors, new_check};
+use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPart, Severity};
 
-/// As many stretches are named; the series has them all.
-const NAMED: usize = 4;
+/// Maximum number of stretches in the finding; the series has them all.
+const MAX_LISTED: usize = 4;
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
     let seconds = connected_seconds(run);
-    let mut counts: Vec<u64> = seconds.iter().map(|second| ended(second)).collect();
-    counts.sort_unstable();
-    let median = *counts.get(counts.len() / 2)?;
-    if median < STALL_MEDIAN {
+    let active = ActiveSeconds::of(&seconds)?;
+    let window = without_idle_ends(run, &seconds, &active);
+    let mut stretches = find_stretches(window.iter().copied().filter(|s| active.stalled(s)));
+    // Clients in step end nothing for as long as a transaction takes.
+    let longest_gap_s = STALL_TRANSACTIONS * usual_transaction_s(run);
+    stretches.retain(|stretch| stretch.until_s - stretch.from_s > longest_gap_s);
+    let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
+    if stalled == 0 {
         return None;
     }
-    let stalled = |second: &Second| (ended(second) as f64) < STALL_SHARE * median as f64;
-    let mut seconds = seconds.as_slice();
-    if by_count(run) {
+    let stalled_s: f64 = stretches.iter().map(|one| one.until_s - one.from_s).sum();
+    let share = stalled_s / run.measured.length_s.max(stalled_s);
+    let severity = match share > STALL_INVALID && stalled_s > STALL_INVALID_MIN_S {
+        true => unless_expected(run, Severity::Invalid),
+        false => unless_expected(run, Severity::Caveat),
+    };
+    let advice = match severity {
+        _ if expects_outage(run) => {
+            "The plan expects an outage; the throughput includes these seconds."
+        }
+        Severity::Invalid => {
+            "Remove the cause and run again: check the server's log and disk for what happened then (a \
+             checkpoint, a lock held by others, a full cache), or the network. If you want to \
+             measure an outage, say so with --expect-outage. The series (`prony show --csv`) has \
+             each second."
+        }
+        _ => {
+            "The throughput includes these seconds. Check the server's log and disk for what happened \
+             then (a checkpoint, a lock held by others, a full cache), or the network. The series \
+             (`prony show --csv`) has each second."
+        }
+    };
+    new_check(
+        "stall",
+        severity,
+        format!(
+            "In {} of {} no or almost no transactions ended, {} of the window: {} after the start of \
+             the load. Half of all transactions ended in seconds with {} or more.",
+            thousands(stalled),
+            count(seconds.iter().map(|one| whole_seconds(one)).sum(), "second"),
+            percent(share),
+            describe(&stretches),
+            thousands(active.typical_rate.round() as u64),
+        ),
+        advice,
+    )
+}
+
+/// The seconds in which anything ended: the reference for a stalled second. If a server stood still for
+/// most of the window, the median second is empty. Rates are per second: the journal of a long run that was
+/// killed has rows of ten seconds beside rows of one.
+struct ActiveSeconds {
+    /// Half of the transactions ended in seconds with this many or more; seconds with few do not affect it.
+    typical_rate: f64,
+    /// Mean number of transactions in the seconds in which any ended.
+    mean_rate: f64,
+}
+
+impl ActiveSeconds {
+    fn of(seconds: &[&Second]) -> Option<ActiveSeconds> {
+        let mut active: Vec<&Second> = seconds.to_vec();
+        active.retain(|second| ended(second) > 0);
+        active.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        let all: u64 = active.iter().map(|second| ended(second)).sum();
+        let all_s: f64 = active
+            .iter()
+            .map(|second| whole_seconds(second) as f64)
+            .sum();
+        let mut above = 0;
+        let typical = active.iter().find(|second| {
+            above += ended(second);
+            2 * above >= all
+        });
+        Some(ActiveSeconds {
+            typical_rate: rate(typical?),
+            mean_rate: all as f64 / all_s,
+        })
+    }
+
+    fn stalled(&self, second: &Second) -> bool {
+        let almost_none = rate(second) < STALL_SHARE * self.typical_rate;
+        (ended(second) == 0 && self.mean_rate >= STALL_MIN_MEAN)
+            || (self.typical_rate >= STALL_MIN_USUAL && almost_none)
+    }
+}
+
+/// Removes the stalled seconds at an end of the window that have another reason. At the end of a run by
+/// count, clients have finished; at the start, slow seconds belong to the warm-up ([`warming_up`]), and
+/// empty ones to clients that think for most of the time and all begin by thinking.
+fn without_idle_ends<'a, 'b>(
+    run: &Run,
+    mut seconds: &'a [&'b Second],
+    active: &ActiveSeconds,
+) -> &'a [&'b Second] {
+    if stops_by_count(run) {
         while let Some((last, before)) = seconds.split_last()
-            && stalled(last)
+            && active.stalled(last)
         {
             seconds = before;
         }
     }
-    let still: Vec<&Second> = seconds.iter().copied().filter(|s| stalled(s)).collect();
-    if still.is_empty() {
-        return None;
+    if clients_think(run) {
+        let stalled = seconds.iter().take_while(|second| active.stalled(second));
+        return &seconds[stalled.count()..];
     }
-    found(
-        "stall",
-        Severity::Caveat,
-        format!(
-            "In {} of {} nothing ended, or next to nothing: {} after the start of the load. The \
-             median second had {}.",
-            thousands(still.len() as u64),
-            count(counts.len() as u64, "second"),
-            stretches(&still),
-            count(median, "transaction"),
-        ),
-        "The throughput includes these seconds. See the server's log and disk for what happened \
-         then: a checkpoint, a lock held by others, a full cache; or the network. The series \
-         (`prony show --csv`) has each second.",
-    )
+    &seconds[warming_up(seconds, active)..]
 }
 
-/// The whole seconds of the measured window that no outage touches.
+/// How many of the first rows are a warm-up rather than a stall although few transactions ended in them:
+/// those whose rate rises from row to row, or all if they are a small share of the window.
+fn warming_up(seconds: &[&Second], active: &ActiveSeconds) -> usize {
+    let slow = seconds
+        .iter()
+        .take_while(|second| active.stalled(second) && ended(second) > 0)
+        .count();
+    let length_s = |rows: &[&Second]| rows.iter().map(|row| row.length_s).sum::<f64>();
+    if length_s(&seconds[..slow]) <= STALL_INVALID * length_s(seconds) {
+        return slow;
+    }
+    let rises = |pair: &&[&Second]| rate(pair[0]) < rate(pair[1]);
+    seconds.windows(2).take(slow).take_while(rises).count()
+}
+
+/// Whether the clients of a closed loop were in a transaction for less than half of the time.
+fn clients_think(run: &Run) -> bool {
+    let all_s = f64::from(run.drive.clients) * run.measured.length_s;
+    let busy_s = all_kinds(run).map_or(0.0, |all| all.busy_s);
+    !run.drive.open_loop && busy_s < THINKING_CLIENTS * all_s
+}
+
+/// Duration of a transaction of the slowest kind, seconds: the median, which a stall does not move; the
+/// shortest if there are too few samples for a median.
+fn usual_transaction_s(run: &Run) -> f64 {
+    let kinds = run.measured.kinds.iter();
+    let kinds = kinds.filter(|kind| kind.service.samples > 0);
+    let usual_ns = kinds.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
+    usual_ns.max().unwrap_or(0) as f64 / 1e9
+}
+
+/// The whole seconds of the measured window that do not overlap an outage.
 fn connected_seconds(run: &Run) -> Vec<&Second> {
-    let outages: Vec<_> = errors::in_window(run, "outage").collect();
-    let touched = |second: &Second| {
+    let outages: Vec<_> = errors::in_window(run, EventKind::Outage).collect();
+    let overlaps_outage = |second: &Second| {
         outages.iter().any(|event| {
             let over = event.until_s.is_some_and(|until_s| until_s < second.at_s);
-            event.at_s <= second.at_s + second.seconds && !over
+            event.at_s <= second.at_s + second.length_s && !over
         })
     };
-    let whole = |second: &Second| second.part == "measured" && second.seconds > 0.95;
+    let whole = |second: &Second| second.part == SecondPart::Measured && second.length_s > 0.95;
     run.series
         .iter()
-        .filter(|second| whole(second) && !touched(second))
+        .filter(|second| whole(second) && !overlaps_outage(second))
         .collect()
 }
 
@@ -69,29 +176,59 @@ fn ended(second: &Second) -> u64 {
     second.committed + second.rolled_back + second.failed
 }
 
-/// Whether each client does a count of transactions: those that are done early are idle.
-pub(crate) fn by_count(run: &Run) -> bool {
-    let asked = run.plan.pointer("/run/transactions");
-    asked.is_some_and(|count| count.is_u64())
+/// How many seconds a row of the series covers.
+fn whole_seconds(row: &Second) -> u64 {
+    row.length_s.round().max(1.0) as u64
+}
+
+/// Transactions that ended in a row of the series, per second.
+fn rate(row: &Second) -> f64 {
+    ended(row) as f64 / whole_seconds(row) as f64
+}
+
+/// Whether each client runs a fixed number of transactions: clients that finish early are idle.
+pub(crate) fn stops_by_count(run: &Run) -> bool {
+    match run.drive.stop {
+        Some(PlannedEnd::TransactionsPerClient(_) | PlannedEnd::Transactions(_)) => true,
+        Some(PlannedEnd::DurationS(_) | PlannedEnd::StartsDurationS(_)) | None => false,
+    }
+}
+
+/// Consecutive stalled seconds.
+struct Stretch {
+    from_s: f64,
+    until_s: f64,
+    seconds: u64,
+}
+
+fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<Stretch> {
+    let mut joined: Vec<Stretch> = Vec::new();
+    for second in stalled {
+        let until_s = second.at_s + second.length_s;
+        match joined.last_mut() {
+            Some(last) if second.at_s - last.until_s < 0.5 => {
+                last.until_s = until_s;
+                last.seconds += whole_seconds(second);
+            }
+            _ => joined.push(Stretch {
+                from_s: second.at_s,
+                until_s,
+                seconds: whole_seconds(second),
+            }),
+        }
+    }
+    joined
 }
 
 /// `from 12 s to 15 s and from 40 s to 41 s`.
-fn stretches(still: &[&Second]) -> String {
-    let mut joined: Vec<(f64, f64)> = Vec::new();
-    for second in still {
-        let until_s = second.at_s + second.seconds;
-        match joined.last_mut() {
-            Some((_, end_s)) if second.at_s - *end_s < 0.5 => *end_s = until_s,
-            _ => joined.push((second.at_s, until_s)),
-        }
-    }
-    let mut named: Vec<String> = joined
+fn describe(stretches: &[Stretch]) -> String {
+    let mut named: Vec<String> = stretches
         .iter()
-        .take(NAMED)
-        .map(|(from_s, until_s)| format!("from {from_s:.0} s to {until_s:.0} s"))
+        .take(MAX_LISTED)
+        .map(|one| format!("from {:.0} s to {:.0} s", one.from_s, one.until_s))
         .collect();
-    if joined.len() > NAMED {
-        named.push(format!("{} times more", joined.len() - NAMED));
+    if stretches.len() > MAX_LISTED {
+        named.push(format!("{} more times", stretches.len() - MAX_LISTED));
     }
     match named.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
@@ -100,95 +237,4 @@ fn stretches(still: &[&Second]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{healthy, with_series};
-    use prony_store::Event;
-    use serde_json::json;
-
-    #[test]
-    fn seconds_in_which_nothing_ends_are_counted_and_named() {
-        let mut counts = [1000; 20];
-        for at in [3, 4, 5, 12] {
-            counts[at] = 0;
-        }
-        counts[12] = 99;
-        let check = check(&with_series(&counts)).expect("a stall");
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("In 4 of 20 seconds"), "{check:?}");
-        let named = "from 13 s to 16 s and from 22 s to 23 s after";
-        assert!(check.finding.contains(named), "{check:?}");
-        assert!(check.finding.contains("1,000 transactions"), "{check:?}");
-    }
-
-    #[test]
-    fn steady_and_slow_runs_have_none() {
-        assert_eq!(check(&healthy()), None, "no series");
-        assert_eq!(check(&with_series(&[1000; 20])), None);
-        let mut counts = [1000; 20];
-        counts[7] = 100;
-        assert_eq!(check(&with_series(&counts)), None, "a tenth of the median");
-        let mut slow = [19; 20];
-        slow[7] = 0;
-        assert_eq!(check(&with_series(&slow)), None, "too few to tell");
-        slow = [20; 20];
-        slow[7] = 0;
-        assert!(check(&with_series(&slow)).is_some());
-    }
-
-    #[test]
-    fn what_is_failed_or_rolled_back_has_ended_too() {
-        let mut counts = [1000; 20];
-        counts[7] = 0;
-        let mut run = with_series(&counts);
-        run.series[7].failed = 200;
-        assert_eq!(check(&run), None);
-    }
-
-    #[test]
-    fn warm_up_part_seconds_and_outages_do_not_count() {
-        let mut counts = [1000; 20];
-        counts[7] = 0;
-        let stalled = with_series(&counts);
-        assert!(check(&stalled).is_some());
-        let mut run = stalled.clone();
-        run.series[7].part = "warmup".to_owned();
-        assert_eq!(check(&run), None);
-        let mut run = stalled.clone();
-        run.series[7].seconds = 0.01;
-        assert_eq!(check(&run), None);
-        let mut run = stalled.clone();
-        run.events.push(Event {
-            at_s: 16.4,
-            until_s: Some(18.2),
-            what: "outage".to_owned(),
-            ..Event::default()
-        });
-        assert_eq!(check(&run), None);
-        run.events[0].until_s = Some(16.9);
-        assert!(check(&run).is_some(), "it was over by then");
-        run.events[0].until_s = None;
-        assert_eq!(check(&run), None, "it lasted to the end");
-    }
-
-    #[test]
-    fn the_idle_end_of_a_run_by_count_is_no_stall() {
-        let mut counts = [1000; 20];
-        counts[18] = 5;
-        counts[19] = 1;
-        let mut run = with_series(&counts);
-        assert!(check(&run).is_some());
-        run.plan = json!({ "run": { "transactions": 1000 } });
-        assert_eq!(check(&run), None);
-    }
-
-    #[test]
-    fn many_stretches_are_cut_short() {
-        let mut counts = [1000; 30];
-        for at in [1, 4, 7, 10, 13, 16] {
-            counts[at] = 0;
-        }
-        let finding = check(&with_series(&counts)).expect("stalls").finding;
-        assert!(finding.contains("2 times more"), "{finding}");
-    }
-}
+mod tests;

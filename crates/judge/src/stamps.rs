@@ -1,33 +1,33 @@
 //! How far the split of the response time can be trusted.
 //!
-//! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: speak of a split where there
-//! was nothing to split.
+//! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: report on the split if there was
+//! nothing to split.
 
+use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_STAMPS;
-use crate::words::{count, percent, share};
-use crate::{all, found};
-use prony_store::{Check, Run, Severity};
+use crate::{all_kinds, new_check};
+use prony_store::{Check, Network, Run, Severity, SplitSource};
 
 pub(crate) fn bad_stamps(run: &Run) -> Option<Check> {
     let timing = &run.timing;
     let bad = timing.impossible + timing.doubtful;
-    // Discarded stamps are not among the usable ones.
+    // Discarded stamps are not counted as usable.
     let bad_share = share(bad, timing.stamped + timing.impossible);
     if bad_share <= BAD_STAMPS {
         return None;
     }
-    found(
+    new_check(
         "stamps",
         Severity::Caveat,
         format!(
-            "{} of the kernel's time stamps cannot be relied on: {} impossible and discarded, {} \
+            "{} of the kernel's time stamps are unreliable: {} impossible and discarded, {} \
              doubtful because the clock had moved.",
             percent(bad_share),
             timing.impossible,
             timing.doubtful,
         ),
-        "Read send wait, server time and client wait with care; response and service times do not \
-         depend on stamps. See whether a time service is stepping the clock.",
+        "Interpret send wait, server time and client wait with care; response and service times do not \
+         depend on stamps. Check whether a time service is stepping the clock.",
     )
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn clock_steps(run: &Run) -> Option<Check> {
     if steps == 0 {
         return None;
     }
-    found(
+    new_check(
         "clock-steps",
         Severity::Note,
         format!(
@@ -44,36 +44,39 @@ pub(crate) fn clock_steps(run: &Run) -> Option<Check> {
              a microsecond {}.",
             count(steps, "time")
         ),
-        "Nothing, unless it is often: then let the time service settle before a run.",
+        "No action needed, unless it happens often: then let the time service settle before a run.",
     )
 }
 
 pub(crate) fn no_split(run: &Run) -> Option<Check> {
-    let figures = all(run)?;
+    let figures = all_kinds(run)?;
     if figures.split.is_some() || figures.committed == 0 {
         return None;
     }
-    let reason = match run.timing.split.trim_start_matches("unavailable") {
-        "" => String::new(),
-        reason => format!(" ({})", reason.trim_matches([' ', ':', ',', '(', ')'])),
+    let reason = match &run.timing.split {
+        SplitSource::Unavailable { reason } if !reason.is_empty() => format!(" ({reason})"),
+        _ => String::new(),
     };
-    let advice = if run.drive.network.starts_with("unix") {
-        // An eighth of the clients estimates the mean well and leaves the load as it is.
-        let sample = (run.drive.clients / 8).max(1);
-        format!(
-            "Unix sockets give no time stamps. Where the server listens on TCP as well, \
-             --tcp-sample {sample} estimates the split on {}.",
-            count(u64::from(sample), "client")
-        )
-    } else {
-        "See whether this kernel and network device give receive stamps (SO_TIMESTAMPING)."
-            .to_owned()
+    let advice = match run.drive.network {
+        Some(Network::Unix | Network::UnixWithTcpSample { .. }) => {
+            // An eighth of the clients estimates the mean well and does not change the load.
+            let sample = (run.drive.clients / 8).max(1);
+            format!(
+                "Unix sockets provide no time stamps. If the server also listens on TCP, \
+                 --tcp-sample {sample} estimates the split on {}.",
+                count(u64::from(sample), "client")
+            )
+        }
+        Some(Network::Tcp) | None => {
+            "Check whether this kernel and network device provide receive stamps (SO_TIMESTAMPING)."
+                .to_owned()
+        }
     };
-    found(
+    new_check(
         "no-split",
         Severity::Note,
         format!(
-            "How the response time splits into the server's part and the client's is not \
+            "The split of the response time into the server's part and the client's is not \
              known{reason}: it includes the time that replies waited in the client."
         ),
         advice,
@@ -86,7 +89,7 @@ mod tests {
     use crate::sample::healthy;
 
     #[test]
-    fn stamps_by_their_share() {
+    fn unreliable_stamps_are_a_caveat_above_the_threshold() {
         let mut run = healthy();
         run.timing.stamped = 100_000;
         run.timing.impossible = 50;
@@ -101,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_the_clock() {
+    fn clock_steps_are_a_note() {
         let mut run = healthy();
         assert_eq!(clock_steps(&run), None);
         run.timing.clock_steps = 2;
@@ -109,12 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_a_split() {
+    fn a_missing_split_is_a_note() {
         let mut run = healthy();
         assert_eq!(no_split(&run), None);
         run.measured.kinds[0].split = None;
-        run.timing.split = "unavailable: unix sockets give no stamps".to_owned();
-        run.drive.network = "unix".to_owned();
+        run.timing.split = SplitSource::unavailable("unix sockets give no stamps");
+        run.drive.network = Some(Network::Unix);
         let check = no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(
@@ -124,8 +127,8 @@ mod tests {
             "{check:?}"
         );
         assert!(check.advice.contains("--tcp-sample 8 "), "{check:?}");
-        run.drive.network = "tcp".to_owned();
-        run.timing.split = "unavailable".to_owned();
+        run.drive.network = Some(Network::Tcp);
+        run.timing.split = SplitSource::default();
         let check = no_split(&run).unwrap();
         assert!(check.finding.contains("not known: it"), "{check:?}");
         assert!(!check.advice.contains("--tcp-sample"), "{check:?}");

@@ -1,34 +1,37 @@
-//! Whether the throughput had settled: the warm-up was over, nothing drifted, bins are alike.
+//! Whether the throughput was steady: the warm-up was over, there was no drift, and the parts of the window
+//! are alike.
 //!
-//! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: look at a run that is too short to tell,
-//! take chance for unrest (counts scatter by their square root), or look at the end of a run by count,
-//! where clients that are done are idle.
+//! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: judge a run that is too short, take chance
+//! for unsteadiness (counts scatter by their square root), or include the end of a run by count, when
+//! clients that have finished are idle.
 //!
-//! Warm-up: the start is cut where the mean of what is left is best known (MSER, White 1997). Drift:
-//! the slope over ten bins, by Student's t. Unrest: the coefficient of variation of those bins.
+//! Warm-up: the start is cut at the point that makes the mean of the rest most precise (MSER, White 1997).
+//! Drift: the slope over ten bins, by Student's t. Unsteadiness: the coefficient of variation of those
+//! bins.
 
-use crate::stall::by_count;
+use crate::formatting::percent;
+use crate::stall::stops_by_count;
 use crate::thresholds::{
     DRIFT, DRIFT_T, STEADY_BINS, STEADY_SECONDS, UNSTEADY_CAVEAT, UNSTEADY_INVALID, WARM_UP_BIAS,
     WARM_UP_GAP,
 };
-use crate::words::percent;
-use crate::{errors, found};
-use prony_store::{Check, Run, Second, Severity};
+use crate::{errors, new_check};
+use prony_store::{Check, Run, Second, SecondPart, Severity};
 
-/// At the end of a run by count, seconds below this share of the median are those of idle clients.
+/// At the end of a run by count, seconds below this share of the median are those of clients that have
+/// finished.
 const IDLE_SHARE: f64 = 0.8;
 
 pub(crate) fn warm_up(run: &Run) -> Option<Check> {
     let series = series(run)?;
-    let (cut, settled, gap) = unsettled(&series)?;
-    let bias = mean(&series) / settled - 1.0;
+    let (cut, steady_rate, gap) = find_warm_up(&series)?;
+    let bias = mean(&series) / steady_rate - 1.0;
     let word = if gap < 0.0 { "less" } else { "more" };
-    found(
+    new_check(
         "warm-up",
         Severity::Caveat,
         format!(
-            "The first {cut} s of the measured window belong to the warm-up: they had {} {word} \
+            "The first {cut} s of the measured window were still warm-up: they had {} {word} \
              transactions a second than the rest, which shifts the result by {}.",
             percent(gap.abs()),
             percent(bias.abs()),
@@ -42,27 +45,27 @@ pub(crate) fn warm_up(run: &Run) -> Option<Check> {
 
 pub(crate) fn drift(run: &Run) -> Option<Check> {
     let series = series(run)?;
-    if unsettled(&series).is_some() {
+    if find_warm_up(&series).is_some() {
         return None;
     }
-    let drift = drifts(&series)?;
+    let drift = relative_drift(&series)?;
     let word = if drift < 0.0 { "fell" } else { "rose" };
-    found(
+    new_check(
         "drift",
         Severity::Caveat,
         format!(
             "Throughput {word} by {} over the measured window: the figure depends on when it was \
-             taken.",
+             measured.",
             percent(drift.abs()),
         ),
         match drift < 0.0 {
             true => {
-                "Measure for longer, and see what grows as it falls: the data with its indexes, dead \
-                 rows, the history of old versions, work of others on these machines."
+                "Measure for longer, and check what grows while it falls: data and indexes, dead rows, \
+                 old row versions, other work on these machines."
             }
             false => {
-                "Warm up for longer, until caches are full; or see who used these machines at the \
-                 beginning."
+                "Warm up for longer, until caches are full; or check what else used these machines at \
+                 the start."
             }
         },
     )
@@ -70,47 +73,56 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
 
 pub(crate) fn unsteady(run: &Run) -> Option<Check> {
     let series = series(run)?;
-    let unrest = unrest(&series);
-    let severity = match unrest {
-        unrest if unrest > UNSTEADY_INVALID => Severity::Invalid,
-        unrest if unrest > UNSTEADY_CAVEAT => Severity::Caveat,
+    let excess_variation = excess_variation(&series);
+    let severity = match excess_variation {
+        // An expected outage makes the throughput unsteady.
+        excess_variation if excess_variation > UNSTEADY_INVALID && errors::expects_outage(run) => {
+            Severity::Caveat
+        }
+        excess_variation if excess_variation > UNSTEADY_INVALID => Severity::Invalid,
+        excess_variation if excess_variation > UNSTEADY_CAVEAT => Severity::Caveat,
         _ => return None,
     };
-    // These say the same, and why.
-    let explained = unsettled(&series).is_some() || drifts(&series).is_some();
+    // These checks report the same, with the reason.
+    let explained = find_warm_up(&series).is_some() || relative_drift(&series).is_some();
     if explained && severity != Severity::Invalid {
         return None;
     }
-    found(
+    new_check(
         "unsteady",
         severity,
         format!(
             "Throughput was not steady: the {STEADY_BINS} equal parts of the window differ by {} of \
-             their mean (coefficient of variation, without what is chance).",
-            percent(unrest),
+             their mean (coefficient of variation, excluding chance).",
+            percent(excess_variation),
         ),
-        "See the series for when it fell, and the server's events for why; measure for several times \
-         as long as the longest of these waves, so that each weighs less.",
+        "Look in the series for when it fell, and in the server's events for why; measure several times \
+         longer than the longest of these waves, so that each weighs less.",
     )
 }
 
-/// Transactions that ended in each whole second of the window; nothing where it cannot be judged.
+/// Transactions that ended in each whole second of the window; `None` if it cannot be judged.
 fn series(run: &Run) -> Option<Vec<f64>> {
     let ended = |second: &Second| second.committed + second.rolled_back + second.failed;
-    series_of(run, ended)
+    per_second_rates(run, ended)
 }
 
-/// What is counted in each whole second of the window, a second; nothing where it cannot be judged.
-pub(crate) fn series_of(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<Vec<f64>> {
+/// The count of each whole second of the window, per second; `None` if it cannot be judged.
+pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<Vec<f64>> {
     if errors::lost_users(run) {
         return None;
     }
     let whole = run.series.iter();
-    let whole = whole.filter(|second| second.part == "measured" && second.seconds > 0.95);
+    let whole =
+        whole.filter(|second| second.part == SecondPart::Measured && second.length_s > 0.95);
+    // A long run that was killed has rows of ten seconds: each counts as ten seconds with their mean.
     let mut tps: Vec<f64> = whole
-        .map(|second| counted(second) as f64 / second.seconds)
+        .flat_map(|second| {
+            let tps = counted(second) as f64 / second.length_s;
+            std::iter::repeat_n(tps, second.length_s.round().max(1.0) as usize)
+        })
         .collect();
-    if by_count(run) {
+    if stops_by_count(run) {
         let mut sorted = tps.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let median = *sorted.get(sorted.len() / 2)?;
@@ -121,68 +133,68 @@ pub(crate) fn series_of(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<V
     (tps.len() >= STEADY_SECONDS && mean(&tps) > 0.0).then_some(tps)
 }
 
-/// How many seconds at the beginning are not like the rest, the mean of the rest, and by which share
-/// of it they differ; nothing where that is of no weight.
-fn unsettled(series: &[f64]) -> Option<(usize, f64, f64)> {
+/// How many seconds at the beginning differ from the rest, the mean of the rest, and the difference as a
+/// share of it; `None` if it does not matter.
+fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
-    let known = |cut: usize| {
+    let mser = |cut: usize| {
         let rest = &series[cut..];
-        squares(rest) / (rest.len() as f64).powi(2)
+        sum_of_squares(rest) / (rest.len() as f64).powi(2)
     };
-    let cut = (0..=count / 2).min_by(|a, b| known(*a).total_cmp(&known(*b)))?;
-    // At the limit nothing has settled: that is drift.
+    let cut = (0..=count / 2).min_by(|a, b| mser(*a).total_cmp(&mser(*b)))?;
+    // A cut at the limit means that nothing has settled: that is drift.
     if cut == 0 || cut >= count / 2 {
         return None;
     }
     let (head, rest) = series.split_at(cut);
-    let settled = mean(rest);
-    let gap = mean(head) / settled - 1.0;
-    let bias = mean(series) / settled - 1.0;
-    (gap.abs() > WARM_UP_GAP && bias.abs() > WARM_UP_BIAS).then_some((cut, settled, gap))
+    let steady_rate = mean(rest);
+    let gap = mean(head) / steady_rate - 1.0;
+    let bias = mean(series) / steady_rate - 1.0;
+    (gap.abs() > WARM_UP_GAP && bias.abs() > WARM_UP_BIAS).then_some((cut, steady_rate, gap))
 }
 
-/// By which share of the mean the throughput changed from the first bin's middle to the last's end,
-/// where that is no chance.
-fn drifts(series: &[f64]) -> Option<f64> {
+/// Change of the throughput from the first bin's middle to the last bin's end, as a share of the mean;
+/// `None` if chance explains it.
+fn relative_drift(series: &[f64]) -> Option<f64> {
     let bins = bins(series);
     let count = bins.len() as f64;
-    let (centre, level) = ((count - 1.0) / 2.0, mean(&bins));
-    let places = || {
+    let (centre, mean_rate) = ((count - 1.0) / 2.0, mean(&bins));
+    let points = || {
         bins.iter()
             .enumerate()
-            .map(|(at, y)| (at as f64 - centre, y - level))
+            .map(|(at, y)| (at as f64 - centre, y - mean_rate))
     };
-    let spread: f64 = places().map(|(x, _)| x * x).sum();
-    let slope = places().map(|(x, y)| x * y).sum::<f64>() / spread;
-    let left: f64 = places().map(|(x, y)| (y - slope * x).powi(2)).sum();
-    let error = (left / (count - 2.0) / spread).sqrt();
-    let drift = slope * (count - 1.0) / level;
+    let sum_xx: f64 = points().map(|(x, _)| x * x).sum();
+    let slope = points().map(|(x, y)| x * y).sum::<f64>() / sum_xx;
+    let residual: f64 = points().map(|(x, y)| (y - slope * x).powi(2)).sum();
+    let error = (residual / (count - 2.0) / sum_xx).sqrt();
+    let drift = slope * (count - 1.0) / mean_rate;
     (drift.abs() > DRIFT && slope.abs() > DRIFT_T * error).then_some(drift)
 }
 
-/// Coefficient of variation of the bins, without what counts scatter by chance.
-fn unrest(series: &[f64]) -> f64 {
+/// Coefficient of variation of the bins, less the part that is chance in counts.
+fn excess_variation(series: &[f64]) -> f64 {
     let bins = bins(series);
-    let level = mean(&bins);
-    let variance = squares(&bins) / (bins.len() as f64 - 1.0);
-    let each = (series.len() / STEADY_BINS) as f64;
+    let mean_rate = mean(&bins);
+    let variance = sum_of_squares(&bins) / (bins.len() as f64 - 1.0);
+    let per_bin = (series.len() / STEADY_BINS) as f64;
     // A bin's rate is a count divided by its length.
-    let chance = level / each;
-    (variance - chance).max(0.0).sqrt() / level
+    let chance = mean_rate / per_bin;
+    (variance - chance).max(0.0).sqrt() / mean_rate
 }
 
-/// Means of equal parts; what does not fill one is left out at the beginning.
+/// Means of equal parts; a remainder is dropped from the beginning.
 fn bins(series: &[f64]) -> Vec<f64> {
-    let each = series.len() / STEADY_BINS;
-    let skipped = series.len() - each * STEADY_BINS;
-    series[skipped..].chunks(each).map(mean).collect()
+    let per_bin = series.len() / STEADY_BINS;
+    let skipped = series.len() - per_bin * STEADY_BINS;
+    series[skipped..].chunks(per_bin).map(mean).collect()
 }
 
 fn mean(of: &[f64]) -> f64 {
     of.iter().sum::<f64>() / of.len() as f64
 }
 
-fn squares(of: &[f64]) -> f64 {
+fn sum_of_squares(of: &[f64]) -> f64 {
     let mean = mean(of);
     of.iter().map(|value| (value - mean).powi(2)).sum()
 }
@@ -193,14 +205,16 @@ mod tests {
     use crate::sample::{healthy, with_series};
     use serde_json::json;
 
-    /// A fixed noise of some per cent, so that a test says the same each time.
-    fn noisy(at: usize, level: f64) -> u64 {
+    /// A fixed noise of a few per cent, so that a test is deterministic.
+    fn with_noise(at: usize, mean_rate: f64) -> u64 {
         let noise = ((at * 7919 + 104_729) % 101) as f64 / 101.0 - 0.5;
-        (level * (1.0 + 0.04 * noise)) as u64
+        (mean_rate * (1.0 + 0.04 * noise)) as u64
     }
 
-    fn run(seconds: usize, level: impl Fn(usize) -> f64) -> Run {
-        let counts: Vec<u64> = (0..seconds).map(|at| noisy(at, level(at))).collect();
+    fn run(seconds: usize, mean_rate: impl Fn(usize) -> f64) -> Run {
+        let counts: Vec<u64> = (0..seconds)
+            .map(|at| with_noise(at, mean_rate(at)))
+            .collect();
         with_series(&counts)
     }
 
@@ -210,7 +224,22 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_run_has_none_of_them() {
+    fn a_row_of_ten_seconds_counts_as_ten() {
+        let mut run = with_series(&[1000; 130]);
+        let expected = per_second_rates(&run, |second| second.committed).expect("long enough");
+        let (one, many) = run.series.split_at(120);
+        let mut sum = many[0].clone();
+        sum.length_s = 10.0;
+        sum.committed *= 10;
+        run.series = [one, &[sum]].concat();
+        assert_eq!(
+            per_second_rates(&run, |second| second.committed),
+            Some(expected)
+        );
+    }
+
+    #[test]
+    fn a_steady_run_has_no_findings() {
         assert_eq!(ids(&healthy()), [""; 0], "no series");
         for seconds in [20, 60, 61, 119, 3600] {
             assert_eq!(ids(&run(seconds, |_| 16_000.0)), [""; 0], "{seconds}");
@@ -223,21 +252,21 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_inside_the_window() {
+    fn a_warm_up_inside_the_window_is_reported() {
         let cold = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
         let check = warm_up(&cold).expect("a warm-up");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("first 12 s"), "{check:?}");
         assert!(check.finding.contains("44 % less"), "{check:?}");
         assert_eq!(check.advice, "Warm up for longer: --warmup 28s.");
-        assert_eq!(ids(&cold), ["warm-up"], "it explains the rest");
-        // Two slow seconds of an hour are of no weight.
+        assert_eq!(ids(&cold), ["warm-up"], "the warm-up explains the rest");
+        // Two slow seconds of an hour do not matter.
         let long = run(3600, |at| if at < 2 { 9_000.0 } else { 16_000.0 });
         assert_eq!(ids(&long), [""; 0]);
     }
 
     #[test]
-    fn throughput_that_keeps_falling() {
+    fn falling_throughput_is_drift() {
         let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
         let check = drift(&falling).expect("a drift");
         assert_eq!(check.severity, Severity::Caveat);
@@ -247,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn waves() {
+    fn waves_are_unsteady() {
         let wave = |height: f64| {
             run(200, move |at| {
                 16_000.0 * (1.0 + height * (at as f64 / 9.0).sin())
@@ -257,21 +286,24 @@ mod tests {
         assert_eq!(severity(0.05), None);
         assert_eq!(severity(0.4), Some(Severity::Caveat));
         assert_eq!(severity(0.9), Some(Severity::Invalid));
+        let mut expected = wave(0.9);
+        expected.plan = json!({ "run": { "expect_outage": true } });
+        assert_eq!(unsteady(&expected).unwrap().severity, Severity::Caveat);
     }
 
     #[test]
-    fn what_is_too_short_interrupted_or_done_is_not_judged() {
+    fn short_interrupted_and_finished_runs_are_not_judged() {
         assert_eq!(ids(&run(19, |at| 1000.0 * at as f64)), [""; 0]);
         let mut lost = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
         lost.events.push(prony_store::Event {
             at_s: 20.0,
-            what: "outage".to_owned(),
+            kind: prony_store::EventKind::Outage,
             ..Default::default()
         });
         assert_eq!(ids(&lost), [""; 0]);
         let mut counted = run(60, |at| if at < 50 { 16_000.0 } else { 900.0 });
         assert!(!ids(&counted).is_empty());
-        counted.plan = json!({ "run": { "transactions": 1000 } });
+        counted.drive.stop = Some(prony_store::PlannedEnd::TransactionsPerClient(1000));
         assert_eq!(ids(&counted), [""; 0]);
     }
 }

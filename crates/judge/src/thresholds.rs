@@ -1,274 +1,313 @@
-//! Where each check begins to speak.
+//! The thresholds of all checks.
 //!
-//! In: nothing. Out: numbers. Must never: be repeated elsewhere; a check takes its limits from here.
+//! Must never: be repeated elsewhere. A check takes its limits from here.
 //!
-//! | check | severity | where it begins |
+//! | check | severity | applies when |
 //! | --- | --- | --- |
 //! | `nothing-committed` | invalid | no committed transaction, or nothing measured |
 //! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
-//! | | caveat | so, but one stall at an edge of the window explains it, or clients are missing for no larger share than the threads waited for a CPU |
+//! | | caveat | they do, but one stall at an edge of the window explains it, or the missing share of clients is no larger than the share of time that threads waited for a CPU |
 //! | | note | not checked: connections lost, or transactions longer than 1 % of the window |
 //! | `errors` | invalid | more than 1 % of the transactions failed |
-//! | | caveat | any failed |
-//! | `rate` | invalid | less than 95 % of the asked rate |
-//! | | caveat | less than 99 % of it |
+//! | | caveat | any failed; with an expected outage, also more if they failed by lost connections |
+//! | `rate` | invalid | less than 95 % of the requested rate; a caveat if the plan expects an outage |
+//! | | caveat | less than 99 % of the requested rate |
 //! | `never-started` | caveat | more than 1 % of the due starts |
 //! | | note | any |
-//! | `partial-run` | caveat | not complete |
+//! | `partial-run` | caveat | the run is not complete |
 //! | `short-run` | caveat | measured for less than 10 s |
 //! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
+//! | | invalid | clients without a connection for more than 5 % of the window, all clients together |
 //! | | caveat | any connection lost in the window |
+//! | | note | any, if the plan expects an outage (`expect_outage`) and it ends within the run |
 //! | `users-ended` | caveat | any user ended early |
-//! | `warm-up` | caveat | the first seconds differ by more than 5 %, and shift the result by more than 1 % (20 s or more measured, as for the next two) |
-//! | `drift` | caveat | throughput changed by more than 5 % over the window, by a slope that is no chance (99 %) |
+//! | `warm-up` | caveat | the first seconds differ by more than 5 % and shift the result by more than 1 % (only if 20 s or more were measured, as for the next two) |
+//! | `drift` | caveat | throughput changed by more than 5 % over the window, by a slope that chance does not explain (99 %) |
 //! | `unsteady` | invalid | ten equal parts of the window differ by more than 30 % of their mean |
-//! | | caveat | by more than 10 % |
-//! | `stall` | caveat | a whole second with less than a tenth of the median second's transactions |
+//! | | caveat | by more than 10 %; by more than 30 % if the plan expects an outage |
+//! | `stall` | invalid | stalled seconds for more than 5 % of the window, and more than one of them |
+//! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the usual second's 20 or more; longer than two transactions of the slowest kind take |
+//! | | note | any, if the plan expects an outage |
 //! | `client-limit` | caveat | busiest thread above 90 % of a CPU; from 97 % on it was the limit |
 //! | `client-headroom` | note | busiest thread above 50 % of a CPU: no room for twice the load |
-//! | `client-machine` | caveat | the client's machine, not the server's, above 70 % busy |
-//! | `throttled` | caveat | stopped by a limit of CPU for more than 1 % of the time |
+//! | `client-machine` | caveat | the client's machine, if it is not the server's, above 70 % busy |
+//! | `throttled` | caveat | stopped by a CPU limit for more than 1 % of the time |
 //! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time |
-//! | `client-wait` | caveat | replies waited unseen for more than 10 % of the service time |
-//! | `loop-delay` | caveat | without stamps: the longest turn of the median second above half of the 99th percentile |
+//! | `client-wait` | caveat | replies waited in the kernel for more than 10 % of the service time |
+//! | `loop-delay` | caveat | without stamps: the longest iteration of the loop in the median second exceeds half of the 99th percentile |
 //! | `debug-build` | caveat | Prony built without optimisation |
 //! | `stamps` | caveat | more than 0.1 % of the stamps impossible or doubtful |
 //! | `clock-steps` | note | any |
 //! | `steal` | caveat | more than 1 % of the machine |
-//! | `server-steal` | caveat | the same of the server's machine |
-//! | `neighbours` | caveat | others than server and client used more than 15 % of the server's machine |
-//! | `round-trip` | caveat | an empty statement above half of the mean service time, over a network |
+//! | `server-steal` | caveat | the same on the server's machine |
+//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, observed for 5 s or more |
+//! | | caveat | more than 15 % of it |
+//! | `round-trip` | caveat | an empty statement takes more than half of the mean service time, over a network |
 //! | | note | its 99th percentile above ten times the median and 1 ms |
-//! | `checkpoint` | caveat | none complete within the window, of a load that writes 16 MiB of log or more |
+//! | `checkpoint` | caveat | none complete within the window, for a load that writes 16 MiB of WAL or redo log or more |
 //! | `maintenance` | caveat | a backup, an index build, a rebuild; vacuums and analyses for more than 10 % of the window |
 //! | | note | any vacuum or analysis |
 //! | `server-commits` | invalid | the server counts more than 1 %, and a second's worth, fewer commits than the client |
-//! | | caveat | more than 1 %, and what connections and observer need, more (where a transaction is one commit) |
-//! | `restart` | invalid | the server was started anew or changed its role |
+//! | | caveat | the server counts more than 1 % more, beyond what connections and observer need (if a transaction is one commit) |
+//! | `restart` | invalid | the server was restarted or changed its role; a note if the plan expects an outage |
+//! | `tables-replaced` | invalid | a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more |
 //! | `durability` | caveat | class D0, D1 or D2 |
-//! | `data-scale` | caveat | rows off those of the scale by more than 10 %; InnoDB, whose estimates are rough, 60 % |
-//! | `data-grown` | caveat | former runs have added more than 10 % |
+//! | `data-scale` | caveat | rows differ from those of the scale by more than 10 %; for InnoDB, whose estimates are rough, by 60 % |
+//! | `data-grown` | caveat | earlier runs have added more than 10 % |
 //! | `dead-rows` | caveat | more than 20 % of a table, 10,000 at least |
 //! | `statistics` | note | a table of 1,000 rows or more never analyzed |
 //! | `percentiles` | caveat | fewer than 200 response times |
 //! | | note | fewer than 1,000 |
 //! | `duration` | note | a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours |
-//! | `limiter` | note | server's CPUs above 90 % busy, a disk above 90 %, or one wait of half of the sessions at work |
-//! | `observer` | caveat | looking took more than 1 % of the machine's CPU time |
-//! | `unobserved` | note | something of the server was not seen |
-//! | `branch-contention` | caveat | tpcb with fewer branches than clients |
-//! | `warehouse-contention` | caveat | tpcc with fewer warehouses than clients; than a tenth of them if they think |
-//! | `population` | caveat | tpcc with a profile that is meant for other rows |
-//! | `shares` | caveat | a share is further from the one that is meant than chance explains; or, where each transaction keeps it, by more than 0.2 % of all queries |
-//! | | note | off by less, where each transaction keeps it |
-//! | | note | within chance, but below the least that the specification allows |
+//! | `limiter` | note | server's CPUs above 90 % busy, a disk above 90 %, or half of the active sessions in one wait (20 or more were sampled) |
+//! | `observer` | caveat | observing took more than 1 % of the machine's CPU time |
+//! | `unobserved` | note | something of the server was not observed |
+//! | `contention` | caveat | more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if they think |
+//! | the remark's own id | caveat | a remark of the workload on its data, such as `population`: tpcc with a profile that expects other rows |
+//! | `shares` | caveat | a share is further from its intended value than chance explains; or, for a share that each transaction keeps, by more than 0.2 % of all queries |
+//! | | note | off by less, for a share that each transaction keeps |
+//! | | note | within chance, but below the minimum that the specification allows |
 //! | `response-limits` | caveat | a 90th percentile above the workload's limit for its kind |
 //! | `one-host` | caveat | one machine, above 90 % busy, with more than 10 % for the client |
-//! | | note | one machine: unix socket, loopback, the server's process found, or a server of Prony's own |
+//! | | note | one machine: unix socket, loopback, the server's process found, or a server that Prony started |
 //! | `no-split` | note | no kernel stamps |
 //!
-//! Of comparisons, beside the differences of `compare`:
+//! For comparisons, in addition to the differences of `compare`:
 //!
-//! | caveat | severity | where it begins |
+//! | caveat | severity | applies when |
 //! | --- | --- | --- |
 //! | `repeats` | caveat | fewer than 3 runs on a side |
 //! | `run-to-run` | caveat | a side's runs differ by more than 5 % of their mean (coefficient of variation of the leading figure) |
-//! | `order` | caveat | an experiment ran its variants one after the other, not in turn |
-//! | `incomplete` | caveat | runs that the experiment meant are not there |
+//! | `order` | caveat | an experiment ran its variants one after the other, not interleaved |
+//! | `incomplete` | caveat | runs that the experiment planned are missing |
 //!
 //! Of prices:
 //!
-//! | remark | severity | where it begins |
+//! | remark | severity | applies when |
 //! | --- | --- | --- |
-//! | `old-prices` | caveat | may be older than 90 days |
+//! | `old-prices` | caveat | prices may be older than 90 days |
 //! | `example-prices` | caveat | the sheet is an example that comes with Prony |
-//! | `durability-unknown` | caveat | the runs do not say what a commit survives, or whether there are tables without a log |
-//! | `run-caveats` | caveat | a run has any, or ended early |
-//! | `repeats-differ` | caveat | repeats behind one price differ in what has to be weighed, such as the server's CPUs |
-//! | `repeats-missing` | caveat | an experiment meant more repeats than stand behind a price |
-//! | `replicas-unknown` | note | the runs do not say how many replicas there were |
+//! | `durability-unknown` | caveat | the runs do not record what a commit survives, or whether there are unlogged tables |
+//! | `run-caveats` | caveat | a run has caveats, or ended early |
+//! | `repeats-differ` | caveat | repeats behind one price differ in something that matters, such as the server's CPUs |
+//! | `repeats-missing` | caveat | an experiment planned more repeats than are behind a price |
+//! | `replicas-unknown` | note | the runs do not record how many replicas there were |
 //! | `same-run` | caveat | one run prices two configurations |
-//! | `repeats-apart` | caveat | repeats of one variant were named for different configurations |
-//! | `repeats-taken` | note | a run was named, and all repeats of its variant are priced |
-//! | `load-not-always-held` | caveat | the median holds the load that was asked for, and a run behind it did not |
-//! | `one-run` | note | one run alone |
+//! | `repeats-apart` | caveat | repeats of one variant were given for different configurations |
+//! | `repeats-taken` | note | one run was given, and all repeats of its variant are priced |
+//! | `load-not-always-held` | caveat | the median holds the requested load, but a run behind it did not |
+//! | `one-run` | note | a single run |
 //!
-//! Of other tools' output:
+//! For other tools' output:
 //!
-//! | check | severity | where it begins |
+//! | check | severity | applies when |
 //! | --- | --- | --- |
-//! | `truncated` | invalid | no throughput in it |
-//! | | caveat | anything else missing that a whole output has |
-//! | `littles-law` | invalid | throughput x mean latency differs from the clients by more than 2 % upwards, 10 % downwards, and by more than 0.05 s and the longest transaction explain |
+//! | `truncated` | invalid | the output has no throughput |
+//! | | caveat | anything else missing that a complete output has |
+//! | `littles-law` | invalid | throughput x mean latency is more than 2 % above or 10 % below the clients, and by more than 0.05 s and the longest transaction explain |
 //! | | caveat | it is lower by more than 2 % |
-//! | | note | not checked: failed transactions, whose times are in no figure |
-//! | `sums`, `rates`, `shares-printed`, `order` | invalid | figures that must agree differ by more than 1 % (times 5 %) |
-//! | | caveat | by more than rounding explains (times 0.5 % and 0.05 s; a length that was asked for 2 % and 1 s) |
-//! | `mix` | invalid | reads or writes off by more than 1 % of those that the transactions make |
-//! | | caveat | by more than errors, the transactions under way at the end and 0.2 % explain; any write too many |
+//! | | note | not checked: failed transactions, whose times no figure includes |
+//! | `sums`, `rates`, `shares-printed`, `order` | invalid | figures that must agree differ by more than 1 % (times: 5 %) |
+//! | | caveat | by more than rounding explains (times: 0.5 % and 0.05 s; a requested length: 2 % and 1 s) |
+//! | `mix` | invalid | reads or writes differ by more than 1 % from those that the transactions make |
+//! | | caveat | by more than errors, the transactions in progress at the end and 0.2 % explain; any excess write |
 //! | `nopm-share` | invalid | NOPM / TPM more than 10 % above 10 / 23 |
 //! | | caveat | more than 5 % off |
 //! | `unpaced` | note | more than 12.86 NOPM a warehouse without keying and thinking |
 //! | `server-count` | note | TPM: the server counts rollbacks with the commits |
-//! | `trouble` | caveat | what the tool itself said went wrong |
+//! | `trouble` | caveat | problems that the tool itself reported |
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
-/// Longest mean transaction for which the law can be checked, share of the window: what the edges
-/// of the window cut off and add cancels on average only, and is of this size at most.
-pub const LITTLE_LONGEST_MEAN: f64 = 0.01;
+/// Longest mean transaction for which the law can be checked, share of the window. What the edges of the
+/// window cut off and add cancels only on average, and is at most of this size.
+pub const LITTLE_MAX_MEAN: f64 = 0.01;
 /// Shortest window of an incomplete run for which the law is checked, seconds.
-pub const LITTLE_SHORTEST_PARTIAL_S: f64 = 1.0;
-/// Failed transactions that spoil a result, share of all that ended.
+pub const LITTLE_MIN_PARTIAL_S: f64 = 1.0;
+/// Share of failed transactions, of all that ended, above which a result is invalid.
 pub const ERRORS_INVALID: f64 = 0.01;
-/// Standard deviations of a count of draws by which chance may put it off its mean: one in some
-/// hundred thousand runs of ten shares is off by more.
+/// Standard deviations by which chance may move a count of draws off its mean: one in some hundred thousand
+/// runs of ten shares is off by more.
 pub const SHARE_SIGMAS: f64 = 5.0;
-/// By so much a share that each transaction keeps may be off without a caveat, share of the whole. On
-/// PostgreSQL an UPDATE that waited for a row finds none where another transaction replaced it.
+/// Tolerance without a caveat for a share that each transaction keeps, share of the whole. On PostgreSQL an
+/// UPDATE that waited for a row finds none if another transaction replaced it.
 pub const SHARE_EXACT_CAVEAT: f64 = 0.002;
-/// Length of an outage that lasts to the end of the run and spoils it, share of the window.
-pub const OUTAGE_TO_END: f64 = 0.01;
-/// Least share of the asked rate for a result at that rate.
+/// Share of the window above which an outage at its end makes the result invalid.
+pub const OUTAGE_OPEN_INVALID: f64 = 0.01;
+/// Smallest share of the requested rate that counts as a result at that rate.
 pub const RATE_INVALID: f64 = 0.95;
-/// Least share of the asked rate without a caveat.
+/// Smallest share of the requested rate without a caveat.
 pub const RATE_CAVEAT: f64 = 0.99;
-/// Standard deviations of a Poisson count by which chance may miss the asked rate.
+/// Standard deviations of a Poisson count by which chance may miss the requested rate.
 pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
-/// Never started transactions, share of those due, from which on it is a caveat.
+/// Share of the due transactions that may fail to start before there is a caveat.
 pub const NEVER_STARTED_CAVEAT: f64 = 0.01;
 /// Shortest measured window without a caveat, seconds: below it a single checkpoint, vacuum or
 /// page cache write-back decides the figure.
 pub const SHORT_CAVEAT_S: f64 = 10.0;
-/// Share of the median second's transactions below which a second is a stall.
+/// Share of the clients' time in the window that may pass without a connection. Above it, the throughput is
+/// that of another load.
+pub const OUTAGE_INVALID: f64 = 0.05;
+/// Share of the usual second's transactions below which a second is a stall. Half of all transactions end
+/// in seconds of the usual number or more.
 pub const STALL_SHARE: f64 = 0.1;
-/// Fewest transactions in the median second for which stalls are looked for: below, an empty second
-/// may be chance.
-pub const STALL_MEDIAN: u64 = 20;
-/// Share of one CPU from which on the busiest thread may hold the run back.
+/// Minimum of transactions in the usual second for which a second with only a few counts as a stall.
+pub const STALL_MIN_USUAL: f64 = 20.0;
+/// Minimum mean of transactions, over the seconds in which any ended, for which an empty second is a stall:
+/// with ten independent arrivals a second, one second in 20,000 is empty.
+pub const STALL_MIN_MEAN: f64 = 10.0;
+/// A stall lasts longer than this many transactions of the slowest kind take. Clients that run in step,
+/// because they started together, complete nothing for as long as one transaction takes, and some take longer.
+pub const STALL_TRANSACTIONS: f64 = 2.0;
+/// Share of stalled seconds in the window above which the throughput shows when the server stood still
+/// rather than what it can do.
+pub const STALL_INVALID: f64 = 0.05;
+/// A stall makes a result invalid only if it is longer than this, seconds: the series has a resolution of
+/// one second.
+pub const STALL_INVALID_MIN_S: f64 = 1.5;
+/// Share of the time in a transaction below which the clients of a closed loop mostly think.
+pub const THINKING_CLIENTS: f64 = 0.5;
+/// Share of one CPU above which the busiest thread may hold the run back.
 pub const BUSY_THREAD_NEAR: f64 = 0.90;
-/// Share of one CPU from which on it does: the rest is what accounting by ticks misses.
+/// Share of one CPU above which the busiest thread limits the run: the rest is what tick-based accounting
+/// misses.
 pub const BUSY_THREAD_LIMIT: f64 = 0.97;
-/// Time that worker threads were ready and had no CPU, share of their time.
+/// Time that worker threads were runnable without a CPU, share of their time.
 pub const RUN_QUEUE: f64 = 0.05;
 /// Time from a reply's arrival until the client noticed it, share of the service time.
 pub const CLIENT_WAIT: f64 = 0.10;
-/// Fewest transactions with a split that are judged.
+/// Fewest transactions with a split for which the split is judged.
 pub const SPLIT_SAMPLES: u64 = 100;
-/// Impossible and doubtful stamps, share of all.
+/// Impossible and doubtful stamps, share of all stamps.
 pub const BAD_STAMPS: f64 = 0.001;
-/// CPU time stolen by the hypervisor, share of the machine.
+/// CPU time stolen by the hypervisor, share of the machine's.
 pub const STEAL: f64 = 0.01;
 /// Fewest whole seconds for which steadiness is judged.
 pub const STEADY_SECONDS: usize = 20;
-/// Equal parts into which the window is divided for it.
+/// Equal parts into which the window is divided to judge steadiness.
 pub const STEADY_BINS: usize = 10;
-/// Share by which the first seconds differ from the rest to be called a warm-up.
+/// Share by which the first seconds must differ from the rest to count as a warm-up.
 pub const WARM_UP_GAP: f64 = 0.05;
-/// Share by which they shift the result to be worth a word.
+/// Share by which the warm-up must shift the result to be reported.
 pub const WARM_UP_BIAS: f64 = 0.01;
 /// Change of the throughput over the window, share of its mean.
 pub const DRIFT: f64 = 0.05;
 /// Student's t for eight degrees of freedom, two-sided, 99 %.
 pub const DRIFT_T: f64 = 3.355;
-/// Coefficient of variation of the parts that spoils a result.
+/// Coefficient of variation of the parts above which a result is invalid.
 pub const UNSTEADY_INVALID: f64 = 0.30;
-/// And that is a caveat.
+/// Coefficient of variation of the parts above which there is a caveat.
 pub const UNSTEADY_CAVEAT: f64 = 0.10;
-/// Share of one CPU up to which the busiest thread leaves room for as much again.
-pub const BUSY_THREAD_HALF: f64 = 0.50;
-/// CPUs of the client's machine at work.
+/// Share of one CPU up to which the busiest thread leaves room for twice the load.
+pub const BUSY_THREAD_HEADROOM: f64 = 0.50;
+/// Busy CPUs of the client's machine, share of all.
 pub const CLIENT_MACHINE: f64 = 0.70;
-/// Time in which a limit of CPU stopped the client, share of the time.
+/// Time in which a CPU limit stopped the client, share of the time.
 pub const THROTTLED: f64 = 0.01;
-/// The longest turn of the median second, share of the 99th percentile.
+/// The longest loop iteration of the median second, share of the 99th percentile.
 pub const LOOP_DELAY: f64 = 0.5;
 /// CPUs of the server's machine that neither server nor client used, share of all.
 pub const NEIGHBOURS: f64 = 0.15;
+/// Share above which the figure is not the server's: other processes used more of the machine than was left
+/// for the server.
+pub const NEIGHBOURS_INVALID: f64 = 0.5;
+/// Shortest observed time for which `NEIGHBOURS_INVALID` applies, seconds.
+pub const NEIGHBOURS_MIN_S: f64 = 5.0;
 /// A round trip's share of the mean service time.
 pub const ROUND_TRIP_SHARE: f64 = 0.5;
-/// Its 99th percentile against its median.
+/// The round trip's 99th percentile as a multiple of its median.
 pub const ROUND_TRIP_SCATTER: f64 = 10.0;
-/// Below so long, nanoseconds, its scatter is of no matter.
+/// 99th percentile in nanoseconds below which the scatter of the round trip does not matter.
 pub const ROUND_TRIP_LONG_NS: u64 = 1_000_000;
-/// CPUs at work of a machine that client and server share, from which on they took from each other.
-pub const ONE_HOST_BUSY: f64 = 0.90;
-/// And the client's share of them.
-pub const ONE_HOST_CLIENT: f64 = 0.10;
-/// Log in the window from which on a load writes, bytes: one segment of PostgreSQL's.
+/// Busy share of the CPUs above which a client and a server on one machine take CPU from each other.
+pub const ONE_HOST_CPU_BUSY: f64 = 0.90;
+/// The client's share of these CPUs.
+pub const ONE_HOST_CLIENT_SHARE: f64 = 0.10;
+/// Bytes of WAL or redo log in the window at which a load counts as writing: one segment of PostgreSQL's
+/// WAL.
 pub const WRITING_BYTES: u64 = 16 << 20;
-/// An event is seen up to so long after it happened, seconds.
-pub const WHOLE_SLACK_S: f64 = 1.0;
-/// Vacuums and analyses, share of the window.
+/// An event is observed up to this long after it happened, seconds.
+pub const EVENT_LAG_S: f64 = 1.0;
+/// Time of vacuums and analyses, share of the window.
 pub const MAINTENANCE_SHARE: f64 = 0.10;
-/// Commits of the server against the client's, share of the client's.
+/// Difference between the server's and the client's commits, share of the client's.
 pub const COMMITS_GAP: f64 = 0.01;
-/// The server's statistics may lag by so much, seconds.
+/// The server's statistics may lag by this much, seconds.
 pub const COMMITS_LAG_S: f64 = 1.0;
-/// Commits of the server's own and of those who look at it.
+/// Commits of the server itself and of its observers.
 pub const COMMITS_OVERHEAD: u64 = 300;
-/// Commits of a client that connects and prepares its statements.
+/// Commits of a client when it connects and prepares its statements.
 pub const COMMITS_PER_CLIENT: u64 = 60;
-/// Fewest commits that are compared.
-pub const LEAST_COMMITS: u64 = 1_000;
-/// Times of a start, reckoned in two ways, differ by less, seconds.
+/// Fewest commits for which the counts are compared.
+pub const COMMITS_MIN: u64 = 1_000;
+/// Two computations of one start time differ by less than this, seconds.
 pub const SAME_START_S: f64 = 3.0;
-/// CPUs of the server's machine at work, from which on they are the limit.
+/// Busy share of the server machine's CPUs above which they are the limit.
 pub const LIMITER_BUSY: f64 = 0.90;
-/// The busiest disk's share of the time, from which on it may be.
+/// Busy share of the busiest disk above which it may be the limit.
 pub const LIMITER_DISK: f64 = 0.90;
-/// Share of the sessions at work that wait for one thing.
+/// Fewest active sessions, over all samples, for which a share of them is reported: with fewer, one session
+/// moves it by 5 %.
+pub const LIMITER_SESSIONS: u64 = 20;
+/// Share of the active sessions that wait for the same event.
 pub const LIMITER_WAITS: f64 = 0.5;
-/// CPU time of looking, share of the server machine's.
+/// CPU time of observing, share of the server machine's.
 pub const OBSERVER_CPU: f64 = 0.01;
-/// Rows against those of the scale, share.
+/// Difference between the rows and those of the scale, share.
 pub const DATA_SCALE: f64 = 0.10;
-/// The same where rows are estimated from few pages (InnoDB).
+/// The same for rows that are estimated from few pages (InnoDB).
 pub const DATA_SCALE_INNODB: f64 = 0.60;
-/// Rows that former runs have left, share of those loaded.
+/// Rows that earlier runs added, share of those loaded.
 pub const DATA_GROWN: f64 = 0.10;
-/// Dead rows, share of a table: where autovacuum begins by default.
+/// Dead rows, share of a table: autovacuum's default threshold.
 pub const DEAD_ROWS: f64 = 0.20;
-/// And so many at least.
-pub const DEAD_ROWS_LEAST: u64 = 10_000;
-/// Rows from which on a table needs statistics.
-pub const STATISTICS_LEAST: u64 = 1_000;
-/// Ten samples beyond the 99th percentile.
-pub const PERCENTILE_SAMPLES: u64 = 1_000;
-/// Ten beyond the 95th.
-pub const TAIL_SAMPLES: u64 = 200;
+/// Minimum of dead rows in a table for a caveat.
+pub const DEAD_ROWS_MIN: u64 = 10_000;
+/// Rows at which a table needs statistics.
+pub const STATISTICS_MIN_ROWS: u64 = 1_000;
+/// Number of samples of which ten lie above the 99th percentile.
+pub const P99_SAMPLES: u64 = 1_000;
+/// Number of samples of which ten lie above the 95th percentile.
+pub const P95_SAMPLES: u64 = 200;
 /// Shortest window of a load that writes without a note, seconds.
 pub const DURATION_NOTE_S: f64 = 600.0;
-/// The same of a paced tpcc: TPC-C's least measured interval.
-pub const DURATION_TPCC_S: f64 = 7_200.0;
 
 /// Fewest runs on a side of a comparison without a caveat.
-pub const REPEATS_LEAST: usize = 3;
+pub const REPEATS_MIN: usize = 3;
 /// Coefficient of variation of the runs on a side.
 pub const REPEATS_CV: f64 = 0.05;
-/// Step of a percentile, share of it: histograms keep three digits.
+/// Resolution of a percentile, share of it: histograms store three digits.
 pub const PERCENTILE_STEP: f64 = 0.001;
 
-/// Age from which on a price is marked as old, days.
-pub const PRICE_OLD_DAYS: i64 = 90;
-/// Time missing in the latencies that spoils them, share: below, the client's clock may be at fault.
+/// Age above which a price is marked as old, days.
+pub const PRICE_MAX_AGE_DAYS: i64 = 90;
+/// Share of time missing in the latencies above which they are invalid: below that, the client's clock may
+/// be at fault.
 pub const AUDIT_LITTLE_INVALID: f64 = 0.10;
-/// Shares of figures that must agree, from which on they must not be used.
+/// Share above which a difference between figures that must agree makes them invalid.
 pub const AUDIT_INVALID: f64 = 0.01;
-/// The same of lengths of time.
+/// The same for durations.
 pub const AUDIT_TIME_INVALID: f64 = 0.05;
-/// Length of time that two figures give, share by which it may differ.
+/// Rounding error of transactions a second, which are printed with at least two decimals.
+pub const AUDIT_TPS_ROUNDING: f64 = 0.005;
+/// Tolerance between two figures for one duration, share.
 pub const AUDIT_TIME: f64 = 0.005;
-/// And by so much, seconds: threads start and end one after the other.
+/// Additional tolerance, seconds: threads start and end one after the other.
 pub const AUDIT_EDGE_S: f64 = 0.05;
-/// Length that was asked for, share by which the real one may differ.
-pub const AUDIT_ASKED: f64 = 0.02;
-/// And by so much, seconds: the last transactions end later.
-pub const AUDIT_ASKED_S: f64 = 1.0;
-/// Share of NOPM in TPM, by which it may be off the one that is meant.
+/// Tolerance between the requested and the actual duration, share.
+pub const AUDIT_REQUESTED_TIME: f64 = 0.02;
+/// Additional tolerance, seconds: the last transactions end later.
+pub const AUDIT_REQUESTED_TIME_S: f64 = 1.0;
+/// Tolerance of NOPM's share of TPM around its expected value.
 pub const NOPM_SHARE_GAP: f64 = 0.05;
-/// And by which it may be above it: other commits only lower it, and what the server's statistics lag
-/// by is less than this.
+/// Tolerance above the expected value before it is invalid: other commits only lower the share, and the lag
+/// of the server's statistics is less than this.
 pub const NOPM_SHARE_INVALID: f64 = 0.10;
-/// Most new orders a minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
-pub const NOPM_PACED: f64 = 12.86;
+/// Maximum new orders a minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
+pub const MAX_PACED_NOPM: f64 = 12.86;
+
+/// A table smaller than this may shrink by a vacuum alone, bytes.
+pub const TABLE_LARGE_BYTES: u64 = 1_000_000;
+/// Share of its size before the run below which a table counts as emptied: a run that deletes nothing never
+/// leaves less.
+pub const TABLE_SHRUNK: f64 = 0.5;

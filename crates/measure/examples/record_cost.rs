@@ -1,21 +1,23 @@
-//! What recording one sample costs. Not a test: the figure depends on the machine.
-//! Run with `cargo run --release -p prony-measure --example record_cost`.
+//! Measures the cost of recording one sample. Not a test: the figure depends on the machine. Run with
+//! `cargo run --release -p prony-measure --example record_cost`.
 
-use prony_measure::{Collector, Leftover, Outcome, Parts, Recorder, Sample, Schedule, Shape};
+use prony_measure::{
+    Collector, Leftover, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts, Shape,
+};
 use std::hint::black_box;
 use std::time::Instant;
 
 const SAMPLES: u64 = 20_000_000;
 
 fn cost_ns(shape: Shape) -> f64 {
-    let mut recorder = Recorder::new(Schedule::seconds(0, 0, None), shape);
+    let mut recorder = Recorder::new(RunSchedule::seconds(0, 0, None), shape);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let began = Instant::now();
     for number in 0..SAMPLES {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // 50 microseconds and a long tail, at a hundred thousand a second.
+        // Service times of 50 microseconds with a long tail, at a hundred thousand transactions a second.
         let service_ns = 50_000 + (random & 0x3fff) * (1 + ((random >> 20) & 63) / 60 * 40);
         let ended_ns = number * 10_000;
         recorder.record(black_box(&Sample {
@@ -26,7 +28,7 @@ fn cost_ns(shape: Shape) -> f64 {
             ended_ns,
             connect_ns: 0,
             retries: 0,
-            parts: shape.parts.then_some(Parts {
+            parts: shape.parts.then_some(ServiceTimeParts {
                 send_wait_ns: 2_000 + (random >> 40 & 0xff),
                 server_ns: service_ns - 10_000,
                 client_wait_ns: 8_000 - (random >> 40 & 0xff),
@@ -42,10 +44,10 @@ fn cost_ns(shape: Shape) -> f64 {
     began.elapsed().as_nanos() as f64 / SAMPLES as f64
 }
 
-/// What collecting one second of two workers costs, microseconds.
+/// Cost of collecting one second of two workers, microseconds.
 fn collect_cost_us(shape: Shape) -> f64 {
     let second_ns = 1_000_000_000;
-    let schedule = Schedule::seconds(0, 0, None);
+    let schedule = RunSchedule::seconds(0, 0, None);
     let mut collector = Collector::new(schedule, shape, 2);
     let seconds = 200;
     let mut spent_ns = 0;
@@ -64,9 +66,9 @@ fn collect_cost_us(shape: Shape) -> f64 {
                     ended_ns,
                     connect_ns: 0,
                     retries: 0,
-                    parts: shape.parts.then_some(Parts {
+                    parts: shape.parts.then_some(ServiceTimeParts {
                         server_ns: service_ns,
-                        ..Parts::default()
+                        ..ServiceTimeParts::default()
                     }),
                 });
             }

@@ -1,54 +1,54 @@
-//! Merges what the workers recorded.
+//! Merges the workers' recordings.
 //!
-//! In: finished intervals of all workers. Out: one row an interval, and the totals of the parts.
+//! In: finished intervals of all workers. Out: one row for each interval, and the totals of the phases.
 //! Must never: average a percentile, or count a sample twice.
 
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum};
 use crate::interval::{Interval, Leftover, StampCounts};
 use crate::queries::Queries;
-use crate::schedule::{Part, Schedule};
+use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::{Shape, Tally};
 use std::collections::VecDeque;
 
-/// One interval of the whole run.
+/// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct IntervalRow {
     /// All workers merged.
     pub interval: Box<Interval>,
-    /// CPU time of each worker, nanoseconds; absent where it could not be read.
+    /// CPU time of each worker, nanoseconds; absent if it could not be read.
     pub worker_cpu_ns: Vec<Option<u64>>,
-    /// The process and the machine, up to when the row was completed.
+    /// The process and the machine since the previous row.
     pub process: ProcessHealth,
 }
 
-/// The figures of one part of a run.
+/// The figures of one phase of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Totals {
-    /// Start of the part, nanoseconds of the run's clock.
+    /// Start of the phase, nanoseconds on the run's clock.
     pub start_ns: u64,
     /// Its end: the end of the last interval of any worker.
     pub end_ns: u64,
-    /// One entry a kind.
+    /// One entry for each kind.
     pub kinds: Vec<Tally<u64>>,
     /// Failures.
     pub errors: ErrorLedger,
-    /// The workers together; what stood at the end of an interval is that of the last one.
+    /// Health of all workers together; values as of the end of an interval are those of the last interval.
     pub health: Health,
     /// CPU time of each worker, nanoseconds.
     pub worker_cpu_ns: Vec<Option<u64>>,
     /// The process and the machine.
     pub process: ProcessHealth,
-    /// What users counted.
+    /// Queries and reconnects of the users.
     pub queries: Queries,
-    /// Stamps.
+    /// Counts of stamps.
     pub stamps: StampCounts,
-    /// What is in no figure.
+    /// Transactions that no figure includes.
     pub leftover: Leftover,
 }
 
 impl Totals {
-    /// Nothing yet.
+    /// Totals of no rows.
     pub fn new(start_ns: u64, shape: Shape) -> Totals {
         Totals {
             start_ns,
@@ -64,12 +64,12 @@ impl Totals {
         }
     }
 
-    /// Adds a row that follows those already in it.
-    pub fn add(&mut self, row: &Row) {
+    /// Adds the row after those already added.
+    pub fn add(&mut self, row: &IntervalRow) {
         let interval = &row.interval;
         self.end_ns = self.end_ns.max(interval.span.end_ns);
-        for (place, tally) in interval.kinds.iter().enumerate() {
-            match self.kinds.get_mut(place) {
+        for (index, tally) in interval.kinds.iter().enumerate() {
+            match self.kinds.get_mut(index) {
                 Some(sum) => sum.add(tally),
                 None => {
                     let mut sum = Tally::new(Shape::closed(1));
@@ -79,8 +79,8 @@ impl Totals {
             }
         }
         self.errors.add(&interval.errors);
-        self.health.follow(&interval.health);
-        self.process.follow(&row.process);
+        self.health.add_later(&interval.health);
+        self.process.add_later(&row.process);
         self.queries.add(&interval.queries);
         self.stamps.add(&interval.stamps);
         self.leftover.add(&interval.leftover);
@@ -101,34 +101,34 @@ impl Totals {
         all
     }
 
-    /// Length of the part, seconds.
+    /// Length of the phase, seconds.
     pub fn seconds(&self) -> f64 {
         self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
     }
 }
 
-/// A row to which some workers have still to add.
+/// A row that some workers have not delivered yet.
 #[derive(Debug)]
-struct Open {
+struct PendingRow {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
-    /// What stood at the end of this interval with the workers that left it out.
-    left_out: Health,
+    /// State at the end of this interval of the workers that skipped it.
+    skipped: Health,
 }
 
-/// How far a worker is.
+/// Progress of a worker.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progress {
-    /// The first interval that it has neither delivered nor left out.
+struct WorkerProgress {
+    /// The first interval that the worker has neither delivered nor skipped.
     next: u32,
-    /// It delivers nothing more.
+    /// Whether the worker has ended.
     ended: bool,
-    /// The health of the last interval that it delivered.
+    /// Health in the last interval that the worker delivered.
     last: Health,
 }
 
-impl Progress {
-    fn is_past(&self, index: u32) -> bool {
+impl WorkerProgress {
+    fn has_passed(&self, index: u32) -> bool {
         self.ended || self.next > index
     }
 }
@@ -136,12 +136,12 @@ impl Progress {
 /// Merges the intervals of all workers of a run.
 #[derive(Debug)]
 pub struct Collector {
-    schedule: Schedule,
+    schedule: RunSchedule,
     shape: Shape,
-    workers: Vec<Progress>,
-    /// Number of the first row in `open`.
+    workers: Vec<WorkerProgress>,
+    /// Index of the first row in `pending`.
     first: u32,
-    open: VecDeque<Open>,
+    pending: VecDeque<PendingRow>,
     #[expect(
         clippy::vec_box,
         reason = "the boxes travel between threads as they are"
@@ -154,14 +154,14 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for so many workers, all with this schedule and shape.
-    pub fn new(schedule: Schedule, shape: Shape, workers: usize) -> Collector {
+    /// A collector for this number of workers, all with this schedule and shape.
+    pub fn new(schedule: RunSchedule, shape: Shape, workers: usize) -> Collector {
         Collector {
             schedule,
             shape,
-            workers: vec![Progress::default(); workers],
+            workers: vec![WorkerProgress::default(); workers],
             first: 0,
-            open: VecDeque::new(),
+            pending: VecDeque::new(),
             spares: Vec::new(),
             probe: ProcessProbe::new(),
             warmup: Totals::new(schedule.start_ns, shape),
@@ -170,18 +170,18 @@ impl Collector {
         }
     }
 
-    /// Takes a worker's next finished interval and gives a cleared one for its
-    /// [`crate::Recorder::give_back`]. A worker delivers in order of time; intervals that it left
-    /// out are empty.
+    /// Adds a worker's next finished interval and returns a cleared one for its
+    /// [`crate::Recorder::give_back`]. A worker delivers intervals in order of time; intervals that it skips
+    /// are empty.
     ///
     /// # Panics
     /// If there is no such worker.
     pub fn add(&mut self, worker: usize, interval: Box<Interval>) -> Box<Interval> {
         let span = interval.span;
-        if span.part == Part::Drain {
-            // The window went on to its end, even if nothing ended in its last intervals.
-            self.open_until(span.index);
-            self.keep_standing(worker, span.index);
+        if span.phase == RunPhase::Drain {
+            // The window lasted to its end, even if no transaction ended in its last intervals.
+            self.extend_pending(span.index);
+            self.fill_skipped(worker, span.index);
             self.end(worker);
             let drain = self.drain.get_or_insert_default();
             drain.0 = drain.0.max(span.end_ns);
@@ -189,24 +189,24 @@ impl Collector {
             self.measured.stamps.add(&interval.stamps);
             return self.cleared(interval);
         }
-        // A worker that delivers out of order must not lose samples: the oldest open row has them.
-        let place = span.index.saturating_sub(self.first) as usize;
-        self.open_until(span.index.max(self.first).saturating_add(1));
-        self.keep_standing(worker, span.index);
+        // If a worker delivers out of order, no sample may be lost: the oldest pending row takes them.
+        let index = span.index.saturating_sub(self.first) as usize;
+        self.extend_pending(span.index.max(self.first).saturating_add(1));
+        self.fill_skipped(worker, span.index);
         let progress = &mut self.workers[worker];
         progress.next = progress.next.max(span.index.saturating_add(1));
         progress.last = interval.health;
-        let open = &mut self.open[place];
-        let cpu_ns = &mut open.worker_cpu_ns[worker];
+        let pending_row = &mut self.pending[index];
+        let cpu_ns = &mut pending_row.worker_cpu_ns[worker];
         *cpu_ns = sum(*cpu_ns, interval.health.cpu_ns());
-        match &mut open.interval {
+        match &mut pending_row.interval {
             Some(row) => {
                 row.add(&interval);
                 self.cleared(interval)
             }
-            // The first to deliver lends its box for the row, and gets another.
+            // The box of the first worker to deliver becomes the row; the worker gets another.
             None => {
-                open.interval = Some(interval);
+                pending_row.interval = Some(interval);
                 match self.spares.pop() {
                     Some(spare) => spare,
                     None => Box::new(Interval::new(span, self.shape)),
@@ -215,7 +215,7 @@ impl Collector {
         }
     }
 
-    /// Notes that a worker delivers nothing more.
+    /// Records that a worker has ended.
     ///
     /// # Panics
     /// If there is no such worker.
@@ -223,70 +223,69 @@ impl Collector {
         self.workers[worker].ended = true;
     }
 
-    /// The next row that every worker has delivered or is past, oldest first. Its figures are in
-    /// the totals from then on.
-    pub fn next_row(&mut self) -> Option<Row> {
-        let complete = self.workers.iter().all(|of| of.is_past(self.first));
-        if !complete || self.open.is_empty() {
+    /// The next row that every worker has delivered or passed, oldest first; it is then in the totals.
+    pub fn next_row(&mut self) -> Option<IntervalRow> {
+        let complete = self.workers.iter().all(|of| of.has_passed(self.first));
+        if !complete || self.pending.is_empty() {
             return None;
         }
-        let open = self.open.pop_front()?;
+        let pending_row = self.pending.pop_front()?;
         let index = self.first;
         self.first += 1;
-        let process = match open.interval {
+        let process = match pending_row.interval {
             Some(_) => self.probe.take(),
             None => ProcessHealth::default(),
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
-        let mut interval = open.interval.unwrap_or_else(empty);
-        interval.health.add_standing(&open.left_out);
-        // What an ended worker ran under stays true of the run; its connections are gone.
+        let mut interval = pending_row.interval.unwrap_or_else(empty);
+        interval.health.add_end_state(&pending_row.skipped);
+        // The scheduling policy of an ended worker still counts for the run; its connections are closed.
         for ended in self.workers.iter().filter(|of| of.next <= index) {
-            interval.health.add_standing(&Health {
+            interval.health.add_end_state(&Health {
                 batch: ended.last.batch,
                 ..Health::default()
             });
         }
-        let row = Row {
+        let row = IntervalRow {
             interval,
-            worker_cpu_ns: open.worker_cpu_ns,
+            worker_cpu_ns: pending_row.worker_cpu_ns,
             process,
         };
-        match row.interval.span.part {
-            Part::Warmup => self.warmup.add(&row),
+        match row.interval.span.phase {
+            RunPhase::Warmup => self.warmup.add(&row),
             _ => self.measured.add(&row),
         }
         Some(row)
     }
 
-    /// Brings back a row that nobody needs any more, so that its memory is used again.
-    pub fn recycle(&mut self, row: Row) {
+    /// Returns a row that is no longer needed, so that its memory is reused.
+    pub fn recycle(&mut self, row: IntervalRow) {
         let interval = self.cleared(row.interval);
         if interval.has_shape(self.shape) && self.spares.len() < 2 * self.workers.len() {
             self.spares.push(interval);
         }
     }
 
-    /// Totals of the warm-up, of the rows given out so far.
+    /// Totals of the warm-up, over the rows returned so far.
     pub fn warmup(&self) -> &Totals {
         &self.warmup
     }
 
-    /// Totals of the measured window, of the rows given out so far.
+    /// Totals of the measured window, over the rows returned so far.
     pub fn measured(&self) -> &Totals {
         &self.measured
     }
 
-    /// Ends the collection: the rows not yet given out, complete or not, and all totals.
-    pub fn finish(mut self) -> Collected {
+    /// Ends the collection: returns the remaining rows, complete or not, and all totals.
+    pub fn finish(mut self) -> CollectedFigures {
         (0..self.workers.len()).for_each(|worker| self.end(worker));
-        let rows: Vec<Row> = std::iter::from_fn(|| self.next_row()).collect();
+        let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
         let drain_end_ns = self.drain.map(|(end_ns, leftover)| {
             self.measured.leftover.add(&leftover);
             end_ns
         });
         let warmed = self.schedule.warmup_ns > 0 && self.warmup.end_ns > self.warmup.start_ns;
-        Collected {
+        CollectedFigures {
             rows,
             drain_s: drain_end_ns.map_or(0, |end_ns| {
                 end_ns.saturating_sub(self.schedule.window_end_ns())
@@ -297,27 +296,27 @@ impl Collector {
         }
     }
 
-    /// A worker that was kept from running over whole intervals left them out; its connections were
-    /// up all the same, its starts waited on.
-    fn keep_standing(&mut self, worker: usize, until: u32) {
+    /// Fills in intervals that a worker skipped because it got no CPU in them: its connections were up and
+    /// its starts waited all the same.
+    fn fill_skipped(&mut self, worker: usize, until: u32) {
         let progress = &mut self.workers[worker];
         let from = progress.next.saturating_sub(self.first) as usize;
-        let left_out = until.saturating_sub(self.first).saturating_sub(from as u32);
+        let skipped = until.saturating_sub(self.first).saturating_sub(from as u32);
         progress.next = progress.next.max(until);
-        for open in self.open.iter_mut().skip(from).take(left_out as usize) {
-            open.left_out.add_standing(&progress.last);
+        for pending_row in self.pending.iter_mut().skip(from).take(skipped as usize) {
+            pending_row.skipped.add_end_state(&progress.last);
         }
     }
 
-    /// Opens all rows before that index.
-    fn open_until(&mut self, index: u32) {
+    /// Adds pending rows up to this index.
+    fn extend_pending(&mut self, index: u32) {
         let rows = index.saturating_sub(self.first) as usize;
         let workers = self.workers.len();
-        while self.open.len() < rows {
-            self.open.push_back(Open {
+        while self.pending.len() < rows {
+            self.pending.push_back(PendingRow {
                 interval: None,
                 worker_cpu_ns: vec![None; workers],
-                left_out: Health::default(),
+                skipped: Health::default(),
             });
         }
     }
@@ -328,15 +327,15 @@ impl Collector {
     }
 }
 
-/// All that a run's workers recorded.
+/// All figures that the workers of a run recorded.
 #[derive(Clone, Debug)]
-pub struct Collected {
-    /// Rows that had not been given out before.
-    pub rows: Vec<Row>,
-    /// The warm-up; absent where there was none.
+pub struct CollectedFigures {
+    /// Rows that [`Collector::next_row`] has not returned.
+    pub rows: Vec<IntervalRow>,
+    /// The warm-up; absent if there was none.
     pub warmup: Option<Totals>,
-    /// The measured window. Its `leftover.unfinished` holds what ended after it too.
+    /// The measured window. Its `leftover.unfinished` includes what ended after it.
     pub measured: Totals,
-    /// From the end of the window until the last worker was done, seconds.
+    /// Time from the end of the window until the last worker had ended, seconds.
     pub drain_s: f64,
 }

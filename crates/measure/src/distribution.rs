@@ -1,12 +1,12 @@
 //! A distribution of times: exact count, sum and extremes, and a histogram for the percentiles.
 //!
-//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or
-//! give one without enough samples behind it.
+//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or return
+//! one without enough samples.
 
 use hdrhistogram::{Counter, Histogram};
 
-/// Longest time that the histogram tells apart, nanoseconds: one hour. Longer times are counted
-/// there; `max_ns` stays exact.
+/// Longest time that the histogram distinguishes, nanoseconds: one hour. Longer times are counted as one
+/// hour; `max_ns` stays exact.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits of a percentile.
@@ -16,15 +16,15 @@ pub const DIGITS: u8 = 3;
 /// `u64` for totals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution<C: Counter> {
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
-    /// Their exact sum, nanoseconds.
+    /// Exact sum of the times, nanoseconds.
     pub sum_ns: u128,
-    /// The sum of their squares, square nanoseconds.
+    /// Sum of the squares of the times, square nanoseconds.
     pub squares_ns2: f64,
-    /// Smallest, nanoseconds; 0 if there are none.
+    /// Shortest time, nanoseconds; 0 if there are no samples.
     pub min_ns: u64,
-    /// Largest, nanoseconds; 0 if there are none.
+    /// Longest time, nanoseconds; 0 if there are no samples.
     pub max_ns: u64,
     /// Cells of 1 ns up to [`HIGHEST_NS`], at [`DIGITS`].
     pub histogram: Histogram<C>,
@@ -32,17 +32,17 @@ pub struct Distribution<C: Counter> {
 
 impl<C: Counter> Default for Distribution<C> {
     fn default() -> Self {
-        Distribution::of_digits(DIGITS)
+        Distribution::with_digits(DIGITS)
     }
 }
 
 impl<C: Counter> Distribution<C> {
-    /// With percentiles to two digits, in a seventh of the memory: for many of them.
+    /// A distribution with percentiles to two digits, in a seventh of the memory: for many distributions.
     pub fn coarse() -> Self {
-        Distribution::of_digits(2)
+        Distribution::with_digits(2)
     }
 
-    fn of_digits(digits: u8) -> Self {
+    fn with_digits(digits: u8) -> Self {
         Distribution {
             samples: 0,
             sum_ns: 0,
@@ -75,8 +75,8 @@ impl<C: Counter> Distribution<C> {
         self.sum_ns as f64 / self.samples as f64
     }
 
-    /// The time, nanoseconds, that a share `quantile` (0 to 1) of the samples does not exceed, to
-    /// three digits. Absent with fewer than `10 / (1 - quantile)` samples.
+    /// The time in nanoseconds that a share `quantile` (0 to 1) of the samples does not exceed, to three
+    /// digits. `None` with fewer than `10 / (1 - quantile)` samples.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         if self.samples < samples_needed(quantile) {
             return None;
@@ -85,11 +85,11 @@ impl<C: Counter> Distribution<C> {
         Some(value_ns.clamp(self.min_ns, self.max_ns))
     }
 
-    /// Adds another's samples.
+    /// Adds the samples of another distribution.
     pub fn add<D: Counter>(&mut self, other: &Distribution<D>) {
         self.add_summary(other);
         for cell in other.histogram.iter_recorded() {
-            // A cell of u32 is full after 4 billion; the exact counts do not come from here.
+            // A cell of u32 is full after 4 billion; the exact counts are stored separately.
             let count = C::from_u64(cell.count_at_value().as_u64())
                 .or_else(|| C::from_u32(u32::MAX))
                 .unwrap_or_else(C::one);
@@ -107,7 +107,7 @@ impl<C: Counter> Distribution<C> {
         }
     }
 
-    /// Forgets all samples and keeps the memory.
+    /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         if self.samples > 0 {
             self.histogram.reset();
@@ -131,7 +131,7 @@ impl<C: Counter> Distribution<C> {
     }
 }
 
-/// How many samples a percentile needs behind it: ten beyond it, so 10,000 for `0.999`.
+/// How many samples a percentile needs: ten above it, so 10,000 for `0.999`.
 pub fn samples_needed(quantile: f64) -> u64 {
     // 1 - 0.99 is not exactly 0.01: round, or p99 would need 1,001.
     (10.0 / (1.0 - quantile).max(1e-12)).round() as u64
@@ -143,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn percentiles_need_samples_behind_them() {
+    fn percentiles_need_enough_samples() {
         let needed = [0.5, 0.9, 0.95, 0.99, 0.999].map(samples_needed);
         assert_eq!(needed, [20, 100, 200, 1_000, 10_000]);
         let mut times = Distribution::<u32>::default();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coarse_one_takes_a_seventh_of_the_memory_and_adds_up_with_others() {
+    fn a_coarse_distribution_takes_a_seventh_of_the_memory_and_can_be_added() {
         let mut coarse = Distribution::<u32>::coarse();
         let fine = Distribution::<u32>::default();
         assert!(7 * coarse.histogram.len() <= fine.histogram.len() + 1);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_an_hour_the_maximum_stays_exact() {
+    fn the_maximum_is_exact_above_an_hour() {
         let mut times = Distribution::<u32>::default();
         (0..40).for_each(|_| times.record(3 * HIGHEST_NS + 1));
         assert_eq!(times.max_ns, 3 * HIGHEST_NS + 1);
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn merged_equals_recorded_in_one(
+        fn merging_equals_recording_into_one(
             times in proptest::collection::vec((0u64..10_000_000_000, 0usize..3), 1..400)
         ) {
             let mut one = Distribution::<u64>::default();

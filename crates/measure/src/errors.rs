@@ -1,32 +1,33 @@
 //! Which transactions failed, and why.
 //!
-//! In: failed outcomes and, once a sort, the server's message. Out: counts by kind, class and
-//! code. Must never: grow without bound, or allocate to count.
+//! In: failed outcomes and, once for each type, the server's message. Out: counts by kind, class and code.
+//! Must never: grow without bound, or allocate to count.
 
-use crate::sample::{Code, ErrorClass, Kind};
+use crate::sample::{ErrorCode, TxnKind};
+use prony_wire::ErrorClass;
 
-/// How many sorts of error are told apart; further ones are counted together.
-pub const SORTS_MAX: usize = 256;
+/// Maximum number of distinct error types; further ones are counted together.
+pub const MAX_ERROR_TYPES: usize = 256;
 
-/// Longest message kept, bytes.
+/// Maximum length of a stored message, bytes.
 pub const EXAMPLE_MAX_BYTES: usize = 400;
 
-/// One sort of error.
+/// One type of error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorEntry {
     /// Kind of transaction.
-    pub kind: Kind,
+    pub kind: TxnKind,
     /// Class.
     pub class: ErrorClass,
     /// SQLSTATE or error number.
-    pub code: Code,
-    /// How many transactions ended by it.
+    pub code: ErrorCode,
+    /// Number of transactions that failed with it.
     pub count: u64,
-    /// The first message of this sort; empty if none was given.
+    /// The first message of this type; empty if there was none.
     pub example: String,
 }
 
-/// Failed transactions by sort.
+/// Failed transactions by type of error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLedger {
     entries: Vec<ErrorEntry>,
@@ -36,23 +37,23 @@ pub struct ErrorLedger {
 impl Default for ErrorLedger {
     fn default() -> Self {
         ErrorLedger {
-            entries: Vec::with_capacity(SORTS_MAX),
+            entries: Vec::with_capacity(MAX_ERROR_TYPES),
             others: 0,
         }
     }
 }
 
 impl ErrorLedger {
-    /// Counts `count` failures of one sort. Does not allocate.
-    pub fn count(&mut self, kind: Kind, class: ErrorClass, code: Code, count: u64) {
+    /// Counts `count` failures of one type. Does not allocate.
+    pub fn count(&mut self, kind: TxnKind, class: ErrorClass, code: ErrorCode, count: u64) {
         match self.entry(kind, class, code) {
             Some(entry) => entry.count = entry.count.saturating_add(count),
             None => self.others = self.others.saturating_add(count),
         }
     }
 
-    /// Keeps the first message of a sort. Allocates, once a sort.
-    pub fn example(&mut self, kind: Kind, class: ErrorClass, code: Code, message: &str) {
+    /// Stores the first message of a type. Allocates once for each type.
+    pub fn example(&mut self, kind: TxnKind, class: ErrorClass, code: ErrorCode, message: &str) {
         if let Some(entry) = self.entry(kind, class, code)
             && entry.example.is_empty()
         {
@@ -61,28 +62,28 @@ impl ErrorLedger {
         }
     }
 
-    /// The sorts, in the order they were first seen.
+    /// The types, in the order of their first occurrence.
     pub fn entries(&self) -> &[ErrorEntry] {
         &self.entries
     }
 
-    /// Failures of sorts beyond [`SORTS_MAX`].
+    /// Failures of types beyond [`MAX_ERROR_TYPES`].
     pub fn others(&self) -> u64 {
         self.others
     }
 
     /// All failures.
     pub fn total(&self) -> u64 {
-        let told_apart: u64 = self.entries.iter().map(|entry| entry.count).sum();
-        told_apart.saturating_add(self.others)
+        let listed: u64 = self.entries.iter().map(|entry| entry.count).sum();
+        listed.saturating_add(self.others)
     }
 
-    /// Counts failures whose sort is not known any more.
+    /// Counts failures whose type is no longer known.
     pub fn count_others(&mut self, count: u64) {
         self.others = self.others.saturating_add(count);
     }
 
-    /// Adds another's counts; the messages already here stay.
+    /// Adds the counts of another ledger; existing messages stay.
     pub fn add(&mut self, other: &ErrorLedger) {
         for entry in &other.entries {
             self.count(entry.kind, entry.class, entry.code, entry.count);
@@ -91,20 +92,25 @@ impl ErrorLedger {
         self.count_others(other.others);
     }
 
-    /// Forgets all and keeps the memory.
+    /// Removes all entries and keeps the memory.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.others = 0;
     }
 
-    fn entry(&mut self, kind: Kind, class: ErrorClass, code: Code) -> Option<&mut ErrorEntry> {
-        let place = self
+    fn entry(
+        &mut self,
+        kind: TxnKind,
+        class: ErrorClass,
+        code: ErrorCode,
+    ) -> Option<&mut ErrorEntry> {
+        let index = self
             .entries
             .iter()
             .position(|entry| (entry.kind, entry.class, entry.code) == (kind, class, code));
-        let place = match place {
-            Some(place) => place,
-            None if self.entries.len() >= SORTS_MAX => return None,
+        let index = match index {
+            Some(index) => index,
+            None if self.entries.len() >= MAX_ERROR_TYPES => return None,
             None => {
                 self.entries.push(ErrorEntry {
                     kind,
@@ -116,7 +122,7 @@ impl ErrorLedger {
                 self.entries.len() - 1
             }
         };
-        self.entries.get_mut(place)
+        self.entries.get_mut(index)
     }
 }
 
@@ -125,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_the_first_message_and_its_count() {
+    fn the_first_message_of_a_type_is_kept_and_all_are_counted() {
         let mut ledger = ErrorLedger::default();
         ledger.example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         ledger.count(1, ErrorClass::Deadlock, *b"40P01", 1);
@@ -141,14 +147,15 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_codes_is_bounded_and_fully_counted() {
-        let code = |number: u32| -> Code { format!("{number:05}").as_bytes().try_into().unwrap() };
+    fn the_number_of_error_types_is_bounded_and_all_errors_are_counted() {
+        let code =
+            |number: u32| -> ErrorCode { format!("{number:05}").as_bytes().try_into().unwrap() };
         let mut ledger = ErrorLedger::default();
         for number in 0..1_000 {
             ledger.count(0, ErrorClass::Other, code(number), 2);
         }
-        assert_eq!(ledger.entries().len(), SORTS_MAX);
-        assert_eq!(ledger.others(), 2 * (1_000 - SORTS_MAX as u64));
+        assert_eq!(ledger.entries().len(), MAX_ERROR_TYPES);
+        assert_eq!(ledger.others(), 2 * (1_000 - MAX_ERROR_TYPES as u64));
         let mut sum = ErrorLedger::default();
         sum.add(&ledger);
         sum.add(&ledger);

@@ -1,51 +1,53 @@
-//! How the client itself did: whether it could have been the limit.
+//! The client's own resource use: whether the client could have been the limit.
 //!
-//! In: what the kernel says of the thread and the machine, and what the loop says of its turns.
-//! Out: plain figures. Must never: be read in the hot path, or say zero where nothing is known.
+//! In: the kernel's figures of the thread and the machine, and the loop's of its iterations. Out: plain
+//! figures. Must never: be read in the hot path, or return zero for an unknown value.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One worker's health in one interval, or several merged. What could not be read is absent.
+/// One worker's health in one interval, or several merged. Values that could not be read are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// User CPU time, nanoseconds (getrusage).
     pub cpu_user_ns: Option<u64>,
     /// System CPU time, nanoseconds (getrusage).
     pub cpu_system_ns: Option<u64>,
-    /// Time ready to run without a CPU, nanoseconds (`/proc/thread-self/schedstat`).
+    /// Time runnable without a CPU, nanoseconds (`/proc/thread-self/schedstat`).
     pub run_queue_ns: Option<u64>,
-    /// Turns of the loop.
+    /// Iterations of the loop.
     pub turns: u64,
-    /// Longest turn, nanoseconds.
+    /// Longest iteration, nanoseconds.
     pub turn_max_ns: u64,
-    /// Replies handled in those turns.
+    /// Replies handled in these iterations.
     pub replies: u64,
-    /// Connections that were up at the end.
+    /// Connections that were up at the end of the interval.
     pub connections: u32,
-    /// Starts that were due at the end and waited for a user; with a rate only.
+    /// Connections that had been lost by the end of the interval and were not restored.
+    pub missing: u32,
+    /// Starts that were due at the end of the interval and waited for a user; only with a rate.
     pub waiting: u64,
-    /// Transactions that were under way at the end; with a rate only.
+    /// Transactions that were in progress at the end of the interval; only with a rate.
     pub under_way: u32,
-    /// How workers stood to `SCHED_BATCH` at the end; those that had ended before it as they stood
-    /// then.
-    pub batch: Batch,
+    /// State of the workers' `SCHED_BATCH` at the end of the interval; for workers that had ended before,
+    /// their last state.
+    pub batch: BatchPolicyCounts,
 }
 
-/// Workers by what became of `SCHED_BATCH` (sched(7)), which those ask for that share their machine's CPUs
-/// with the server; all zero where none asked.
+/// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers that share CPUs
+/// with the server request it; all zero if none did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Batch {
-    /// They ran under it.
+pub struct BatchPolicyCounts {
+    /// Workers that ran under `SCHED_BATCH`.
     pub under: u32,
-    /// They went back to the usual policy: other programs made them wait.
+    /// Workers that returned to the default policy because other programs made them wait.
     pub left: u32,
-    /// The system refused it.
+    /// Workers whose request the system refused.
     pub refused: u32,
 }
 
-impl Batch {
-    fn add(&mut self, other: &Batch) {
+impl BatchPolicyCounts {
+    fn add(&mut self, other: &BatchPolicyCounts) {
         self.under = self.under.saturating_add(other.under);
         self.left = self.left.saturating_add(other.left);
         self.refused = self.refused.saturating_add(other.refused);
@@ -53,26 +55,27 @@ impl Batch {
 }
 
 impl Health {
-    /// Adds another worker's health of the same interval: times and counts add up, the longest
-    /// turn is the longest of either.
+    /// Adds another worker's health in the same interval: times and counts add up, the longest iteration is
+    /// the longer of the two.
     pub fn add(&mut self, other: &Health) {
         self.add_times(other);
-        self.add_standing(other);
+        self.add_end_state(other);
     }
 
-    /// Adds what stood at the end of another worker's interval, and none of its times and counts.
-    pub(crate) fn add_standing(&mut self, other: &Health) {
+    /// Adds the state at the end of another worker's interval, without its times and counts.
+    pub(crate) fn add_end_state(&mut self, other: &Health) {
         self.connections = self.connections.saturating_add(other.connections);
+        self.missing = self.missing.saturating_add(other.missing);
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.under_way = self.under_way.saturating_add(other.under_way);
         self.batch.add(&other.batch);
     }
 
-    /// Adds the health of a later interval: as [`Health::add`], but what stood at its end is the
-    /// later one's.
-    pub fn follow(&mut self, later: &Health) {
+    /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the
+    /// later interval.
+    pub fn add_later(&mut self, later: &Health) {
         self.add_times(later);
-        self.connections = later.connections;
+        (self.connections, self.missing) = (later.connections, later.missing);
         (self.waiting, self.under_way) = (later.waiting, later.under_way);
         self.batch = later.batch;
     }
@@ -99,7 +102,7 @@ pub(crate) fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     }
 }
 
-/// CPU and run-queue times of a thread since it began.
+/// CPU and run-queue times of a thread since its start.
 #[derive(Clone, Copy, Debug, Default)]
 struct ThreadTimes {
     user_ns: Option<u64>,
@@ -107,7 +110,7 @@ struct ThreadTimes {
     run_queue_ns: Option<u64>,
 }
 
-/// Reads the times of the thread that made it.
+/// Reads the times of the thread that created it.
 #[derive(Debug)]
 pub struct ThreadProbe {
     schedstat: Option<File>,
@@ -115,7 +118,7 @@ pub struct ThreadProbe {
 }
 
 impl ThreadProbe {
-    /// Begins to watch the calling thread. Files that cannot be opened leave their figures absent.
+    /// Starts to read the calling thread's times. If a file cannot be opened, its figures are absent.
     pub fn new() -> ThreadProbe {
         let mut probe = ThreadProbe {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
@@ -125,7 +128,7 @@ impl ThreadProbe {
         probe
     }
 
-    /// Fills in the times since the last call. To be called on the thread that made the probe.
+    /// Fills in the times since the last call. Must be called on the thread that created the probe.
     pub fn take(&mut self, health: &mut Health) {
         let now = self.read();
         health.cpu_user_ns = difference(now.user_ns, self.last.user_ns);
@@ -181,10 +184,10 @@ fn run_queue_ns(schedstat: &File) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
-/// The process and the machine in one interval. What could not be read is absent.
+/// The process and the machine in one interval. Values that could not be read are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessHealth {
-    /// Largest resident memory of the process so far, bytes (VmHWM).
+    /// Peak resident memory of the process so far, bytes (VmHWM).
     pub memory_peak_bytes: Option<u64>,
     /// CPU time stolen by the hypervisor, clock ticks of all CPUs (`/proc/stat`).
     pub steal_ticks: Option<u64>,
@@ -193,8 +196,8 @@ pub struct ProcessHealth {
 }
 
 impl ProcessHealth {
-    /// Adds a later interval's.
-    pub fn follow(&mut self, later: &ProcessHealth) {
+    /// Adds the figures of a later interval.
+    pub fn add_later(&mut self, later: &ProcessHealth) {
         self.memory_peak_bytes = self.memory_peak_bytes.max(later.memory_peak_bytes);
         self.steal_ticks = sum(self.steal_ticks, later.steal_ticks);
         self.total_ticks = sum(self.total_ticks, later.total_ticks);
@@ -209,14 +212,14 @@ impl ProcessHealth {
     }
 }
 
-/// Reads the process and the machine.
+/// Reads the figures of the process and the machine.
 #[derive(Debug)]
 pub struct ProcessProbe {
     last: Option<(u64, u64)>,
 }
 
 impl ProcessProbe {
-    /// Begins to watch.
+    /// Starts to read the figures.
     pub fn new() -> ProcessProbe {
         ProcessProbe { last: read_ticks() }
     }
@@ -270,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_absent() {
+    fn values_that_cannot_be_read_are_absent() {
         assert_eq!(ticks("cpu0 1 2 3"), None);
         assert_eq!(ticks("cpu  1 2 3 4"), None);
         assert_eq!(ticks("cpu  1 2 3 4 5 6 7 8 100 100\n"), Some((8, 36)));
@@ -287,17 +290,17 @@ mod tests {
         let mut probe = ThreadProbe::new();
         let mut health = Health::default();
         let mut spent_ns = 0;
-        // getrusage may advance by whole ticks: work until it shows.
+        // getrusage may advance by whole ticks: work until the time changes.
         while spent_ns == 0 {
             std::hint::black_box((0..1_000_000u64).map(std::hint::black_box).sum::<u64>());
             probe.take(&mut health);
-            spent_ns = health.cpu_ns().expect("getrusage is always there");
+            spent_ns = health.cpu_ns().expect("getrusage works");
         }
         assert!(spent_ns < 60_000_000_000, "since the last reading only");
     }
 
     #[test]
-    fn merging_workers_and_following_intervals_differ_in_the_connections() {
+    fn connections_add_up_over_workers_and_not_over_intervals() {
         let one = Health {
             turn_max_ns: 7,
             connections: 3,
@@ -315,7 +318,7 @@ mod tests {
             (Some(10), None)
         );
         let mut later = one;
-        later.follow(&one);
+        later.add_later(&one);
         assert_eq!(later.connections, 3);
     }
 }

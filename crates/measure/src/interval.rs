@@ -1,7 +1,7 @@
-//! The figures of one interval: of one worker, or of all workers merged.
+//! The figures of one interval, of one worker or of all workers merged.
 //!
-//! In: samples, and what the loop tells of itself. Out: a box that is handed from the worker to
-//! the collector and back. Must never: allocate while it records.
+//! In: samples, and the loop's figures about itself. Out: a box that moves from the worker to the collector
+//! and back. Must never: allocate while recording.
 
 use crate::errors::ErrorLedger;
 use crate::health::Health;
@@ -9,28 +9,29 @@ use crate::queries::Queries;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
 use crate::tally::{Shape, Tally};
+use prony_wire::ErrorClass;
 
-/// What became of the stamps of replies, and what a send costs.
+/// Counts of the stamps of replies, and the cost of a send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampCounts {
     /// Replies with a usable stamp.
     pub stamped: u64,
-    /// Replies without one.
+    /// Replies without a usable stamp.
     pub unstamped: u64,
-    /// Stamps before their request or after their notice: discarded.
+    /// Stamps before their request or after the loop noticed the reply: discarded.
     pub impossible: u64,
-    /// Stamps taken since the last reading of the clock offset when it was found to have moved.
+    /// Stamps taken between the last two readings of the clock offset, if it had moved.
     pub doubtful: u64,
     /// How often the offset between the clocks moved by more than a microsecond.
     pub clock_steps: u64,
     /// Sum of the calibrated send times, nanoseconds.
     pub send_cost_sum_ns: u64,
-    /// Transmit stamps behind that sum.
+    /// Number of transmit stamps in that sum.
     pub transmit_stamps: u64,
 }
 
 impl StampCounts {
-    /// Adds another's counts.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &StampCounts) {
         self.stamped = self.stamped.saturating_add(other.stamped);
         self.unstamped = self.unstamped.saturating_add(other.unstamped);
@@ -50,22 +51,87 @@ impl StampCounts {
     }
 }
 
-/// What is not in any figure of the parts.
+/// Outcomes of the transactions that were in flight at the end of the window, or when the run was cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InFlight {
+    /// Committed after the window.
+    pub committed: u64,
+    /// Rolled back on purpose after the window.
+    pub rolled_back: u64,
+    /// Failed after the window by an error of the server. The effects of an earlier statement outside a
+    /// block are committed all the same.
+    pub failed: u64,
+    /// May have committed, in whole or in part, when the connection was lost or the run ended: the commit
+    /// was sent and no reply came, or a statement outside a block had committed by itself.
+    pub ambiguous: u64,
+    /// Cut off before anything could commit: the server rolls them back.
+    pub cut_off: u64,
+}
+
+impl InFlight {
+    /// Sum of all outcomes.
+    pub fn total(&self) -> u64 {
+        self.committed + self.rolled_back + self.failed + self.ambiguous + self.cut_off
+    }
+
+    /// Counts one that ended in the drain.
+    fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Committed => self.committed += 1,
+            Outcome::RolledBack => self.rolled_back += 1,
+            Outcome::Failed(ErrorClass::AmbiguousCommit, _) => self.ambiguous += 1,
+            Outcome::Failed(..) => self.failed += 1,
+            // A skipped transaction was never in flight.
+            Outcome::Skipped => {}
+        }
+    }
+
+    fn add(&mut self, other: &InFlight) {
+        self.committed = self.committed.saturating_add(other.committed);
+        self.rolled_back = self.rolled_back.saturating_add(other.rolled_back);
+        self.failed = self.failed.saturating_add(other.failed);
+        self.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
+        self.cut_off = self.cut_off.saturating_add(other.cut_off);
+    }
+}
+
+/// Transactions that the figures of no phase include.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leftover {
     /// Transactions that ended after the window, or were in flight when the run was cut off.
     pub unfinished: u64,
+    /// Outcomes of these transactions.
+    pub in_flight: InFlight,
     /// Scheduled starts that were due in the window and never began.
     pub never_started: u64,
-    /// Samples that ended in an interval already handed over, and were counted in the next one
-    /// (or as unfinished after the window). Not zero means that the loop reports ends out of order.
+    /// Samples that ended in an interval already delivered, and were counted in the next one (or as
+    /// unfinished after the window). A value above zero means that the loop reports ends out of order.
     pub misplaced: u64,
 }
 
 impl Leftover {
-    /// Adds another's counts.
+    /// Counts a transaction that ended where no figure includes it.
+    pub(crate) fn count(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Skipped => self.never_started += 1,
+            _ => self.unfinished += 1,
+        }
+        self.in_flight.count(outcome);
+    }
+
+    /// Counts a transaction that the end of the run cut off.
+    pub fn cut_off(&mut self, may_have_committed: bool) {
+        self.unfinished += 1;
+        match may_have_committed {
+            true => self.in_flight.ambiguous += 1,
+            false => self.in_flight.cut_off += 1,
+        }
+    }
+
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Leftover) {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
+        self.in_flight.add(&other.in_flight);
         self.never_started = self.never_started.saturating_add(other.never_started);
         self.misplaced = self.misplaced.saturating_add(other.misplaced);
     }
@@ -74,24 +140,24 @@ impl Leftover {
 /// The figures of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// Its place in time.
+    /// Its index, phase and times.
     pub span: Span,
-    /// One entry a kind. Empty in a row that no worker had anything to say of.
+    /// One entry for each kind. Empty in a row for which no worker delivered an interval.
     pub kinds: Vec<Tally<u32>>,
     /// Failures.
     pub errors: ErrorLedger,
-    /// How the client did.
+    /// Health of the client.
     pub health: Health,
-    /// What users counted.
+    /// Queries and reconnects of the users.
     pub queries: Queries,
-    /// Stamps.
+    /// Counts of stamps.
     pub stamps: StampCounts,
-    /// What is in no figure.
+    /// Transactions that no figure includes.
     pub leftover: Leftover,
 }
 
 impl Interval {
-    /// An empty interval with room for what the shape asks for.
+    /// An empty interval with the memory that the shape needs.
     pub fn new(span: Span, shape: Shape) -> Interval {
         let kinds = (0..shape.kinds).map(|_| Tally::new(shape)).collect();
         Interval {
@@ -125,11 +191,11 @@ impl Interval {
         }
     }
 
-    /// Adds another interval of the same index; the later end of the two stands.
+    /// Adds another interval with the same index; the result ends at the later of the two ends.
     pub fn add(&mut self, other: &Interval) {
         self.span.end_ns = self.span.end_ns.max(other.span.end_ns);
-        for (place, tally) in other.kinds.iter().enumerate() {
-            match self.kinds.get_mut(place) {
+        for (index, tally) in other.kinds.iter().enumerate() {
+            match self.kinds.get_mut(index) {
                 Some(sum) => sum.add_same(tally),
                 None => self.kinds.push(tally.clone()),
             }
@@ -149,7 +215,7 @@ impl Interval {
         Some(all)
     }
 
-    /// Forgets all and keeps the memory.
+    /// Removes all figures and keeps the memory.
     pub fn clear(&mut self) {
         self.kinds.iter_mut().for_each(Tally::clear);
         self.errors.clear();
@@ -159,8 +225,8 @@ impl Interval {
         self.leftover = Leftover::default();
     }
 
-    /// Whether there is nothing in it that a row would miss.
-    pub fn is_void(&self) -> bool {
+    /// Whether the interval has no figures.
+    pub fn is_empty(&self) -> bool {
         self.leftover == Leftover::default()
             && self.queries == Queries::default()
             && self.stamps == StampCounts::default()
@@ -170,7 +236,7 @@ impl Interval {
             })
     }
 
-    /// Whether it has room for what the shape asks for, and no more.
+    /// Whether the interval has exactly the memory that the shape needs.
     pub(crate) fn has_shape(&self, shape: Shape) -> bool {
         self.kinds.len() == shape.kinds
             && self.kinds.iter().all(|tally| {

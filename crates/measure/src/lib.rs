@@ -1,31 +1,37 @@
-//! Samples become figures.
+//! Turns samples into figures.
 //!
 //! In: [`Sample`]s of finished transactions, one worker at a time. Out: histograms, per-second
 //! intervals, an error ledger and the client's own health. Must never: see a database, read a
 //! socket, or average a percentile.
 //!
-//! Each worker has a [`Recorder`]; finished [`Interval`]s go to the one [`Collector`], which gives
-//! [`Row`]s as the run goes and [`Totals`] at its end. Cleared intervals go back to the worker.
+//! Each worker has a [`Recorder`]; finished [`Interval`]s go to the one [`Collector`], which returns
+//! [`IntervalRow`]s during the run and [`Totals`] at its end. Cleared intervals go back to the worker.
+//! A [`SerializedInterval`] goes to a file or to another machine.
 
 pub mod collector;
 pub mod distribution;
 pub mod errors;
 pub mod health;
+pub mod histogram;
 pub mod interval;
 pub mod queries;
 pub mod recorder;
 pub mod sample;
 pub mod schedule;
+pub mod serialized;
 pub mod tally;
 
-pub use collector::{Collected, Collector, Row, Totals};
+pub use collector::{CollectedFigures, Collector, IntervalRow, Totals};
 pub use distribution::Distribution;
 pub use errors::{ErrorEntry, ErrorLedger};
 pub use hdrhistogram::Counter;
-pub use health::{Batch, Health, ProcessHealth, ProcessProbe};
-pub use interval::{Interval, Leftover, StampCounts};
-pub use queries::{Queries, Query};
+pub use health::{BatchPolicyCounts, Health, ProcessHealth, ProcessProbe};
+pub use histogram::{decode_histogram, encode_histogram};
+pub use interval::{InFlight, Interval, Leftover, StampCounts};
+pub use prony_wire::ErrorClass;
+pub use queries::{Queries, QueryKind};
 pub use recorder::Recorder;
-pub use sample::{Code, ErrorClass, Kind, Outcome, Parts, Sample};
-pub use schedule::{Part, Schedule, Span};
-pub use tally::{PartTimes, Shape, Tally};
+pub use sample::{ErrorCode, Outcome, Sample, ServiceTimeParts, TxnKind};
+pub use schedule::{RunPhase, RunSchedule, Span};
+pub use serialized::{InvalidInterval, SerializedInterval};
+pub use tally::{PartDistributions, Shape, Tally};

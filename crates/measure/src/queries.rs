@@ -1,30 +1,30 @@
-//! What users counted beside their transactions: queries by sort, events begun again, reconnects.
+//! Counts that users keep besides their transactions: queries by kind, restarted events, reconnects.
 //!
-//! In: counts. Out: their sums. Must never: allocate, or know what a query was.
+//! Must never: allocate, or know the text of a query.
 
-/// The sort of a query, by what it came to.
+/// The kind of a query, by its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Query {
-    /// It gave rows.
+pub enum QueryKind {
+    /// It returned rows.
     Read,
     /// It changed rows.
     Write,
-    /// Anything else: the ends of a transaction, a change that met no row.
+    /// Anything else, such as `COMMIT`, or an update that changed no row.
     Other,
 }
 
-/// Counts of queries and of what befell their events.
+/// Counts of queries, and of restarts and reconnects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queries {
-    /// Queries that gave rows.
+    /// Queries that returned rows.
     pub reads: u64,
     /// Queries that changed rows.
     pub writes: u64,
     /// All other queries.
     pub others: u64,
-    /// Events begun again after an error that is ignored.
+    /// Events (sysbench's transactions) that were restarted after an ignored error.
     pub errors: u64,
-    /// Connections opened anew because of such an error.
+    /// Connections that were reopened because of such an error.
     pub reconnects: u64,
 }
 
@@ -36,15 +36,15 @@ impl Queries {
 
     /// Counts one query.
     #[inline]
-    pub fn count(&mut self, query: Query) {
+    pub fn count(&mut self, query: QueryKind) {
         match query {
-            Query::Read => self.reads += 1,
-            Query::Write => self.writes += 1,
-            Query::Other => self.others += 1,
+            QueryKind::Read => self.reads += 1,
+            QueryKind::Write => self.writes += 1,
+            QueryKind::Other => self.others += 1,
         }
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another.
     pub fn add(&mut self, other: &Queries) {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);

@@ -1,31 +1,32 @@
 //! Records the samples of one worker.
 //!
-//! In: samples as they end, and the time. Out: one finished [`Interval`] after the other. Must
-//! never: allocate for a sample, lock, read a clock, or lose a sample.
+//! In: samples as they end, and the time. Out: finished [`Interval`]s, one after the other. Must never:
+//! allocate for a sample, lock, read a clock, or lose a sample.
 
 use crate::health::ThreadProbe;
 use crate::interval::{Interval, Leftover, StampCounts};
 use crate::queries::Queries;
-use crate::sample::{Code, ErrorClass, Kind, Outcome, Sample};
-use crate::schedule::{Part, Schedule};
+use crate::sample::{ErrorCode, Sample, TxnKind};
+use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::Shape;
+use prony_wire::ErrorClass;
 use std::collections::VecDeque;
 
-/// Spare intervals kept, so that a rotation need not allocate.
+/// Maximum number of spare intervals, so that a rotation need not allocate.
 const SPARES_MAX: usize = 3;
 
 /// Records the samples of one worker thread, each in the interval in which it ended.
 ///
-/// Finished intervals are to be taken with [`Recorder::take`] and brought back, when the collector
-/// is done with them, with [`Recorder::give_back`].
+/// Take finished intervals with [`Recorder::take`]; return them with [`Recorder::give_back`] when the
+/// collector no longer needs them.
 #[derive(Debug)]
 pub struct Recorder {
     /// First nanosecond of the current interval.
     from_ns: u64,
-    /// Its length; 0 in the drain, so that each sample takes the slow path.
+    /// Length of the current interval; 0 in the drain, so that each sample takes the slow path.
     length_ns: u64,
     current: Box<Interval>,
-    schedule: Schedule,
+    schedule: RunSchedule,
     shape: Shape,
     finished: VecDeque<Box<Interval>>,
     #[expect(
@@ -35,12 +36,13 @@ pub struct Recorder {
     spares: Vec<Box<Interval>>,
     probe: ThreadProbe,
     connections: u32,
+    missing: u32,
     done: bool,
 }
 
 impl Recorder {
     /// A recorder for the calling thread, whose CPU time it counts from now on.
-    pub fn new(schedule: Schedule, shape: Shape) -> Recorder {
+    pub fn new(schedule: RunSchedule, shape: Shape) -> Recorder {
         let span = schedule.span_at(schedule.start_ns);
         let mut recorder = Recorder {
             from_ns: 0,
@@ -52,18 +54,19 @@ impl Recorder {
             spares: Vec::with_capacity(SPARES_MAX),
             probe: ThreadProbe::new(),
             connections: 0,
+            missing: 0,
             done: false,
         };
         recorder.spares.push(Box::new(Interval::new(span, shape)));
-        recorder.watch_current();
+        recorder.cache_current_bounds();
         recorder
     }
 
-    /// Counts one sample in the interval in which it ended; after the window, as unfinished. Does
-    /// not allocate.
+    /// Counts one sample in the interval in which it ended; after the window, as unfinished. Does not
+    /// allocate.
     ///
-    /// Samples should come in the order of their ends, and before a [`Recorder::rotate`] with a
-    /// later time: one that ended in an interval already taken is counted in the current one.
+    /// Samples should come in the order of their ends, and before a [`Recorder::rotate`] with a later time:
+    /// one that ended in an interval already taken is counted in the current one.
     ///
     /// # Panics
     /// If the sample's kind is not one of the shape's.
@@ -72,11 +75,11 @@ impl Recorder {
         if sample.ended_ns.wrapping_sub(self.from_ns) < self.length_ns {
             self.current.record(sample);
         } else {
-            self.record_elsewhere(sample);
+            self.record_outside_current(sample);
         }
     }
 
-    /// Notes a turn of the loop: how long it took, nanoseconds, and how many replies it handled.
+    /// Records an iteration of the loop: its duration in nanoseconds, and the number of replies handled.
     #[inline]
     pub fn turn(&mut self, turn_ns: u64, replies: u64) {
         let health = &mut self.current.health;
@@ -85,13 +88,13 @@ impl Recorder {
         health.replies += replies;
     }
 
-    /// Adds what users counted since the last call to the current interval.
+    /// Adds counts of queries to the current interval.
     #[inline]
     pub fn count(&mut self, queries: &Queries) {
         self.current.queries.add(queries);
     }
 
-    /// Whether a moment lies outside the current interval; always, in the drain.
+    /// Whether a time is outside the current interval; always true in the drain.
     #[inline]
     pub fn is_past(&self, at_ns: u64) -> bool {
         at_ns.wrapping_sub(self.from_ns) >= self.length_ns
@@ -103,63 +106,62 @@ impl Recorder {
         &mut self.current.stamps
     }
 
-    /// Sets how many connections are up from now on.
+    /// Sets how many connections are up from now on, and how many were lost and not restored.
     #[inline]
-    pub fn set_connections(&mut self, connections: u32) {
-        self.connections = connections;
+    pub fn set_connections(&mut self, connections: u32, missing: u32) {
+        (self.connections, self.missing) = (connections, missing);
     }
 
-    /// Sets how many starts wait for a user and how many transactions are under way as the current
+    /// Sets how many starts wait for a user and how many transactions are in progress as the current
     /// interval ends.
     pub fn set_queue(&mut self, waiting: u64, under_way: u32) {
         let health = &mut self.current.health;
         (health.waiting, health.under_way) = (waiting, under_way);
     }
 
-    /// Keeps the first message of a sort of error. To be called in the error path only.
+    /// Stores the first message of an error type. Call it for failed transactions only: it allocates.
     pub fn record_error_example(
         &mut self,
-        kind: Kind,
+        kind: TxnKind,
         class: ErrorClass,
-        code: Code,
+        code: ErrorCode,
         message: &str,
     ) {
         self.current.errors.example(kind, class, code, message);
     }
 
-    /// When the current interval ends: [`Recorder::rotate`] is due then. `u64::MAX` in the drain.
+    /// The end of the current interval, at which [`Recorder::rotate`] is due. `u64::MAX` in the drain.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.current.span.end_ns
     }
 
-    /// Closes the current interval if it has ended at `now_ns`; says whether one is to be taken.
-    /// Intervals in which nothing can have happened are left out.
+    /// Closes the current interval if it has ended at `now_ns`; returns whether a finished one is
+    /// available. Skips intervals in which nothing can have happened.
     #[inline]
     pub fn rotate(&mut self, now_ns: u64) -> bool {
         if now_ns >= self.due_ns() && !self.done {
-            self.close_and_open(now_ns);
+            self.start_next_interval(now_ns);
         }
         !self.finished.is_empty()
     }
 
-    /// A finished interval, oldest first.
+    /// Takes a finished interval, oldest first.
     pub fn take(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }
 
-    /// Brings back an interval that the collector is done with, already cleared.
+    /// Returns an interval that the collector no longer needs, already cleared.
     pub fn give_back(&mut self, interval: Box<Interval>) {
         if self.spares.len() < SPARES_MAX && interval.has_shape(self.shape) {
             self.spares.push(interval);
         }
     }
 
-    /// Ends the recording at `now_ns`: the current interval is cut there and is to be taken with
-    /// any before it. Adds what was in flight or due and never begun at the end.
+    /// Ends the recording at `now_ns`: the current interval ends there and can be taken after those before
+    /// it. Adds the transactions that were then in flight, or due and never begun.
     ///
-    /// Samples recorded after this are counted as unfinished in the last interval if it is still
-    /// here.
+    /// Samples recorded after this are counted as unfinished in the last interval unless it has been taken.
     pub fn finish(&mut self, now_ns: u64, leftover: Leftover) {
         if self.done {
             return;
@@ -169,8 +171,8 @@ impl Recorder {
         span.end_ns = now_ns.clamp(span.start_ns, span.end_ns);
         self.current.leftover.add(&leftover);
         let span = self.current.span;
-        // A run that ends where an interval begins has no interval there.
-        if span.length_ns() > 0 || !self.current.is_void() || span.part == Part::Drain {
+        // If a run ends where an interval begins, there is no interval to finish.
+        if span.length_ns() > 0 || !self.current.is_empty() || span.phase == RunPhase::Drain {
             self.push_current(Box::new(Interval::empty(span)));
         }
         self.length_ns = 0;
@@ -178,26 +180,26 @@ impl Recorder {
     }
 
     #[cold]
-    fn record_elsewhere(&mut self, sample: &Sample) {
+    fn record_outside_current(&mut self, sample: &Sample) {
         let ended_ns = sample.ended_ns;
         if ended_ns >= self.due_ns() && !self.done {
-            self.close_and_open(ended_ns);
+            self.start_next_interval(ended_ns);
         }
         let current = &mut self.current;
-        let here = !self.done && current.span.part != Part::Drain;
-        if here && ended_ns >= current.span.start_ns {
+        let is_recording = !self.done && current.span.phase != RunPhase::Drain;
+        if is_recording && ended_ns >= current.span.start_ns {
             return current.record(sample);
         }
         if ended_ns < current.span.start_ns || self.done {
-            let home = self.finished.iter_mut().rev().find(|interval| {
+            let containing = self.finished.iter_mut().rev().find(|interval| {
                 let span = interval.span;
-                span.part != Part::Drain && (span.start_ns..span.end_ns).contains(&ended_ns)
+                span.phase != RunPhase::Drain && (span.start_ns..span.end_ns).contains(&ended_ns)
             });
-            if let Some(home) = home {
-                return home.record(sample);
+            if let Some(containing) = containing {
+                return containing.record(sample);
             }
-            // The very first interval takes what ended before the start of the load.
-            if here {
+            // The first interval counts transactions that ended before the start of the load.
+            if is_recording {
                 current.leftover.misplaced += u64::from(current.span.index > 0);
                 return current.record(sample);
             }
@@ -207,36 +209,34 @@ impl Recorder {
             _ => current,
         };
         last.leftover.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
-        match sample.outcome {
-            Outcome::Skipped => last.leftover.never_started += 1,
-            _ => last.leftover.unfinished += 1,
-        }
+        last.leftover.count(sample.outcome);
     }
 
-    /// Hands over the current interval and opens the one that `now_ns` lies in.
+    /// Finishes the current interval and opens the one that contains `now_ns`.
     #[cold]
-    fn close_and_open(&mut self, now_ns: u64) {
+    fn start_next_interval(&mut self, now_ns: u64) {
         let next = match self.spares.pop() {
             Some(spare) => spare,
             None => Box::new(Interval::new(self.current.span, self.shape)),
         };
         self.push_current(next);
         self.current.span = self.schedule.span_at(now_ns);
-        self.watch_current();
+        self.cache_current_bounds();
     }
 
     fn push_current(&mut self, next: Box<Interval>) {
         let mut closed = std::mem::replace(&mut self.current, next);
         closed.health.connections = self.connections;
+        closed.health.missing = self.missing;
         self.probe.take(&mut closed.health);
         self.finished.push_back(closed);
     }
 
-    fn watch_current(&mut self) {
+    fn cache_current_bounds(&mut self) {
         let span = self.current.span;
         self.from_ns = span.start_ns;
-        self.length_ns = match span.part {
-            Part::Drain => 0,
+        self.length_ns = match span.phase {
+            RunPhase::Drain => 0,
             _ => span.length_ns(),
         };
     }

@@ -1,48 +1,48 @@
-//! When the parts of a run begin and end.
+//! When the phases of a run begin and end.
 //!
-//! In: start, warm-up, window and interval lengths. Out: the interval that a moment belongs to.
-//! Must never: read a clock. All times are nanoseconds of the run's clock.
+//! In: start, warm-up, window and interval lengths. Out: the interval that contains a time. Must never:
+//! read a clock. All times are nanoseconds on the run's clock.
 
-/// Which part of a run an interval belongs to.
+/// The phase of a run that an interval belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
-    /// Before the measured window: kept apart from the result.
+pub enum RunPhase {
+    /// Before the measured window; not in the result.
     Warmup,
-    /// The measured window: the result.
+    /// The measured window, whose figures are the result.
     Measured,
-    /// After the window: what was in flight at its end is finished and counted apart.
+    /// After the window: transactions in flight at its end finish, and are counted separately.
     Drain,
 }
 
-impl Part {
+impl RunPhase {
     /// `warmup`, `measured` or `drain`.
     pub fn name(self) -> &'static str {
         match self {
-            Part::Warmup => "warmup",
-            Part::Measured => "measured",
-            Part::Drain => "drain",
+            RunPhase::Warmup => "warmup",
+            RunPhase::Measured => "measured",
+            RunPhase::Drain => "drain",
         }
     }
 
-    /// The part of that name.
-    pub fn from_name(name: &str) -> Option<Part> {
-        [Part::Warmup, Part::Measured, Part::Drain]
+    /// The phase with this name.
+    pub fn from_name(name: &str) -> Option<RunPhase> {
+        [RunPhase::Warmup, RunPhase::Measured, RunPhase::Drain]
             .into_iter()
-            .find(|part| part.name() == name)
+            .find(|phase| phase.name() == name)
     }
 }
 
-/// The parts of a run in time.
+/// The phases of a run in time.
 ///
-/// Intervals are counted from the start in the warm-up and anew from the window's start, so that
-/// an interval lies in one part only; the last of each part may be shorter.
+/// Intervals are counted from the start of the warm-up, and again from the start of the window, so that
+/// each interval lies in a single phase; the last one of each phase may be shorter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RunSchedule {
     /// Start of the load.
     pub start_ns: u64,
     /// Length of the warm-up; 0 for none.
     pub warmup_ns: u64,
-    /// Length of the measured window; absent where the run ends by count.
+    /// Length of the measured window; absent if the run ends by count.
     pub window_ns: Option<u64>,
     /// Length of an interval; at least 1.
     pub interval_ns: u64,
@@ -51,10 +51,10 @@ pub struct Schedule {
 /// One interval's place in time: `start_ns <= t < end_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Number from the start of the load, from 0, without gaps.
+    /// Index from the start of the load, from 0, without gaps.
     pub index: u32,
-    /// The part it lies in.
-    pub part: Part,
+    /// The phase that contains it.
+    pub phase: RunPhase,
     /// Its first nanosecond.
     pub start_ns: u64,
     /// The first nanosecond after it; `u64::MAX` for the drain.
@@ -68,10 +68,10 @@ impl Span {
     }
 }
 
-impl Schedule {
+impl RunSchedule {
     /// A schedule of one-second intervals.
-    pub fn seconds(start_ns: u64, warmup_ns: u64, window_ns: Option<u64>) -> Schedule {
-        Schedule {
+    pub fn seconds(start_ns: u64, warmup_ns: u64, window_ns: Option<u64>) -> RunSchedule {
+        RunSchedule {
             start_ns,
             warmup_ns,
             window_ns,
@@ -84,7 +84,7 @@ impl Schedule {
         self.start_ns.saturating_add(self.warmup_ns)
     }
 
-    /// End of the measured window; `u64::MAX` where the run ends by count.
+    /// End of the measured window; `u64::MAX` if the run ends by count.
     pub fn window_end_ns(&self) -> u64 {
         match self.window_ns {
             Some(window_ns) => self.window_start_ns().saturating_add(window_ns),
@@ -92,22 +92,22 @@ impl Schedule {
         }
     }
 
-    /// The interval that a moment lies in. A moment before the start lies in the first.
+    /// The interval that contains a time. A time before the start belongs to the first.
     pub fn span_at(&self, at_ns: u64) -> Span {
         let step_ns = self.interval_ns.max(1);
         let window_start_ns = self.window_start_ns();
         let window_end_ns = self.window_end_ns();
         let warmups = self.warmup_ns.div_ceil(step_ns);
         let at_ns = at_ns.max(self.start_ns);
-        let (part, origin_ns, first, part_end_ns) = if at_ns < window_start_ns {
-            (Part::Warmup, self.start_ns, 0, window_start_ns)
+        let (phase, origin_ns, first, phase_end_ns) = if at_ns < window_start_ns {
+            (RunPhase::Warmup, self.start_ns, 0, window_start_ns)
         } else if at_ns < window_end_ns {
-            (Part::Measured, window_start_ns, warmups, window_end_ns)
+            (RunPhase::Measured, window_start_ns, warmups, window_end_ns)
         } else {
             let index = warmups + self.window_ns.unwrap_or(0).div_ceil(step_ns);
             return Span {
-                index: clip(index),
-                part: Part::Drain,
+                index: index_from(index),
+                phase: RunPhase::Drain,
                 start_ns: window_end_ns,
                 end_ns: u64::MAX,
             };
@@ -115,14 +115,14 @@ impl Schedule {
         let number = (at_ns - origin_ns) / step_ns;
         let start_ns = origin_ns + number * step_ns;
         Span {
-            index: clip(first + number),
-            part,
+            index: index_from(first + number),
+            phase,
             start_ns,
-            end_ns: start_ns.saturating_add(step_ns).min(part_end_ns),
+            end_ns: start_ns.saturating_add(step_ns).min(phase_end_ns),
         }
     }
 
-    /// The interval of that number.
+    /// The interval with this index.
     pub fn span(&self, index: u32) -> Span {
         let step_ns = self.interval_ns.max(1);
         let warmups = self.warmup_ns.div_ceil(step_ns);
@@ -136,8 +136,8 @@ impl Schedule {
     }
 }
 
-/// Interval numbers are 32 bits: 136 years of seconds.
-fn clip(index: u64) -> u32 {
+/// Interval indexes are 32 bits: 136 years of seconds.
+fn index_from(index: u64) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
@@ -148,24 +148,24 @@ mod tests {
     const S: u64 = 1_000_000_000;
 
     #[test]
-    fn parts_are_cut_where_they_end() {
-        let schedule = Schedule::seconds(100, 2 * S + S / 2, Some(3 * S / 2));
+    fn the_last_interval_of_a_phase_ends_with_the_phase() {
+        let schedule = RunSchedule::seconds(100, 2 * S + S / 2, Some(3 * S / 2));
         let spans: Vec<Span> = (0..6).map(|index| schedule.span(index)).collect();
-        let parts: Vec<(Part, u64, u64)> = spans
+        let phases: Vec<(RunPhase, u64, u64)> = spans
             .iter()
-            .map(|span| (span.part, span.start_ns - 100, span.length_ns()))
+            .map(|span| (span.phase, span.start_ns - 100, span.length_ns()))
             .collect();
         assert_eq!(
-            parts[..5],
+            phases[..5],
             [
-                (Part::Warmup, 0, S),
-                (Part::Warmup, S, S),
-                (Part::Warmup, 2 * S, S / 2),
-                (Part::Measured, 2 * S + S / 2, S),
-                (Part::Measured, 3 * S + S / 2, S / 2),
+                (RunPhase::Warmup, 0, S),
+                (RunPhase::Warmup, S, S),
+                (RunPhase::Warmup, 2 * S, S / 2),
+                (RunPhase::Measured, 2 * S + S / 2, S),
+                (RunPhase::Measured, 3 * S + S / 2, S / 2),
             ]
         );
-        assert_eq!(spans[5].part, Part::Drain);
+        assert_eq!(spans[5].phase, RunPhase::Drain);
         assert_eq!((spans[5].index, spans[5].end_ns), (5, u64::MAX));
         for span in &spans {
             assert_eq!(schedule.span_at(span.start_ns), *span);
@@ -176,10 +176,10 @@ mod tests {
 
     #[test]
     fn a_run_by_count_has_no_end() {
-        let schedule = Schedule::seconds(0, 0, None);
+        let schedule = RunSchedule::seconds(0, 0, None);
         let span = schedule.span_at(1_000_000 * S + 5);
-        assert_eq!(span.part, Part::Measured);
+        assert_eq!(span.phase, RunPhase::Measured);
         assert_eq!(span.index, 1_000_000);
-        assert_eq!(schedule.span(u32::MAX).part, Part::Measured);
+        assert_eq!(schedule.span(u32::MAX).phase, RunPhase::Measured);
     }
 }

@@ -1,30 +1,31 @@
-//! What is counted of one kind of transaction.
+//! Counts and times of one kind of transaction.
 //!
-//! In: samples. Out: exact counts and distributions. Must never: allocate while it counts.
+//! In: samples. Out: exact counts and distributions. Must never: allocate while counting.
 
 use crate::distribution::Distribution;
 use crate::sample::{Outcome, Sample};
 use hdrhistogram::Counter;
 
-/// What is to be recorded, decided before the run so that recording allocates nothing. All
-/// workers of a run have the same shape.
+/// What a recorder records. It is fixed before the run, so that recording does not allocate, and is the
+/// same for all workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Number of kinds of transaction; at least 1.
     pub kinds: usize,
-    /// Starts are scheduled: service time differs from response time and is recorded apart.
+    /// Whether starts are scheduled: service time then differs from response time and is recorded
+    /// separately.
     pub open_loop: bool,
-    /// Some connections have kernel stamps: the parts of samples are recorded. Where this is
-    /// false, parts are ignored.
+    /// Whether some connections have kernel stamps, so that the parts of samples are recorded. If false,
+    /// parts are ignored.
     pub parts: bool,
-    /// Each transaction has a connection of its own: the time for connecting is recorded.
+    /// Whether each transaction opens its own connection, so that the time for connecting is recorded.
     pub connect: bool,
     /// Committed transactions that take longer than this are counted as late, nanoseconds.
     pub limit_ns: u64,
 }
 
 impl Shape {
-    /// A closed loop without stamps.
+    /// The shape of a closed loop without stamps.
     pub fn closed(kinds: usize) -> Shape {
         Shape {
             kinds,
@@ -41,11 +42,11 @@ impl Shape {
 pub struct Tally<C: Counter> {
     /// Committed.
     pub committed: u64,
-    /// Rolled back by intent.
+    /// Rolled back on purpose.
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
-    /// Never started because hopelessly late.
+    /// Never started, because they were already later than the latency limit.
     pub skipped: u64,
     /// Extra tries of transactions that ended.
     pub retries: u64,
@@ -53,39 +54,39 @@ pub struct Tally<C: Counter> {
     pub retried: u64,
     /// Committed ones that took longer than the shape's limit.
     pub late: u64,
-    /// Sum of the response times of all that ended, however they ended, nanoseconds. Skipped ones
-    /// occupied nobody and are not in it.
+    /// Sum of the response times of all transactions that ended, whatever their outcome, nanoseconds.
+    /// Skipped ones occupied no client and are not included.
     pub busy_ns: u128,
-    /// From the scheduled start.
+    /// Response time, from the scheduled start.
     pub response: Distribution<C>,
-    /// From the actual start; absent in a closed loop, where it is the response time.
+    /// Service time, from the actual start; absent in a closed loop, where it is the response time.
     pub service: Option<Distribution<C>>,
-    /// From the scheduled start to the actual one; absent in a closed loop, where it is nothing.
+    /// Lag from the scheduled start to the actual one; absent in a closed loop, where it is zero.
     pub lag: Option<Distribution<C>>,
     /// Parts of the service time; absent without stamps.
-    pub parts: Option<PartTimes<C>>,
-    /// Connecting; absent unless each transaction has a connection of its own.
+    pub parts: Option<PartDistributions<C>>,
+    /// Time for connecting; absent unless each transaction opens its own connection.
     pub connect: Option<Distribution<C>>,
-    /// As the shape says.
+    /// The shape's limit, nanoseconds.
     pub limit_ns: u64,
 }
 
 /// The parts of the service time of the samples that had usable stamps.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PartTimes<C: Counter> {
-    /// Queued in the client until transmitted.
+pub struct PartDistributions<C: Counter> {
+    /// Time queued in the client until sent.
     pub send_wait: Distribution<C>,
-    /// Transmitted until arrived back.
+    /// Time from sent until the reply arrived.
     pub server: Distribution<C>,
-    /// Arrived until noticed.
+    /// Time from arrival until the loop noticed the reply.
     pub client_wait: Distribution<C>,
-    /// How many of the server times are upper bounds.
+    /// Number of server times that are upper bounds.
     pub upper_bounds: u64,
 }
 
-impl<C: Counter> Default for PartTimes<C> {
+impl<C: Counter> Default for PartDistributions<C> {
     fn default() -> Self {
-        PartTimes {
+        PartDistributions {
             send_wait: Distribution::default(),
             server: Distribution::default(),
             client_wait: Distribution::default(),
@@ -95,7 +96,7 @@ impl<C: Counter> Default for PartTimes<C> {
 }
 
 impl<C: Counter> Tally<C> {
-    /// An empty tally with room for what the shape asks for.
+    /// An empty tally with the memory that the shape needs.
     pub fn new(shape: Shape) -> Tally<C> {
         Tally {
             committed: 0,
@@ -109,7 +110,7 @@ impl<C: Counter> Tally<C> {
             response: Distribution::default(),
             service: shape.open_loop.then(Distribution::default),
             lag: shape.open_loop.then(Distribution::default),
-            parts: shape.parts.then(PartTimes::default),
+            parts: shape.parts.then(PartDistributions::default),
             connect: shape.connect.then(Distribution::default),
             limit_ns: shape.limit_ns,
         }
@@ -160,7 +161,7 @@ impl<C: Counter> Tally<C> {
         self.service.as_ref().unwrap_or(&self.response)
     }
 
-    /// Adds another's counts and times.
+    /// Adds the counts and times of another tally.
     pub fn add<D: Counter>(&mut self, other: &Tally<D>) {
         self.add_with(other, Distribution::add);
     }
@@ -202,7 +203,7 @@ impl<C: Counter> Tally<C> {
         }
     }
 
-    /// Forgets all and keeps the memory.
+    /// Removes all counts and keeps the memory.
     pub fn clear(&mut self) {
         (self.committed, self.rolled_back, self.failed) = (0, 0, 0);
         (self.skipped, self.retries, self.retried) = (0, 0, 0);

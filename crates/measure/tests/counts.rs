@@ -1,8 +1,10 @@
-//! What the workers recorded adds up, whichever worker recorded it and whenever it ended.
+//! Every sample is counted once, whichever worker recorded it and whenever it ended.
+//!
+//! Longer than 400 lines: the sums are checked against one model.
 
 use prony_measure::{
-    Batch, Collected, Collector, ErrorClass, Health, Leftover, Outcome, Part, Parts, Recorder, Row,
-    Sample, Schedule, Shape, Tally,
+    BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, Health, IntervalRow, Leftover,
+    Outcome, Recorder, RunPhase, RunSchedule, Sample, ServiceTimeParts, Shape, Tally,
 };
 use proptest::prelude::*;
 
@@ -21,15 +23,19 @@ fn at(ended_ns: u64) -> Sample {
     }
 }
 
-/// Delivers all that a recorder has finished.
+/// Delivers everything that a recorder has finished.
 fn deliver(recorder: &mut Recorder, worker: usize, collector: &mut Collector) {
     while let Some(interval) = recorder.take() {
         recorder.give_back(collector.add(worker, interval));
     }
 }
 
-/// Records samples on one worker and gives all rows with the result.
-fn one_worker(schedule: Schedule, samples: &[Sample], end_ns: u64) -> (Vec<Row>, Collected) {
+/// Records samples on one worker and returns all rows with the result.
+fn one_worker(
+    schedule: RunSchedule,
+    samples: &[Sample],
+    end_ns: u64,
+) -> (Vec<IntervalRow>, CollectedFigures) {
     let shape = Shape::closed(1);
     let mut recorder = Recorder::new(schedule, shape);
     let mut collector = Collector::new(schedule, shape, 1);
@@ -39,19 +45,19 @@ fn one_worker(schedule: Schedule, samples: &[Sample], end_ns: u64) -> (Vec<Row>,
     }
     recorder.finish(end_ns, Leftover::default());
     deliver(&mut recorder, 0, &mut collector);
-    let mut rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let mut rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     let collected = collector.finish();
     rows.extend(collected.rows.iter().cloned());
     (rows, collected)
 }
 
-fn committed(row: &Row) -> u64 {
+fn committed(row: &IntervalRow) -> u64 {
     row.interval.all().map_or(0, |all| all.committed)
 }
 
 #[test]
 fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
-    let schedule = Schedule::seconds(0, 0, Some(3 * S));
+    let schedule = RunSchedule::seconds(0, 0, Some(3 * S));
     let ends = [S - 1, S, 2 * S, 3 * S - 1, 3 * S];
     let (rows, collected) = one_worker(schedule, &ends.map(at), 3 * S + 5);
     assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 1, 2]);
@@ -64,7 +70,7 @@ fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
 
 #[test]
 fn empty_seconds_have_rows_of_their_own() {
-    let schedule = Schedule::seconds(0, 0, None);
+    let schedule = RunSchedule::seconds(0, 0, None);
     let (rows, collected) = one_worker(schedule, &[at(5), at(4 * S + 5)], 6 * S + S / 2);
     assert_eq!(
         rows.iter().map(committed).collect::<Vec<_>>(),
@@ -80,33 +86,33 @@ fn empty_seconds_have_rows_of_their_own() {
 
 #[test]
 fn a_run_that_ends_on_a_boundary_has_no_empty_row() {
-    let schedule = Schedule::seconds(0, 0, None);
+    let schedule = RunSchedule::seconds(0, 0, None);
     let (rows, collected) = one_worker(schedule, &[at(5)], S);
     assert_eq!(rows.len(), 1);
     assert_eq!(collected.measured.seconds(), 1.0);
 }
 
 #[test]
-fn warm_up_is_apart_and_cut_where_it_ends() {
-    let schedule = Schedule::seconds(7, 3 * S / 2, Some(2 * S));
+fn the_warm_up_has_separate_figures_and_intervals() {
+    let schedule = RunSchedule::seconds(7, 3 * S / 2, Some(2 * S));
     let ends = [7 + S, 6 + 3 * S / 2, 7 + 3 * S / 2, 7 + 3 * S];
     let (rows, collected) = one_worker(schedule, &ends.map(at), 8 * S);
-    let parts: Vec<Part> = rows.iter().map(|row| row.interval.span.part).collect();
-    use Part::{Measured, Warmup};
+    let parts: Vec<RunPhase> = rows.iter().map(|row| row.interval.span.phase).collect();
+    use RunPhase::{Measured, Warmup};
     assert_eq!(parts, [Warmup, Warmup, Measured, Measured]);
-    let warmup = collected.warmup.expect("there was one");
+    let warmup = collected.warmup.expect("there is a warm-up");
     assert_eq!((warmup.all().committed, warmup.seconds()), (2, 1.5));
     assert_eq!(collected.measured.all().committed, 2);
     assert_eq!(collected.measured.seconds(), 2.0);
 }
 
 #[test]
-fn a_clock_that_goes_backwards_saturates() {
-    let schedule = Schedule::seconds(S, 0, Some(3 * S));
+fn times_that_go_backwards_saturate() {
+    let schedule = RunSchedule::seconds(S, 0, Some(3 * S));
     let mut backwards = at(2 * S);
     backwards.started_ns = 3 * S;
     backwards.scheduled_ns = 3 * S;
-    // Before the load began; in the second interval; back in the first, which is gone.
+    // One before the load began; one in the second interval; one in the first, which has been taken.
     let samples = [at(5), backwards, at(S + 5)];
     let (rows, collected) = one_worker(schedule, &samples, 4 * S);
     assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 2, 0]);
@@ -121,10 +127,10 @@ fn a_clock_that_goes_backwards_saturates() {
 }
 
 #[test]
-fn a_late_sample_finds_its_interval_while_it_is_here() {
-    let schedule = Schedule::seconds(0, 0, Some(S));
+fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
+    let schedule = RunSchedule::seconds(0, 0, Some(S));
     let mut recorder = Recorder::new(schedule, Shape::closed(1));
-    assert!(recorder.rotate(S + 3), "into the drain");
+    assert!(recorder.rotate(S + 3), "the drain begins");
     recorder.record(&at(S - 1));
     let interval = recorder.take().expect("the window's only interval");
     assert_eq!(interval.kinds[0].committed, 1);
@@ -138,8 +144,8 @@ fn a_late_sample_finds_its_interval_while_it_is_here() {
 }
 
 #[test]
-fn one_second_waits_for_every_worker() {
-    let schedule = Schedule::seconds(0, 0, None);
+fn a_row_is_complete_once_every_worker_has_delivered_it() {
+    let schedule = RunSchedule::seconds(0, 0, None);
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
@@ -147,7 +153,7 @@ fn one_second_waits_for_every_worker() {
     recorders[0].rotate(S);
     deliver(&mut recorders[0], 0, &mut collector);
     assert!(collector.next_row().is_none(), "worker 1 has not delivered");
-    recorders[1].set_connections(4);
+    recorders[1].set_connections(4, 0);
     recorders[1].record(&at(6));
     recorders[1].rotate(2 * S + 1);
     deliver(&mut recorders[1], 1, &mut collector);
@@ -160,24 +166,21 @@ fn one_second_waits_for_every_worker() {
     recorders[0].finish(S + 10, Leftover::default());
     deliver(&mut recorders[0], 0, &mut collector);
     collector.end(0);
-    assert!(
-        collector.next_row().is_none(),
-        "worker 1 may still have something"
-    );
+    assert!(collector.next_row().is_none(), "worker 1 may still deliver");
     assert_eq!(collector.finish().measured.all().committed, 2 + 1);
 }
 
-/// On a busy machine a worker may not run for seconds; the intervals that it leaves out are the others'.
+/// On a busy machine a worker may not run for seconds; other workers deliver the intervals that it skips.
 #[test]
-fn connections_stay_up_while_their_worker_is_kept_from_running() {
-    let schedule = Schedule::seconds(0, 0, Some(5 * S));
+fn connections_count_as_up_while_their_worker_gets_no_cpu() {
+    let schedule = RunSchedule::seconds(0, 0, Some(5 * S));
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let often = [S, 2 * S, 3 * S, 4 * S, 5 * S];
     let seldom = [S, 3 * S + 1, 5 * S + 1];
     for (worker, connections, turns) in [(0, 3, &often[..]), (1, 4, &seldom)] {
         let mut recorder = Recorder::new(schedule, shape);
-        recorder.set_connections(connections);
+        recorder.set_connections(connections, 0);
         for &now_ns in turns {
             recorder.rotate(now_ns);
             deliver(&mut recorder, worker, &mut collector);
@@ -185,33 +188,33 @@ fn connections_stay_up_while_their_worker_is_kept_from_running() {
         recorder.finish(5 * S + 2, Leftover::default());
         deliver(&mut recorder, worker, &mut collector);
     }
-    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     let up = rows.iter().map(|row| row.interval.health.connections);
     assert_eq!(up.collect::<Vec<_>>(), [7; 5]);
     assert_eq!(collector.finish().measured.health.connections, 7);
 }
 
-/// Takes what a worker recorded to the collector, each interval as it stood with the worker then.
-fn deliver_standing(
+/// Delivers a worker's intervals to the collector, each with the worker's state at that time.
+fn deliver_with_state(
     recorder: &mut Recorder,
     worker: usize,
     collector: &mut Collector,
-    standing: Health,
+    end_state: Health,
 ) {
     while let Some(mut interval) = recorder.take() {
         let health = &mut interval.health;
-        (health.waiting, health.under_way) = (standing.waiting, standing.under_way);
-        health.batch = standing.batch;
+        (health.waiting, health.under_way) = (end_state.waiting, end_state.under_way);
+        health.batch = end_state.batch;
         recorder.give_back(collector.add(worker, interval));
     }
 }
 
 #[test]
-fn a_queue_stays_while_its_worker_is_kept_from_running() {
-    let schedule = Schedule::seconds(0, 0, Some(4 * S));
+fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
+    let schedule = RunSchedule::seconds(0, 0, Some(4 * S));
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
-    let standing = Health {
+    let end_state = Health {
         waiting: 10,
         under_way: 2,
         batch: UNDER,
@@ -223,12 +226,12 @@ fn a_queue_stays_while_its_worker_is_kept_from_running() {
         let mut recorder = Recorder::new(schedule, shape);
         for &now_ns in turns {
             recorder.rotate(now_ns);
-            deliver_standing(&mut recorder, worker, &mut collector, standing);
+            deliver_with_state(&mut recorder, worker, &mut collector, end_state);
         }
         recorder.finish(4 * S + 2, Leftover::default());
-        deliver_standing(&mut recorder, worker, &mut collector, standing);
+        deliver_with_state(&mut recorder, worker, &mut collector, end_state);
     }
-    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     assert_eq!(rows.len(), 4);
     for Health {
         waiting,
@@ -241,59 +244,59 @@ fn a_queue_stays_while_its_worker_is_kept_from_running() {
     }
 }
 
-const UNDER: Batch = Batch {
+const UNDER: BatchPolicyCounts = BatchPolicyCounts {
     under: 1,
     left: 0,
     refused: 0,
 };
-const LEFT: Batch = Batch {
+const LEFT: BatchPolicyCounts = BatchPolicyCounts {
     under: 0,
     left: 1,
     refused: 0,
 };
 
-/// Workers that end by a count end at different times; the policy that each had belongs to the run.
+/// Workers that end by count end at different times; the scheduling policy of each belongs to the run.
 #[test]
 fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
-    let schedule = Schedule::seconds(0, 0, None);
+    let schedule = RunSchedule::seconds(0, 0, None);
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
     for (worker, end_ns, batch) in [(0, 39 * S / 10, LEFT), (1, 405 * S / 100, UNDER)] {
         let recorder = &mut recorders[worker];
-        recorder.set_connections(16);
-        let standing = Health {
+        recorder.set_connections(16, 0);
+        let end_state = Health {
             batch,
             ..Health::default()
         };
         for second in 1..=4 {
             recorder.rotate((second * S).min(end_ns));
-            deliver_standing(recorder, worker, &mut collector, standing);
+            deliver_with_state(recorder, worker, &mut collector, end_state);
         }
         recorder.finish(end_ns, Leftover::default());
-        deliver_standing(recorder, worker, &mut collector, standing);
+        deliver_with_state(recorder, worker, &mut collector, end_state);
         collector.end(worker);
     }
-    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
-    let both = Batch { left: 1, ..UNDER };
+    let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
+    let both = BatchPolicyCounts { left: 1, ..UNDER };
     let policies = rows.iter().map(|row| row.interval.health.batch);
     assert_eq!(policies.collect::<Vec<_>>(), [both; 5]);
     let up = rows.iter().map(|row| row.interval.health.connections);
     assert_eq!(
         up.collect::<Vec<_>>(),
         [32, 32, 32, 32, 16],
-        "those of an ended worker are closed"
+        "the connections of an ended worker are closed"
     );
     assert_eq!(collector.finish().measured.health.batch, both);
 }
 
-/// Nobody was let run in the last second: the policies stand all the same.
+/// No worker got a CPU in the last second: the scheduling policies remain the same.
 #[test]
 fn an_empty_last_row_keeps_the_policies() {
-    let schedule = Schedule::seconds(0, 0, Some(3 * S));
+    let schedule = RunSchedule::seconds(0, 0, Some(3 * S));
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
-    let standing = Health {
+    let end_state = Health {
         batch: UNDER,
         ..Health::default()
     };
@@ -302,7 +305,7 @@ fn an_empty_last_row_keeps_the_policies() {
         recorder.rotate(S);
         recorder.rotate(3 * S + 1);
         recorder.finish(3 * S + 2, Leftover::default());
-        deliver_standing(&mut recorder, worker, &mut collector, standing);
+        deliver_with_state(&mut recorder, worker, &mut collector, end_state);
     }
     let collected = collector.finish();
     assert_eq!(collected.rows.len(), 3);
@@ -310,7 +313,7 @@ fn an_empty_last_row_keeps_the_policies() {
 }
 
 #[test]
-fn closed_loops_do_not_pay_for_service_times() {
+fn only_open_loops_record_service_times() {
     let mut tally = Tally::<u32>::new(Shape::closed(1));
     tally.record(&at(5_000));
     assert!(tally.service.is_none() && tally.parts.is_none() && tally.connect.is_none());
@@ -322,17 +325,17 @@ fn closed_loops_do_not_pay_for_service_times() {
     });
     let mut late = at(5_000);
     late.scheduled_ns = 0;
-    late.parts = Some(Parts {
+    late.parts = Some(ServiceTimeParts {
         upper_bound: true,
         server_ns: 700,
-        ..Parts::default()
+        ..ServiceTimeParts::default()
     });
     open.record(&late);
     assert_eq!(
         (open.response.max_ns, open.service().max_ns),
         (5_000, 1_000)
     );
-    let parts = open.parts.expect("asked for");
+    let parts = open.parts.expect("requested");
     assert_eq!((parts.server.max_ns, parts.upper_bounds), (700, 1));
 }
 
@@ -349,17 +352,16 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// The sum over workers, parts and leftovers is the number of samples; the sum over rows is
-    /// the totals.
+    /// Phases and leftovers of all workers add up to the number of samples; the rows add up to the totals.
     #[test]
-    fn nothing_is_lost_and_nothing_counted_twice(
+    fn every_sample_is_counted_exactly_once(
         mut samples in proptest::collection::vec(
             (0u64..9 * S, 0u64..S, 0usize..3, 0u16..2, any_outcome()), 0..200),
         warmup_ns in 0u64..3 * S,
         window_ns in proptest::option::of(1u64..5 * S),
         eager in any::<bool>(),
     ) {
-        let schedule = Schedule::seconds(10, warmup_ns, window_ns);
+        let schedule = RunSchedule::seconds(10, warmup_ns, window_ns);
         let shape = Shape { open_loop: true, ..Shape::closed(2) };
         let mut collector = Collector::new(schedule, shape, 3);
         let mut recorders = [(); 3].map(|()| Recorder::new(schedule, shape));

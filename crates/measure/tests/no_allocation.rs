@@ -1,8 +1,9 @@
-//! Recording a sample allocates nothing, nor does a rotation whose boxes come back.
+//! Recording a sample does not allocate, nor does rotating intervals if they are given back.
 
 use prony_allocations::allocations_of;
 use prony_measure::{
-    Collector, ErrorClass, Leftover, Outcome, Parts, Recorder, Sample, Schedule, Shape,
+    Collector, ErrorClass, Leftover, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts,
+    Shape,
 };
 
 fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
@@ -15,7 +16,7 @@ fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
         ended_ns,
         connect_ns: 10,
         retries: 1,
-        parts: Some(Parts {
+        parts: Some(ServiceTimeParts {
             send_wait_ns: 1_000,
             server_ns: 80_000,
             client_wait_ns: 9_000,
@@ -41,7 +42,7 @@ fn recording_and_rotating_allocate_nothing() {
         ..Shape::closed(2)
     };
     let second_ns = 1_000_000_000;
-    let schedule = Schedule::seconds(0, 2 * second_ns, Some(20 * second_ns));
+    let schedule = RunSchedule::seconds(0, 2 * second_ns, Some(20 * second_ns));
     let mut recorder = Recorder::new(schedule, shape);
     let mut collector = Collector::new(schedule, shape, 1);
     let mut turned = 0;

@@ -1,15 +1,13 @@
-//! From what was asked to a checked plan.
+//! Checks a [`PlanInput`].
 //!
-//! In: an [`Asked`]. Out: a [`Plan`] with every default filled in, or every problem. Must never:
-//! report a problem that is only the echo of another one.
+//! The result is a [`Plan`] with every default filled in, or a list of all problems. A problem that only
+//! follows from another one is not reported.
 
-use crate::asked::{Asked, Given};
-use crate::duration::{format_duration, shorten};
-use crate::observe::{Listen, ObservePlan};
-use crate::plan::{
-    Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
-};
-use crate::problem::{Place, Problem, Problems};
+use crate::duration::shorten;
+use crate::input::{InputValue, PlanInput};
+use crate::observe::{ListenAddress, ObservePlan};
+use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan};
+use crate::problem::{InputLocation, Problem, Problems};
 use std::time::Duration;
 
 /// Most clients of a run.
@@ -23,77 +21,85 @@ pub const MAX_RATE_TPS: f64 = 1e9;
 /// Longest duration, warm-up or grace: 366 days.
 pub const MAX_TIME: Duration = Duration::from_secs(366 * 86_400);
 
-pub(crate) const DEFAULT_CLIENTS: u32 = 8;
-pub(crate) const DEFAULT_THREADS: u32 = 1;
-pub(crate) const DEFAULT_DURATION: Duration = Duration::from_secs(60);
-pub(crate) const DEFAULT_GRACE: Duration = Duration::from_secs(5);
-
-impl Asked {
+impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
     ///
     /// # Errors
     /// Every problem at once, those found while reading the file included, in the order of their
     /// places.
     pub fn check(mut self) -> Result<Plan, Problems> {
-        let mut found = std::mem::take(&mut self.problems);
         let mut checker = Checker {
-            asked: &self,
-            found: &mut found,
+            problems: std::mem::take(&mut self.file.problems),
+            unusable: std::mem::take(&mut self.file.refused),
+            input: &self,
         };
+        checker.check_limits();
         let server = checker.server();
         let workload = checker.workload();
         let drive = checker.drive();
         let observe = checker.observe();
+        let problems = checker.problems;
         match (server, workload, drive) {
-            (Some(server), Some(workload), Some(drive)) if found.is_empty() => Ok(Plan {
+            (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
                 server,
                 workload,
                 drive,
                 observe,
+                expect_outage: value_or(&self.expect_outage, false),
             }),
-            _ => Err(Problems::sorted(found)),
+            _ => Err(Problems::sorted(problems)),
         }
     }
 }
 
-/// Each method gives `None` only after it has found a problem, or where reading had found one.
+/// A method that returns `None` has reported a problem, or reading the file has.
 struct Checker<'a> {
-    asked: &'a Asked,
-    found: &'a mut Vec<Problem>,
+    input: &'a PlanInput,
+    problems: Vec<Problem>,
+    /// Keys, or whole tables, with a problem: their values are not used, and they do not count as missing.
+    unusable: Vec<String>,
 }
 
 impl Checker<'_> {
-    fn problem(&mut self, place: &Place, message: impl Into<String>) {
-        self.found.push(Problem::new(place.clone(), message));
+    fn problem(&mut self, place: &InputLocation, message: impl Into<String>) {
+        self.problems.push(Problem::new(place.clone(), message));
     }
 
-    fn hinted(&mut self, place: &Place, message: impl Into<String>, hint: &str) {
+    fn problem_with_hint(&mut self, place: &InputLocation, message: impl Into<String>, hint: &str) {
         let problem = Problem::new(place.clone(), message);
-        self.found.push(problem.hint(hint));
+        self.problems.push(problem.hint(hint));
     }
 
-    /// Whether reading the file refused this key, or its table: then its absence means nothing.
-    fn refused(&self, key: &str) -> bool {
-        let table = key.split('.').next();
-        let refused = &self.asked.refused;
-        refused
-            .iter()
-            .any(|name| name == key || Some(name.as_str()) == table)
+    /// Checks each value against its limits.
+    fn check_limits(&mut self) {
+        for (setting, value, place) in self.input.given() {
+            if let Some(problem) = setting.problem(value, place) {
+                self.problems.push(problem);
+                self.unusable.push(setting.path.to_owned());
+            }
+        }
+    }
+
+    fn is_usable(&self, path: &str) -> bool {
+        let table = path.split('.').next();
+        let mut unusable = self.unusable.iter();
+        !unusable.any(|name| name == path || Some(name.as_str()) == table)
+    }
+
+    /// A whole number within its limits, or its default.
+    fn count(&self, path: &str, given: &InputValue<u64>, default: u32) -> Option<u32> {
+        let count = value_or(given, u64::from(default));
+        u32::try_from(count).ok().filter(|_| self.is_usable(path))
     }
 
     fn server(&mut self) -> Option<ServerPlan> {
-        let asked = self.asked;
-        let embedded = asked.embedded.as_ref().filter(|given| given.value);
-        match (&asked.url, embedded) {
+        let input = self.input;
+        let embedded = input.embedded.as_ref().filter(|given| given.value);
+        match (&input.url, embedded) {
             (Some(url), Some(embedded)) => {
                 let message = format!("embedded and url ({}) exclude each other", url.place);
-                let hint =
-                    "name a server, or let Prony start one of its own: remove one of the two";
-                self.hinted(&embedded.place, message, hint);
-                None
-            }
-            (Some(url), None) if url.value.contains('\0') => {
-                self.problem(&url.place, "contains a zero byte");
+                let hint = "name a server or let Prony start one: remove one of the two";
+                self.problem_with_hint(&embedded.place, message, hint);
                 None
             }
             (Some(url), None) => Some(ServerPlan::Url(url.value.clone())),
@@ -103,40 +109,36 @@ impl Checker<'_> {
     }
 
     fn workload(&mut self) -> Option<WorkloadPlan> {
-        let asked = self.asked;
-        let scale = asked.scale.as_ref().map(|_| {
-            // The default is never used: the scale is given.
-            self.whole(&asked.scale, "workload.scale", 1, MAX_SCALE, 1)
-        });
+        let input = self.input;
         let name = self.workload_name()?;
+        let scale = match &input.scale {
+            Some(_) => Some(self.count("workload.scale", &input.scale, 1)?),
+            None => None,
+        };
+        let options = input.options.iter();
         Some(WorkloadPlan {
             name,
-            scale: match scale {
-                Some(given) => Some(given?),
-                None => None,
-            },
-            options: asked
-                .options
-                .iter()
+            scale,
+            options: options
                 .map(|(key, placed)| (key.clone(), placed.value.clone()))
                 .collect(),
         })
     }
 
     fn workload_name(&mut self) -> Option<String> {
-        let asked = self.asked;
-        let Some(name) = &asked.workload else {
-            if !self.refused("workload.name") {
-                let place = match &asked.file {
-                    Some(file) => Place::File {
+        let input = self.input;
+        let Some(name) = &input.workload else {
+            if self.is_usable("workload.name") {
+                let place = match &input.file.name {
+                    Some(file) => InputLocation::File {
                         file: file.clone(),
                         at: None,
                         key: "workload.name".to_owned(),
                     },
-                    None => Place::Key("workload.name".to_owned()),
+                    None => InputLocation::Key("workload.name".to_owned()),
                 };
                 let hint = "name the workload, such as name = \"tpcb\" under [workload]";
-                self.hinted(&place, "is missing", hint);
+                self.problem_with_hint(&place, "is missing", hint);
             }
             return None;
         };
@@ -149,83 +151,80 @@ impl Checker<'_> {
             return Some(text.clone());
         }
         let message = format!("\"{}\" is not the name of a workload", shorten(text));
-        let hint = "a name is letters, digits, - and _, such as tpcb or select-only";
-        self.hinted(&name.place, message, hint);
+        let hint = "a name consists of letters, digits, - and _, such as tpcb or select-only";
+        self.problem_with_hint(&name.place, message, hint);
         None
     }
 
-    /// A whole number within limits, or its default.
-    fn whole(&mut self, given: &Given<u64>, key: &str, min: u32, max: u32, or: u32) -> Option<u32> {
-        let Some(given) = given else {
-            return (!self.refused(key)).then_some(or);
-        };
-        match u32::try_from(given.value) {
-            Ok(value) if (min..=max).contains(&value) => Some(value),
-            _ => {
-                let message = format!("must be from {min} to {max}, is {}", given.value);
-                self.problem(&given.place, message);
-                None
-            }
-        }
-    }
-
-    /// A time within limits, or its default.
-    fn time(&mut self, given: &Given<Duration>, or: Duration) -> Duration {
-        let Some(given) = given else { return or };
-        if given.value > MAX_TIME {
-            let message = format!("must be at most 366d, is {}", format_duration(given.value));
-            self.problem(&given.place, message);
-        }
-        given.value
-    }
-
     fn drive(&mut self) -> Option<DrivePlan> {
-        let asked = self.asked;
-        let clients = self.whole(
-            &asked.clients,
-            "run.clients",
-            1,
-            MAX_CLIENTS,
-            DEFAULT_CLIENTS,
+        let input = self.input;
+        let default = DrivePlan::default();
+        let clients = self.count("run.clients", &input.clients, default.clients);
+        let threads = self.at_most_clients(
+            ("run.threads", &input.threads, default.threads),
+            clients,
+            |threads, clients| format!("{threads} threads are more than the {clients} clients"),
+            "each client runs on one thread: use at most as many threads as clients",
         );
-        let threads = self.threads(clients);
-        let tcp_sample = self.tcp_sample(clients);
+        let tcp_sample = self.at_most_clients(
+            ("run.tcp_sample", &input.tcp_sample, default.tcp_sample),
+            clients,
+            |sample, clients| format!("a sample of {sample} is more than the {clients} clients"),
+            "it is the number of clients that use TCP",
+        );
         let pace = self.pace();
         let stop = self.stop();
-        let warmup = self.time(&asked.warmup, Duration::ZERO);
-        let grace = self.time(&asked.grace, DEFAULT_GRACE);
         Some(DrivePlan {
             clients: clients?,
             threads: threads?,
             pace: pace?,
-            stop: stop?,
-            warmup,
-            grace,
-            latency_limit: None,
-            reconnect: true,
-            connect_counts: true,
-            protocol: value(&asked.protocol, QueryMode::Prepared),
-            describe: value(&asked.describe, true),
-            io: value(&asked.io, IoEngine::Auto),
-            connect_per_transaction: value(&asked.connect_per_transaction, false),
+            stop,
+            warmup: value_or(&input.warmup, default.warmup),
+            grace: value_or(&input.grace, default.grace),
+            protocol: value_or(&input.protocol, default.protocol),
+            describe: value_or(&input.describe, default.describe),
+            io: value_or(&input.io, default.io),
+            connect_per_transaction: value_or(
+                &input.connect_per_transaction,
+                default.connect_per_transaction,
+            ),
             tcp_sample: tcp_sample?,
-            seed: asked.seed.as_ref().map(|given| given.value),
-            pin: value(&asked.pin, false),
+            seed: input.seed.as_ref().map(|given| given.value),
+            pin: value_or(&input.pin, default.pin),
+            ..default
         })
     }
 
+    /// A number that is at most the number of clients.
+    fn at_most_clients(
+        &mut self,
+        (path, given, default): (&str, &InputValue<u64>, u32),
+        clients: Option<u32>,
+        message: fn(u32, u32) -> String,
+        hint: &str,
+    ) -> Option<u32> {
+        let count = self.count(path, given, default)?;
+        if let (Some(given), Some(clients)) = (given, clients)
+            && count > clients
+        {
+            self.problem_with_hint(&given.place, message(count, clients), hint);
+            return None;
+        }
+        Some(count)
+    }
+
     fn observe(&mut self) -> ObservePlan {
-        let asked = self.asked;
-        let off = asked.observe.as_ref().filter(|given| !given.value);
-        if let Some((given, off)) = asked.server_metrics.as_ref().zip(off) {
+        let input = self.input;
+        let off = input.observe.as_ref().filter(|given| !given.value);
+        if let Some((given, off)) = input.server_metrics.as_ref().zip(off) {
             let message = format!(
-                "has no meaning where the server is not looked at ({})",
+                "has no effect if the server is not observed ({})",
                 off.place
             );
-            self.hinted(&given.place, message, "remove one of the two");
+            self.problem_with_hint(&given.place, message, "remove one of the two");
         }
-        let metrics = asked.server_metrics.as_ref();
-        // None of these is quoted: what stands before an @ may be a password.
+        let metrics = input.server_metrics.as_ref();
+        // The value is not quoted: the text before an @ may be a password.
         let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
         if let Some(given) = metrics {
             let url = given.value.as_str();
@@ -234,16 +233,16 @@ impl Checker<'_> {
                 rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
             };
             if url.contains('@') {
-                self.hinted(&given.place, "must not hold a user or a password", hint);
+                self.problem_with_hint(&given.place, "must not hold a user or a password", hint);
             } else if !of_http("http://") && !of_http("https://") {
-                self.hinted(&given.place, "is not the URL of a node_exporter", hint);
+                self.problem_with_hint(&given.place, "is not the URL of a node_exporter", hint);
             }
         }
         let mut metrics_listen = None;
-        if let Some(given) = &asked.metrics_listen {
-            match given.value.parse::<Listen>() {
+        if let Some(given) = &input.metrics_listen {
+            match given.value.parse::<ListenAddress>() {
                 Ok(listen) => metrics_listen = Some(listen),
-                Err(error) => self.hinted(&given.place, error.message, error.hint),
+                Err(error) => self.problem_with_hint(&given.place, error.message, error.hint),
             }
         }
         ObservePlan {
@@ -253,95 +252,51 @@ impl Checker<'_> {
         }
     }
 
-    fn threads(&mut self, clients: Option<u32>) -> Option<u32> {
-        let given = &self.asked.threads;
-        let threads = self.whole(given, "run.threads", 1, MAX_THREADS, DEFAULT_THREADS)?;
-        if let (Some(given), Some(clients)) = (given, clients)
-            && threads > clients
-        {
-            let message = format!("{threads} threads are more than the {clients} clients");
-            let hint = "each client lives on one thread: use at most as many threads as clients";
-            self.hinted(&given.place, message, hint);
-            return None;
-        }
-        Some(threads)
-    }
-
-    fn tcp_sample(&mut self, clients: Option<u32>) -> Option<u32> {
-        let given = &self.asked.tcp_sample;
-        let sample = self.whole(given, "run.tcp_sample", 0, MAX_CLIENTS, 0)?;
-        if let (Some(given), Some(clients)) = (given, clients)
-            && sample > clients
-        {
-            let message = format!("a sample of {sample} is more than the {clients} clients");
-            let hint = "it counts those of the clients that use TCP";
-            self.hinted(&given.place, message, hint);
-            return None;
-        }
-        Some(sample)
-    }
-
     fn pace(&mut self) -> Option<Pace> {
-        let asked = self.asked;
-        let Some(rate) = &asked.rate_tps else {
-            if let Some(arrival) = &asked.arrival
-                && !self.refused("run.rate")
-            {
+        let input = self.input;
+        let usable = self.is_usable("run.rate");
+        match (&input.rate_tps, &input.arrival) {
+            _ if !usable => None,
+            (Some(rate), arrival) => Some(Pace::Rate {
+                rate_tps: rate.value,
+                arrival: value_or(arrival, Arrival::default()),
+                queue_max: None,
+            }),
+            (None, Some(arrival)) => {
+                let message = "arrival has no effect without a rate";
                 let hint = "give a rate in transactions a second, or remove arrival";
-                self.hinted(
-                    &arrival.place,
-                    "arrival has no meaning without a rate",
-                    hint,
-                );
-                return None;
+                self.problem_with_hint(&arrival.place, message, hint);
+                None
             }
-            return Some(Pace::Closed);
-        };
-        // Written so that NaN is refused.
-        if !(rate.value > 0.0 && rate.value <= MAX_RATE_TPS) {
-            let message = format!(
-                "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions a second, is {}",
-                rate.value
-            );
-            let hint = "leave rate out for a closed loop, as fast as the server answers";
-            self.hinted(&rate.place, message, hint);
-            return None;
+            (None, None) => Some(Pace::Closed),
         }
-        Some(Pace::Rate {
-            rate_tps: rate.value,
-            arrival: value(&asked.arrival, Arrival::Poisson),
-            queue_max: None,
-        })
     }
 
-    /// A warm-up goes with either stop: transactions are counted from its end.
-    fn stop(&mut self) -> Option<Stop> {
-        let asked = self.asked;
-        let duration = self.time(&asked.duration, DEFAULT_DURATION);
-        if let Some(given) = &asked.duration
-            && duration.is_zero()
+    /// When the run ends. A time and a count both start at the end of the warm-up, if there is one.
+    fn stop(&mut self) -> Stop {
+        let input = self.input;
+        if let Some(given) = &input.duration
+            && given.value.is_zero()
         {
             self.problem(&given.place, "must be more than 0");
         }
-        let Some(transactions) = &asked.transactions else {
-            return Some(Stop::After(duration));
+        let Some(transactions) = &input.transactions else {
+            let duration = input.duration.as_ref();
+            return duration.map_or(DrivePlan::default().stop, |given| Stop::After(given.value));
         };
-        if let Some(given) = &asked.duration {
+        if let Some(given) = &input.duration {
             let message = format!(
                 "transactions and duration ({}) exclude each other",
                 given.place
             );
             let hint = "a run ends after a time or after a count: remove one of the two";
-            self.hinted(&transactions.place, message, hint);
+            self.problem_with_hint(&transactions.place, message, hint);
         }
-        if transactions.value == 0 {
-            self.problem(&transactions.place, "must be at least 1, is 0");
-        }
-        Some(Stop::Transactions(transactions.value))
+        Stop::Transactions(transactions.value)
     }
 }
 
-fn value<T: Copy>(given: &Given<T>, or: T) -> T {
+pub(crate) fn value_or<T: Copy>(given: &InputValue<T>, or: T) -> T {
     given.as_ref().map_or(or, |given| given.value)
 }
 

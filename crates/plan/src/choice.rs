@@ -1,10 +1,10 @@
-//! The words for each choice, in one place: for TOML files, flags and messages.
-//!
-//! In: a word. Out: a variant, and the reverse. Must never: differ from what serde writes.
+//! Named values: the same name in TOML files, flags, JSON and messages.
 
-use crate::plan::{Arrival, IoEngine, QueryMode};
+use crate::plan::QueryMode;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-/// One of a few named values.
+/// An enumeration with a name for each value.
 pub trait Choice: Copy + PartialEq + 'static {
     /// Every value with its name, in the order to show.
     const ALL: &'static [(&'static str, Self)];
@@ -24,45 +24,66 @@ pub trait Choice: Copy + PartialEq + 'static {
     }
 }
 
+/// An enum whose variants have names, for TOML files, flags, JSON and messages.
+macro_rules! choices {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)]
+        pub enum $name {
+            $($(#[$doc])* #[schemars(rename = $text)] $variant,)+
+        }
+
+        impl $crate::choice::Choice for $name {
+            const ALL: &'static [(&'static str, Self)] = &[$(($text, Self::$variant)),+];
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str($crate::choice::Choice::name(*self))
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::choice::deserialize_choice(deserializer)
+            }
+        }
+    };
+}
+
+pub(crate) use choices;
+
+/// Reads a choice by its name.
+pub(crate) fn deserialize_choice<'de, T: Choice, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    T::from_name(&name).ok_or_else(|| D::Error::custom(format!("unknown value {name}")))
+}
+
+/// For serde's `with`: a choice, if there is one, by its name.
+pub(crate) mod by_name {
+    use super::{Choice, deserialize_choice};
+    use serde::{Deserializer, Serialize, Serializer};
+
+    pub fn serialize<T: Choice, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        value.map(T::name).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, T: Choice, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        deserialize_choice(deserializer).map(Some)
+    }
+}
+
 impl Choice for QueryMode {
     const ALL: &'static [(&'static str, Self)] = &[
         ("simple", Self::Simple),
         ("extended", Self::Extended),
         ("prepared", Self::Prepared),
     ];
-}
-
-impl Choice for Arrival {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("poisson", Self::Poisson), ("even", Self::Even)];
-}
-
-impl Choice for IoEngine {
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("auto", Self::Auto),
-        ("ring", Self::Ring),
-        ("epoll", Self::Epoll),
-    ];
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde::Serialize;
-
-    fn names_agree<T: Choice + Serialize + std::fmt::Debug>() {
-        for (name, value) in T::ALL {
-            assert_eq!(serde_json::to_value(value).unwrap(), *name);
-            assert_eq!(value.name(), *name);
-            assert_eq!(T::from_name(name), Some(*value));
-        }
-        assert_eq!(T::from_name("nonsense"), None);
-    }
-
-    #[test]
-    fn names_are_those_of_serde() {
-        names_agree::<QueryMode>();
-        names_agree::<Arrival>();
-        names_agree::<IoEngine>();
-    }
 }

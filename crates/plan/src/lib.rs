@@ -1,19 +1,17 @@
-//! What is asked.
+//! Plans: the settings of a benchmark run.
 //!
-//! In: TOML text, or a value made by a dialect or the command line. Out: a checked [`Plan`], or
-//! every problem at once, each with its place and a hint; a JSON Schema. Must never: import another
-//! crate of ours; quote a connection URL in a problem, a schema or a `Debug` text.
+//! TOML text, or values from a dialect or the command line, become a checked [`Plan`], or every problem at once,
+//! each with its place and a hint. A connection URL is never quoted in a problem, a schema or a `Debug` text.
 //!
-//! The way of a plan: [`Asked::from_toml`] reads what is written and remembers where;
-//! [`Asked::overlay`] lays the command line's flags over it; [`Asked::check`] fills in the defaults
-//! and compares the values with each other. [`Asked::check_experiment`] does so for each variant.
+//! [`PlanInput::from_toml`] reads a file and remembers where each value is; [`PlanInput::overlay`] applies the
+//! command line's flags; [`PlanInput::check`] fills in the defaults and checks the values against each other.
+//! [`PlanInput::check_experiment`] does the same for each variant. [`settings`] is the table of all keys and flags.
 
-mod asked;
 mod check;
 mod choice;
 mod duration;
 pub mod experiment;
-pub mod file;
+mod input;
 mod observe;
 pub mod plan;
 mod problem;
@@ -21,19 +19,23 @@ mod random;
 mod read;
 pub mod scenario;
 mod section;
+pub mod settings;
 pub mod sheet;
 mod suggest;
+mod user_error;
+mod write;
 
-pub use asked::{Asked, Given, Placed, flag};
 pub use check::{MAX_CLIENTS, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, MAX_TIME};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
-pub use experiment::{AskedExperiment, Experiment, Order, Turn, Variant};
-pub use file::{json_schema, to_json, to_toml};
-pub use observe::{Listen, ListenError, ObservePlan};
+pub use experiment::{Experiment, ExperimentRun, Order, Variant, VariantInput};
+pub use input::{FileInput, InputValue, Located, PlanInput, flag};
+pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
 };
-pub use problem::{Place, Problem, Problems};
+pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
 pub use sheet::{AsOf, Sheet};
+pub use user_error::{ErrorParts, UserError};
+pub use write::{json_schema, to_json, to_toml};

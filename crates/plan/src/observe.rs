@@ -1,21 +1,22 @@
-//! What is seen of the server during a run, and who may look on.
+//! Observation of the server during a run, and publication of the run's figures.
 //!
-//! In: texts of a plan or of flags. Out: an [`ObservePlan`]. Must never: look a name up, or hold a
-//! password.
+//! Text from a plan or flags becomes an [`ObservePlan`]. Host names are not resolved here, and a
+//! password is never stored.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// What is seen of the server during a run, and who may look on.
+/// Observation of the server during a run, and publication of the run's figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObservePlan {
-    /// Look at the server: settings, sizes and counters before, during and after the run.
+    /// Whether to observe the server: settings, sizes and counters before, during and after the
+    /// run.
     pub server: bool,
     /// URL of the node_exporter on the server's machine. Without a user or password.
     pub server_metrics: Option<String>,
-    /// Where to serve the figures of the run while it goes on.
-    pub metrics_listen: Option<Listen>,
+    /// Where to serve the figures during the run.
+    pub metrics_listen: Option<ListenAddress>,
 }
 
 impl Default for ObservePlan {
@@ -29,7 +30,7 @@ impl Default for ObservePlan {
 }
 
 impl ObservePlan {
-    /// Nothing is looked at, and nobody looks on: runs under another tool's name.
+    /// No observation and no publication, for runs under another tool's name.
     pub fn off() -> Self {
         ObservePlan {
             server: false,
@@ -40,14 +41,14 @@ impl ObservePlan {
 
 /// An address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listen {
+pub struct ListenAddress {
     /// A name or an IP address, without brackets.
     pub host: String,
-    /// A port; 0 for any that is free.
+    /// A port; 0 for any free one.
     pub port: u16,
 }
 
-/// Why a text is no address to listen on, and what to do about it.
+/// Why text is not an address to listen on, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenError {
     /// What is wrong.
@@ -64,12 +65,12 @@ impl fmt::Display for ListenError {
 
 const FORMS: &str = "write a port, such as 9187, or an address with one, such as 127.0.0.1:9187";
 
-impl FromStr for Listen {
+impl FromStr for ListenAddress {
     type Err = ListenError;
 
-    /// `9187` (this machine alone), `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
-    fn from_str(text: &str) -> Result<Listen, ListenError> {
-        // What stands before an @ may be a password.
+    /// Parses `9187` (loopback only), `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
+    fn from_str(text: &str) -> Result<ListenAddress, ListenError> {
+        // The text before an @ may be a password.
         let shown = match text.contains('@') {
             true => "this text".to_owned(),
             false => format!("'{}'", crate::duration::shorten(text)),
@@ -82,7 +83,7 @@ impl FromStr for Listen {
             let port = text.parse();
             let port = port.map_err(|_| error("is not a port: they go up to 65535", FORMS))?;
             let host = "127.0.0.1".to_owned();
-            return Ok(Listen { host, port });
+            return Ok(ListenAddress { host, port });
         }
         let Some((host, port)) = text.rsplit_once(':') else {
             return Err(error("has no port", FORMS));
@@ -115,11 +116,11 @@ impl FromStr for Listen {
             None => host,
         };
         let host = host.to_owned();
-        Ok(Listen { host, port })
+        Ok(ListenAddress { host, port })
     }
 }
 
-impl fmt::Display for Listen {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.parse() {
             Ok(IpAddr::V6(address)) => write!(f, "[{address}]:{}", self.port),
@@ -134,7 +135,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_port_alone_is_of_this_machine() {
+    fn a_port_alone_means_loopback() {
         for (text, host, shown) in [
             ("9187", "127.0.0.1", "127.0.0.1:9187"),
             ("127.0.0.1:9187", "127.0.0.1", "127.0.0.1:9187"),
@@ -142,14 +143,14 @@ mod tests {
             ("localhost:9187", "localhost", "localhost:9187"),
             ("0.0.0.0:9187", "0.0.0.0", "0.0.0.0:9187"),
         ] {
-            let listen: Listen = text.parse().unwrap();
+            let listen: ListenAddress = text.parse().unwrap();
             assert_eq!((listen.host.as_str(), listen.port), (host, 9187), "{text}");
             assert_eq!(listen.to_string(), shown);
         }
     }
 
     #[test]
-    fn what_is_no_address_says_why() {
+    fn invalid_addresses_are_rejected_with_a_reason() {
         for (text, word) in [
             ("", "has no port"),
             ("127.0.0.1", "has no port"),
@@ -166,7 +167,7 @@ mod tests {
             ("u:geheim@db1:9187", "is not an address with a port"),
             ("a b:9187", "is not an address with a port"),
         ] {
-            let error = text.parse::<Listen>().unwrap_err();
+            let error = text.parse::<ListenAddress>().unwrap_err();
             assert!(error.to_string().contains(word), "{text}: {error}");
             assert!(!error.to_string().contains("geheim"), "{error}");
         }
@@ -174,9 +175,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_reads_as_the_same(text in "[0-9a-f.:\\[\\]x-]{0,20}|[0-9]{1,5}") {
-            if let Ok(listen) = text.parse::<Listen>() {
-                let again: Listen = listen.to_string().parse().unwrap();
+        fn a_displayed_address_parses_as_the_same(text in "[0-9a-f.:\\[\\]x-]{0,20}|[0-9]{1,5}") {
+            if let Ok(listen) = text.parse::<ListenAddress>() {
+                let again: ListenAddress = listen.to_string().parse().unwrap();
                 prop_assert_eq!(again.port, listen.port);
                 let same = again.host == listen.host
                     || again.host.parse::<IpAddr>() == listen.host.parse::<IpAddr>();

@@ -1,39 +1,54 @@
-//! The checked plan: what a run is asked to do, in the units that the rooms downstream use.
-//!
-//! In: nothing. Out: plain data. Must never: hold a password in a field that is serialized.
+//! The checked plan of a run, in the units that the other crates use.
 
+use crate::choice::choices;
 use crate::observe::ObservePlan;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// Everything that a run is asked to do.
+pub use prony_wire::QueryMode;
+
+/// All settings of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Which server.
+    /// The server.
     pub server: ServerPlan,
-    /// Which workload, how large.
+    /// The workload and its scale.
     pub workload: WorkloadPlan,
-    /// How it is driven.
+    /// How the load is driven.
     pub drive: DrivePlan,
-    /// What is seen of the server meanwhile, and who may look on.
+    /// Observation of the server, and publication of the run's figures.
     pub observe: ObservePlan,
+    /// Whether the run measures an outage or a stall of the server, such as a failover: neither makes it invalid
+    /// then.
+    pub expect_outage: bool,
 }
 
-/// Which server to load.
+impl Plan {
+    /// The plan for another tool's command line. Its server is resolved elsewhere, and is not observed.
+    pub fn of_another_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
+        Plan {
+            server: ServerPlan::Url(String::new()),
+            workload,
+            drive,
+            observe: ObservePlan::off(),
+            expect_outage: false,
+        }
+    }
+}
+
+/// The server to put under load.
 #[derive(Clone, PartialEq)]
 pub enum ServerPlan {
-    /// A URI or conninfo string; empty means what the customary environment says (PGHOST...).
-    /// May contain a password: it is never stored as it stands (see `server::redact`).
+    /// A URI or conninfo string; if empty, environment variables (PGHOST...) name the server. May contain a
+    /// password: it is never stored unredacted (see `server::redact`).
     Url(String),
-    /// A throw-away server of Prony's own.
+    /// A throw-away server that Prony starts.
     Embedded,
 }
 
 impl fmt::Debug for ServerPlan {
-    /// Without the URL: it may contain a password.
+    /// Omits the URL: it may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Url(_) => "Url(hidden)",
@@ -42,54 +57,76 @@ impl fmt::Debug for ServerPlan {
     }
 }
 
-/// Which workload, at which scale, with which options of its own.
-#[derive(Clone, Debug, PartialEq)]
+/// The workload, its scale and its options.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkloadPlan {
-    /// Name, as `prony run NAME` takes it: `tpcb`, `simple-update`, `select-only`...
+    /// Name, as `prony run NAME` accepts it: `tpcb`, `simple-update`, `select-only`...
     pub name: String,
-    /// Scale factor; absent: what the loaded data says (run), or the workload's default (load).
+    /// Scale factor; if absent, that of the loaded data (run), or the workload's default (load).
     pub scale: Option<u32>,
-    /// Options that only this workload knows; it checks them itself.
+    /// Options of this workload; it checks them itself.
     pub options: BTreeMap<String, toml::Value>,
 }
 
 /// How the load is driven.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrivePlan {
-    /// Virtual users, each with a connection of its own.
+    /// Virtual users, each with its own connection.
     pub clients: u32,
     /// OS threads that drive them.
     pub threads: u32,
-    /// Closed loop, or a rate.
+    /// Closed or open loop.
     pub pace: Pace,
     /// When it ends.
     pub stop: Stop,
-    /// Driven and measured, but kept apart from the result.
+    /// Warm-up, which is measured but not part of the result.
     pub warmup: Duration,
     /// How long transactions in flight at the end may take to finish before they are cut off.
     pub grace: Duration,
-    /// Slower transactions are counted as late. At a rate, starts that are already later than this
-    /// are skipped.
+    /// Slower transactions are counted as late. With a rate, starts that are already later than this are skipped.
     pub latency_limit: Option<Duration>,
-    /// A client whose connection is lost gets a new one, and its transaction counts as failed; else
-    /// the client ends.
+    /// Whether a client that loses its connection reconnects, and its transaction counts as failed; otherwise the
+    /// client ends.
     pub reconnect: bool,
     /// How statements are sent.
     pub protocol: QueryMode,
-    /// Ask for the row description with each execution, as libpq does.
+    /// Whether to request the row description with each execution, as libpq does.
     pub describe: bool,
-    /// Which I/O engine.
+    /// The I/O engine.
     pub io: IoEngine,
-    /// A new connection for each transaction.
+    /// Whether each transaction opens a new connection.
     pub connect_per_transaction: bool,
-    /// Connecting is part of the transaction's time then; else that starts when it is done.
+    /// Whether the time to connect is part of the transaction's time.
     pub connect_counts: bool,
-    /// How many of the clients use TCP where the others use a unix socket, to estimate the split.
+    /// Number of clients that use TCP while the others use a unix socket, to estimate the split.
     pub tcp_sample: u32,
-    /// Seed of all random numbers; absent: chosen, and named in the result.
+    /// Seed of all random numbers; if absent, one is chosen and stored in the result.
     pub seed: Option<u64>,
-    /// Pin each thread to a CPU.
+    /// Whether each thread is pinned to a CPU.
     pub pin: bool,
+}
+
+impl Default for DrivePlan {
+    fn default() -> DrivePlan {
+        DrivePlan {
+            clients: 8,
+            threads: 1,
+            pace: Pace::Closed,
+            stop: Stop::After(Duration::from_secs(60)),
+            warmup: Duration::ZERO,
+            grace: Duration::from_secs(5),
+            latency_limit: None,
+            reconnect: true,
+            protocol: QueryMode::Prepared,
+            describe: true,
+            io: IoEngine::Auto,
+            connect_per_transaction: false,
+            connect_counts: true,
+            tcp_sample: 0,
+            seed: None,
+            pin: false,
+        }
+    }
 }
 
 /// When transactions start.
@@ -97,26 +134,27 @@ pub struct DrivePlan {
 pub enum Pace {
     /// A user starts its next transaction when the last one ends.
     Closed,
-    /// Starts are scheduled at this rate for all clients together, whatever the server does.
+    /// Starts are scheduled at this rate for all clients together, however fast the server answers.
     Rate {
         /// Transactions a second.
         rate_tps: f64,
         /// Gaps between scheduled starts.
         arrival: Arrival,
-        /// When more starts than this are due and not taken, the run ends; absent: they wait,
-        /// however many.
+        /// The run ends when more starts than this are due and wait for a client; without a limit if absent.
         queue_max: Option<u64>,
     },
 }
 
-/// Gaps between scheduled starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrival {
-    /// Exponential gaps: independent users.
-    Poisson,
-    /// Even gaps.
-    Even,
+choices! {
+    /// Gaps between scheduled starts.
+    #[derive(Default)]
+    pub enum Arrival {
+        /// Exponential gaps: independent users.
+        #[default]
+        Poisson = "poisson",
+        /// Even gaps.
+        Even = "even",
+    }
 }
 
 /// When a run ends.
@@ -126,40 +164,27 @@ pub enum Stop {
     After(Duration),
     /// After this many transactions of each client, counted from the end of the warm-up.
     Transactions(u64),
-    /// No transaction starts after this time, and all that started are awaited, for as long as the
-    /// grace, and counted: what pgbench does.
+    /// No transaction starts after this time; those that have started are awaited for the grace period and
+    /// counted, as in pgbench.
     Starts(Duration),
-    /// After this many starts of all clients together, counted from the end of the warm-up, whoever
-    /// is free takes the next; and as `Starts` after a time. The only stop that threads share: they
-    /// count on one number.
+    /// After this many starts of all clients together, counted from the end of the warm-up, or after a time as with
+    /// `Starts`. Any free client takes the next start. This is the only stop for which threads share a counter.
     Shared {
         /// Starts.
         transactions: u64,
-        /// None after this time.
+        /// No transaction starts after this time.
         within: Duration,
     },
 }
 
-/// How statements are sent to the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum QueryMode {
-    /// Text with the values in it.
-    Simple,
-    /// Parse, bind and execute each time.
-    Extended,
-    /// Parsed once a connection, bound and executed each time.
-    Prepared,
-}
-
-/// Which I/O engine drives the sockets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum IoEngine {
-    /// io_uring where a probe finds it usable, else epoll.
-    Auto,
-    /// io_uring, or an error.
-    Ring,
-    /// epoll.
-    Epoll,
+choices! {
+    /// The I/O engine that drives the sockets.
+    pub enum IoEngine {
+        /// io_uring if a probe finds it usable, else epoll.
+        Auto = "auto",
+        /// io_uring, or an error.
+        Ring = "ring",
+        /// epoll.
+        Epoll = "epoll",
+    }
 }

@@ -1,33 +1,32 @@
 //! A problem in a plan, with its place and a hint.
 //!
-//! In: nothing. Out: plain data that prints itself. Must never: quote a connection URL, which may
-//! hold a password.
+//! It never quotes a connection URL, which may contain a password.
 
 use std::fmt;
 
 /// Where a value was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum InputLocation {
     /// In a TOML file.
     File {
         /// Name of the file as the user wrote it.
         file: String,
-        /// Line and column, both from 1, the column in characters; absent for what is missing.
+        /// Line and column, both from 1, the column in characters; absent for a missing key.
         at: Option<(usize, usize)>,
         /// Path of the key, such as `run.clients`; empty for the text as a whole.
         key: String,
     },
     /// By a flag of the command line, such as `--clients`.
     Flag(String),
-    /// Nowhere: it is missing, or it was made by a program. Holds the path of the key.
+    /// The path of a key that is missing, or whose value was set by a program.
     Key(String),
 }
 
-impl Place {
-    /// Problems of a file first, in the order of its lines, then the others.
+impl InputLocation {
+    /// Sort key: problems of a file first, in the order of its lines, then the others.
     fn order(&self) -> (u8, Option<(usize, usize)>) {
         match self {
-            // What is missing has no line: it comes after what is there.
+            // Missing keys have no line and come last.
             Self::File { at, .. } => (0, Some(at.unwrap_or((usize::MAX, 0)))),
             Self::Flag(_) => (1, None),
             Self::Key(_) => (2, None),
@@ -35,7 +34,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { file, at, key } => {
@@ -57,16 +56,16 @@ impl fmt::Display for Place {
 /// One problem in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
-    pub place: Place,
-    /// What is wrong, in the user's words.
+    /// Where the problem is.
+    pub place: InputLocation,
+    /// What is wrong, as a message for the user.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
 }
 
 impl Problem {
-    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+    pub(crate) fn new(place: InputLocation, message: impl Into<String>) -> Self {
         Self {
             place,
             message: message.into(),
@@ -95,7 +94,7 @@ impl fmt::Display for Problem {
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// Puts the problems into the order of their places.
+    /// Sorts the problems by their places.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
         problems.sort_by_key(|problem| problem.place.order());
         Self(problems)
@@ -119,14 +118,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prints_one_block_for_each_problem() {
-        let file = |at, key: &str| Place::File {
+    fn each_problem_is_printed_with_its_hint() {
+        let file = |at, key: &str| InputLocation::File {
             file: "p.toml".to_owned(),
             at,
             key: key.to_owned(),
         };
         let problems = Problems::sorted(vec![
-            Problem::new(Place::Flag("--rate".to_owned()), "must be more than 0"),
+            Problem::new(
+                InputLocation::Flag("--rate".to_owned()),
+                "must be more than 0",
+            ),
             Problem::new(file(None, "workload.name"), "is missing"),
             Problem::new(file(Some((7, 3)), "run.rate"), "is odd").hint("make it even"),
         ]);

@@ -1,9 +1,10 @@
-//! Random numbers that are the same on every machine: orders of runs, starts of transactions.
+//! Random numbers that are reproducible on every machine, for the order of runs and starts of
+//! transactions.
 //!
-//! In: a seed. Out: numbers of SplitMix64 (Steele, Lea and Flood, 2014), which is small, fast and good
-//! enough for both. Must never: be used for what nobody may guess.
+//! The generator is SplitMix64 (Steele, Lea and Flood, 2014), which is small, fast and good enough for
+//! both. It must not be used for secrets.
 
-/// Steps `counter` and mixes it: a number that looks unlike those before and after.
+/// Advances `counter` and returns it mixed: successive results look unrelated.
 #[inline]
 pub fn splitmix64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -18,19 +19,19 @@ pub fn splitmix64(counter: &mut u64) -> u64 {
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// One with this seed.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         SplitMix(seed)
     }
 
-    /// Uniform in (0, 1]: its logarithm is a number.
+    /// Uniform in (0, 1], so that its logarithm is finite.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((splitmix64(&mut self.0) >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Any order of the list, as likely as another (Fisher and Yates). In lists as short as ours the
-    /// remainder favours none that could be seen.
+    /// Shuffles the list (Fisher–Yates) so that every order is equally likely. The modulo bias is negligible
+    /// for lists as short as these.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {
             let other = splitmix64(&mut self.0) % (last as u64 + 1);
@@ -43,9 +44,9 @@ impl SplitMix {
 mod tests {
     use super::*;
 
-    /// Vigna's splitmix64.c gives these with the seed 0.
+    /// Expected values: the output of Vigna's splitmix64.c with the seed 0.
     #[test]
-    fn draws_what_the_reference_draws() {
+    fn numbers_match_the_reference_implementation() {
         let mut counter = 0;
         let drawn = [(); 3].map(|()| splitmix64(&mut counter));
         assert_eq!(

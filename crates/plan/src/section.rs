@@ -1,18 +1,19 @@
-//! One table of a plan file, read key by key.
+//! Reads one table of a plan file, key by key.
 //!
-//! In: a parsed table. Out: typed values with their places; a problem for each value of the wrong
-//! type. Must never: stop at the first problem.
+//! The result is typed values with their places, and a problem for each value of the wrong type.
+//! Reading never stops at the first problem.
 
-use crate::asked::{Given, Placed};
 use crate::choice::Choice;
 use crate::duration::{parse_duration, shorten};
-use crate::problem::{Place, Problem, Problems};
+use crate::input::{InputValue, Located};
+use crate::problem::{InputLocation, Problem, Problems};
 use crate::suggest;
+use crate::user_error::{ErrorParts, UserError};
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The text that places are counted in.
+/// The text of the file, for line and column of places.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
@@ -20,10 +21,10 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The whole text as a table; `hint` says where a good one is to be seen.
+    /// Parses the whole text as a table; `hint` tells where to find a valid example.
     ///
     /// # Errors
-    /// Where the text is not TOML: that one problem, since nothing behind it can be trusted.
+    /// If the text is not TOML: only that problem, since nothing after it can be trusted.
     pub(crate) fn root(&self, hint: &str) -> Result<Spanned<DeTable<'a>>, Problems> {
         DeTable::parse(self.text).map_err(|error| {
             // The error's own text would quote the line.
@@ -31,16 +32,16 @@ impl<'a> Source<'a> {
             let message = format!("is not TOML: {}", error.message());
             let problem = Problem::new(self.place(offset, ""), message);
             Problems(vec![problem.hint(format!(
-                "the other problems show when the file can be read; {hint}"
+                "other problems are reported once the file can be parsed; {hint}"
             ))])
         })
     }
 
     /// The place of a key or value that starts at this byte.
-    pub(crate) fn place(&self, offset: usize, key: impl Into<String>) -> Place {
+    pub(crate) fn place(&self, offset: usize, key: impl Into<String>) -> InputLocation {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |index| index + 1);
-        Place::File {
+        InputLocation::File {
             file: self.file.to_owned(),
             at: Some((
                 before.matches('\n').count() + 1,
@@ -51,16 +52,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// A table and what was asked of it so far.
+/// A table and the keys that have been read from it.
 pub(crate) struct Section<'a, 'i> {
     pub(crate) source: Source<'a>,
-    /// Its name in the schema; its name as written may be misspelt.
+    /// Its name in the schema; the file may misspell it.
     pub(crate) name: &'static str,
-    /// Its name as written.
-    pub(crate) written: String,
-    /// Absent where the file has no such table.
+    /// Its path as written in the file.
+    pub(crate) path: String,
+    /// Absent if the file has no such table.
     pub(crate) table: Option<&'a DeTable<'i>>,
-    /// The keys that were asked for: those that the table may have.
+    /// The keys that have been read, which are the valid keys of the table.
     pub(crate) known: Vec<&'static str>,
     pub(crate) problems: Vec<Problem>,
     /// Paths of the keys with a problem.
@@ -68,16 +69,33 @@ pub(crate) struct Section<'a, 'i> {
 }
 
 impl<'a, 'i> Section<'a, 'i> {
-    pub(crate) fn take(&mut self, key: &'static str) -> Option<(&'a DeValue<'i>, Place)> {
+    pub(crate) fn new(
+        source: Source<'a>,
+        name: &'static str,
+        path: String,
+        table: Option<&'a DeTable<'i>>,
+    ) -> Section<'a, 'i> {
+        Section {
+            source,
+            name,
+            path,
+            table,
+            known: Vec::new(),
+            problems: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+
+    pub(crate) fn take(&mut self, key: &'static str) -> Option<(&'a DeValue<'i>, InputLocation)> {
         self.known.push(key);
         let table = self.table?;
         let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
-        let path = format!("{}.{key}", self.written);
+        let path = format!("{}.{key}", self.path);
         Some((value.get_ref(), self.source.place(value.span().start, path)))
     }
 
-    /// What was not asked for, with key and value.
-    pub(crate) fn others(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
+    /// The keys that have not been read, with offset and value.
+    pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
         entries
             .map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value))
@@ -93,30 +111,30 @@ impl<'a, 'i> Section<'a, 'i> {
     pub(crate) fn wrong_type(
         &mut self,
         key: &str,
-        place: Place,
+        place: InputLocation,
         expected: &str,
         value: &DeValue<'_>,
         hint: Option<String>,
     ) {
-        let message = format!("must be {expected}, is {}", in_words(value));
+        let message = format!("must be {expected}, is {}", type_name(value));
         let problem = Problem::new(place, message);
         self.refuse(key, Problem { hint, ..problem });
     }
 
-    /// A text.
-    pub(crate) fn text(&mut self, key: &'static str) -> Given<String> {
+    /// A string.
+    pub(crate) fn text(&mut self, key: &'static str) -> InputValue<String> {
         let (value, place) = self.take(key)?;
         if let Some(text) = value.as_str() {
             let value = text.to_owned();
-            return Some(Placed { value, place });
+            return Some(Located { value, place });
         }
         let hint = "put it in double quotes".to_owned();
-        self.wrong_type(key, place, "a text", value, Some(hint));
+        self.wrong_type(key, place, "a string", value, Some(hint));
         None
     }
 
     /// A whole number that is not negative.
-    pub(crate) fn whole(&mut self, key: &'static str) -> Given<u64> {
+    pub(crate) fn whole(&mut self, key: &'static str) -> InputValue<u64> {
         let (value, place) = self.take(key)?;
         let Some(integer) = value.as_integer() else {
             let hint = match value {
@@ -130,7 +148,7 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         match u64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(value) => Some(Placed { value, place }),
+            Ok(value) => Some(Located { value, place }),
             Err(_) => {
                 self.refuse(key, out_of_range(place, integer));
                 None
@@ -139,19 +157,19 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// A number with or without a decimal point.
-    pub(crate) fn number(&mut self, key: &'static str) -> Given<f64> {
+    pub(crate) fn number(&mut self, key: &'static str) -> InputValue<f64> {
         let (value, place) = self.take(key)?;
         let number = match value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => {
                 let whole = i128::from_str_radix(integer.as_str(), integer.radix());
-                // A rate above 2^53 has lost its meaning long before it loses its last digits.
+                // Numbers above 2^53 lose digits here, but such a rate is far out of range.
                 whole.ok().map(|whole| whole as f64)
             }
             _ => None,
         };
         if let Some(value) = number {
-            return Some(Placed { value, place });
+            return Some(Located { value, place });
         }
         let hint = match value {
             DeValue::String(text) if text.trim().parse::<f64>().is_ok() => {
@@ -164,18 +182,18 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// `true` or `false`.
-    pub(crate) fn truth(&mut self, key: &'static str) -> Given<bool> {
+    pub(crate) fn bool(&mut self, key: &'static str) -> InputValue<bool> {
         let (value, place) = self.take(key)?;
         if let Some(value) = value.as_bool() {
-            return Some(Placed { value, place });
+            return Some(Located { value, place });
         }
         let hint = format!("write {key} = true or {key} = false, without quotes");
         self.wrong_type(key, place, "true or false", value, Some(hint));
         None
     }
 
-    /// A duration: a text, or a whole number of seconds.
-    pub(crate) fn duration(&mut self, key: &'static str) -> Given<Duration> {
+    /// A duration: a string, or a whole number of seconds.
+    pub(crate) fn duration(&mut self, key: &'static str) -> InputValue<Duration> {
         let (value, place) = self.take(key)?;
         let text = match value {
             DeValue::String(text) => text.as_ref().to_owned(),
@@ -183,24 +201,30 @@ impl<'a, 'i> Section<'a, 'i> {
                 integer.as_str().trim_start_matches('+').to_owned()
             }
             _ => {
-                let hint = "write a text such as \"500ms\", \"60s\" or \"1m30s\"".to_owned();
+                let hint = "write a string such as \"500ms\", \"60s\" or \"1m30s\"".to_owned();
                 self.wrong_type(key, place, "a duration", value, Some(hint));
                 return None;
             }
         };
         match parse_duration(&text) {
-            Ok(value) => Some(Placed { value, place }),
+            Ok(value) => Some(Located { value, place }),
             Err(error) => {
-                let message = error.to_string();
-                let (message, hint) = message.split_once("; ").unwrap_or((&message, ""));
-                self.refuse(key, Problem::new(place, message).hint(hint));
+                let ErrorParts { problem, hint, .. } = error.parts();
+                self.refuse(
+                    key,
+                    Problem {
+                        place,
+                        message: problem,
+                        hint,
+                    },
+                );
                 None
             }
         }
     }
 
-    /// One of a few words.
-    pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> Given<T> {
+    /// One of a few names.
+    pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
         let (value, place) = self.take(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
         let expected = format!("one of \"{}\"", names.join("\", \""));
@@ -209,7 +233,7 @@ impl<'a, 'i> Section<'a, 'i> {
             return None;
         };
         if let Some(value) = T::from_name(word) {
-            return Some(Placed { value, place });
+            return Some(Located { value, place });
         }
         let mut problem = Problem::new(
             place,
@@ -223,7 +247,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 }
 
-fn out_of_range(place: Place, integer: &DeInteger<'_>) -> Problem {
+fn out_of_range(place: InputLocation, integer: &DeInteger<'_>) -> Problem {
     let message = if integer.as_str().starts_with('-') {
         format!("must not be negative, is {}", shorten(&integer.to_string()))
     } else {
@@ -236,11 +260,11 @@ fn out_of_range(place: Place, integer: &DeInteger<'_>) -> Problem {
     Problem::new(place, message)
 }
 
-/// What kind of value this is. The value itself is not shown: it may stand in the wrong place and
-/// be a secret.
-fn in_words(value: &DeValue<'_>) -> &'static str {
+/// The type of a value, as text. The value itself is not shown: a secret may have been put in the
+/// wrong place.
+fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
-        DeValue::String(_) => "a text",
+        DeValue::String(_) => "a string",
         DeValue::Integer(_) => "a whole number",
         DeValue::Float(_) => "a decimal number",
         DeValue::Boolean(_) => "true or false",

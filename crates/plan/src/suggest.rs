@@ -1,9 +1,10 @@
-//! What the user may have meant.
+//! Suggestions for misspelt words.
 //!
-//! In: a word and the words that are known. Out: the nearest one, if one is near. Must never: guess
-//! far.
+//! Given a word and the known words, it returns the nearest one if it is similar enough.
 
-/// Words of other tools, and what they are called here.
+use strsim::osa_distance;
+
+/// Terms of other tools, with Prony's names.
 const OTHER_NAMES: [(&str, &str); 17] = [
     ("jobs", "threads"),
     ("workers", "threads"),
@@ -30,9 +31,10 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let allowed = (word.chars().count() / 3).max(1);
     known
         .iter()
-        .map(|name| (distance(&word, &normal(name)), *name))
+        .map(|name| (osa_distance(&word, &normal(name)), *name))
         .filter(|(edits, name)| *edits <= allowed && *edits < name.chars().count())
-        // Of two as near, the one of the same letters: fingers swap more often than they miss.
+        // Of two equally near words, prefers the one with the same letters: swapped letters are the
+        // more common typing error.
         .min_by_key(|(edits, name)| (*edits, letters(name) != letters(&word)))
         .map(|(_, name)| name)
 }
@@ -43,39 +45,16 @@ fn letters(word: &str) -> Vec<char> {
     letters
 }
 
-/// What another tool's word is called here, if it is among the known words.
+/// Prony's name for another tool's term, if it is among the known words.
 pub(crate) fn other_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normal(word);
     let (_, here) = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == word)?;
     known.iter().copied().find(|name| name == here)
 }
 
-/// Capitals and hyphens make no other word.
+/// Normalizes case and hyphens for the comparison.
 fn normal(word: &str) -> String {
     word.to_lowercase().replace('-', "_")
-}
-
-/// Edits from one word to the other: insert, delete, replace, or swap two neighbours (the optimal
-/// string alignment distance).
-pub(crate) fn distance(from: &str, to: &str) -> usize {
-    let from: Vec<char> = from.chars().collect();
-    let to: Vec<char> = to.chars().collect();
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (row, &a) in from.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, &b) in to.iter().enumerate() {
-            let mut edits = (last[column] + usize::from(a != b))
-                .min(last[column + 1] + 1)
-                .min(current[column] + 1);
-            if row > 0 && column > 0 && a == to[column - 1] && from[row - 1] == b {
-                edits = edits.min(before_last[column - 1] + 1);
-            }
-            current.push(edits);
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last[to.len()]
 }
 
 #[cfg(test)]
@@ -83,16 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_edits() {
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("clients", "clients"), 0);
-        assert_eq!(distance("cleints", "clients"), 1);
-        assert_eq!(distance("client", "clients"), 1);
-        assert_eq!(distance("kitten", "sitting"), 3);
-    }
-
-    #[test]
-    fn guesses_near_and_not_far() {
+    fn only_similar_words_are_suggested() {
         let known = ["clients", "threads", "io", "connect_per_transaction"];
         assert_eq!(nearest("cleints", &known), Some("clients"));
         assert_eq!(nearest("Threads", &known), Some("threads"));

@@ -1,79 +1,76 @@
-//! What another tool printed, and what is to be said about it.
+//! The audit of another tool's output.
 //!
-//! In: runs made of an output, each with its audit. Out: their figures, findings and what was looked
-//! at, for a person or as JSON. Must never: let a foreign text steer the terminal.
+//! In: the runs in an output, each with its audit. Out: their figures and the checks and findings, for a
+//! person or as JSON. Must never: let foreign text control the terminal.
 
+use crate::printer::Printer;
 use crate::style::Style;
-use crate::terminal::check_lines;
-use crate::text::{plain, wrap};
-use crate::units;
+use crate::terminal::findings::check_lines;
+use crate::text::plain;
+use crate::units::{self, count, count_with_noun};
 use prony_judge::audit::Audit;
 use prony_store::{KindFigures, Run};
 use serde_json::json;
 use std::io::{self, Write};
 
-/// One run of an output.
+/// One run in an output.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// Made of it.
+pub struct AuditedRun {
+    /// The run as far as the output reports it.
     pub run: Run,
-    /// What is to be said about it.
+    /// The checks made and their findings.
     pub audit: Audit,
-    /// The id under which it is stored.
-    pub kept: Option<String>,
-    /// Why it is not stored although that was asked.
-    pub not_kept: Option<String>,
+    /// The id under which the run is stored.
+    pub stored: Option<String>,
+    /// Why the run is not stored although the user requested it.
+    pub not_stored: Option<String>,
 }
 
-/// Writes them for a person.
-pub fn write(out: &mut dyn Write, style: &Style, entries: &[Entry]) -> io::Result<()> {
-    for (place, entry) in entries.iter().enumerate() {
-        if place > 0 {
-            writeln!(out)?;
+/// Writes the runs for a person.
+pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    for (index, one) in runs.iter().enumerate() {
+        if index > 0 {
+            out.line("")?;
         }
-        let number = match entries.len() {
+        let number = match runs.len() {
             1 => String::new(),
-            all => format!("{} of {all}: ", place + 1),
+            all => format!("{} of {all}: ", index + 1),
         };
-        one(out, style, &number, entry)?;
+        write_audit(out, &number, one)?;
     }
     Ok(())
 }
 
-fn one(out: &mut dyn Write, style: &Style, number: &str, entry: &Entry) -> io::Result<()> {
-    let run = &entry.run;
-    for line in wrap(&format!("{number}{}", title(run)), style.width) {
-        writeln!(out, "{}", style.bold(&line))?;
-    }
-    for line in wrap(&plain(&figures(run)), style.width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    if !entry.audit.looked_at.is_empty() {
-        writeln!(out, "\n{}", style.bold("Looked at"))?;
-        for text in &entry.audit.looked_at {
-            for (row, line) in wrap(&plain(text), style.width - 4).iter().enumerate() {
-                writeln!(out, "  {}{line}", if row == 0 { "- " } else { "  " })?;
-            }
+fn write_audit(out: &mut Printer<'_>, number: &str, one: &AuditedRun) -> io::Result<()> {
+    let AuditedRun { run, audit, .. } = one;
+    out.wrapped(Style::bold, &format!("{number}{}", title(run)))?;
+    out.paragraph(&plain(&figures(run)))?;
+    if !audit.examined.is_empty() {
+        out.heading("Examined")?;
+        for text in &audit.examined {
+            out.item("- ", 2, &plain(text))?;
         }
     }
-    writeln!(out, "\n{}", style.bold("Checks"))?;
-    match entry.audit.checks.is_empty() {
-        true => writeln!(out, "  nothing stands against these figures")?,
-        false => check_lines(out, style, &entry.audit.checks)?,
+    out.heading("Checks")?;
+    match audit.checks.is_empty() {
+        true => out.line("  no problems found")?,
+        false => check_lines(out, &audit.checks)?,
     }
-    match (&entry.kept, &entry.not_kept) {
-        (Some(id), _) => writeln!(out, "\nKept as an imported run: prony show {}", plain(id)),
-        (None, Some(why)) => writeln!(out, "\n{}", plain(why)),
+    match (&one.stored, &one.not_stored) {
+        (Some(id), _) => out.line(format!(
+            "\nStored as an imported run: prony show {}",
+            plain(id)
+        )),
+        (None, Some(why)) => out.line(format!("\n{}", plain(why))),
         (None, None) => Ok(()),
     }
 }
 
-/// Which tool and which workload, in a line.
+/// Tool and workload, on one line.
 pub(crate) fn title(run: &Run) -> String {
-    let (tool, version) = match &run.imported {
-        Some(imported) => (imported.tool.as_str(), imported.version.as_str()),
-        None => ("", ""),
-    };
+    let imported = run.imported.as_ref();
+    let (tool, version) = imported.map_or(("", ""), |of| (&of.tool, &of.version));
     let workload = match run.workload.title.as_str() {
         "" => "an unknown workload",
         title => title,
@@ -81,86 +78,72 @@ pub(crate) fn title(run: &Run) -> String {
     plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
 }
 
-/// What it says, as far as it does.
+/// The figures in the output.
 fn figures(run: &Run) -> String {
-    let mut said = Vec::new();
-    for rate in &run.rates {
-        said.push(format!("{} {}", units::rate(rate.value), rate.name));
-    }
     let empty = KindFigures::default();
-    let all = run.measured.kinds.first().unwrap_or(&empty);
-    if all.tps > 0.0 {
-        said.push(format!("{} transactions/s", units::rate(all.tps)));
-    }
-    if all.response.samples > 0 {
-        said.push(format!("mean {}", units::time(all.response.mean_ns)));
-    }
-    for (name, ns) in [("p95", all.response.p95_ns), ("p99", all.response.p99_ns)] {
-        if let Some(ns) = ns {
-            said.push(format!("{name} {}", units::time(ns as f64)));
-        }
-    }
-    if run.drive.clients > 0 {
-        said.push(units::counted(
-            run.drive.clients.into(),
-            "client",
-            "clients",
-        ));
-    }
-    if run.workload.scale > 0 {
-        said.push(format!("scale {}", units::count(run.workload.scale.into())));
-    }
-    if run.measured.seconds > 0.0 {
-        said.push(units::span(run.measured.seconds));
-    }
-    match said.is_empty() {
-        true => "no figure that could be used".to_owned(),
-        false => said.join(", "),
+    let all = run.measured.all().unwrap_or(&empty);
+    let (response, scale) = (&all.response, run.workload.scale);
+    let time = |name: &str, ns: f64| format!("{name} {}", units::time(ns));
+    let percentile = |name, ns: Option<u64>| ns.map(|ns| time(name, ns as f64));
+    let rates = run.rates.iter();
+    let rates = rates.map(|rate| format!("{} {}", units::rate(rate.value), rate.name));
+    let others = [
+        (all.tps > 0.0).then(|| format!("{} transactions/s", units::rate(all.tps))),
+        (response.samples > 0).then(|| time("mean", response.mean_ns)),
+        percentile("p95", response.p95_ns),
+        percentile("p99", response.p99_ns),
+        (run.drive.clients > 0)
+            .then(|| count_with_noun(run.drive.clients.into(), "client", "clients")),
+        (scale > 0).then(|| format!("scale {}", count(scale.into()))),
+        (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
+    ];
+    let all: Vec<String> = rates.chain(others.into_iter().flatten()).collect();
+    match all.is_empty() {
+        true => "no usable figure".to_owned(),
+        false => all.join(", "),
     }
 }
 
-/// Writes them as one JSON document.
-pub fn json(out: &mut dyn Write, entries: &[Entry]) -> io::Result<()> {
-    let each = entries.iter().map(|entry| {
+/// Writes the runs as one JSON document.
+pub fn json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
+    let each = runs.iter().map(|one| {
         json!({
-            "run": entry.run,
-            "checks": entry.audit.checks,
-            "looked_at": entry.audit.looked_at,
-            "kept": entry.kept,
+            "run": one.run,
+            "checks": one.audit.checks,
+            "looked_at": one.audit.examined,
+            "kept": one.stored,
         })
     });
-    let document = json!({ "runs": each.collect::<Vec<_>>() });
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    crate::json::pretty(out, &json!({ "runs": each.collect::<Vec<_>>() }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_store::Reported;
+    use prony_store::ReportedRun;
 
-    fn entry(reported: Reported) -> Entry {
+    fn entry(reported: ReportedRun) -> AuditedRun {
         let run = reported
             .clone()
             .into_run("a\u{1b}file", "2026-11-20T23:33:42+00:00".into());
-        Entry {
+        AuditedRun {
             audit: prony_judge::audit::audit(&reported, &run),
             run,
-            kept: None,
-            not_kept: None,
+            stored: None,
+            not_stored: None,
         }
     }
 
     #[test]
-    fn foreign_text_is_shown_and_cannot_steer() {
-        let reported = Reported {
+    fn foreign_text_is_shown_and_cannot_control_the_terminal() {
+        let reported = ReportedRun {
             tool: "pgbench",
             title: "\u{1b}[2Jscript <b>.sql".into(),
             clients: Some(1),
             tps: Some(1000.0),
             mean_ms: Some(1.0),
-            troubles: vec!["bad \u{7} line".into()],
-            ..Reported::default()
+            messages: vec!["bad \u{7} line".into()],
+            ..ReportedRun::default()
         };
         let mut out = Vec::new();
         write(
@@ -183,12 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn an_output_without_figures_says_so() {
+    fn an_output_without_figures_is_reported() {
         let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[entry(Reported::default())]).unwrap();
-        assert!(String::from_utf8(out).unwrap().contains("no figure"));
+        write(&mut out, &Style::plain(), &[entry(ReportedRun::default())]).unwrap();
+        assert!(String::from_utf8(out).unwrap().contains("no usable figure"));
         let mut out = Vec::new();
-        json(&mut out, &[entry(Reported::default())]).unwrap();
+        json(&mut out, &[entry(ReportedRun::default())]).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert!(read["runs"][0]["run"]["imported"].is_object());
     }

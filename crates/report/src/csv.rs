@@ -1,7 +1,7 @@
-//! Figures for a spreadsheet.
+//! CSV output for spreadsheets.
 //!
 //! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`), units in the
-//! column names, an empty cell where there is no figure. Must never: round.
+//! column names, an empty cell if there is no figure. Must never: round.
 
 use prony_store::{Latency, MachineSecond, Run, ServerSecond};
 use std::io::{self, Write};
@@ -11,20 +11,21 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
         "at_s,seconds,part,committed,rolled_back,failed,tps,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,\
-         server_mean_ns,client_cpu_s,loop_delay_max_ns,connections"
+         server_mean_ns,client_cpu_s,loop_delay_max_ns,connections,rolling_s,rolling_p95_ns,rolling_p99_ns"
     )?;
     for second in &run.series {
-        let tps = if second.seconds > 0.0 {
-            second.committed as f64 / second.seconds
+        let tps = if second.length_s > 0.0 {
+            second.committed as f64 / second.length_s
         } else {
             0.0
         };
+        let rolling = second.rolling.as_ref();
         writeln!(
             out,
-            "{},{},{},{},{},{},{tps},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{tps},{},{},{},{},{},{},{},{},{},{},{},{}",
             second.at_s,
-            second.seconds,
-            quoted(&second.part),
+            second.length_s,
+            second.part.name(),
             second.committed,
             second.rolled_back,
             second.failed,
@@ -37,13 +38,16 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             cell(second.client_cpu_s),
             second.loop_delay_max_ns,
             second.connections,
+            cell(rolling.map(|of| of.length_s)),
+            cell(rolling.map(|of| of.p95_ns)),
+            cell(rolling.map(|of| of.p99_ns)),
         )?;
     }
     Ok(())
 }
 
-/// Writes what was seen of the server, a line a reading. The waits are one cell: `IO/WalSync 3;
-/// Lock/tuple 1`.
+/// Writes the observations of the server, one line per reading. The waits are one cell: `IO/WalSync
+/// 3; Lock/tuple 1`.
 pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
@@ -75,7 +79,7 @@ pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             out,
             "{},{},{},{},{},{},{}",
             second.at_s,
-            second.seconds,
+            second.length_s,
             counts.map(cell).join(","),
             cell(second.replication_lag_s),
             machine_cells(second.machine.as_ref()),
@@ -86,38 +90,32 @@ pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// Shares are from 0 to 1.
+/// A column's name, and its cell.
+type MachineColumn = (&'static str, fn(&MachineSecond) -> String);
+
+/// Columns about a machine; shares are from 0 to 1.
+const MACHINE: [MachineColumn; 10] = [
+    ("busy", |of| cell(of.busy_share)),
+    ("busiest_cpu", |of| cell(of.busiest_cpu_share)),
+    ("io_wait", |of| cell(of.io_wait_share)),
+    ("steal", |of| cell(of.steal_share)),
+    ("server_cpu_s", |of| cell(of.server_cpu_s)),
+    ("memory_available_bytes", |of| {
+        cell(of.memory_available_bytes)
+    }),
+    ("disk_read_bytes", |of| cell(of.disk_read_bytes)),
+    ("disk_write_bytes", |of| cell(of.disk_write_bytes)),
+    ("disk_busy", |of| cell(of.disk_busy_share)),
+    ("throttled_s", |of| cell(of.throttled_s)),
+];
+
 fn machine_columns(of: &str) -> String {
-    let columns = [
-        "busy",
-        "busiest_cpu",
-        "io_wait",
-        "steal",
-        "server_cpu_s",
-        "memory_available_bytes",
-        "disk_read_bytes",
-        "disk_write_bytes",
-        "disk_busy",
-        "throttled_s",
-    ];
-    columns.map(|column| format!("{of}_{column}")).join(",")
+    MACHINE.map(|(name, _)| format!("{of}_{name}")).join(",")
 }
 
 fn machine_cells(machine: Option<&MachineSecond>) -> String {
     let machine = machine.cloned().unwrap_or_default();
-    [
-        cell(machine.busy),
-        cell(machine.busiest_cpu),
-        cell(machine.io_wait),
-        cell(machine.steal),
-        cell(machine.server_cpu_s),
-        cell(machine.memory_available_bytes),
-        cell(machine.disk_read_bytes),
-        cell(machine.disk_write_bytes),
-        cell(machine.disk_busy),
-        cell(machine.throttled_s),
-    ]
-    .join(",")
+    MACHINE.map(|(_, cell)| cell(&machine)).join(",")
 }
 
 fn waits(second: &ServerSecond) -> String {
@@ -126,7 +124,7 @@ fn waits(second: &ServerSecond) -> String {
     waits.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes the percentiles of the measured window: one line a kind and time.
+/// Writes the percentiles of the measured window, one line per kind and time.
 pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
@@ -143,55 +141,51 @@ pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             times.push(("connect", connect));
         }
         for (name, latency) in times {
-            percentile_line(out, &kind.kind, name, latency)?;
+            let Latency {
+                samples,
+                mean_ns,
+                min_ns,
+                max_ns,
+                ..
+            } = latency;
+            let percentiles = [
+                latency.p50_ns,
+                latency.p90_ns,
+                latency.p95_ns,
+                latency.p99_ns,
+                latency.p999_ns,
+            ];
+            let (kind, percentiles) = (quoted(kind.name()), percentiles.map(cell).join(","));
+            writeln!(
+                out,
+                "{kind},{name},{samples},{mean_ns},{min_ns},{percentiles},{max_ns}"
+            )?;
         }
     }
     Ok(())
 }
 
-/// Writes the rates that the workload's field knows by name, and transactions a second: one line
-/// each. A rate that is not known has no line.
+/// Writes the industry metrics of the workload, such as NOPM, and transactions per second, one line each.
+/// An unknown metric has no line.
 pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out, "name,value,per_scale,note,title")?;
     for rate in &run.rates {
         writeln!(
             out,
             "{},{},{},{},{}",
-            quoted(&rate.name),
+            quoted(rate.name.as_str()),
             rate.value,
             rate.per_scale,
             quoted(rate.note.as_deref().unwrap_or_default()),
             quoted(&rate.title),
         )?;
     }
-    let Some(all) = run.measured.kinds.first() else {
+    let Some(all) = run.measured.all() else {
         return Ok(());
     };
     let per_scale = all.tps / f64::from(run.workload.scale.max(1));
     let title = "transactions committed a second";
     writeln!(out, "TPS,{},{per_scale},,{title}", all.tps)
-}
-
-fn percentile_line(
-    out: &mut dyn Write,
-    kind: &str,
-    name: &str,
-    latency: &Latency,
-) -> io::Result<()> {
-    writeln!(
-        out,
-        "{},{name},{},{},{},{},{},{},{},{},{}",
-        quoted(kind),
-        latency.samples,
-        latency.mean_ns,
-        latency.min_ns,
-        cell(latency.p50_ns),
-        cell(latency.p90_ns),
-        cell(latency.p95_ns),
-        cell(latency.p99_ns),
-        cell(latency.p999_ns),
-        latency.max_ns,
-    )
 }
 
 fn cell<T: ToString>(value: Option<T>) -> String {
@@ -219,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_a_second_and_as_many_cells_as_titles() {
+    fn the_series_has_a_line_per_second() {
         let run = sample_run::closed();
         let lines = lines(series, &run);
         assert_eq!(lines.len(), 1 + run.series.len());
@@ -229,29 +223,29 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_seconds_have_as_many_cells_as_titles_too() {
+    fn server_seconds_have_a_cell_per_column() {
         let mut run = sample_run::closed();
         assert_eq!(lines(server, &run).len(), 1, "a header alone");
-        let seen = ServerSecond {
+        let observed = ServerSecond {
             at_s: 1.5,
-            seconds: 1.0,
+            length_s: 1.0,
             commits: Some(900),
             connections: Some(8),
             waits: [("Lock/a, b".to_owned(), 2), ("IO/WalSync".to_owned(), 3)].into(),
             machine: Some(MachineSecond {
-                busy: Some(0.5),
-                disk_busy: Some(0.25),
+                busy_share: Some(0.5),
+                disk_busy_share: Some(0.25),
                 ..MachineSecond::default()
             }),
             ..ServerSecond::default()
         };
-        let bare = ServerSecond::default();
-        run.observed.get_or_insert_default().series = vec![seen, bare];
+        let empty = ServerSecond::default();
+        run.observed.get_or_insert_default().series = vec![observed, empty];
         let lines = lines(server, &run);
         let titles: Vec<&str> = lines[0].split(',').collect();
-        let bare: Vec<&str> = lines[2].split(',').collect();
-        assert_eq!(bare.len(), titles.len());
-        assert!(bare[2..].iter().all(|cell| cell.is_empty()), "{bare:?}");
+        let empty: Vec<&str> = lines[2].split(',').collect();
+        assert_eq!(empty.len(), titles.len());
+        assert!(empty[2..].iter().all(|cell| cell.is_empty()), "{empty:?}");
         assert!(
             lines[1].ends_with(",\"IO/WalSync 3; Lock/a, b 2\""),
             "{}",
@@ -282,11 +276,11 @@ mod tests {
     }
 
     #[test]
-    fn each_rate_has_a_line_and_an_unknown_one_none() {
+    fn each_rate_has_a_line() {
         let mut run = sample_run::closed();
         assert_eq!(lines(rates, &run).len(), 2, "a header and TPS");
-        run.rates = vec![prony_store::Rate {
-            name: "NOPM".into(),
+        run.rates = vec![prony_store::IndustryMetric {
+            name: prony_store::MetricName::Nopm,
             title: "new orders, committed".into(),
             value: 54_818.5,
             per_scale: 548.185,

@@ -1,76 +1,75 @@
-//! The tables of a workload: what a check found, how large they are.
+//! The tables of a workload: results of checks, and sizes.
 //!
-//! In: plain values of the workload room, which this one does not know. Out: lines and a table.
-//! Must never: judge.
+//! In: plain values of `workload`, which this crate does not depend on. Out: lines and a table. Must never:
+//! judge.
 
+use crate::printer::Printer;
 use crate::style::Style;
-use crate::table::Table as Columns;
-use crate::text::{plain, wrap};
-use crate::units;
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, bytes, count, or_dash};
 use std::io::{self, Write};
 
-/// How a thing that was looked at stands.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// As it should.
+pub enum DataFindingState {
+    /// As expected.
     Ok,
     /// Worth knowing.
     Note,
-    /// Not as it should.
+    /// Wrong.
     Wrong,
 }
 
-/// One thing that a check looked at.
+/// One result of a check.
 #[derive(Clone, Debug)]
-pub struct Finding {
-    /// How it stands.
-    pub state: State,
+pub struct DataFinding {
+    /// The outcome.
+    pub state: DataFindingState,
     /// Short stable name.
     pub id: String,
-    /// In words, with figures.
+    /// Description with figures.
     pub text: String,
 }
 
 /// One table of the database.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct TableSize {
     /// Name.
     pub name: String,
     /// Rows.
     pub rows: u64,
-    /// Without its indexes, bytes.
+    /// Size without indexes, in bytes.
     pub table_bytes: u64,
-    /// Its indexes, bytes.
+    /// Size of the indexes, in bytes.
     pub index_bytes: u64,
-    /// Dead rows, by the server's statistics.
+    /// Dead rows, from the server's statistics.
     pub dead_rows: u64,
-    /// Share of its pages that are marked all-visible, 0 to 1; absent for an empty table.
+    /// Share of pages that are marked all-visible, 0 to 1; absent for an empty table.
     pub all_visible: Option<f64>,
 }
 
-/// Writes what was found, in its order.
-pub fn findings(out: &mut dyn Write, style: &Style, findings: &[Finding]) -> io::Result<()> {
+/// Writes the findings in the given order.
+pub fn findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
     for finding in findings {
         let label = match finding.state {
-            State::Ok => "ok   ".to_owned(),
-            State::Note => style.caution("note "),
-            State::Wrong => style.alarm("WRONG"),
+            DataFindingState::Ok => "ok   ".to_owned(),
+            DataFindingState::Note => style.caution("note "),
+            DataFindingState::Wrong => style.alarm("WRONG"),
         };
         let text = format!("{}: {}", plain(&finding.id), plain(&finding.text));
-        for (row, line) in wrap(&text, style.width - 9).iter().enumerate() {
-            let label = if row == 0 { &label } else { "     " };
-            writeln!(out, "  {label}  {line}")?;
-        }
+        out.item(&format!("{label}  "), 7, &text)?;
     }
     Ok(())
 }
 
-/// Writes the sizes, with their sum where there are several.
-pub fn tables(out: &mut dyn Write, style: &Style, tables: &[Table]) -> io::Result<()> {
+/// Writes the sizes, and their sum if there are several tables.
+pub fn tables(out: &mut dyn Write, style: &Style, tables: &[TableSize]) -> io::Result<()> {
     if tables.is_empty() {
         return Ok(());
     }
-    let mut columns = Columns::new(&[
+    let mut columns = Table::new(&[
         "table",
         "rows",
         "size",
@@ -78,25 +77,29 @@ pub fn tables(out: &mut dyn Write, style: &Style, tables: &[Table]) -> io::Resul
         "dead rows",
         "all-visible",
     ]);
+    let mut all = TableSize {
+        name: "all".to_owned(),
+        ..TableSize::default()
+    };
+    let cells = |of: &TableSize| {
+        [
+            plain(&of.name),
+            count(of.rows),
+            bytes(of.table_bytes),
+            bytes(of.index_bytes),
+            count(of.dead_rows),
+        ]
+    };
     for table in tables {
-        columns.row([
-            plain(&table.name),
-            units::count(table.rows),
-            units::bytes(table.table_bytes),
-            units::bytes(table.index_bytes),
-            units::count(table.dead_rows),
-            table.all_visible.map_or("–".into(), units::percent),
-        ]);
+        let visible = or_dash(table.all_visible, units::percent);
+        columns.row(cells(table).into_iter().chain([visible]));
+        all.rows += table.rows;
+        all.table_bytes += table.table_bytes;
+        all.index_bytes += table.index_bytes;
+        all.dead_rows += table.dead_rows;
     }
     if tables.len() > 1 {
-        let sum = |of: fn(&Table) -> u64| tables.iter().map(of).sum();
-        columns.row([
-            "all".to_owned(),
-            units::count(sum(|table| table.rows)),
-            units::bytes(sum(|table| table.table_bytes)),
-            units::bytes(sum(|table| table.index_bytes)),
-            units::count(sum(|table| table.dead_rows)),
-        ]);
+        columns.row(cells(&all));
     }
     writeln!(out)?;
     columns.write(out, style, 2)
@@ -107,9 +110,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_out_without_colour() {
-        let found = [Finding {
-            state: State::Wrong,
+    fn wrong_findings_stand_out_without_colour() {
+        let found = [DataFinding {
+            state: DataFindingState::Wrong,
             id: "accounts-rows".into(),
             text: "99 rows, expected 100".into(),
         }];
@@ -120,12 +123,12 @@ mod tests {
 
     #[test]
     fn sizes_are_summed() {
-        let table = |name: &str| Table {
+        let table = |name: &str| TableSize {
             name: name.into(),
             rows: 600,
             table_bytes: 1_500_000,
             index_bytes: 500_000,
-            ..Table::default()
+            ..TableSize::default()
         };
         let mut out = Vec::new();
         tables(&mut out, &Style::plain(), &[table("a"), table("b")]).unwrap();

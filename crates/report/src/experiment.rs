@@ -1,20 +1,22 @@
-//! An experiment as it goes on, and at its end.
+//! Progress and summary of an experiment.
 //!
-//! In: its runs, and what `judge` makes of its variants. Out: what begins, a line a run, a table of the
-//! variants. Must never: say that one variant is faster: that takes a comparison.
+//! In: its runs, and `judge`'s figures of its variants. Out: a line when a run begins, a line per
+//! finished run, a table of the variants. Must never: say that one variant is faster: that takes a
+//! comparison.
 
+use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{early, nothing_measured, paragraph};
+use crate::terminal::{check_ids, incomplete_notice, nothing_measured};
 use crate::text::plain;
-use crate::units;
-use prony_judge::experiment::{Spread, VariantFigures, counts};
-use prony_store::{Experiment, Run, Severity, State};
+use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use prony_judge::experiment::{Spread, VariantFigures, is_counted};
+use prony_store::{Choice, Experiment, Run, RunState, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// What begins: `run 3 of 10: variant new, repeat 2`.
-pub fn beginning(of: &Experiment) -> String {
+/// Announces a run: `run 3 of 10: variant new, repeat 2`.
+pub fn run_header(of: &Experiment) -> String {
     format!(
         "run {} of {}: variant {}, repeat {}",
         of.position,
@@ -24,8 +26,8 @@ pub fn beginning(of: &Experiment) -> String {
     )
 }
 
-/// A run that has ended, in a line.
-pub fn line(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+/// Writes one line about a run that has ended.
+pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let mut text = String::new();
     if let Some(of) = &run.experiment {
         let variant = plain(&of.variant);
@@ -35,37 +37,28 @@ pub fn line(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
         );
     }
     for rate in &run.rates {
-        text += &format!("{} {}, ", units::rate(rate.value), plain(&rate.name));
+        text += &format!(
+            "{} {}, ",
+            units::rate(rate.value),
+            plain(rate.name.as_str())
+        );
     }
-    match run
-        .measured
-        .kinds
-        .first()
-        .filter(|_| !nothing_measured(run))
-    {
-        Some(all) => {
-            let p99 = all
-                .response
-                .p99_ns
-                .map_or("–".into(), |ns| units::time(ns as f64));
-            text += &format!(
-                "{} transactions/s, p99 {p99}, {} failed",
-                units::rate(all.tps),
-                units::count(all.failed)
-            );
-        }
-        None => text += "nothing was measured",
-    }
-    let of_it = |severity| {
-        let found = run.checks.iter().filter(|check| check.severity == severity);
-        found.map(|check| plain(&check.id)).collect::<Vec<_>>()
+    let all = run.measured.all();
+    text += &match all.filter(|_| !nothing_measured(run)) {
+        Some(all) => format!(
+            "{} transactions/s, p99 {}, {} failed",
+            units::rate(all.tps),
+            time_or_dash(all.response.p99_ns),
+            count(all.failed)
+        ),
+        None => "nothing was measured".to_owned(),
     };
-    let (invalid, caveats) = (of_it(Severity::Invalid), of_it(Severity::Caveat));
-    let verdict = match (invalid.is_empty(), early(run), caveats.len()) {
+    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|of| check_ids(run, of));
+    let verdict = match (invalid.is_empty(), incomplete_notice(run), caveats.len()) {
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, count) => units::counted(count as u64, "caveat", "caveats"),
+        (_, _, number) => count_with_noun(number as u64, "caveat", "caveats"),
     };
     let id = match run.id.as_str() {
         "" => String::new(),
@@ -74,81 +67,76 @@ pub fn line(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     writeln!(out, "{text}; {verdict}{id}")
 }
 
-/// The variants beside each other. `by_orders` says that the rate is NOPM.
+/// Writes the variants side by side. `by_nopm`: the rate is NOPM.
 pub fn summary(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
     variants: &[VariantFigures],
-    by_orders: bool,
+    by_nopm: bool,
 ) -> io::Result<()> {
     let Some(of) = runs.iter().find_map(|run| run.experiment.as_ref()) else {
         return Ok(());
     };
-    let carried_out = match runs.len() as u64 {
-        all if all == u64::from(of.runs) => units::counted(all, "run", "runs"),
-        some => format!("{} of {} runs", units::count(some), of.runs),
+    let out = &mut Printer::new(out, style);
+    let runs_made = match runs.len() as u64 {
+        all if all == u64::from(of.runs) => count_with_noun(all, "run", "runs"),
+        some => format!("{} of {} runs", count(some), of.runs),
     };
-    let order = match of.order_seed {
-        Some(seed) => format!("{} order by seed {seed}", plain(&of.order)),
-        None => format!("{} order", plain(&of.order)),
-    };
-    let title = format!("{carried_out}, {order}: medians of the runs that count");
-    writeln!(out, "\n{}", style.bold(&title))?;
-    let rate = if by_orders { "NOPM" } else { "TPS" };
+    let seed = of
+        .order_seed
+        .map_or(String::new(), |seed| format!(" by seed {seed}"));
+    let order = of.order.name();
+    out.heading(&format!(
+        "{runs_made}, {order} order{seed}: medians of the runs that count"
+    ))?;
+    let rate = if by_nopm { "NOPM" } else { "TPS" };
     let mut table = Table::new(&[
         "variant", "runs", rate, "lowest", "highest", "spread", "p99",
     ]);
     for one in variants {
-        let of_rate = |read: fn(&Spread) -> f64| {
-            let value = one.rate.as_ref().map(read);
-            value.map_or("–".into(), units::rate)
-        };
-        let share = one.rate.as_ref().and_then(Spread::share);
+        let rate = one.rate.as_ref();
+        let of_rate = |read: fn(&Spread) -> f64| or_dash(rate.map(read), units::rate);
+        let spread = rate.and_then(Spread::share);
         table.row([
             plain(&one.name),
-            match one.counted == one.runs {
-                true => one.runs.to_string(),
-                false => format!("{} of {}", one.counted, one.runs),
-            },
+            counted_runs(one),
             of_rate(|rate| rate.median),
             of_rate(|rate| rate.low),
             of_rate(|rate| rate.high),
-            share
-                .filter(|_| one.counted > 1)
-                .map_or("–".into(), units::percent),
-            one.p99_ns.map_or("–".into(), |ns| units::time(ns.median)),
+            or_dash(spread.filter(|_| one.counted > 1), units::percent),
+            or_dash(one.p99_ns.as_ref(), |ns| units::time(ns.median)),
         ]);
     }
-    table.write(out, style, 2)?;
-    let note = "Spread: from the lowest run to the highest, as a share of the median.";
-    paragraph(out, style, note)?;
-    let left_out: Vec<String> = runs
-        .iter()
-        .filter(|run| !counts(run))
-        .filter_map(|run| run.experiment.as_ref())
-        .map(|of| of.position.to_string())
-        .collect();
+    out.table(&table)?;
+    out.paragraph("Spread: from the lowest run to the highest, as a share of the median.")?;
+    let left_out = runs.iter().filter(|run| !is_counted(run));
+    let left_out = left_out.filter_map(|run| run.experiment.as_ref());
+    let left_out: Vec<String> = left_out.map(|of| of.position.to_string()).collect();
     if !left_out.is_empty() {
-        let text = format!(
-            "Not counted, since it ended early or its figures must not be used: run {}.",
+        out.paragraph(&format!(
+            "Not counted, because they ended early or their figures must not be used: run {}.",
             left_out.join(", ")
-        );
-        paragraph(out, style, &text)?;
+        ))?;
     }
-    if !of.id.is_empty() && finished(runs) > 1 {
-        writeln!(
-            out,
-            "\nWhether they differ: prony compare {}",
-            plain(&of.id)
-        )?;
+    if !of.id.is_empty() && variants_with_complete_runs(runs) > 1 {
+        let id = plain(&of.id);
+        out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
     }
     Ok(())
 }
 
-/// How many variants have a run that came to its end: a comparison takes two.
-fn finished(runs: &[Run]) -> usize {
-    let complete = runs.iter().filter(|run| run.state == State::Complete);
+/// How many runs of a variant count, if not all do.
+pub(crate) fn counted_runs(of: &VariantFigures) -> String {
+    match of.counted == of.runs {
+        true => count(of.runs as u64),
+        false => format!("{} of {}", of.counted, of.runs),
+    }
+}
+
+/// How many variants have a completed run: a comparison takes two.
+fn variants_with_complete_runs(runs: &[Run]) -> usize {
+    let complete = runs.iter().filter(|run| run.state == RunState::Complete);
     let of = complete.filter_map(|run| run.experiment.as_ref());
     let names: BTreeSet<&str> = of.map(|of| of.variant.as_str()).collect();
     names.len()
@@ -158,7 +146,7 @@ fn finished(runs: &[Run]) -> usize {
 mod tests {
     use super::*;
     use crate::sample_run::{closed, open_partial};
-    use prony_judge::experiment::{leads_with_orders, variants};
+    use prony_judge::experiment::{all_have_nopm, variants};
 
     fn of(variant: &str, position: u32, mut run: Run) -> Run {
         run.experiment = Some(Experiment {
@@ -167,7 +155,7 @@ mod tests {
             repeat: position,
             position,
             runs: 3,
-            order: "random".into(),
+            order: prony_store::Order::Random,
             order_seed: Some(7),
             ..Experiment::default()
         });
@@ -179,18 +167,18 @@ mod tests {
         let mut out = Vec::new();
         let style = Style::plain();
         for run in runs {
-            line(&mut out, &style, run).unwrap();
+            write_run(&mut out, &style, run).unwrap();
         }
         let found = variants(&names, runs);
-        summary(&mut out, &style, runs, &found, leads_with_orders(runs)).unwrap();
+        summary(&mut out, &style, runs, &found, all_have_nopm(runs)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_line_a_run_and_a_table_of_the_variants() {
+    fn each_run_has_a_line_and_the_variants_a_table() {
         let runs = [of("old", 1, closed()), of("new", 2, open_partial())];
         assert_eq!(
-            beginning(runs[1].experiment.as_ref().unwrap()),
+            run_header(runs[1].experiment.as_ref().unwrap()),
             "run 2 of 3: variant new, repeat 2"
         );
         let text = shown(&runs, &["old", "new"]);
@@ -199,18 +187,18 @@ mod tests {
             "2/3  new, repeat 2: 37.5 transactions/s, p99 –, 3 failed; ended early",
             "2 of 3 runs, random order by seed 7: medians",
             "0 of 1",
-            "must not be used: run 2.",
+            "must not be used: run\n  2.",
         ] {
             assert!(text.contains(words), "{words}:\n{text}");
         }
-        // Broken off in the first run of the second.
+        // Interrupted in the first run of the second variant.
         assert!(!text.contains("prony compare"), "{text}");
         assert_eq!(shown(&[closed()], &["a"]).matches("Spread").count(), 0);
     }
 
     #[test]
-    fn a_comparison_is_offered_where_two_variants_have_a_finished_run() {
-        let offer = "\nWhether they differ: prony compare 20261121-1\n";
+    fn a_comparison_is_suggested_if_two_variants_have_a_complete_run() {
+        let offer = "\nTo see whether they differ: prony compare 20261121-1\n";
         let both = [of("old", 1, closed()), of("new", 2, closed())];
         assert!(shown(&both, &["old", "new"]).contains(offer));
         let one = [of("old", 1, closed()), of("old", 2, closed())];
@@ -220,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_shown_again_says_where_it_belongs() {
+    fn a_run_shows_its_place_in_an_experiment() {
         let mut out = Vec::new();
         let run = of("new", 2, closed());
         crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
@@ -230,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_names_cannot_steer_the_terminal() {
+    fn foreign_names_cannot_control_the_terminal() {
         let runs = [of("\x1b[2J\nx", 1, closed())];
         let text = shown(&runs, &["\x1b[2J\nx"]);
         assert!(!text.contains('\x1b') && !text.contains("\nx"), "{text}");

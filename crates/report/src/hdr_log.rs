@@ -1,11 +1,11 @@
-//! The distributions of a run as an HdrHistogram log, for the tools that read such logs.
+//! The distributions of a run as an HdrHistogram log, for tools that read such logs.
 //!
-//! In: a Run. Out: lines of the log format 1.3 (histograms in V2, compressed, base64), as
-//! HdrHistogram's own log reader takes them. Must never: change a bucket; write a histogram that does
-//! not hold as many times as the Run says.
+//! In: a Run. Out: lines of log format 1.3 (histograms in V2, compressed, base64), as HdrHistogram's
+//! own log reader accepts them. Must never: change a bucket; write a histogram whose count differs from
+//! the Run's.
 //!
-//! A stored run has one distribution a kind for the whole measured window, so the log has one interval.
-//! The line of all kinds together has no tag: that is the one a reader takes if not told otherwise.
+//! A stored run has one distribution per kind for the whole measured window, so the log has one
+//! interval. The line of all kinds together has no tag: readers take it by default.
 
 use crate::text::plain;
 use hdrhistogram::Histogram;
@@ -17,7 +17,7 @@ use prony_store::{Latency, Run};
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
-/// Largest times stand in the lines in milliseconds, as other writers have them; the histograms count
+/// The maximum column of a line is in milliseconds, as other writers print it; the histograms count
 /// nanoseconds.
 const NS_PER_MS: f64 = 1e6;
 
@@ -28,22 +28,22 @@ pub struct HdrLog<'a> {
 }
 
 impl<'a> HdrLog<'a> {
-    /// Of a run's measured window.
+    /// Creates the log of a run's measured window.
     ///
     /// # Errors
-    /// In words, if the run has no histograms, or one that cannot be read.
+    /// A message, if the run has no histograms, or one that cannot be read.
     pub fn of(run: &'a Run) -> Result<HdrLog<'a>, String> {
         let mut intervals = Vec::new();
-        for (place, kind) in run.measured.kinds.iter().enumerate() {
-            let tag = (place > 0).then(|| tag(&kind.kind));
+        for kind in &run.measured.kinds {
+            let tag = kind.kind.as_deref().map(tag);
             let service = match &tag {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
             };
-            add(&mut intervals, tag, &kind.response)?;
-            // In a closed loop both are the same.
+            add_interval(&mut intervals, tag, &kind.response)?;
+            // In a closed loop, response time and service time are the same.
             if kind.lag.is_some() {
-                add(&mut intervals, Some(service), &kind.service)?;
+                add_interval(&mut intervals, Some(service), &kind.service)?;
             }
         }
         if intervals.is_empty() {
@@ -54,36 +54,36 @@ impl<'a> HdrLog<'a> {
         Ok(HdrLog { run, intervals })
     }
 
-    /// Writes it; `started` is when the run began, if that is known.
+    /// Writes the log; `started` is when the run began, if known.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, mut out: &mut dyn Write, started: Option<SystemTime>) -> io::Result<()> {
         let run = self.run;
-        let mut head = IntervalLogWriterBuilder::new();
-        head.add_comment("[Histogram log format version 1.3]");
-        head.add_comment(&plain(&format!(
+        let mut builder = IntervalLogWriterBuilder::new();
+        builder.add_comment("[Histogram log format version 1.3]");
+        builder.add_comment(&plain(&format!(
             "[Prony {}: run {}, {}, the whole measured window]",
             run.build.version, run.id, run.workload.name
         )));
-        head.add_comment(
+        builder.add_comment(
             "[Times in nanoseconds. Without a tag: response times of all kinds of transaction; with \
              one: of that kind. With :service at its end: from the actual start.]",
         );
         if let Some(started) = started {
-            head.with_start_time(started).with_base_time(started);
+            builder.with_start_time(started).with_base_time(started);
         }
-        head.with_max_value_divisor(NS_PER_MS);
+        builder.with_max_value_divisor(NS_PER_MS);
         let mut serializer = V2DeflateSerializer::new();
-        let mut log = head.begin_log_with(&mut out, &mut serializer)?;
+        let mut log = builder.begin_log_with(&mut out, &mut serializer)?;
         let since_start = span(run.window.connect_s + run.window.warmup_s);
-        let length = span(run.measured.seconds);
+        let length = span(run.measured.length_s);
         for (tag, histogram) in &self.intervals {
             let tag = tag.as_deref().and_then(Tag::new);
             log.write_histogram(histogram, since_start, length, tag)
                 .map_err(|error| match error {
                     IntervalLogWriterError::IoError(error) => error,
-                    // Only a count above i64::MAX in one cell cannot be written.
+                    // Only a cell with a count above i64::MAX cannot be written.
                     IntervalLogWriterError::SerializeError(error) => io::Error::other(error),
                 })?;
         }
@@ -91,28 +91,28 @@ impl<'a> HdrLog<'a> {
     }
 }
 
-fn add(
-    to: &mut Vec<(Option<String>, Histogram<u64>)>,
+fn add_interval(
+    intervals: &mut Vec<(Option<String>, Histogram<u64>)>,
     tag: Option<String>,
     times: &Latency,
 ) -> Result<(), String> {
     if times.samples > 0 && !times.histogram.is_empty() {
-        to.push((tag, times.distribution()?.histogram));
+        intervals.push((tag, times.distribution()?.histogram));
     }
     Ok(())
 }
 
-/// The name of a kind without what separates fields and lines.
+/// The name of a kind without the characters that separate fields and lines.
 fn tag(kind: &str) -> String {
-    let kept = |c: char| match c {
+    let replace_separator = |c: char| match c {
         ',' => '_',
         c if c.is_whitespace() || c.is_control() => '_',
         c => c,
     };
-    kind.chars().map(kept).collect()
+    kind.chars().map(replace_separator).collect()
 }
 
-/// Seconds of a document, which may be foreign, as a length.
+/// Converts the seconds of a document, which may come from elsewhere, to a duration.
 fn span(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// What a reader makes of the log: tag, start, length, histogram.
+    /// What a reader decodes from the log: tag, start, length, histogram.
     fn read(text: &str) -> Vec<(Option<String>, f64, f64, Histogram<u64>)> {
         let mut found = Vec::new();
         for entry in IntervalLogIterator::new(text.as_bytes()) {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gets_the_same_buckets_back() {
+    fn a_reader_decodes_the_same_histograms() {
         let mut run = sample_run::closed();
         let (one, other) = (
             histogram((1..5_000).map(|n| n * 977)),
@@ -175,7 +175,7 @@ mod tests {
         let mut all = one.clone();
         all.add(&other).unwrap();
         let mut third = run.measured.kinds[1].clone();
-        third.kind = "pay, by card\n".into();
+        third.kind = Some("pay, by card\n".into());
         run.measured.kinds.push(third);
         for (place, histogram) in [&all, &one, &other].into_iter().enumerate() {
             run.measured.kinds[place].response = latency(histogram);
@@ -194,25 +194,30 @@ mod tests {
         );
         let found = read(&text);
         let tags: Vec<Option<&str>> = found.iter().map(|line| line.0.as_deref()).collect();
-        let odd = "pay__by_card_";
+        let sanitised = "pay__by_card_";
         assert_eq!(
             tags,
-            [None, Some("tpcb"), Some(odd), Some("pay__by_card_:service")]
+            [
+                None,
+                Some("tpcb"),
+                Some(sanitised),
+                Some("pay__by_card_:service")
+            ]
         );
-        for (line, meant) in found.iter().zip([&all, &one, &other, &one]) {
-            assert_eq!(&line.3, meant);
+        for (line, expected) in found.iter().zip([&all, &one, &other, &one]) {
+            assert_eq!(&line.3, expected);
             assert_eq!((line.1, line.2), (1.1, 4.0));
         }
     }
 
     #[test]
-    fn a_run_without_histograms_or_with_a_false_one_says_so() {
+    fn missing_and_wrong_histograms_are_errors() {
         let mut run = sample_run::closed();
         let error = HdrLog::of(&run).err().expect("no histograms");
         assert!(error.contains("no histograms"), "{error}");
-        let mut false_one = latency(&histogram(1..100));
-        false_one.samples = 5;
-        run.measured.kinds[0].response = false_one;
+        let mut wrong = latency(&histogram(1..100));
+        wrong.samples = 5;
+        run.measured.kinds[0].response = wrong;
         assert!(HdrLog::of(&run).is_err());
     }
 }

@@ -1,44 +1,24 @@
 //! The table of stored runs.
 //!
-//! In: one row a run, newest first. Out: a table of at most 100 columns. Must never: open a
-//! document.
+//! In: summaries of runs, newest first. Out: a table of at most 100 columns; what only some runs have (an
+//! experiment, a label, a note) is on a line below the row. Must never: open a document.
 
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain};
-use crate::units;
+use crate::units::{self, count, or_dash, time_or_dash};
+use prony_store::{RunState, RunSummary, Severity};
 use std::io::{self, Write};
 
-/// One stored run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    /// Its id, which begins with the local time of its start.
-    pub id: String,
-    /// `complete`, `partial`, `running`; `invalid` for a complete one whose figures must not be used.
-    pub state: String,
-    /// Scale factor.
-    pub scale: u64,
-    /// Clients.
-    pub clients: u64,
-    /// Committed transactions a second; absent while there is none.
-    pub tps: Option<f64>,
-    /// 99th percentile of the response time, nanoseconds.
-    pub p99_ns: Option<u64>,
-    /// Server and version, in words.
-    pub server: String,
-    /// Its place in an experiment, such as `3/10 new`; absent for a run by itself.
-    pub experiment: Option<String>,
-}
+/// Widest line.
+const MAX_WIDTH: usize = 100;
 
 /// Writes the table.
-pub fn write(out: &mut dyn Write, style: &Style, rows: &[Row]) -> io::Result<()> {
-    if rows.is_empty() {
+pub fn write(out: &mut dyn Write, style: &Style, runs: &[RunSummary]) -> io::Result<()> {
+    if runs.is_empty() {
         return writeln!(out, "No runs are stored yet.");
     }
-    // Where runs belong together, that is what tells them apart, and not their server: there is no
-    // room for both.
-    let together = rows.iter().any(|row| row.experiment.is_some());
-    // The time is in the name already: a column of its own would not fit.
+    // The id contains the time: a separate column would not fit.
     let mut table = Table::new(&[
         "run (local date and time of start)",
         "scale",
@@ -46,92 +26,149 @@ pub fn write(out: &mut dyn Write, style: &Style, rows: &[Row]) -> io::Result<()>
         "tps",
         "p99",
         "state<",
-        if together { "experiment<" } else { "server<" },
+        "server<",
     ]);
-    for row in rows {
+    for run in runs {
+        let server = run.server.split(" (").next().unwrap_or_default();
         table.row([
-            plain(&row.id),
-            units::count(row.scale),
-            units::count(row.clients),
-            row.tps.map_or("–".into(), units::rate),
-            row.p99_ns.map_or("–".into(), |ns| units::time(ns as f64)),
-            plain(&row.state),
-            match (together, &row.experiment) {
-                (false, _) => cut(&plain(&row.server), 16),
-                (true, of) => cut(&plain(of.as_deref().unwrap_or_default()), 16),
-            },
+            plain(&run.id),
+            count(run.scale.into()),
+            count(run.clients.into()),
+            or_dash(run.tps, units::rate),
+            time_or_dash(run.p99_ns),
+            state(run).to_owned(),
+            cut(&plain(server), 16),
         ]);
+        if let Some(line) = details_line(run) {
+            table.below(line);
+        }
     }
     table.write(out, style, 0)
+}
+
+fn state(run: &RunSummary) -> &'static str {
+    match run.state {
+        RunState::Complete if run.worst == Some(Severity::Invalid) => "invalid",
+        RunState::Complete => "complete",
+        RunState::Partial => "partial",
+        RunState::Running => "running",
+    }
+}
+
+/// The line below a row.
+fn details_line(run: &RunSummary) -> Option<String> {
+    let experiment = run.experiment.as_ref();
+    let label = run.about.label.as_ref();
+    let parts = [
+        experiment.map(|of| {
+            let variant = plain(&of.variant);
+            format!("experiment {}/{} {variant}", of.position, of.runs)
+        }),
+        label.map(|label| format!("[{}]", plain(label))),
+        run.about.note.as_deref().map(plain),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| cut(&format!("  {}", parts.join("  ")), MAX_WIDTH))
+}
+
+/// Writes the label and the note of a run.
+pub fn write_annotation(
+    out: &mut dyn Write,
+    style: &Style,
+    label: Option<&str>,
+    note: Option<&str>,
+) -> io::Result<()> {
+    for (name, text) in [("label", label), ("note", note)] {
+        if let Some(text) = text {
+            writeln!(out, "{}: {}", style.dim(name), plain(text))?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample_run::closed;
+    use prony_store::{Annotation, Experiment};
+
+    fn summary() -> RunSummary {
+        let run = closed();
+        RunSummary::of(&run.id, &run)
+    }
+
+    fn shown(runs: &[RunSummary]) -> String {
+        let mut out = Vec::new();
+        write(&mut out, &Style::plain(), runs).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn place_in_experiment(variant: &str) -> Option<Experiment> {
+        Some(Experiment {
+            position: 3,
+            runs: 10,
+            variant: variant.to_owned(),
+            ..Experiment::default()
+        })
+    }
 
     #[test]
     fn a_run_without_figures_shows_dashes_not_zeroes() {
-        let row = Row {
-            id: "20261120-233342-tpcb-7f3a".into(),
-            state: "running".into(),
-            ..Row::default()
+        let run = RunSummary {
+            state: RunState::Running,
+            tps: None,
+            p99_ns: None,
+            ..summary()
         };
-        let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[row]).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = shown(&[run]);
         assert!(text.starts_with("run "));
         let line = text.lines().nth(1).unwrap();
         assert!(line.contains("–") && line.contains("running"), "{line}");
     }
 
     #[test]
-    fn the_longest_rows_fit_a_hundred_columns() {
-        let row = Row {
+    fn long_rows_fit_a_hundred_columns() {
+        let run = RunSummary {
             id: "20261120-233342-simple-update-7f3a".into(),
-            state: "complete".into(),
             scale: 10_000,
             clients: 100_000,
             tps: Some(1_234_567.0),
             p99_ns: Some(123_000_000),
-            server: "postgresql 18.10devel".into(),
-            experiment: None,
+            server: "postgresql 18.10devel (Debian)".into(),
+            ..summary()
         };
-        let of_many = Row {
-            experiment: Some("1000/100000 variant".into()),
-            ..row.clone()
+        let of_many = RunSummary {
+            experiment: place_in_experiment("variant"),
+            about: Annotation {
+                label: Some("a label".into()),
+                note: Some("a long note ".repeat(20)),
+            },
+            ..run.clone()
         };
-        let mut out = Vec::new();
-        for rows in [vec![row.clone()], vec![row, of_many]] {
-            out.clear();
-            write(&mut out, &Style::plain(), &rows).unwrap();
-            let text = String::from_utf8_lossy(&out);
+        for runs in [vec![run.clone()], vec![run, of_many]] {
+            let text = shown(&runs);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(100), "{widest:?}:\n{text}");
         }
     }
 
     #[test]
-    fn runs_of_an_experiment_say_where_in_it_they_belong() {
-        let alone = Row {
-            id: "20261120-233342-tpcb-7f3a".into(),
-            server: "postgresql 17.2".into(),
-            ..Row::default()
+    fn a_run_shows_its_place_in_an_experiment_and_whether_it_is_invalid() {
+        let one = RunSummary {
+            experiment: place_in_experiment("a-long-name-of-a-variant"),
+            worst: Some(Severity::Invalid),
+            ..summary()
         };
-        let one = Row {
-            experiment: Some("3/10 a-long-name-of-a-variant".into()),
-            ..alone.clone()
-        };
-        let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[alone, one]).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert!(text.contains("3/10 a-long-nam…"), "{text}");
-        assert!(!text.contains("postgresql"), "{text}");
+        let text = shown(&[summary(), one]);
+        let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.matches("postgresql 17.2").count(), 2, "{text}");
+        assert_eq!(text.matches("complete").count(), 1, "{text}");
+        assert_eq!(text.matches("invalid").count(), 1, "{text}");
     }
 
     #[test]
-    fn no_runs_is_said_in_words() {
-        let mut out = Vec::new();
-        write(&mut out, &Style::plain(), &[]).unwrap();
-        assert_eq!(out, b"No runs are stored yet.\n");
+    fn an_empty_store_has_a_message() {
+        assert_eq!(shown(&[]), "No runs are stored yet.\n");
     }
 }

@@ -3,17 +3,23 @@
 //! In: a Run. Out: its JSON, indented, with a line break at the end. Must never: leave a field out.
 
 use prony_store::Run;
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Writes the document.
 pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, run).map_err(io::Error::from)?;
+    pretty(out, run)
+}
+
+/// Writes any document, indented.
+pub fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
 /// Writes the document as one line, for a stream of several.
 pub fn line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, run).map_err(io::Error::from)?;
+    serde_json::to_writer(&mut *out, run)?;
     writeln!(out)
 }
 
@@ -22,7 +28,7 @@ mod tests {
     use crate::sample_run;
 
     #[test]
-    fn what_is_written_reads_back_as_the_same_run() {
+    fn a_written_run_reads_back_equal() {
         let run = sample_run::closed();
         let mut out = Vec::new();
         super::write(&mut out, &run).unwrap();

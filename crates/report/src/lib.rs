@@ -1,10 +1,8 @@
 //! Views of a Run.
 //!
-//! In: a Run document, or its seconds as they come; plain values of a loader. Out: text, pushed
-//! into a `&mut dyn Write`, one view a file. Must never: change a figure, compute a verdict, or
-//! know how the load was driven.
-//!
-//! A new view is a new file with one function that takes what it shows and a `&mut dyn Write`.
+//! In: a Run document, or its seconds as they arrive; plain values of a loader. Out: text, written to
+//! a `&mut dyn Write`, one view per file. Must never: change a figure, compute a verdict, or know how
+//! the load was driven.
 
 pub mod audit;
 pub mod compare;
@@ -19,28 +17,31 @@ pub mod live;
 pub mod loading;
 pub mod metrics;
 pub mod price;
+mod printer;
 pub mod problems;
-pub mod redraw;
-pub mod reproduced;
+mod redraw;
+mod reproduced;
 pub mod scenarios;
 pub mod style;
-pub mod table;
+mod table;
 pub mod terminal;
 pub mod text;
 pub mod units;
+pub mod visible;
 
-pub use live::{Goal, Live};
-pub use loading::{Amount, Loading};
+pub use live::{LiveView, RunOutline};
+pub use loading::{LoadProgressView, LoadStepProgress};
 pub use problems::Problem;
 pub use style::{Size, Style};
 
 #[cfg(test)]
+#[path = "../tests/support/sample_run.rs"]
 mod sample_run;
 
 use std::io;
 
-/// Takes the end of a closed pipe (`prony show last | head`) as the end of the output, not as an
-/// error. Any other error stays.
+/// Treats a closed pipe (`prony show last | head`) as the end of the output, not as an error. Any
+/// other error is returned.
 pub fn until_pipe_closes(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -54,7 +55,7 @@ mod tests {
     use std::io;
 
     #[test]
-    fn a_closed_pipe_is_quiet_and_a_full_disk_is_not() {
+    fn a_closed_pipe_is_ignored_and_a_full_disk_is_not() {
         assert!(until_pipe_closes(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
         assert!(until_pipe_closes(Err(io::ErrorKind::StorageFull.into())).is_err());
     }

@@ -1,8 +1,8 @@
-//! A run as it goes on, second by second, for stderr.
+//! A run in progress, second by second, for stderr.
 //!
-//! In: each [`Second`] as it ends, and what was seen of the server. Out: on a terminal a few lines and
-//! charts drawn again, elsewhere one plain line an interval. Must never: read a clock, write escape
-//! codes into a file, or change a mode of the terminal: whatever ends the process, it stays in order.
+//! In: each [`Second`] as it ends, and observations of the server. Out: on a terminal, a few redrawn lines
+//! and charts; elsewhere, one plain line per interval. Must never: read a clock, write escape codes into a
+//! file, or change a terminal mode: the terminal stays usable however the process ends.
 
 mod frame;
 mod minute;
@@ -11,41 +11,42 @@ pub use frame::bar;
 
 use crate::redraw::Redraw;
 use crate::style::{Size, Style};
-use crate::units;
-use frame::Shown;
-use prony_store::{Second, ServerSecond};
+use crate::units::{self, time_or_dash};
+use frame::LiveState;
+use prony_store::{Second, SecondPart, ServerSecond};
 use std::io::{self, Write};
 
-/// When the run will end, and what was asked.
+/// What runs, and when it ends.
 #[derive(Clone, Debug, Default)]
-pub struct Goal {
-    /// What runs, in a few words: `tpcb, 64 clients on 2 threads`.
+pub struct RunOutline {
+    /// What runs, briefly: `tpcb, 64 clients on 2 threads`.
     pub title: String,
-    /// Length of the warm-up, seconds.
+    /// Length of the warm-up, in seconds.
     pub warmup_s: f64,
-    /// Length of the measured window, seconds; absent when a count of transactions ends it.
+    /// Length of the measured window, in seconds; absent if a number of transactions ends it.
     pub measured_s: Option<f64>,
-    /// Clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Each transaction has a connection of its own: how many are up is chance, and is not shown.
+    /// Each transaction opens its own connection: the number of open ones is then arbitrary and is
+    /// not shown.
     pub connect_per_transaction: bool,
 }
 
 /// The live view.
-pub struct Live<W> {
+pub struct LiveView<W> {
     out: W,
     style: Style,
-    goal: Goal,
+    outline: RunOutline,
     interval_s: f64,
-    shown_until_s: f64,
+    printed_until_s: f64,
     redraw: Redraw,
     size: fn() -> Option<Size>,
-    shown: Shown,
+    state: LiveState,
     pending: Pending,
 }
 
-/// What the seconds since the last plain line add up to. The percentiles cannot be added: the
-/// line shows those of its last second, and says so by its time.
+/// Totals of the seconds since the last plain line. Percentiles cannot be added: the line shows
+/// those of its last second, which its time indicates.
 #[derive(Default)]
 struct Pending {
     seconds: f64,
@@ -53,32 +54,33 @@ struct Pending {
     failed: u64,
 }
 
-impl<W: Write> Live<W> {
-    /// A view on `out`; plain lines come every `interval_s` seconds. Zero or less: no lines.
-    pub fn new(out: W, style: Style, goal: Goal, interval_s: f64) -> Live<W> {
-        Live {
+impl<W: Write> LiveView<W> {
+    /// Creates a view on `out`; plain lines are printed every `interval_s` seconds, or never if it
+    /// is zero or less.
+    pub fn new(out: W, style: Style, outline: RunOutline, interval_s: f64) -> LiveView<W> {
+        LiveView {
             out,
             style,
-            goal,
+            outline,
             interval_s,
-            shown_until_s: 0.0,
+            printed_until_s: 0.0,
             redraw: Redraw::default(),
             size: || None,
-            shown: Shown::default(),
+            state: LiveState::default(),
             pending: Pending::default(),
         }
     }
 
-    /// Asks for the size of the terminal before each drawing, as it may change meanwhile.
+    /// Queries the size of the terminal before each drawing, as it may change.
     #[must_use]
-    pub fn sized_by(mut self, size: fn() -> Option<Size>) -> Live<W> {
+    pub fn sized_by(mut self, size: fn() -> Option<Size>) -> LiveView<W> {
         self.size = size;
         self
     }
 
-    /// Takes what was seen of the server in one second; the next drawing shows it.
+    /// Adds the observations of the server in one second; the next drawing shows them.
     pub fn server(&mut self, second: &ServerSecond) {
-        self.shown.server(second);
+        self.state.server(second);
     }
 
     /// Shows one second that has ended.
@@ -87,24 +89,26 @@ impl<W: Write> Live<W> {
             return Ok(());
         }
         if self.style.terminal {
-            self.shown.second(second);
+            self.state.second(second);
             let size = self.size();
-            let lines = self.shown.frame(&self.goal, second, &self.style, size);
-            return self.redraw.draw(&mut self.out, &lines, size.columns);
+            let lines = self.state.frame(&self.outline, second, &self.style, size);
+            return self
+                .redraw
+                .draw(&mut self.out, &lines, size.columns, &self.style);
         }
-        self.pending.seconds += second.seconds;
+        self.pending.seconds += second.length_s;
         self.pending.committed += second.committed;
         self.pending.failed += second.failed;
-        let now_s = second.at_s + second.seconds;
-        // Half a second of slack: the ends of seconds do not fall exactly on whole seconds.
-        if now_s + 0.5 >= self.shown_until_s + self.interval_s {
-            self.shown_until_s = now_s;
+        let now_s = second.at_s + second.length_s;
+        // Half a second of slack: seconds do not end exactly on whole seconds.
+        if now_s + 0.5 >= self.printed_until_s + self.interval_s {
+            self.printed_until_s = now_s;
             self.plain_line(second, now_s)?;
         }
         Ok(())
     }
 
-    /// Says something beside the view, such as a lost server: it stays above the view.
+    /// Prints a line above the view, such as a lost server.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let columns = self.size().columns;
         self.redraw.clear(&mut self.out, columns)?;
@@ -127,32 +131,26 @@ impl<W: Write> Live<W> {
 
     fn plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
         let pending = std::mem::take(&mut self.pending);
-        let part = if second.part == "warmup" {
-            " warm-up"
-        } else {
-            ""
+        let part = match second.part {
+            SecondPart::Warmup => " warm-up",
+            _ => "",
         };
-        let connections = match self.goal.connect_per_transaction {
+        let connections = match self.outline.connect_per_transaction {
             true => String::new(),
-            false => format!(
-                ", {} connections",
-                units::count(u64::from(second.connections))
-            ),
+            false => format!(", {} connections", units::count(second.connections.into())),
         };
+        let (p99_ns, window_s) = frame::p99(second);
+        let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));
         writeln!(
             self.out,
-            "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}, {} failed{connections}",
+            "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}{window}, {} failed{connections}",
             units::rate(pending.committed as f64 / pending.seconds.max(1e-9)),
-            optional(second.p50_ns),
-            optional(second.p99_ns),
+            time_or_dash(second.p50_ns),
+            time_or_dash(p99_ns),
             units::count(pending.failed),
         )?;
         self.out.flush()
     }
-}
-
-fn optional(ns: Option<u64>) -> String {
-    ns.map_or("–".into(), |ns| units::time(ns as f64))
 }
 
 #[cfg(test)]

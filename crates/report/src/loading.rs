@@ -1,111 +1,152 @@
-//! Loading as it goes on, for stderr.
+//! Progress of a load, for stderr.
 //!
-//! In: how much is done of how much, at a time of the caller's clock. Out: on a terminal one line
-//! drawn again with rate and time left, elsewhere a plain line a step and every ten seconds. Must
-//! never: read a clock.
+//! In: the amount done and the total, at a time of the caller's clock, or the time alone while there is
+//! no progress. Out: on a terminal, one redrawn line with rate and time left; elsewhere, a plain line
+//! per step after 1, 2 and 5 seconds, and every ten seconds. Must never: read a clock.
 
 use crate::live::bar;
 use crate::redraw::Redraw;
 use crate::style::Style;
 use crate::text::{cut, plain};
 use crate::units;
+use crate::visible::visible;
 use std::io::{self, Write};
 
-/// How far one step of loading has come.
+/// Progress of one step of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Amount {
-    /// What is done now: `rows of pgbench_accounts`, `primary keys`.
+pub struct LoadStepProgress {
+    /// The current step: `rows of pgbench_accounts`, `primary keys`.
     pub step: String,
-    /// Done so far.
+    /// Amount done so far.
     pub done: u64,
-    /// All there is to do; zero where nobody knows.
+    /// The total; zero if unknown.
     pub total: u64,
-    /// Since loading began, seconds.
+    /// Time since the load began, in seconds.
     pub at_s: f64,
 }
 
-/// Seconds between plain lines of one step.
+/// Seconds of a step after which a plain line is printed; later lines are as far apart as the last
+/// value.
+const PLAIN_AT_S: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 const PLAIN_EVERY_S: f64 = 10.0;
+/// Seconds without progress after which the line reports a wait.
+const STALLED_S: f64 = 2.0;
 
 /// The view of a load.
-pub struct Loading<W> {
+pub struct LoadProgressView<W> {
     out: W,
     style: Style,
     redraw: Redraw,
-    step: String,
+    last: LoadStepProgress,
     step_began_s: f64,
-    plain_at_s: f64,
+    /// Time of the last progress, in seconds.
+    moved_at_s: f64,
+    plain_due_s: f64,
+    /// Amount done in the last plain line.
+    plain_done: u64,
 }
 
-impl<W: Write> Loading<W> {
-    /// A view on `out`.
-    pub fn new(out: W, style: Style) -> Loading<W> {
-        Loading {
+impl<W: Write> LoadProgressView<W> {
+    /// Creates a view on `out`.
+    pub fn new(out: W, style: Style) -> LoadProgressView<W> {
+        LoadProgressView {
             out,
             style,
             redraw: Redraw::default(),
-            step: String::new(),
+            last: LoadStepProgress::default(),
             step_began_s: 0.0,
-            plain_at_s: 0.0,
+            moved_at_s: 0.0,
+            plain_due_s: 0.0,
+            plain_done: 0,
         }
     }
 
-    /// Shows how far it has come.
-    pub fn show(&mut self, amount: &Amount) -> io::Result<()> {
-        let fresh = amount.step != self.step;
-        if fresh {
-            self.step.clone_from(&amount.step);
-            self.step_began_s = amount.at_s;
+    /// Shows the progress.
+    pub fn show(&mut self, progress: &LoadStepProgress) -> io::Result<()> {
+        let new_step = progress.step != self.last.step;
+        if new_step {
+            self.step_began_s = progress.at_s;
         }
-        let line = self.line(amount);
+        if new_step || progress.done > self.last.done {
+            self.moved_at_s = progress.at_s;
+        }
+        self.last.clone_from(progress);
+        self.draw(new_step)
+    }
+
+    /// Shows the last progress at this time, for a load that may have made none since.
+    pub fn tick(&mut self, at_s: f64) -> io::Result<()> {
+        if self.last.step.is_empty() || at_s <= self.last.at_s {
+            return Ok(());
+        }
+        self.last.at_s = at_s;
+        self.draw(false)
+    }
+
+    fn draw(&mut self, new_step: bool) -> io::Result<()> {
+        let at_s = self.last.at_s;
+        let line = self.line(&self.last);
         if self.style.terminal {
             let line = cut(&line, self.style.width - 1);
-            return self.redraw.draw(&mut self.out, &[line], self.style.width);
+            return self
+                .redraw
+                .draw(&mut self.out, &[line], self.style.width, &self.style);
         }
-        if fresh || amount.at_s >= self.plain_at_s + PLAIN_EVERY_S {
-            self.plain_at_s = amount.at_s;
+        // A line equal to the last one tells the user nothing.
+        let changed = self.last.total == 0
+            || self.last.done != self.plain_done
+            || at_s - self.moved_at_s >= STALLED_S;
+        if new_step || (at_s >= self.plain_due_s && changed) {
+            self.plain_done = self.last.done;
+            let step_s = at_s - self.step_began_s;
+            let due_s = PLAIN_AT_S.into_iter().find(|due_s| *due_s > step_s);
+            self.plain_due_s = match due_s {
+                Some(due_s) => self.step_began_s + due_s,
+                None => at_s + PLAIN_EVERY_S,
+            };
             writeln!(self.out, "{line}")?;
             self.out.flush()?;
         }
         Ok(())
     }
 
-    /// Removes the view and leaves one line in its place.
+    /// Removes the view and prints one line in its place.
     pub fn finish(&mut self, line: &str) -> io::Result<()> {
         self.redraw.clear(&mut self.out, self.style.width)?;
         if !line.is_empty() {
-            writeln!(self.out, "{line}")?;
+            writeln!(self.out, "{}", visible(line))?;
         }
         self.out.flush()
     }
 
-    fn line(&self, amount: &Amount) -> String {
-        let step = plain(&amount.step);
-        if amount.total == 0 {
-            return format!("{step}, {} so far", units::span(amount.at_s.round()));
+    fn line(&self, progress: &LoadStepProgress) -> String {
+        let step = plain(&progress.step);
+        if progress.total == 0 {
+            return format!("{step}, {} so far", units::span(progress.at_s.round()));
         }
-        let share = amount.done as f64 / amount.total as f64;
-        let here_s = amount.at_s - self.step_began_s;
-        let mut line = if self.style.terminal {
-            format!("{} ", bar(share, 12))
-        } else {
-            String::new()
+        let share = progress.done as f64 / progress.total as f64;
+        let step_s = progress.at_s - self.step_began_s;
+        let mut line = match self.style.terminal {
+            true => format!("{} ", bar(share, 12)),
+            false => String::new(),
         };
         line += &format!(
             "{step}: {} of {} ({})",
-            units::count(amount.done),
-            units::count(amount.total),
+            units::count(progress.done),
+            units::count(progress.total),
             units::percent(share),
         );
-        // A rate over less than half a second is noise.
-        if here_s > 0.5 && amount.done > 0 {
-            let per_s = amount.done as f64 / here_s;
-            let left_s = (amount.total.saturating_sub(amount.done)) as f64 / per_s;
-            line += &format!(
-                ", {} /s, {} left",
-                units::rate(per_s),
-                units::span(left_s.round())
-            );
+        let stalled_s = progress.at_s - self.moved_at_s;
+        if stalled_s >= STALLED_S {
+            // The time left is unknown.
+            let stalled = units::span(stalled_s.round());
+            line += &format!(", waiting for the server for {stalled}");
+        } else if step_s > 0.5 && progress.done > 0 {
+            // A rate over less than half a second is noise.
+            let per_s = progress.done as f64 / step_s;
+            let left_s = (progress.total.saturating_sub(progress.done)) as f64 / per_s;
+            let left = units::span(left_s.round());
+            line += &format!(", {} /s, {left} left", units::rate(per_s));
         }
         line
     }
@@ -115,8 +156,8 @@ impl<W: Write> Loading<W> {
 mod tests {
     use super::*;
 
-    fn amount(step: &str, done: u64, at_s: f64) -> Amount {
-        Amount {
+    fn progress(step: &str, done: u64, at_s: f64) -> LoadStepProgress {
+        LoadStepProgress {
             step: step.into(),
             done,
             total: 1_000_000,
@@ -124,25 +165,50 @@ mod tests {
         }
     }
 
-    fn shown(style: Style) -> String {
+    fn output(style: Style) -> String {
         let mut out = Vec::new();
-        let mut view = Loading::new(&mut out, style);
-        view.show(&amount("accounts", 0, 0.0)).unwrap();
-        view.show(&amount("accounts", 250_000, 5.0)).unwrap();
-        view.show(&amount("accounts", 500_000, 10.0)).unwrap();
-        view.show(&amount("keys", 0, 12.0)).unwrap();
+        let mut view = LoadProgressView::new(&mut out, style);
+        view.show(&progress("accounts", 0, 0.0)).unwrap();
+        view.show(&progress("accounts", 250_000, 5.0)).unwrap();
+        view.show(&progress("accounts", 500_000, 10.0)).unwrap();
+        view.show(&progress("keys", 0, 12.0)).unwrap();
         view.finish("loaded").unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_file_gets_a_line_a_step_and_one_every_ten_seconds() {
+    fn a_file_gets_a_line_per_step_and_later_ones_in_progress() {
         assert_eq!(
-            shown(Style::plain()),
+            output(Style::plain()),
             "accounts: 0 of 1,000,000 (0 %)\n\
+             accounts: 250,000 of 1,000,000 (25 %), 50,000 /s, 15 s left\n\
              accounts: 500,000 of 1,000,000 (50 %), 50,000 /s, 10 s left\n\
              keys: 0 of 1,000,000 (0 %)\n\
              loaded\n"
+        );
+    }
+
+    #[test]
+    fn a_stalled_load_reports_that_it_waits() {
+        let mut out = Vec::new();
+        let mut view = LoadProgressView::new(&mut out, Style::plain());
+        view.tick(0.5).unwrap();
+        view.show(&progress("rows", 0, 1.0)).unwrap();
+        for at_s in 2..=9 {
+            view.tick(f64::from(at_s)).unwrap();
+        }
+        view.show(&progress("rows", 100_000, 12.0)).unwrap();
+        for at_s in 13..=22 {
+            view.tick(f64::from(at_s)).unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(
+            text,
+            "rows: 0 of 1,000,000 (0 %)\n\
+             rows: 0 of 1,000,000 (0 %), waiting for the server for 2 s\n\
+             rows: 0 of 1,000,000 (0 %), waiting for the server for 5 s\n\
+             rows: 100,000 of 1,000,000 (10 %), 9,091 /s, 99 s left\n\
+             rows: 100,000 of 1,000,000 (10 %), waiting for the server for 10 s\n"
         );
     }
 
@@ -152,7 +218,7 @@ mod tests {
             terminal: true,
             ..Style::plain()
         };
-        let text = shown(style);
+        let text = output(style);
         assert!(text.contains("━━━─────────"));
         assert!(text.contains("50,000 /s, 15 s left"));
         assert!(text.ends_with("loaded\n"));

@@ -1,11 +1,11 @@
-//! A run as it goes on, for Prometheus: its text exposition format, version 0.0.4.
+//! A run in progress, for Prometheus: text exposition format, version 0.0.4.
 //!
-//! In: counts since the start of the load, the last second, what was seen of the server. Out: metric
-//! families, each with HELP and TYPE, names with base units. Must never: show a password; give a zero
-//! for what is not known, which is left out; let a counter go back.
+//! In: counts since the start of the load, the last second, observations of the server. Out: metric
+//! families, each with HELP and TYPE, names with base units. Must never: show a password; report zero
+//! for an unknown value, which is left out; let a counter decrease.
 //!
 //! Rules: <https://prometheus.io/docs/instrumenting/exposition_formats/> and
-//! <https://prometheus.io/docs/practices/naming/>; `promtool check metrics` finds nothing.
+//! <https://prometheus.io/docs/practices/naming/>; `promtool check metrics` reports no problem.
 
 mod families;
 
@@ -13,97 +13,80 @@ use hdrhistogram::{Counter, Histogram};
 use prony_store::{Second, ServerSecond};
 use std::io::{self, Write};
 
-/// What an answer says of itself.
+/// Content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Upper bounds of the buckets of response times, nanoseconds.
-pub const BOUNDS_NS: [u64; 20] = [
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    25_000_000,
-    50_000_000,
-    100_000_000,
-    250_000_000,
-    500_000_000,
-    1_000_000_000,
-    2_500_000_000,
-    5_000_000_000,
-    10_000_000_000,
-    25_000_000_000,
-    50_000_000_000,
-    100_000_000_000,
+/// Upper bounds of the buckets of response times, in seconds.
+pub const BOUNDS_S: [f64; 20] = [
+    50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+    5.0, 10.0, 25.0, 50.0, 100.0,
 ];
 
-/// All that is shown.
+/// All figures of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
-    /// What the run is: labels and their values, without a password.
+    /// Labels that describe the run, with their values; never a password.
     pub labels: Vec<(&'static str, String)>,
-    /// Clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Rate that was asked for, transactions a second; absent in a closed loop.
+    /// Requested rate, in transactions per second; absent in a closed loop.
     pub target_tps: Option<f64>,
-    /// One entry a kind, with names that differ.
-    pub kinds: Vec<KindSoFar>,
-    /// Failed transactions by sort.
-    pub errors: Vec<ErrorSoFar>,
-    /// CPU time of the client's threads, seconds.
+    /// One entry per kind, with distinct names.
+    pub kinds: Vec<KindTotals>,
+    /// Failed transactions by kind, class and code.
+    pub errors: Vec<ErrorTotals>,
+    /// CPU time of the client's threads, in seconds.
     pub client_cpu_s: Option<f64>,
-    /// Starts that were due at the end of the last second and waited; absent in a closed loop.
+    /// Starts that were due at the end of the last second and still waited; absent in a closed
+    /// loop.
     pub waiting: Option<u64>,
-    /// The last second; absent before the first has ended.
+    /// The last second; absent until the first has ended.
     pub last: Option<Second>,
-    /// What was seen of the server.
-    pub server: ServerSoFar,
+    /// Observations of the server.
+    pub server: ServerTotals,
 }
 
 impl Exposition {
-    /// Writes it.
+    /// Writes the text.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         families::write(out, self)
     }
 }
 
-/// One kind of transaction since the start of the load.
+/// Totals of one kind of transaction since the start of the load.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct KindSoFar {
+pub struct KindTotals {
     /// Name.
     pub name: String,
     /// Committed.
     pub committed: u64,
-    /// Rolled back by intent.
+    /// Rolled back intentionally.
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
-    /// Never started, because hopelessly late.
+    /// Skipped because the start was later than the latency limit.
     pub skipped: u64,
     /// Extra tries.
     pub retries: u64,
-    /// Response times of committed ones up to each of [`BOUNDS_NS`] and above the bound before; those
-    /// above the last bound are in none.
-    pub buckets: [u64; BOUNDS_NS.len()],
-    /// How many response times.
+    /// Number of response times of committed transactions in each bucket: up to its bound in
+    /// [`BOUNDS_S`] and above the bound before. Times above the last bound are in no bucket.
+    pub buckets: [u64; BOUNDS_S.len()],
+    /// Number of response times.
     pub times: u64,
-    /// Their sum, seconds.
+    /// Their sum, in seconds.
     pub sum_s: f64,
 }
 
-impl KindSoFar {
-    /// Adds response times of a histogram in nanoseconds. What a cell of it holds counts where the
-    /// cell ends, at most 0.1 % later.
+impl KindTotals {
+    /// Adds the response times of a histogram in nanoseconds. The values of a cell count as the
+    /// upper end of the cell, at most 0.1 % too high.
     pub fn add_times<C: Counter>(&mut self, times: &Histogram<C>) {
         for cell in times.iter_recorded() {
-            let end_ns = times.highest_equivalent(cell.value_iterated_to());
-            let place = BOUNDS_NS.partition_point(|bound_ns| *bound_ns < end_ns);
+            let end_s = times.highest_equivalent(cell.value_iterated_to()) as f64 / 1e9;
+            let place = BOUNDS_S.partition_point(|bound_s| *bound_s < end_s);
             if let Some(bucket) = self.buckets.get_mut(place) {
                 *bucket += cell.count_at_value().as_u64();
             }
@@ -111,23 +94,23 @@ impl KindSoFar {
     }
 }
 
-/// Failed transactions of one sort since the start of the load.
+/// Failed transactions of one kind, class and code since the start of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ErrorSoFar {
-    /// Kind of transaction.
+pub struct ErrorTotals {
+    /// Transaction kind.
     pub kind: String,
     /// Class, as in the Run document.
     pub class: String,
-    /// SQLSTATE, or the number of a server that has none; empty for sorts that are no longer told
-    /// apart.
+    /// SQLSTATE, or the error number of a server that has no SQLSTATE; empty for errors that are
+    /// counted together.
     pub code: String,
-    /// How many.
+    /// Number of failures.
     pub count: u64,
 }
 
-/// What was seen of the server since the start of the load; what was never told is absent.
+/// Observations of the server since the start of the load; what it never reported is absent.
 #[derive(Clone, Debug, Default)]
-pub struct ServerSoFar {
+pub struct ServerTotals {
     commits: Option<u64>,
     rollbacks: Option<u64>,
     cache_hits: Option<u64>,
@@ -139,7 +122,7 @@ pub struct ServerSoFar {
     last: Option<ServerSecond>,
 }
 
-impl ServerSoFar {
+impl ServerTotals {
     /// Adds one second.
     pub fn add(&mut self, second: &ServerSecond) {
         for (sum, grown) in [

@@ -1,51 +1,60 @@
-//! What throughput costs.
+//! Price-performance: what throughput costs.
 //!
-//! In: prices as `judge` made them. Out: tables for a person, or JSON. Must never: print an amount
+//! In: prices computed by `judge`. Out: tables for a person, or JSON. Must never: print an amount
 //! without its currency and the date of its prices, or call anything tpmC.
 
+use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{heading, paragraph};
+use crate::terminal::findings::check_lines;
 use crate::text::{cut, plain, wrap};
-use crate::units;
-use prony_judge::price::{Answer, Candidate, Interval, Obstacle, Point, Prices};
+use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use prony_judge::price::{Candidate, FigureRange, LoadAnswer, PricePoint, Prices, RankingObstacle};
 use std::io::{self, Write};
 
-/// Longest name of a configuration in a table, characters.
-const NAME: usize = 24;
+/// Longest name of a configuration in a table, in characters.
+const MAX_NAME: usize = 24;
 
-/// Writes them for a person.
+/// Writes the prices for a person.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
     if prices.points.is_empty() {
-        writeln!(out, "{}", style.bold("No price can be given"))?;
+        out.line(style.bold("No price can be given"))?;
     } else {
-        points(out, style, prices)?;
-        behind(out, style, &prices.points)?;
+        write_points(out, prices)?;
+        prices
+            .points
+            .iter()
+            .try_for_each(|point| write_details(out, point))?;
     }
-    ranking(out, style, prices)?;
+    write_ranking(out, prices)?;
     if let Some(answer) = &prices.answer {
-        load(out, style, prices, answer)?;
+        write_load_answer(out, prices, answer)?;
     }
     if !prices.refused.is_empty() {
-        heading(out, style, "Without a price")?;
+        out.heading("Without a price")?;
         for one in &prices.refused {
             let text = format!("{}, run {}: {}.", one.configuration, one.run, one.why);
-            paragraph(out, style, &plain(&text))?;
-            paragraph(out, style, &format!("  {}", plain(&one.advice)))?;
+            out.paragraph(&plain(&text))?;
+            out.paragraph(&plain(&one.advice))?;
         }
     }
-    remarks(out, style, prices)
+    if prices.remarks.is_empty() {
+        return Ok(());
+    }
+    out.heading("Notes")?;
+    check_lines(out, &prices.remarks)
 }
 
-/// The ratios, a line a configuration.
-fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
+/// The ratios, one line per configuration.
+fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     let currency = plain(&prices.currency);
     let title = format!("What throughput costs, in {currency}");
-    writeln!(out, "{}", style.bold(&title))?;
-    let used = units::percent(prices.utilisation);
-    let orders = prices.points.iter().any(|point| point.nopm.is_some());
+    out.line(out.style.bold(&title))?;
+    let utilisation = units::percent(prices.utilisation);
+    let has_nopm = prices.points.iter().any(|point| point.nopm.is_some());
     let tps_for = format!("TPS/{currency}");
-    let at_share = format!("at {used}");
+    let at_share = format!("at {utilisation}");
     let mut header = vec![
         "",
         "runs",
@@ -55,285 +64,273 @@ fn points(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()>
         "a million",
         &at_share,
     ];
-    if orders {
+    if has_nopm {
         header.extend(["NOPM", "3 years/NOPM"]);
     }
     let mut table = Table::new(&header);
     for point in &prices.points {
-        let mut row = vec![name(point), runs(point)];
-        row.extend(ratios(point, orders));
-        table.row(row);
+        let row = [table_name(point), runs(point)].into_iter();
+        table.row(row.chain(ratios(point, has_nopm)));
     }
-    table.write(out, style, 2)?;
-    let note = format!(
+    out.table(&table)?;
+    out.paragraph(&format!(
         "TPS: the median of the runs. TPS/{currency}: committed transactions a second for 1 {currency} a \
-         month. A million: committed transactions, with the server at its measured throughput all the time; and with {used} of it \
-         used. A month has 730 hours."
-    );
-    paragraph(out, style, &note)?;
+         month. A million: the cost of a million committed transactions, with the server at its measured \
+         throughput all the time, and with {utilisation} of it used. A month has 730 hours."
+    ))?;
     if prices.points.iter().any(|point| point.once > 0.0) {
-        paragraph(out, style, "What is paid once is spread over 36 months.")?;
+        out.paragraph("One-time costs are spread over 36 months.")?;
     }
-    if orders {
-        let note = "Three years for one NOPM has the shape of TPC-C's price, and is none: NOPM is no \
-                    tpmC.";
-        paragraph(out, style, note)?;
+    match has_nopm {
+        true => out.paragraph(NO_TPMC),
+        false => Ok(()),
     }
-    Ok(())
 }
 
-/// What one configuration costs and what comes of it, in every view's order. `orders`: with NOPM.
-pub(crate) fn ratios(point: &Point, orders: bool) -> Vec<String> {
+/// Clarifies that the cost per NOPM is not TPC-C's price-performance metric.
+pub(crate) const NO_TPMC: &str = "The three-year cost per NOPM resembles TPC-C's price metric but is not that metric: NOPM is not tpmC.";
+
+/// Cost of one configuration and the ratios derived from it, in the column order of all views. `has_nopm`:
+/// include NOPM.
+pub(crate) fn ratios(point: &PricePoint, has_nopm: bool) -> Vec<String> {
     let mut cells = vec![
         money(point.cost),
         units::rate(point.tps),
-        units::known(point.tps_per_money, figure),
+        units::or_unknown(point.tps_per_money, figure),
         money(point.per_million_flat_out),
         money(point.per_million_at_utilisation),
     ];
-    if orders {
-        cells.push(point.nopm.map_or("–".into(), units::rate));
-        cells.push(point.three_years_per_nopm.map_or("–".into(), money));
+    if has_nopm {
+        cells.push(or_dash(point.nopm, units::rate));
+        cells.push(or_dash(point.three_years_per_nopm, money));
     }
     cells
 }
 
-/// What stands behind each line: the runs, and where the prices are from.
-fn behind(out: &mut dyn Write, style: &Style, points: &[Point]) -> io::Result<()> {
-    for point in points {
-        heading(out, style, &plain(&point.name()))?;
-        let replicas = units::counted(point.replicas_paid.into(), "replica", "replicas");
-        let seen = match point.replicas_seen {
-            Some(seen) => format!("{} seen", units::count(seen.into())),
-            None => "not known how many there were".to_owned(),
-        };
-        let mut lines = vec![
-            format!("workload  {}", point.workload),
-            format!("runs      {}: {}", runs(point), point.runs.join(", ")),
-        ];
-        if let Some(between) = point.tps_interval {
-            lines.push(format!("TPS       {}", spread(point, between)));
-        }
-        let time = |ns: Option<u64>| units::known(ns, |ns| units::time(ns as f64));
-        lines.push(format!(
-            "response  95th percentile {}, 99th {}{}",
-            time(point.p95_ns),
-            time(point.p99_ns),
-            match point.runs.len() {
-                1 => "",
-                _ => "; the longest of the runs",
-            }
-        ));
-        lines.push(format!(
-            "safety    durability {}; pays for {replicas}, {seen}",
-            point.durability.as_deref().unwrap_or("unknown")
-        ));
-        let example = if point.example { ", an example" } else { "" };
-        lines.push(format!(
-            "prices    {} a month{}, as of {}, {}, {}",
-            money(point.a_month),
-            match point.once {
-                once if once > 0.0 => format!(" and {} once", money(once)),
-                _ => String::new(),
-            },
-            point.as_of,
-            point.regions.join(" and "),
-            point.terms.join(" and "),
-        ));
-        lines.push(format!(
-            "from      {}{example}: {}; entered by {}",
-            point.sheet,
-            point.sources.join("; "),
-            point.entered_by.join(", "),
-        ));
-        for line in lines {
-            let (label, text) = line.split_at(10);
-            for (row, part) in wrap(&plain(text), style.width - 12).iter().enumerate() {
-                let label = if row == 0 {
-                    style.dim(label)
-                } else {
-                    " ".repeat(10)
-                };
-                writeln!(out, "  {label}{part}")?;
-            }
-        }
-    }
-    Ok(())
+/// Where the figures and the prices of a configuration come from.
+fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
+    out.heading(&plain(&point.name()))?;
+    let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
+    let seen = match point.replicas_seen {
+        Some(seen) => format!("{} observed", count(seen.into())),
+        None => "number in the runs unknown".to_owned(),
+    };
+    let time = |ns: Option<u64>| units::or_unknown(ns, |ns| units::time(ns as f64));
+    let slowest = match point.runs.len() {
+        1 => "",
+        _ => "; the slowest of the runs",
+    };
+    let once = match point.once {
+        once if once > 0.0 => format!(" and {} once", money(once)),
+        _ => String::new(),
+    };
+    let example = if point.example { ", an example" } else { "" };
+    let spread = point.tps_interval.map(|of| ("TPS", spread(point, of)));
+    let mut items = vec![
+        ("workload", point.workload.clone()),
+        (
+            "runs",
+            format!("{}: {}", runs(point), point.runs.join(", ")),
+        ),
+    ];
+    items.extend(spread);
+    items.extend([
+        (
+            "response",
+            format!(
+                "95th percentile {}, 99th {}{slowest}",
+                time(point.p95_ns),
+                time(point.p99_ns),
+            ),
+        ),
+        (
+            "safety",
+            format!(
+                "durability {}; pays for {replicas}, {seen}",
+                point.durability.as_deref().unwrap_or("unknown")
+            ),
+        ),
+        (
+            "prices",
+            format!(
+                "{} a month{once}, as of {}, {}, {}",
+                money(point.a_month),
+                point.as_of,
+                point.regions.join(" and "),
+                point.terms.join(" and "),
+            ),
+        ),
+        (
+            "from",
+            format!(
+                "{}{example}: {}; entered by {}",
+                point.sheet,
+                point.sources.join("; "),
+                point.entered_by.join(", "),
+            ),
+        ),
+    ]);
+    let items: Vec<_> = items
+        .into_iter()
+        .map(|(name, text)| (name, plain(&text)))
+        .collect();
+    out.named(10, &items)
 }
 
-pub(crate) fn spread(point: &Point, between: Interval) -> String {
+pub(crate) fn spread(point: &PricePoint, between: FigureRange) -> String {
     let (low, high) = (units::rate(between.low), units::rate(between.high));
-    let runs = units::counted(point.runs.len() as u64, "run", "runs");
+    let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
     match between.confident {
         true => format!("median of {runs}; with 95 % confidence between {low} and {high}"),
         false => format!("median of {runs}, which gave {low} to {high}: too few for an interval"),
     }
 }
 
-/// Which is worth its price.
-fn ranking(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
+/// Ranks configurations by throughput per unit of money.
+fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     let Some(ranking) = &prices.ranking else {
         return Ok(());
     };
-    heading(out, style, "Most throughput for the money")?;
+    out.heading("Most throughput for the money")?;
     if !ranking.obstacles.is_empty() {
-        paragraph(out, style, "NOT RANKED: these do not compare.")?;
-        return obstacles(out, style, &ranking.obstacles);
+        out.paragraph("NOT RANKED: these do not compare.")?;
+        return write_obstacles(out, &ranking.obstacles);
     }
-    let currency = plain(&prices.currency);
-    let worth = format!("TPS/{currency}");
-    let mut table = Table::new(&["", "runs", &worth, "as good at", "frontier<"]);
+    let tps_per_money = format!("TPS/{}", plain(&prices.currency));
+    let mut table = Table::new(&["", "runs", &tps_per_money, "break-even", "frontier<"]);
     for place in &ranking.order {
         let point = &prices.points[*place];
         table.row([
-            name(point),
+            table_name(point),
             runs(point),
-            units::known(point.tps_per_money, figure),
-            point
-                .break_even
-                .map_or("–".into(), |cost| format!("{} a month", money(cost))),
+            units::or_unknown(point.tps_per_money, figure),
+            or_dash(point.break_even, |cost| format!("{} a month", money(cost))),
             match point.on_frontier {
                 Some(true) => "yes".to_owned(),
                 _ => "no".to_owned(),
             },
         ]);
     }
-    table.write(out, style, 2)?;
-    let note = "As good at: at this price it would give as much for the money as the first. Frontier: \
-                no other is both faster and no dearer.";
-    paragraph(out, style, note)
+    out.table(&table)?;
+    out.paragraph(
+        "Break-even: the price at which it would give as much throughput for the money as the first. \
+         Frontier: no other is faster at this price or less.",
+    )
 }
 
-/// What holds the load.
-fn load(out: &mut dyn Write, style: &Style, prices: &Prices, answer: &Answer) -> io::Result<()> {
+/// Lists the configurations that sustain the requested load.
+fn write_load_answer(
+    out: &mut Printer<'_>,
+    prices: &Prices,
+    answer: &LoadAnswer,
+) -> io::Result<()> {
     let demand = &answer.demand;
-    let mut asked = format!("{} transactions/s", units::rate(demand.tps));
+    let mut target = format!("{} transactions/s", units::rate(demand.tps));
     for (which, limit) in [("95th", demand.p95_ns), ("99th", demand.p99_ns)] {
         if let Some(ns) = limit {
-            asked += &format!(", {which} percentile up to {}", units::time(ns as f64));
+            target += &format!(", {which} percentile up to {}", units::time(ns as f64));
         }
     }
-    heading(out, style, &format!("What holds {asked}"))?;
+    out.heading(&format!("What sustains {target}"))?;
     let verdict = match answer.cheapest.map(|place| &prices.points[place]) {
         Some(point) => format!(
             "{}: {} {} a month, {}{}.",
             plain(&point.name()),
             money(point.cost),
             plain(&prices.currency),
-            by_runs(point),
-            but(prices, answer),
+            basis(point),
+            slower_runs_note(prices, answer),
         ),
         None if !answer.obstacles.is_empty() => {
-            "The cheapest is not named: these do not compare.".to_owned()
+            "The cheapest is not named, because these do not compare.".to_owned()
         }
-        None => "None of them, as far as these runs show.".to_owned(),
+        None => "None of them, according to these runs.".to_owned(),
     };
-    for line in wrap(&verdict, style.width - 2) {
-        writeln!(out, "  {}", style.bold(&line))?;
+    for line in wrap(&verdict, out.style.width - 2) {
+        out.line(format!("  {}", out.style.bold(&line)))?;
     }
-    let mut table = Table::new(&["", "runs", "a month", "TPS", "p95", "p99", "holds it<"]);
-    let time = |ns: Option<u64>| ns.map_or("–".into(), |ns| units::time(ns as f64));
+    let mut table = Table::new(&["", "runs", "a month", "TPS", "p95", "p99", "sustains it<"]);
     for one in &answer.candidates {
         let point = &prices.points[one.point];
+        let all = point.runs.len();
         table.row([
-            name(point),
+            table_name(point),
             runs(point),
             money(point.cost),
             units::rate(point.tps),
-            time(point.p95_ns),
-            time(point.p99_ns),
-            match (one.is_partly(), one.holds) {
-                (true, _) => {
-                    let runs = point.runs.len();
-                    format!("in {} of {runs} runs", runs.saturating_sub(one.short))
-                }
+            time_or_dash(point.p95_ns),
+            time_or_dash(point.p99_ns),
+            match (one.holds_partly(), one.holds) {
+                (true, _) => format!("in {} of {all} runs", all.saturating_sub(one.runs_below)),
                 (false, true) => "yes".to_owned(),
                 (false, false) => "no".to_owned(),
             },
         ]);
     }
-    table.write(out, style, 2)?;
+    out.table(&table)?;
     let several = |one: &Candidate| prices.points[one.point].runs.len() > 1;
     if answer.candidates.iter().any(several) {
-        let note = "Of several runs TPS is the median, and p95 and p99 are the longest.";
-        paragraph(out, style, note)?;
+        out.paragraph("With several runs, TPS is the median, and p95 and p99 are the highest.")?;
     }
     for one in answer.candidates.iter().filter(|one| !one.holds) {
-        let point = &prices.points[one.point];
         let several = match (one.count, one.cost) {
-            (Some(count), Some(cost)) => format!(
-                "; {} of them, {} a month, if the load can be divided among them",
-                units::count(count),
+            (Some(number), Some(cost)) => format!(
+                "; {} of them would, for {} a month, if the load can be divided among them",
+                count(number),
                 money(cost)
             ),
             _ => String::new(),
         };
-        let text = format!("{}: {}{several}.", point.name(), one.why);
-        paragraph(out, style, &plain(&text))?;
+        let name = prices.points[one.point].name();
+        out.paragraph(&plain(&format!("{name}: {}{several}.", one.why)))?;
     }
-    obstacles(out, style, &answer.obstacles)
+    write_obstacles(out, &answer.obstacles)
 }
 
-/// What the median hides of the cheapest that holds a load: `, but 1 of 4 runs gave less: 294 a second`.
-fn but(prices: &Prices, answer: &Answer) -> String {
+/// Says which runs of the cheapest sustaining configuration fall below the load although the median does
+/// not: `, but 1 of 4 runs was slower: 294 a second`.
+fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     let mut candidates = answer.candidates.iter();
     let cheapest = candidates.find(|one| Some(one.point) == answer.cheapest);
-    let partly = cheapest.filter(|one| one.is_partly());
+    let partly = cheapest.filter(|one| one.holds_partly());
     partly.map_or(String::new(), |one| {
         let runs = prices.points[one.point].runs.len();
-        format!(", but {}", one.in_part(runs))
+        format!(", but {}", one.runs_below_text(runs))
     })
 }
 
-fn obstacles(out: &mut dyn Write, style: &Style, of: &[Obstacle]) -> io::Result<()> {
+fn write_obstacles(out: &mut Printer<'_>, of: &[RankingObstacle]) -> io::Result<()> {
     for one in of {
+        let [in_a, in_b] = [&one.in_a, &one.in_b].map(|text| cut(&plain(text), 60));
         let text = format!(
-            "{} against {}: {}: {} against {}, because {}.",
-            one.a,
-            one.b,
-            one.what,
-            cut(&plain(&one.in_a), 60),
-            cut(&plain(&one.in_b), 60),
-            one.why
+            "{} against {}: {}: {in_a} against {in_b}, because {}.",
+            one.a, one.b, one.what, one.why
         );
-        paragraph(out, style, &plain(&text))?;
+        out.paragraph(&plain(&text))?;
     }
     Ok(())
 }
 
-fn remarks(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
-    if prices.remarks.is_empty() {
-        return Ok(());
-    }
-    heading(out, style, "To be known")?;
-    crate::terminal::check_lines(out, style, &prices.remarks)
-}
-
-/// Writes them as one JSON document.
+/// Writes the prices as one JSON document.
 pub fn json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, prices)?;
-    writeln!(out)
+    crate::json::pretty(out, prices)
 }
 
-/// Whether something here must not be used: no price, no order, or no answer.
+/// Whether part of the result must not be used: a run has no price, there is no ranking, or no
+/// answer.
 pub fn is_refused(prices: &Prices) -> bool {
-    let unranked = prices
-        .ranking
-        .as_ref()
-        .is_some_and(|one| !one.obstacles.is_empty());
-    let unanswered = prices
-        .answer
-        .as_ref()
-        .is_some_and(|one| one.cheapest.is_none());
-    !prices.refused.is_empty() || unranked || unanswered
+    let (ranking, answer) = (prices.ranking.as_ref(), prices.answer.as_ref());
+    !prices.refused.is_empty()
+        || ranking.is_some_and(|one| !one.obstacles.is_empty())
+        || answer.is_some_and(|one| one.cheapest.is_none())
 }
 
-fn name(point: &Point) -> String {
-    short_name(point, NAME)
+fn table_name(point: &PricePoint) -> String {
+    short_name(point, MAX_NAME)
 }
 
-/// The configuration and its variant, so cut that something of both is left.
-pub(crate) fn short_name(point: &Point, most: usize) -> String {
+/// The names of the configuration and its variant, shortened so that part of both remains.
+pub(crate) fn short_name(point: &PricePoint, most: usize) -> String {
     let configuration = plain(&point.configuration);
     let variant = plain(&point.variant);
     match variant.is_empty() {
@@ -347,17 +344,17 @@ pub(crate) fn short_name(point: &Point, most: usize) -> String {
     }
 }
 
-/// How many runs stand behind it, for a column.
-pub(crate) fn runs(point: &Point) -> String {
-    plain(&point.runs_in_words())
+/// The number of runs behind a point, for a table column.
+pub(crate) fn runs(point: &PricePoint) -> String {
+    plain(&point.runs_text())
 }
 
-/// The same for a sentence: `by the median of 6 runs`.
-pub(crate) fn by_runs(point: &Point) -> String {
-    match (point.runs.len(), point.repeats_meant) {
+/// The number of runs behind a point, for a sentence: `by the median of 6 runs`.
+pub(crate) fn basis(point: &PricePoint) -> String {
+    match (point.runs.len(), point.repeats_planned) {
         (1, None | Some(..=1)) => "by one run".to_owned(),
         (1, Some(meant)) => format!("by one run of {meant}"),
-        _ => format!("by the median of {} runs", point.runs_in_words()),
+        _ => format!("by the median of {} runs", point.runs_text()),
     }
 }
 
@@ -366,12 +363,10 @@ pub(crate) fn money(amount: f64) -> String {
     match amount {
         amount if amount >= 999.995 => {
             let cents = (amount * 100.0).round();
+            let whole = count((cents / 100.0).floor() as u64);
             match cents % 100.0 {
-                0.0 => units::count((cents / 100.0) as u64),
-                rest => format!(
-                    "{}.{rest:02.0}",
-                    units::count((cents / 100.0).floor() as u64)
-                ),
+                0.0 => whole,
+                rest => format!("{whole}.{rest:02.0}"),
             }
         }
         amount if amount >= 1.0 || amount == 0.0 => format!("{amount:.2}"),

@@ -1,10 +1,11 @@
 //! What went wrong, where, and what to do about it.
 //!
-//! In: one problem, or all the problems of a plan. Out: a few lines on stderr. Must never: show a
-//! password; the callers hand over text that has none.
+//! In: one problem, or all problems of a plan. Out: a few lines on stderr. Must never: show a
+//! password; callers pass text without any.
 
 use crate::style::Style;
 use crate::text::wrap;
+use crate::visible::visible;
 use std::io::{self, Write};
 
 /// One problem.
@@ -12,15 +13,16 @@ use std::io::{self, Write};
 pub struct Problem {
     /// What happened.
     pub what: String,
-    /// Where: a place in a plan, an option, a file, an address. Empty if there is none to name.
+    /// Where: a key in a plan, an option, a file, an address. Empty if unknown.
     pub place: String,
-    /// What to do. Empty if that is plain.
+    /// What to do. Empty if that is obvious.
     pub hint: String,
 }
 
 /// Writes one problem: `prony: what`, then its place and its hint, each indented.
-pub fn one(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
-    let mut lines = problem.what.lines();
+pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
+    let what = visible(&problem.what);
+    let mut lines = what.lines();
     writeln!(
         out,
         "{} {}",
@@ -33,15 +35,20 @@ pub fn one(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<
     details(out, style, problem)
 }
 
-/// Writes all problems of a plan, with their number first.
-pub fn all(out: &mut dyn Write, style: &Style, of: &str, problems: &[Problem]) -> io::Result<()> {
+/// Writes all problems of a plan, preceded by their number.
+pub fn write_problems(
+    out: &mut dyn Write,
+    style: &Style,
+    subject: &str,
+    problems: &[Problem],
+) -> io::Result<()> {
     if let [problem] = problems {
-        return one(out, style, problem);
+        return write_problem(out, style, problem);
     }
-    let head = format!("{of} has {} problems", problems.len());
-    writeln!(out, "{} {head}", style.alarm("prony:"))?;
+    let heading = format!("{} has {} problems", visible(subject), problems.len());
+    writeln!(out, "{} {heading}", style.alarm("prony:"))?;
     for problem in problems {
-        writeln!(out, "- {}", problem.what)?;
+        writeln!(out, "- {}", visible(&problem.what))?;
         details(out, style, problem)?;
     }
     Ok(())
@@ -49,12 +56,12 @@ pub fn all(out: &mut dyn Write, style: &Style, of: &str, problems: &[Problem]) -
 
 fn details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
     if !problem.place.is_empty() {
-        for line in problem.place.lines() {
+        for line in visible(&problem.place).lines() {
             writeln!(out, "  {line}")?;
         }
     }
-    // A hint keeps its own line breaks: it may hold a command to copy.
-    for (number, paragraph) in problem.hint.lines().enumerate() {
+    // A hint retains its line breaks: it may contain a command to copy.
+    for (number, paragraph) in visible(&problem.hint).lines().enumerate() {
         for (row, line) in wrap(paragraph, style.width.saturating_sub(9))
             .iter()
             .enumerate()
@@ -83,9 +90,9 @@ mod tests {
     }
 
     #[test]
-    fn one_problem_says_what_where_and_what_to_do() {
+    fn one_problem_has_place_and_hint() {
         let mut out = Vec::new();
-        one(&mut out, &Style::plain(), &problem("clients is 0")).unwrap();
+        write_problem(&mut out, &Style::plain(), &problem("clients is 0")).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "prony: clients is 0\n  drive.clients\n  hint: give a whole number from 1 up\n"
@@ -93,14 +100,39 @@ mod tests {
     }
 
     #[test]
-    fn five_problems_are_all_named() {
+    fn all_problems_are_listed() {
         let five: Vec<Problem> = (1..=5).map(|i| problem(&format!("mistake {i}"))).collect();
         let mut out = Vec::new();
-        all(&mut out, &Style::plain(), "plan.toml", &five).unwrap();
+        write_problems(&mut out, &Style::plain(), "plan.toml", &five).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("prony: plan.toml has 5 problems\n"));
         for i in 1..=5 {
             assert!(text.contains(&format!("- mistake {i}\n")));
         }
+    }
+
+    #[test]
+    fn server_messages_cannot_control_the_terminal() {
+        let hostile = Problem {
+            what: "FATAL: \x1b]0;title\x07\x1b[2Jno".into(),
+            place: "at \u{9b}2J\tfile".into(),
+            hint: "try\n\x1b[8msecret".into(),
+        };
+        let mut out = Vec::new();
+        write_problem(&mut out, &Style::plain(), &hostile).unwrap();
+        write_problems(
+            &mut out,
+            &Style::plain(),
+            "\x1bplan",
+            &[hostile.clone(), hostile],
+        )
+        .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let raw = |c: char| c != '\n' && c != '\t' && crate::visible::is_control(c);
+        assert!(!text.contains(raw), "{text:?}");
+        assert!(
+            text.contains("FATAL: \\x1b]0;title\\x07\\x1b[2Jno\n"),
+            "{text:?}"
+        );
     }
 }

@@ -1,82 +1,192 @@
-//! A few lines at the bottom of a terminal that are drawn again and again.
+//! Lines at the bottom of a terminal that are redrawn repeatedly.
 //!
 //! In: lines, the width of the terminal. Out: escape codes that replace the lines drawn before. Must
-//! never: be used on a stream that is not a terminal; leave a mode of the terminal changed, as a
-//! process can be killed at any moment.
+//! never: be used on a stream that is not a terminal; leave a terminal mode changed, as a process
+//! can be killed at any moment.
 
-use crate::text::seen_width;
+use crate::style::Style;
+use crate::text::visible_width;
+use crate::visible::visible_line;
 use std::io::{self, Write};
 
-/// The lines that stand on the terminal now.
+/// The lines currently on the terminal.
 #[derive(Debug, Default)]
 pub struct Redraw {
-    /// Their widths, characters.
-    drawn: Vec<usize>,
+    /// Their widths, in characters.
+    drawn_widths: Vec<usize>,
 }
 
 impl Redraw {
-    /// Replaces the lines that stand there by these, on a terminal that is now so many characters
-    /// wide.
+    /// Replaces the lines on the terminal, which is now `columns` characters wide.
     pub fn draw(
         &mut self,
         out: &mut dyn Write,
         lines: &[String],
         columns: usize,
+        style: &Style,
     ) -> io::Result<()> {
-        // One write a frame, so that no half-drawn frame is seen.
-        let mut frame = self.erased(columns);
+        // One write per frame, so that a half-drawn frame is never visible.
+        let old = self.rows(columns);
+        let mut frame = cursor_up(old);
+        self.drawn_widths.clear();
         for line in lines {
-            frame.push_str(line);
+            let line = visible_line(line, style);
+            self.drawn_widths.push(visible_width(&line));
+            frame.push_str(ERASE_LINE);
+            frame.push_str(&line);
             frame.push('\n');
         }
-        self.drawn = lines.iter().map(|line| seen_width(line)).collect();
+        frame.push_str(&erase_rows(old.saturating_sub(lines.len())));
         out.write_all(frame.as_bytes())?;
         out.flush()
     }
 
-    /// Removes them.
+    /// Removes the lines.
     pub fn clear(&mut self, out: &mut dyn Write, columns: usize) -> io::Result<()> {
-        let frame = self.erased(columns);
-        self.drawn.clear();
+        let old = self.rows(columns);
+        let frame = cursor_up(old) + &erase_rows(old);
+        self.drawn_widths.clear();
         out.write_all(frame.as_bytes())?;
         out.flush()
     }
 
-    /// Up to the first line, then erase to the end of the screen (ECMA-48 CUU and ED). A terminal
-    /// that has become narrower has broken the lines that no longer fit.
-    fn erased(&self, columns: usize) -> String {
+    /// The number of terminal rows that they take. A terminal that has become narrower has wrapped the lines
+    /// that no longer fit.
+    fn rows(&self, columns: usize) -> usize {
         let rows = |width: &usize| width.div_ceil(columns.max(1)).max(1);
-        match self.drawn.iter().map(rows).sum::<usize>() {
-            0 => String::new(),
-            n => format!("\x1b[{n}A\r\x1b[J"),
-        }
+        self.drawn_widths.iter().map(rows).sum()
+    }
+}
+
+/// Moves to the first column of the line and erases it (ECMA-48 EL).
+const ERASE_LINE: &str = "\r\x1b[2K";
+
+/// Moves up `rows` rows (ECMA-48 CUU).
+fn cursor_up(rows: usize) -> String {
+    match rows {
+        0 => String::new(),
+        rows => format!("\x1b[{rows}A"),
+    }
+}
+
+/// Erases `rows` rows from the current one on, one by one, and returns to it. ED ("erase to the end of the
+/// screen") is not used: where the view begins at the top of the screen, tmux takes ED for a cleared screen and
+/// adds a copy to its history each time.
+fn erase_rows(rows: usize) -> String {
+    match rows {
+        0 => String::new(),
+        rows => format!("{ERASE_LINE}\n").repeat(rows) + &cursor_up(rows) + "\r",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Redraw;
+    use crate::style::Style;
+
+    const PLAIN: Style = Style {
+        color: false,
+        terminal: true,
+        width: 80,
+        unicode: true,
+    };
+
+    #[test]
+    fn a_hostile_line_cannot_move_the_cursor() {
+        let (mut view, mut out) = (Redraw::default(), Vec::new());
+        let lines = ["tpcb\x1b[2J\x1b]0;x\x07\n\x1b[1mb\tc\r".to_owned()];
+        view.draw(&mut out, &lines, 80, &PLAIN).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let line = "tpcb\\x1b[2J\\x1b]0;x\\x07\\x0a\\x1b[1mb\\x09c\\x0d";
+        assert_eq!(text, format!("\r\x1b[2K{line}\n"));
+        // Rows are counted as the terminal shows them.
+        out = Vec::new();
+        view.clear(&mut out, 80).unwrap();
+        assert!(out.starts_with(b"\x1b[1A\r"), "{out:?}");
+    }
 
     #[test]
     fn a_frame_replaces_exactly_the_lines_of_the_one_before() {
         let (mut view, mut out) = (Redraw::default(), Vec::new());
-        view.draw(&mut out, &["a".into(), "b".into()], 80).unwrap();
-        view.draw(&mut out, &["c".into()], 80).unwrap();
+        view.draw(&mut out, &["a".into(), "b".into()], 80, &PLAIN)
+            .unwrap();
+        view.draw(&mut out, &["c".into()], 80, &PLAIN).unwrap();
         view.clear(&mut out, 80).unwrap();
         view.clear(&mut out, 80).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
-            "a\nb\n\x1b[2A\r\x1b[Jc\n\x1b[1A\r\x1b[J"
+            "\r\x1b[2Ka\n\r\x1b[2Kb\n\
+             \x1b[2A\r\x1b[2Kc\n\r\x1b[2K\n\x1b[1A\r\
+             \x1b[1A\r\x1b[2K\n\x1b[1A\r"
         );
     }
 
+    /// The content of a terminal of `columns` columns, row by row.
+    fn screen(bytes: &[u8], columns: usize) -> Vec<String> {
+        let (mut rows, mut row, mut column) = (vec![String::new()], 0_usize, 0);
+        let mut rest = std::str::from_utf8(bytes).unwrap().chars();
+        while let Some(c) = rest.next() {
+            match c {
+                // The terminal driver adds the carriage return.
+                '\n' => (row, column) = (row + 1, 0),
+                '\r' => column = 0,
+                '\x1b' => {
+                    let mut code = String::new();
+                    while !code.ends_with(char::is_alphabetic) {
+                        code.extend(rest.next());
+                    }
+                    match code.trim_start_matches('[').split_at(code.len() - 2) {
+                        ("2", "K") => rows[row].clear(),
+                        (up, "A") => row -= up.parse::<usize>().unwrap(),
+                        // Weight and colour.
+                        other => assert_eq!(other.1, "m", "{code}"),
+                    }
+                }
+                c => {
+                    if column == columns {
+                        (row, column) = (row + 1, 0);
+                    }
+                    rows.resize(rows.len().max(row + 1), String::new());
+                    rows[row].push(c);
+                    column += 1;
+                }
+            }
+            rows.resize(rows.len().max(row + 1), String::new());
+        }
+        rows
+    }
+
     #[test]
-    fn a_terminal_made_narrower_has_broken_the_lines() {
+    fn a_frame_is_removed_without_clearing_the_screen() {
         let (mut view, mut out) = (Redraw::default(), Vec::new());
+        let long = "x".repeat(15);
+        view.draw(&mut out, &[long, "b".into(), "c".into()], 20, &PLAIN)
+            .unwrap();
+        // Narrower now: a line that took one row takes two.
+        let narrow = out.clone();
+        view.draw(&mut out, &["d".into()], 20, &PLAIN).unwrap();
+        assert_eq!(screen(&out, 20), ["d", "", "", ""]);
+        view.clear(&mut out, 20).unwrap();
+        out.extend(b"end\n");
+        assert_eq!(screen(&out, 20)[0], "end");
+        assert_eq!(screen(&narrow, 10)[..2], ["x".repeat(10), "x".repeat(5)]);
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains('J'), "{text:?}");
+    }
+
+    #[test]
+    fn lines_wrapped_by_a_narrower_terminal_are_removed() {
+        let (mut view, mut out) = (Redraw::default(), Vec::new());
+        let colored = Style {
+            color: true,
+            ..PLAIN
+        };
         let lines = ["x".repeat(79), "\x1b[1mshort\x1b[0m".into(), String::new()];
-        view.draw(&mut out, &lines, 80).unwrap();
+        view.draw(&mut out, &lines, 80, &colored).unwrap();
         out.clear();
         view.clear(&mut out, 40).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "\x1b[4A\r\x1b[J");
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("\x1b[4A"), "{text:?}");
+        assert_eq!(text.matches("\x1b[2K").count(), 4, "{text:?}");
     }
 }

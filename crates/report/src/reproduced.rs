@@ -1,59 +1,59 @@
-//! A run beside the published scenario that it repeats.
+//! A run beside the published scenario that it reproduces.
 //!
-//! In: a Run with its scenario, and what `judge` makes of it. Out: published against measured, and what
-//! is different here. Must never: print a deviation without the differences beside it.
+//! In: a Run with its scenario, and `judge`'s comparison of the two. Out: published and measured
+//! figures, and the differences in set-up. Must never: print a deviation without the differences beside
+//! it.
 
 use crate::compare::signed;
-use crate::style::Style;
+use crate::printer::Printer;
 use crate::table::Table;
-use crate::terminal::{heading, paragraph};
 use crate::text::{plain, wrap};
-use crate::units;
-use prony_judge::reproduced::{CachedSeen, Deviation, cached, deviations, differences};
+use crate::units::{self, or_dash};
+use prony_judge::reproduced::{
+    CacheObservation, Deviation, cache_observation, deviations, differences,
+};
 use prony_store::Run;
-use prony_store::scenario::{Cached, Scenario};
-use std::io::{self, Write};
+use prony_store::scenario::{CachedShare, Scenario};
+use std::io;
 
-/// The widest cell of a difference; a longer text goes on below.
-const CELL: usize = 34;
-pub(crate) const NO_FIGURE: &str = "The document has no figure for this row.";
-pub(crate) const NOTHING_DIFFERS: &str = "Nothing that was looked at differs from the document.";
-pub(crate) const WHY: &str = "Why they differ: this run was another one.";
+/// Widest cell of a difference; longer text continues on the next line.
+const MAX_CELL_WIDTH: usize = 34;
+pub(crate) const NO_FIGURE: &str = "The document has no figure for this scenario.";
+pub(crate) const NOTHING_DIFFERS: &str = "No difference from the document was found.";
+pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
-/// Writes it, and whether as much was cached as was asked for; nothing for a run that is about neither.
-pub fn write(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+/// Writes the scenario and whether the cached share is as requested; nothing if the run has neither.
+pub fn write(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if let Some(scenario) = &run.scenario {
-        against(out, style, run, scenario)?;
+        write_scenario(out, run, scenario)?;
     }
-    if let (Some(asked), Some(seen)) = (&run.cached, cached(run)) {
-        heading(out, style, "Cached, as asked for")?;
-        paragraph(out, style, &cache(asked, &seen))?;
+    if let (Some(requested), Some(observed)) = (&run.cached, cache_observation(run)) {
+        out.heading("Requested cached share")?;
+        out.paragraph(&cache_sentence(requested, &observed))?;
     }
     Ok(())
 }
 
-fn against(out: &mut dyn Write, style: &Style, run: &Run, scenario: &Scenario) -> io::Result<()> {
-    heading(
-        out,
-        style,
-        &format!("Against the scenario {}", plain(&scenario.id)),
-    )?;
-    paragraph(out, style, &published_where(scenario))?;
-    let found = deviations(run);
-    if found.is_empty() {
-        paragraph(out, style, NO_FIGURE)?;
-    } else {
-        figures(out, style, &found)?;
+fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::Result<()> {
+    let id = plain(&scenario.id);
+    out.heading(&format!("Against the scenario {id}"))?;
+    out.paragraph(&source_line(scenario))?;
+    let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
+    for one in &deviations(run) {
+        table.row(cells(one));
     }
-    let notes = scenario.notes.iter();
-    for note in notes {
-        paragraph(out, style, &plain(note))?;
+    match table.is_empty() {
+        true => out.paragraph(NO_FIGURE)?,
+        false => out.table(&table)?,
     }
-    why(out, style, run)
+    for note in &scenario.notes {
+        out.paragraph(&plain(note))?;
+    }
+    write_differences(out, run)
 }
 
-/// What the scenario is, and where its figures stand.
-pub(crate) fn published_where(scenario: &Scenario) -> String {
+/// The scenario, and where its figures were published.
+pub(crate) fn source_line(scenario: &Scenario) -> String {
     let Scenario {
         title,
         source,
@@ -63,69 +63,61 @@ pub(crate) fn published_where(scenario: &Scenario) -> String {
     plain(&format!("{title}. {source}: {place}."))
 }
 
-/// A figure as a row: its name, published, measured, the deviation, and the unit.
+/// A figure as a row: name, published, measured, deviation and unit.
 pub(crate) fn cells(one: &Deviation) -> [String; 5] {
-    // In the words of a comparison: far off, digits would only pretend.
+    // Formatted as in a comparison: for large deviations digits would be false precision.
     let change = |change: f64| signed(1.0 + change);
     [
         plain(&one.name),
         units::rate(one.published),
         one.measured.map_or("not known".to_owned(), units::rate),
-        one.change.map_or("–".to_owned(), change),
+        or_dash(one.change, change),
         plain(&one.unit),
     ]
 }
 
-fn figures(out: &mut dyn Write, style: &Style, found: &[Deviation]) -> io::Result<()> {
-    let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
-    for one in found {
-        table.row(cells(one));
-    }
-    table.write(out, style, 2)
-}
-
-/// What differs, side by side.
-fn why(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+/// The differences in set-up, side by side.
+fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let found = differences(run);
     if found.is_empty() {
-        return paragraph(out, style, NOTHING_DIFFERS);
+        return out.paragraph(NOTHING_DIFFERS);
     }
-    writeln!(out)?;
-    paragraph(out, style, WHY)?;
+    out.line("")?;
+    out.paragraph(DIFFERENCES_HEADING)?;
     let mut table = Table::new(&["", "published<", "here<"]);
     for one in &found {
-        let cells = [&one.published, &one.here].map(|text| wrap(&plain(text), CELL));
+        let cells = [&one.published, &one.here].map(|text| wrap(&plain(text), MAX_CELL_WIDTH));
         for line in 0..cells[0].len().max(cells[1].len()).max(1) {
             let part = |cell: &[String]| cell.get(line).cloned().unwrap_or_default();
             let what = if line == 0 { one.what } else { "" };
             table.row([what.to_owned(), part(&cells[0]), part(&cells[1])]);
         }
     }
-    table.write(out, style, 2)
+    out.table(&table)
 }
 
-/// Whether as much was cached as was asked for.
-pub(crate) fn cache(asked: &Cached, seen: &CachedSeen) -> String {
+/// Whether as much was cached as requested.
+pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
-    let data = match seen.whole_database {
-        true => "the whole database, whose other tables cannot be told apart,",
+    let data = match observed.whole_database {
+        true => "the whole database, including other tables,",
         false => "the data",
     };
-    let verdict = match seen.fits {
-        Some(true) => "That is what was asked for.",
-        Some(false) => "That is not what was asked for.",
-        None => "Whether that is what was asked for cannot be said.",
+    let verdict = match observed.fits {
+        Some(true) => "That matches the request.",
+        Some(false) => "That does not match the request.",
+        None => "Whether that matches the request is unknown.",
     };
     plain(&format!(
-        "{} was asked for. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
-         where {} of the pages were found. {verdict}",
-        share(asked.share),
-        units::known(seen.data_bytes, units::bytes),
-        units::known(seen.share, share),
-        asked.of,
-        units::bytes(asked.of_bytes),
-        units::known(seen.holds, share),
-        units::known(seen.hit_ratio, share),
+        "{} was requested. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
+         in which {} of the pages were found. {verdict}",
+        share(requested.share),
+        units::or_unknown(observed.data_bytes, units::bytes),
+        units::or_unknown(observed.share, share),
+        requested.of,
+        units::bytes(requested.of_bytes),
+        units::or_unknown(observed.holds, share),
+        units::or_unknown(observed.hit_ratio, share),
     ))
 }
 
@@ -133,7 +125,7 @@ pub(crate) fn cache(asked: &Cached, seen: &CachedSeen) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::scenario::{Original, Published};
+    use prony_store::scenario::{OriginalSetup, PublishedFigure};
 
     pub(crate) fn sample() -> Run {
         let mut run = closed();
@@ -142,18 +134,18 @@ pub(crate) mod tests {
             title: "TPC-B-like, all data cached".to_owned(),
             source: "AlloyDB-2023".to_owned(),
             place: "summary".to_owned(),
-            published: vec![Published {
-                name: "TPS".to_owned(),
+            published: vec![PublishedFigure {
+                name: prony_store::PublishedMetric::Tps,
                 value: 20_359.0,
                 unit: "transactions/s".to_owned(),
             }],
-            original: Original {
+            original: OriginalSetup {
                 product: "AlloyDB for PostgreSQL".to_owned(),
                 clients: Some(256),
                 data: Some("4,000 branches".to_owned()),
-                ..Original::default()
+                ..OriginalSetup::default()
             },
-            shrink: 0.001,
+            size_share: 0.001,
             ..Scenario::default()
         });
         run
@@ -161,12 +153,13 @@ pub(crate) mod tests {
 
     fn shown(run: &Run) -> String {
         let mut out = Vec::new();
-        write(&mut out, &Style::plain(), run).unwrap();
+        let style = crate::Style::plain();
+        write(&mut Printer::new(&mut out, &style), run).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn deviation_and_differences_stand_together() {
+    fn deviations_and_differences_are_shown_together() {
         let text = shown(&sample());
         // 27,700 against 20,359.
         assert!(text.contains("+36.1 %"), "{text}");
@@ -185,12 +178,12 @@ pub(crate) mod tests {
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
         );
-        assert!(!text.contains("Cached"), "{text}");
+        assert!(!text.contains("Requested cached share"), "{text}");
     }
 
     #[test]
-    fn what_is_far_off_is_told_in_the_words_of_a_comparison() {
-        for (measured, told) in [
+    fn large_deviations_are_printed_as_in_a_comparison() {
+        for (measured, expected) in [
             (49.484, "over +1,000 %"),
             (1.5, "+50.0 %"),
             (0.5, "-50.0 %"),
@@ -202,17 +195,17 @@ pub(crate) mod tests {
                 measured: Some(measured),
                 change: Some(measured - 1.0),
             });
-            assert_eq!(cells[3], told);
+            assert_eq!(cells[3], expected);
         }
     }
 
     #[test]
-    fn a_share_of_the_whole_database_is_called_that() {
-        let asked = Cached {
+    fn a_share_of_the_whole_database_is_named_as_such() {
+        let requested = CachedShare {
             share: 0.3,
-            ..Cached::default()
+            ..CachedShare::default()
         };
-        let mut seen = CachedSeen {
+        let mut observed = CacheObservation {
             data_bytes: Some(242_000_000),
             whole_database: true,
             share: Some(0.3),
@@ -220,33 +213,33 @@ pub(crate) mod tests {
             hit_ratio: None,
             fits: None,
         };
-        let text = cache(&asked, &seen);
+        let text = cache_sentence(&requested, &observed);
         assert!(
             text.contains("Of the whole database, ") && text.contains("of 242 MB"),
             "{text}"
         );
-        seen.whole_database = false;
-        assert!(cache(&asked, &seen).contains("Of the data of 242 MB, 30.0 %"));
+        observed.whole_database = false;
+        assert!(cache_sentence(&requested, &observed).contains("Of the data of 242 MB, 30.0 %"));
     }
 
     #[test]
-    fn a_run_of_its_own_has_none_of_it() {
+    fn a_run_without_a_scenario_has_no_section() {
         assert_eq!(shown(&closed()), "");
     }
 
     #[test]
-    fn what_was_asked_of_the_cache_is_answered_for_a_run_of_its_own_too() {
+    fn the_cached_share_is_reported_without_a_scenario_too() {
         for mut run in [sample(), closed()] {
-            run.cached = Some(Cached {
+            run.cached = Some(CachedShare {
                 share: 0.3,
                 of: "shared_buffers".to_owned(),
                 of_bytes: 128_000_000,
             });
             let text = shown(&run);
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(flat.contains("30.0 % was asked for."), "{text}");
+            assert!(flat.contains("30.0 % was requested."), "{text}");
             assert!(flat.contains("into shared_buffers (128 MB)"), "{text}");
-            assert!(flat.contains("cannot be said"), "{text}");
+            assert!(flat.contains("matches the request is unknown"), "{text}");
         }
     }
 }

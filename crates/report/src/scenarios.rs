@@ -1,47 +1,49 @@
-//! The scenarios that there are, and one of them whole.
+//! Views of scenarios: the list, and one in detail.
 //!
-//! In: plain values. Out: a table in groups, or all that is known of one. Must never: show a figure
-//! without its source.
+//! In: plain values. Out: a table in groups, or everything known about one scenario. Must never:
+//! show a figure without its source.
 
+use crate::printer::Printer;
+use crate::reproduced::NO_FIGURE;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{heading, paragraph};
-use crate::text::{cut, wrap};
-use crate::units;
+use crate::text::cut;
+use crate::units::{self, or_dash};
 use std::io::{self, Write};
 
 /// Scenarios of one kind.
-pub struct Group {
-    /// What they have in common.
+pub struct ScenarioGroup {
+    /// The title of the group.
     pub title: String,
-    /// They themselves.
-    pub rows: Vec<Row>,
+    /// Its scenarios.
+    pub rows: Vec<ScenarioRow>,
 }
 
-/// One scenario in a line.
-pub struct Row {
+/// One scenario in the list.
+pub struct ScenarioRow {
     /// Its id.
     pub id: String,
-    /// CPUs and memory of the machine, short: `16 CPUs, 128 GB`.
+    /// CPUs and memory of the machine, abbreviated: `16 CPUs, 128 GB`.
     pub machine: String,
-    /// Scale with its unit, short.
+    /// Scale with its unit, abbreviated.
     pub data: String,
     /// Clients.
     pub clients: Option<u64>,
-    /// The leading figure with its name: `NOPM`, 428,316.
+    /// The main figure with its name: `NOPM`, 428,316.
     pub figure: Option<(String, f64)>,
-    /// The document.
+    /// The document with the figures.
     pub source: String,
 }
 
 /// Writes the list.
-pub fn list(out: &mut dyn Write, style: &Style, groups: &[Group]) -> io::Result<()> {
+pub fn list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
-            writeln!(out)?;
+            out.line("")?;
         }
-        writeln!(out, "{}", style.bold(&group.title))?;
-        let header = [
+        out.line(style.bold(&group.title))?;
+        let mut table = Table::new(&[
             "id",
             "machine<",
             "data<",
@@ -49,108 +51,91 @@ pub fn list(out: &mut dyn Write, style: &Style, groups: &[Group]) -> io::Result<
             "published",
             "",
             "source<",
-        ];
-        let mut table = Table::new(&header);
+        ]);
         for row in &group.rows {
-            let (name, value) = match &row.figure {
-                Some((name, value)) => (name.clone(), units::rate(*value)),
-                None => (String::new(), "–".to_owned()),
-            };
+            let figure = row.figure.as_ref();
             table.row([
                 row.id.clone(),
                 row.machine.clone(),
                 row.data.clone(),
-                row.clients.map_or("–".to_owned(), units::count),
-                value,
-                name,
+                or_dash(row.clients, units::count),
+                or_dash(figure, |(_, value)| units::rate(*value)),
+                figure.map_or(String::new(), |(name, _)| name.clone()),
                 row.source.clone(),
             ]);
         }
-        table.write(out, style, 2)?;
+        out.table(&table)?;
     }
-    writeln!(out)?;
-    let more = "prony scenarios ID shows one whole; prony reproduce ID --url URL runs it. Figures are \
-                those of the documents named.";
-    for line in wrap(more, style.width) {
-        writeln!(out, "{}", style.dim(&line))?;
-    }
-    Ok(())
+    out.line("")?;
+    out.wrapped(
+        Style::dim,
+        "prony scenarios ID shows one in full; prony reproduce ID --url URL runs it. The figures are from \
+         the named documents.",
+    )
 }
 
-/// All that is known of one scenario.
-pub struct Whole {
+/// One scenario in detail.
+pub struct ScenarioDetails {
     /// Its id.
     pub id: String,
-    /// One line in words.
+    /// Title, one line.
     pub title: String,
-    /// What is known, name and value.
+    /// Facts: name and value.
     pub facts: Vec<(&'static str, String)>,
     /// Figures: name, value, unit.
     pub figures: Vec<(String, f64, String)>,
-    /// The document's title, and where in it.
+    /// Title of the document, and the place in it.
     pub source: String,
-    /// What else is to be known.
+    /// Remarks.
     pub notes: Vec<String>,
-    /// What is done, in order.
+    /// The steps of a reproduction, in order.
     pub steps: Vec<String>,
-    /// The same as commands.
+    /// The same steps as commands.
     pub commands: Vec<String>,
-    /// A script that they need: its file and its text.
+    /// A script that the commands need: its file name and its text.
     pub script: Option<(String, String)>,
 }
 
-/// Writes it.
-pub fn whole(out: &mut dyn Write, style: &Style, one: &Whole) -> io::Result<()> {
-    writeln!(out, "{}", style.bold(&one.id))?;
-    for line in wrap(&one.title, style.width) {
-        writeln!(out, "{}", style.dim(&line))?;
-    }
-    writeln!(out)?;
+/// Writes the details.
+pub fn details(out: &mut dyn Write, style: &Style, one: &ScenarioDetails) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    out.line(style.bold(&one.id))?;
+    out.wrapped(Style::dim, &one.title)?;
+    out.line("")?;
     let widest = one.facts.iter().map(|(name, _)| name.len()).max();
-    let indent = widest.unwrap_or(0) + 4;
+    let columns = widest.unwrap_or(0) + 2;
     for (name, value) in &one.facts {
-        for (number, line) in wrap(value, style.width - indent).iter().enumerate() {
-            let name = if number == 0 { name } else { "" };
-            writeln!(out, "  {name:width$}{line}", width = indent - 2)?;
-        }
+        out.item(&format!("{name:columns$}"), columns, value)?;
     }
-    heading(out, style, "Published")?;
+    out.heading("Published")?;
     if one.figures.is_empty() {
-        paragraph(out, style, "The document has no figure for this row.")?;
+        out.paragraph(NO_FIGURE)?;
     } else {
         let mut table = Table::new(&["", "", "<"]);
         for (name, value, unit) in &one.figures {
             table.row([name.clone(), units::rate(*value), unit.clone()]);
         }
-        table.write(out, style, 2)?;
+        out.table(&table)?;
     }
-    paragraph(out, style, &format!("Source: {}.", one.source))?;
-    for note in &one.notes {
-        paragraph(out, style, note)?;
-    }
+    out.paragraph(&format!("Source: {}.", one.source))?;
+    one.notes.iter().try_for_each(|note| out.paragraph(note))?;
     if !one.steps.is_empty() {
-        heading(out, style, "What prony reproduce does")?;
+        out.heading("What prony reproduce does")?;
         for (number, step) in one.steps.iter().enumerate() {
-            for (row, line) in wrap(step, style.width - 5).iter().enumerate() {
-                let number = if row == 0 {
-                    format!("{}.", number + 1)
-                } else {
-                    String::new()
-                };
-                writeln!(out, "  {number:<3}{line}")?;
-            }
+            let number = format!("{}.", number + 1);
+            out.item(&format!("{number:<3}"), 3, step)?;
         }
     }
     if !one.commands.is_empty() {
-        heading(out, style, "The same by hand")?;
+        out.heading("The same commands by hand")?;
         for command in &one.commands {
-            writeln!(out, "  {command}")?;
+            out.line(format!("  {command}"))?;
         }
     }
     if let Some((file, text)) = &one.script {
-        heading(out, style, file)?;
+        out.heading(file)?;
         for line in text.lines() {
-            writeln!(out, "  {}", cut(line, 200))?;
+            out.line(format!("  {}", cut(line, 200)))?;
         }
     }
     Ok(())
@@ -167,8 +152,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_figure_and_source_in_each_line() {
-        let row = |figure| Row {
+    fn each_line_of_the_list_has_figure_and_source() {
+        let row = |figure| ScenarioRow {
             id: "tpcb-cached".to_owned(),
             machine: "16 CPUs, 128 GB".to_owned(),
             data: "4,000 branches".to_owned(),
@@ -176,7 +161,7 @@ mod tests {
             figure,
             source: "AlloyDB-2023".to_owned(),
         };
-        let groups = [Group {
+        let groups = [ScenarioGroup {
             title: "pgbench".to_owned(),
             rows: vec![row(Some(("TPS".to_owned(), 20_359.0))), row(None)],
         }];
@@ -190,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn one_is_shown_with_steps_commands_and_script() {
-        let one = Whole {
+    fn details_show_steps_commands_and_script() {
+        let one = ScenarioDetails {
             id: "x".to_owned(),
             title: "a title".to_owned(),
             facts: vec![
@@ -205,7 +190,7 @@ mod tests {
             commands: vec!["prony load tpcb".to_owned()],
             script: Some(("a.sql".to_owned(), "SELECT 1;\n".to_owned())),
         };
-        let shown = text(|out| whole(out, &Style::plain(), &one));
+        let shown = text(|out| details(out, &Style::plain(), &one));
         for part in [
             "  machine  16 CPUs\n  data     much\n",
             "Source: a document: a page.",

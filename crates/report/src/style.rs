@@ -6,30 +6,38 @@
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-/// How text may look on one stream.
+/// The escape codes that a [`Style`] writes, and no others.
+pub const CODES: [&str; 5] = ["\x1b[0m", BOLD, DIM, CAUTION, ALARM];
+const BOLD: &str = "\x1b[1m";
+const DIM: &str = "\x1b[2m";
+const CAUTION: &str = "\x1b[33m";
+const ALARM: &str = "\x1b[1;31m";
+
+/// How text may look on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Escape codes for colour and weight are welcome.
+    /// Escape codes for colour and weight are allowed.
     pub color: bool,
     /// The stream is a terminal whose lines can be redrawn.
     pub terminal: bool,
-    /// Characters a line, 60 to 100.
+    /// Line width, 60 to 100 characters.
     pub width: usize,
-    /// The locale knows more than ASCII.
+    /// The locale supports more than ASCII.
     pub unicode: bool,
 }
 
-/// How large a terminal is now.
+/// The current size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Characters a line.
+    /// Width in characters.
     pub columns: usize,
-    /// Lines.
+    /// Height in lines.
     pub rows: usize,
 }
 
 impl Size {
-    /// Of the terminal behind a stream; absent where it is none, or does not tell.
+    /// The size of the terminal behind a stream; `None` if it is not a terminal or does not report
+    /// its size.
     pub fn of(stream: &impl AsFd) -> Option<Size> {
         let (columns, rows) = terminal_size::terminal_size_of(stream)?;
         let (columns, rows) = (usize::from(columns.0), usize::from(rows.0));
@@ -37,8 +45,8 @@ impl Size {
     }
 }
 
-/// Whether the locale of characters is in UTF-8: the first of its variables that says anything
-/// decides (POSIX, 8.2). Where none does it is POSIX' own, which knows ASCII.
+/// Whether the locale's character set is UTF-8: the first of its variables that is not empty
+/// decides (POSIX, 8.2). If all are empty, the POSIX locale applies, which is ASCII.
 fn unicode() -> bool {
     let value = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(value);
@@ -52,7 +60,7 @@ fn is_utf8(locale: &str) -> bool {
 }
 
 impl Style {
-    /// What suits a stream: plain where it is not a terminal, uncoloured where NO_COLOR is set to
+    /// The style for a stream: plain if it is not a terminal, uncoloured if NO_COLOR is set to
     /// anything (<https://no-color.org>), neither on a `dumb` terminal.
     pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -78,29 +86,29 @@ impl Style {
         }
     }
 
-    /// What is to be seen first.
+    /// For the most important figure or title.
     pub fn bold(&self, text: &str) -> String {
-        self.code("1", text)
+        self.code(BOLD, text)
     }
 
-    /// What explains.
+    /// For explanations.
     pub fn dim(&self, text: &str) -> String {
-        self.code("2", text)
+        self.code(DIM, text)
     }
 
-    /// What to beware of.
+    /// For warnings.
     pub fn caution(&self, text: &str) -> String {
-        self.code("33", text)
+        self.code(CAUTION, text)
     }
 
-    /// What is wrong.
+    /// For errors.
     pub fn alarm(&self, text: &str) -> String {
-        self.code("1;31", text)
+        self.code(ALARM, text)
     }
 
     fn code(&self, code: &str, text: &str) -> String {
         if self.color {
-            format!("\x1b[{code}m{text}\x1b[0m")
+            format!("{code}{text}\x1b[0m")
         } else {
             text.to_owned()
         }
@@ -112,7 +120,7 @@ mod tests {
     use super::{Size, Style, is_utf8};
 
     #[test]
-    fn a_file_has_no_size_and_a_locale_an_encoding() {
+    fn sizes_and_encodings_are_detected() {
         let file = std::fs::File::open("/dev/null").unwrap();
         assert_eq!(Size::of(&file), None);
         assert!(is_utf8("C.UTF-8") && is_utf8("de_DE.utf8"));
@@ -128,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_undone_after_the_text() {
+    fn colour_is_reset_after_the_text() {
         let style = Style {
             color: true,
             ..Style::plain()

@@ -1,7 +1,7 @@
 //! Columns that line up.
 //!
 //! In: rows of cells. Out: lines, the first column left-aligned and the others right-aligned unless
-//! said otherwise. Must never: cut a cell.
+//! marked otherwise. Must never: cut a cell.
 
 use crate::style::Style;
 use std::io::{self, Write};
@@ -10,11 +10,13 @@ use std::io::{self, Write};
 pub struct Table {
     left: Vec<bool>,
     rows: Vec<Vec<String>>,
+    /// Lines below rows, with the index of the row; they do not affect column widths.
+    below: Vec<(usize, String)>,
 }
 
 impl Table {
-    /// A table with this header; a column whose title ends in `<` is left-aligned (the sign is not
-    /// shown), and so is the first.
+    /// Creates a table with this header; the first column is left-aligned, and so is a column whose
+    /// title ends in `<` (which is not printed).
     pub fn new(header: &[&str]) -> Table {
         let left = header
             .iter()
@@ -28,6 +30,7 @@ impl Table {
         Table {
             left,
             rows: vec![titles],
+            below: Vec::new(),
         }
     }
 
@@ -36,12 +39,17 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Whether it has no row below its header.
+    /// Adds a line below the last row.
+    pub fn below(&mut self, line: String) {
+        self.below.push((self.rows.len() - 1, line));
+    }
+
+    /// Whether there is no row below the header.
     pub fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }
 
-    /// Writes it, each line indented by `indent` characters and without trailing spaces.
+    /// Writes the table, each line indented by `indent` characters and without trailing spaces.
     pub fn write(&self, out: &mut dyn Write, style: &Style, indent: usize) -> io::Result<()> {
         let widths: Vec<usize> = (0..self.left.len())
             .map(|column| {
@@ -69,6 +77,9 @@ impl Table {
                 writeln!(out, "{}", style.dim(line))?;
             } else {
                 writeln!(out, "{line}")?;
+            }
+            for (_, line) in self.below.iter().filter(|(row, _)| *row == number) {
+                writeln!(out, "{}{}", " ".repeat(indent), style.dim(line))?;
             }
         }
         Ok(())

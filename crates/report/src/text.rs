@@ -1,24 +1,25 @@
-//! Words that fit a line, and foreign text made safe to print.
+//! Fits text to a line, and makes foreign text safe to print.
 //!
-//! In: text, some of it from a server. Out: text without control characters, in lines of a width.
-//! Must never: let a server's message steer the terminal.
+//! In: text, some of it from a server. Out: text without control characters, in lines of a given
+//! width. Must never: let a server's message control the terminal.
 
-/// The text with every control character replaced by a space, so that an error message of a
-/// server can neither move the cursor nor break a table; marks that turn the direction of writing,
-/// and so could show one figure as another, become visible.
+use crate::visible::{is_control, push_escaped};
+
+/// The text on one line, with its control characters visible (see [`crate::visible`]): line breaks and
+/// tabs become spaces, so that an error message of a server can neither move the cursor nor break a table.
 pub fn plain(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            c if c.is_control() => ' ',
-            c => c,
-        })
-        .collect::<String>()
-        .trim()
-        .to_owned()
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if is_control(c) => push_escaped(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
-/// What the system said, without the number that std adds.
+/// The system's error message, without the number that std appends.
 pub fn system_error(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
@@ -27,7 +28,7 @@ pub fn system_error(error: &std::io::Error) -> String {
         .to_owned()
 }
 
-/// The text cut to `width` characters, with an ellipsis where something is missing.
+/// The text cut to `width` characters, with an ellipsis if something was cut.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -37,11 +38,11 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// The text in lines of at most `width` characters; a longer word keeps a line of its own.
+/// The text in lines of at most `width` characters; a longer word gets a line to itself.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
-    // A plain space breaks; a no-break space holds a number and its unit together.
+    // A plain space may break a line; a no-break space keeps a number and its unit together.
     for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
         let fits = line.chars().count() + 1 + word.chars().count() <= width;
         if !line.is_empty() && !fits {
@@ -58,8 +59,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A row of bars, one a value, the largest value being the full bar; a zero is a blank.
-/// More values than `width` are put together by their mean.
+/// A row of bars, one per value, scaled to the largest value; a zero is a blank. If there are more
+/// than `width` values, neighbours are merged by their mean.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let width = width.min(values.len());
     let means: Vec<Option<f64>> = (0..width)
@@ -72,7 +73,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     bars(&means, top)
 }
 
-/// A bar a value, `top` being the full one; a zero, and what is not known, is a blank.
+/// One bar per value, `top` being a full bar; zeros and unknown values are blank.
 pub fn bars(values: &[Option<f64>], top: f64) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bar = |value: &Option<f64>| match value {
@@ -84,7 +85,7 @@ pub fn bars(values: &[Option<f64>], top: f64) -> String {
     values.iter().map(bar).collect()
 }
 
-/// The text in ASCII, a character for each, for a terminal that shows no other.
+/// The text in ASCII, one character for each, for terminals that show nothing else.
 pub fn ascii(text: &str) -> String {
     let plain = |c: char| match c {
         '▁' => '.',
@@ -105,8 +106,8 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// How many characters of the text are seen: without the codes for colour and weight.
-pub fn seen_width(text: &str) -> usize {
+/// The number of visible characters: without the codes for colour and weight.
+pub fn visible_width(text: &str) -> usize {
     let mut width = 0;
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
@@ -125,13 +126,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_servers_message_cannot_steer_the_terminal() {
-        assert_eq!(plain("bad\x1b[2J\r\nthing\x07"), "bad [2J  thing");
-        assert_eq!(plain("12\u{202e}34"), "12\u{fffd}34");
+    fn a_servers_message_cannot_control_the_terminal() {
+        assert_eq!(plain("bad\x1b[2J\r\nthing\x07"), "bad\\x1b[2J  thing\\x07");
+        assert_eq!(plain("12\u{202e}34"), "12\\u202e34");
     }
 
     #[test]
-    fn lines_keep_their_width_and_all_words() {
+    fn wrapped_lines_keep_the_width_and_all_words() {
         let text = "more threads, or fewer clients a thread, or a second client machine";
         let lines = wrap(text, 20);
         assert!(lines.iter().all(|line| line.chars().count() <= 20));
@@ -141,11 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn ascii_keeps_the_width_and_codes_have_none() {
+    fn ascii_keeps_the_width_and_codes_have_no_width() {
         let text = "━─ 12 µs ▁▄█…é";
         assert_eq!(ascii(text), "#- 12 us .=#~?");
-        assert_eq!(seen_width(text), 14);
-        assert_eq!(seen_width("\x1b[1;31mab\x1b[0m c"), 4);
+        assert_eq!(visible_width(text), 14);
+        assert_eq!(visible_width("\x1b[1;31mab\x1b[0m c"), 4);
         assert_eq!(bars(&[Some(0.5), None, Some(0.0), Some(9.0)], 1.0), "▅  █");
         assert_eq!(bars(&[Some(1.0)], 0.0), " ");
     }

@@ -2,6 +2,9 @@
 //!
 //! In: nanoseconds, counts, bytes. Out: short text. Must never: drop a unit.
 
+/// A count with thousands separators: `1,234,567`.
+pub use prony_judge::formatting::thousands as count;
+
 /// A time given in nanoseconds, with three significant digits: `870 ns`, `1.23 ms`, `12.3 s`.
 pub fn time(ns: f64) -> String {
     const STEPS: [(f64, &str); 3] = [(1e3, "ns"), (1e6, "µs"), (1e9, "ms")];
@@ -23,7 +26,7 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// A time given in seconds, see [`time`].
+/// A time given in seconds; see [`time`].
 pub fn seconds(s: f64) -> String {
     if s == 0.0 {
         return "0 s".into();
@@ -31,7 +34,7 @@ pub fn seconds(s: f64) -> String {
     time(s * 1e9)
 }
 
-/// A length of a run, as a person says it: `37.9 ms`, `7.3 s`, `60 s`, `2 min 5 s`, `1 h 2 min`.
+/// The length of a run: `37.9 ms`, `7.3 s`, `60 s`, `2 min 5 s`, `1 h 2 min`.
 pub fn span(s: f64) -> String {
     if s < 0.95 {
         return seconds(s);
@@ -60,25 +63,12 @@ fn three_digits(value: f64, whole: bool) -> String {
     }
 }
 
-/// A count with thousands separators: `1,234,567`.
-pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// A count with its noun: `1 client`, `2,000 clients`.
-pub fn counted(n: u64, one: &str, many: &str) -> String {
+pub fn count_with_noun(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
-/// A rate without its unit: whole numbers from 100 up, else three significant digits.
+/// A rate without its unit: whole numbers from 100 up, otherwise three significant digits.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() {
         return "–".into();
@@ -103,9 +93,19 @@ pub fn bytes(n: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A figure, or `unknown` where there is none.
-pub fn known<T>(figure: Option<T>, show: impl FnOnce(T) -> String) -> String {
+/// A figure, or `unknown` if there is none.
+pub fn or_unknown<T>(figure: Option<T>, show: impl FnOnce(T) -> String) -> String {
     figure.map_or_else(|| "unknown".to_owned(), show)
+}
+
+/// A figure for a table, or a dash if there is none.
+pub fn or_dash<T>(figure: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    figure.map_or_else(|| "–".to_owned(), show)
+}
+
+/// A time in nanoseconds for a table; see [`time`].
+pub fn time_or_dash(ns: Option<u64>) -> String {
+    or_dash(ns, |ns| time(ns as f64))
 }
 
 /// A share from 0 to 1 as a percentage: `7 %`, `0.3 %`, `0 %`.
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_three_digits_and_a_unit_at_every_border() {
+    fn times_have_three_digits_and_a_unit() {
         let cases = [
             (0.0, "0 ns"),
             (870.0, "870 ns"),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_read_as_people_say_them() {
+    fn spans_are_formatted_for_people() {
         let cases = [
             (0.0, "0 s"),
             (0.0379, "37.9 ms"),
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "client", "clients"), "1 client");
+        assert_eq!(count_with_noun(1, "client", "clients"), "1 client");
         assert_eq!(rate(12_345.6), "12,346");
         assert_eq!(rate(12.34), "12.3");
         assert_eq!(rate(0.0), "0");

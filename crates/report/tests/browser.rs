@@ -1,19 +1,19 @@
-//! The page in a real browser: headless Chromium, where there is one.
+//! The page in a real browser: headless Chromium, if installed.
 //!
-//! Two looks: at the page as it is written, for what the browser complains of; and at one with a probe in
-//! place of the policy that forbids it, for what is drawn and how the cursor answers.
+//! Two passes: one over the unmodified page, for the browser's complaints; and one over a page with a
+//! probe instead of the policy that forbids it, for what is drawn and how the cursor responds.
 
 #[allow(dead_code)]
-#[path = "../src/sample_run.rs"]
+#[path = "support/sample_run.rs"]
 mod sample_run;
 
 use prony_report::html;
-use prony_store::{Event, MachineSecond, Observed, Run, ServerSecond};
+use prony_store::{Event, KindFigures, MachineSecond, Observed, Run, ServerSecond};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What the probe looks at, when all scripts of the page have run.
+/// What the probe reports once all scripts of the page have run.
 const PROBE: &str = r##"<script>
 const lines = [...document.querySelectorAll(".plot .line")];
 const svg = document.querySelector("svg[data-table]");
@@ -21,6 +21,15 @@ const box = svg.getBoundingClientRect();
 svg.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width * 0.5, clientY: box.top + 5 }));
 const byPointer = document.querySelector(".readout").textContent;
 svg.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
+const labels = [...document.querySelectorAll("th[scope=row]")];
+// Short words of a label that span two lines.
+const broken = (label) => [...label.childNodes].filter((node) => node.nodeType === 3).flatMap((node) =>
+  [...node.data.matchAll(/[^\s\/_,-]{1,14}/g)].filter((word) => {
+    const range = document.createRange();
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return range.getClientRects().length > 1;
+  }).map((word) => word[0]));
 document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.stringify({
   charts: document.querySelectorAll(".plot svg").length,
   lines: lines.length,
@@ -29,6 +38,9 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   marks: document.querySelectorAll(".plot .mark").length,
   width: document.documentElement.scrollWidth <= window.innerWidth,
   ground: getComputedStyle(document.body).backgroundColor,
+  hint: getComputedStyle(document.querySelector(".more")).display !== "none",
+  figures: [...document.querySelectorAll("#verdict-1 tbody tr")].every((row) => row.cells[1].getBoundingClientRect().right <= window.innerWidth),
+  words: labels.flatMap(broken),
   byPointer, byKey: document.querySelector(".readout").textContent,
 }))));
 </script>"##;
@@ -52,24 +64,34 @@ fn watched() -> Run {
     let mut run = sample_run::closed();
     let second = |n: u32| ServerSecond {
         at_s: f64::from(n),
-        seconds: 1.0,
+        length_s: 1.0,
         active: Some(8),
         log_bytes: Some(9_000_000 + 1_000_000 * u64::from(n)),
         waits: [("IO/WalSync".to_owned(), 5 + n), ("CPU".to_owned(), 3)].into(),
         machine: Some(MachineSecond {
-            busy: Some(0.6 + 0.05 * f64::from(n)),
-            io_wait: Some(0.1),
+            busy_share: Some(0.6 + 0.05 * f64::from(n)),
+            io_wait_share: Some(0.1),
             ..MachineSecond::default()
         }),
         ..ServerSecond::default()
     };
     run.series[3].failed = 3;
+    // Longer than a narrow page is wide: figures must stay visible beside it.
+    run.measured.kinds.push(KindFigures {
+        kind: Some(
+            "/home/bench/scenarios/customer_orders_with_a_long_name/and_more_of_it.sql".into(),
+        ),
+        ..KindFigures::default()
+    });
+    for name in ["shared_preload_libraries", "transaction isolation"] {
+        run.server.settings.insert(name.into(), "x".into());
+    }
     run.observed = Some(Observed {
         series: (0..5).map(second).collect(),
         events: vec![Event {
             at_s: 1.2,
             until_s: Some(3.1),
-            what: "checkpoint".into(),
+            kind: prony_store::EventKind::Checkpoint,
             detail: "timed </desc><script>throw 1</script>".into(),
             count: 1,
         }],
@@ -78,7 +100,7 @@ fn watched() -> Run {
     run
 }
 
-/// A folder of the test's own, removed at its end.
+/// A folder for the test, removed at its end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -100,7 +122,7 @@ fn look(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Output {
     let file = folder.join("page.html");
     std::fs::write(&file, page).unwrap();
     Command::new(browser)
-        // The page is ours, and a container often has no sandbox to offer.
+        // The page is trusted, and a container often offers no sandbox.
         .args([
             "--headless",
             "--no-sandbox",
@@ -160,7 +182,7 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
     };
     let folder = Folder::new("one");
     let mut page = Vec::new();
-    html::write(&mut page, &[watched()]).unwrap();
+    html::write(&mut page, &[watched()], None).unwrap();
     let page = String::from_utf8(page).unwrap();
 
     let output = look(&browser, &folder.0, &page, &[]);
@@ -168,7 +190,7 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
     assert!(output.status.success(), "{said}");
     assert_eq!(said, "");
     assert!(String::from_utf8_lossy(&output.stdout).contains("id=\"verdict-1\""));
-    // What is looked for is found where it is.
+    // The test detects such a fault if there is one.
     let broken = page.replacen("<b>", "<script>boom()</script><b>", 1);
     let output = look(&browser, &folder.0, &broken, &[]);
     let said = complaints(&output);
@@ -208,15 +230,22 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
     ];
     let dark = probed(&browser, &folder.0, &open, &dark);
     assert_ne!(dark["ground"], light["ground"], "{dark}");
+    assert_eq!(
+        (&light["hint"], &dark["hint"]),
+        (&false.into(), &true.into()),
+        "where a chart is wider than the window it says so"
+    );
     for look in [&light, &dark] {
         assert_eq!(
             look["width"], true,
             "nothing is wider than the window: {look}"
         );
+        assert_eq!(look["figures"], true, "a figure is out of view: {look}");
+        assert_eq!(look["words"], serde_json::json!([]), "broken words: {look}");
     }
 }
 
-/// What the second probe looks at: where the points and their names are.
+/// What the second probe reports: the positions of the points and of their names.
 const COSTS: &str = r##"<script>
 const plot = document.querySelector("#prices .plot svg");
 const inside = (one) => {
@@ -236,7 +265,7 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
 }))));
 </script>"##;
 
-fn priced() -> (Vec<Run>, html::PriceQuestion) {
+fn priced() -> (Vec<Run>, html::PriceInputs) {
     let mut text = "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2026-05-01\nsource = \"</text><script>throw 1</script>\"\n\
                     entered_by = \"dba\"\n"
@@ -253,14 +282,14 @@ fn priced() -> (Vec<Run>, html::PriceQuestion) {
             "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
              quantity = 1\nunit_price = {price}\nper = \"month\"\n"
         );
-        // Two runs of the first: a median, and how far they differ.
+        // Two runs of the first one: a median and a spread.
         for share in if at == 0 { vec![9, 10] } else { vec![10] } {
             let mut run = watched();
             run.id = format!("2026112{at}-{share}");
             for kind in &mut run.measured.kinds {
                 kind.committed = 4 * tps * share / 10;
             }
-            placed.push(html::PlacedRun {
+            placed.push(html::RunPlacement {
                 sheet: 0,
                 configuration: at,
                 run: runs.len(),
@@ -268,7 +297,7 @@ fn priced() -> (Vec<Run>, html::PriceQuestion) {
             runs.push(run);
         }
     }
-    let question = html::PriceQuestion {
+    let question = html::PriceInputs {
         sheets: vec![html::SheetText {
             file: "prices.toml".to_owned(),
             text,
@@ -290,7 +319,7 @@ fn points_and_frontier_are_drawn_and_the_browser_has_nothing_to_complain_of() {
     let folder = Folder::new("prices");
     let (runs, question) = priced();
     let mut page = Vec::new();
-    html::write_priced(&mut page, &runs, &question).unwrap();
+    html::write(&mut page, &runs, Some(&question)).unwrap();
     let page = String::from_utf8(page).unwrap();
     if let Some(keep) = std::env::var_os("PRONY_KEEP_PAGE") {
         std::fs::write(keep, &page).unwrap();

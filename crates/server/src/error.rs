@@ -1,72 +1,75 @@
-//! What can go wrong between a URL and a server, in the user's words.
+//! Errors between a URL and a server.
 //!
-//! In: facts. Out: one line that says what, where, and what to do. Must never: hold a password or
-//! a piece of text that may contain one.
+//! Each message is one line that says what happened, where, and what to do. Must never: hold a
+//! password or text that may contain one.
 
+use prony_plan::{ErrorParts, UserError};
+use std::fmt;
 use std::path::PathBuf;
 
-/// Why a server cannot be reached as asked.
+/// Why a server cannot be reached.
 ///
-/// The text of each says what is wrong and, after a semicolon, what to do about it.
+/// `Display` says what is wrong and, after a semicolon, what to do about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The URL or connection string cannot be read. Its text is not repeated: it may hold a
     /// password.
-    #[error("the connection string cannot be read: {problem}; {hint}")]
     Conninfo {
-        /// What is wrong, and at which place.
+        /// What is wrong, and where in the string.
         problem: String,
         /// What to write instead.
         hint: String,
     },
-    /// A keyword that libpq does not know.
-    #[error("invalid connection option \"{name}\" in {origin}; {hint}")]
+    /// A keyword that does not exist.
     UnknownOption {
         /// The keyword.
         name: String,
-        /// Where it stands.
+        /// Where it was set.
         origin: String,
-        /// The nearest keyword, or where the list is.
+        /// The most similar keyword, or where to find the list.
         hint: String,
     },
-    /// A value that its option does not take.
-    #[error("invalid {option} value: \"{value}\" (from {origin}); {hint}")]
+    /// A value that its option does not accept.
     Value {
         /// The option's keyword.
         option: &'static str,
         /// Its value; never that of a secret option.
         value: String,
-        /// Where it stands.
+        /// Where it was set.
         origin: String,
-        /// The values it takes.
+        /// The values that the option accepts.
         hint: String,
     },
-    /// A service that no file defines, or a line of a service file that cannot be read.
-    #[error("{problem}; {hint}")]
+    /// Methods of `require_auth` that do not exist or cannot be combined; `problem` has libpq's
+    /// wording.
+    RequireAuth {
+        /// What is wrong.
+        problem: String,
+        /// Where it was set.
+        origin: String,
+    },
+    /// A service that no file defines, or a line of a service file that cannot be parsed.
     Service {
         /// What is wrong, with file and line.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// Hosts, their addresses and ports that do not go together.
-    #[error("{problem}; {hint}")]
+    /// Lists of hosts, addresses and ports that do not match.
     Host {
         /// What is wrong with the lists.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// No name of a host has an address: the name, or the name service.
-    #[error("{problem}; {hint}")]
+    /// No host name could be resolved.
     NoAddress {
-        /// Which name, and what the name service said.
+        /// Which name, and the resolver's error.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// A file that TLS needs.
-    #[error("{what} \"{}\": {problem}; {hint}", path.display())]
+    /// A file that TLS needs cannot be used.
     File {
         /// What the file is for.
         what: &'static str,
@@ -77,16 +80,14 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// Options about TLS that cannot hold together, or that the TLS library refuses.
-    #[error("TLS cannot be set up: {problem}; {hint}")]
+    /// TLS options that contradict each other, or that the TLS library rejects.
     Tls {
         /// What is wrong.
         problem: String,
         /// What to do.
         hint: String,
     },
-    /// libpq has it, Prony does not.
-    #[error("{what} is not supported; {hint}")]
+    /// A feature of the original client that Prony does not have.
     Unsupported {
         /// The option or feature.
         what: String,
@@ -94,8 +95,71 @@ pub enum Error {
         hint: String,
     },
     /// The control connection failed.
-    #[error(transparent)]
-    Control(#[from] crate::control::Error),
+    Control(crate::control::Error),
+}
+
+impl From<crate::control::Error> for Error {
+    fn from(error: crate::control::Error) -> Self {
+        Error::Control(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Control(error) => error.fmt(f),
+            other => f.write_str(&other.parts().sentence()),
+        }
+    }
+}
+
+impl UserError for Error {
+    fn parts(&self) -> ErrorParts {
+        let (problem, hint) = match self {
+            Error::Conninfo { problem, hint } => (
+                format!("the connection string cannot be read: {problem}"),
+                hint.as_str(),
+            ),
+            Error::UnknownOption { name, origin, hint } => (
+                format!("invalid connection option \"{name}\" in {origin}"),
+                hint.as_str(),
+            ),
+            Error::Value {
+                option,
+                value,
+                origin,
+                hint,
+            } => (
+                format!("invalid {option} value: \"{value}\" (from {origin})"),
+                hint.as_str(),
+            ),
+            Error::RequireAuth { problem, origin } => (
+                format!("{problem} (from {origin})"),
+                "name password, md5, gss, sspi, scram-sha-256, oauth or none, separated by commas, with \"!\" \
+                 before each or before none",
+            ),
+            Error::Service { problem, hint }
+            | Error::Host { problem, hint }
+            | Error::NoAddress { problem, hint } => (problem.clone(), hint.as_str()),
+            Error::File {
+                what,
+                path,
+                problem,
+                hint,
+            } => (
+                format!("{what} \"{}\": {problem}", path.display()),
+                hint.as_str(),
+            ),
+            Error::Tls { problem, hint } => {
+                (format!("TLS cannot be set up: {problem}"), hint.as_str())
+            }
+            Error::Unsupported { what, hint } => {
+                (format!("{what} is not supported"), hint.as_str())
+            }
+            Error::Control(error) => return error.parts(),
+        };
+        ErrorParts::new(problem).with_hint(hint)
+    }
 }
 
 impl Error {
@@ -107,7 +171,7 @@ impl Error {
         }
     }
 
-    /// Options about TLS that do not go together.
+    /// TLS options that contradict each other.
     pub(crate) fn tls(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Tls {
             problem: problem.into(),

@@ -1,26 +1,31 @@
-//! Where the database is, how to reach it, and what it says of itself.
+//! Finds and reaches a database server, and reads what it reports about itself.
 //!
-//! In: a connection URL and the customary environment. Out: a [`Target`]; a blocking control
-//! connection; a throw-away server of our own. Must never: drive load.
+//! In: a connection URL and the environment variables and files that the usual clients read. Out: a
+//! [`Target`]; a blocking control connection; an embedded throw-away server. Must never: drive
+//! load.
 
 pub mod control;
+pub mod database;
 pub mod embedded;
-pub mod ended;
 pub mod error;
 mod mysql;
 pub mod observe;
 pub mod postgres;
+pub mod secrets;
 pub mod target;
+mod txn_counts;
 mod url;
 
-pub use control::{Control, CopyIn, Product};
-pub use ended::{Ended, ended, ended_per_minute};
+pub use control::{Control, CopyIn};
 pub use error::Error;
 pub use mysql::resolve_mysql;
-pub use observe::{Facts, observe};
-pub use postgres::{Environment, resolve_over};
-pub use target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, Protocol, RequireAuth,
-    SessionAttrs, SslMode, Target, TcpOptions, Tls,
+pub use observe::{ServerFacts, read_server_facts};
+pub use postgres::{
+    Environment, find_secret_keyword, libpq_message, resolve_over, secret_keywords,
 };
+pub use target::{
+    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
+    RequireAuth, SessionAttrs, SslMode, Target, TcpOptions, Tls,
+};
+pub use txn_counts::{CounterStart, TxnCount, counter_start, read_txn_counts, txns_per_minute};
 pub use url::{redact, resolve};

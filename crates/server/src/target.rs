@@ -1,8 +1,16 @@
-//! Where and how to connect: the outcome of reading a URL and the customary environment.
+//! Where and how to connect: a URL and its environment, resolved.
 //!
-//! In: nothing. Out: plain data for `control` (blocking) and `drive` (the loop). Must never: show a
-//! password; every field that holds one is a [`Secret`].
+//! Plain data for `control` (blocking) and `drive` (the loop). Must never: show a password; every
+//! field that holds one is a [`Secret`].
 
+mod protocol;
+
+pub use protocol::{
+    AuthMethod, ChannelBinding, MysqlOptions, PostgresOptions, ProtocolOptions, RequireAuth,
+    SessionAttrs,
+};
+
+use crate::control::{CONNECT_TIMEOUT, WaitOptions};
 use prony_wire::{Exchange, QueryMode, Secret};
 use rustls::pki_types::ServerName;
 use std::fmt;
@@ -13,36 +21,31 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Where the server is and how to log in, with names resolved and files read.
+/// Where the server is and how to log in. Names are already resolved and files already read.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// The addresses to try, in this order. Never empty.
     pub endpoints: Vec<Endpoint>,
-    /// Role.
+    /// Role (PostgreSQL) or account (MySQL).
     pub user: String,
-    /// Database.
+    /// Database name.
     pub database: String,
-    /// Startup parameters beside user and database: application_name, options, client_encoding...
-    pub parameters: Vec<(String, String)>,
-    /// What is asked of TLS.
+    /// TLS settings.
     pub tls: Tls,
-    /// What is asked of authentication.
-    pub channel_binding: ChannelBinding,
-    /// Which session an endpoint must offer (`target_session_attrs`).
-    pub session: SessionAttrs,
-    /// Time for one endpoint to answer and log in; `None`: no limit.
+    /// Time limit for connecting to one endpoint and logging in, if the user set one;
+    /// [`Duration::MAX`] means no limit.
     pub connect_timeout: Option<Duration>,
-    /// Which authentication methods the server may use (`require_auth`).
-    pub require_auth: RequireAuth,
-    /// What to ask of a TCP socket.
+    /// How long the control connection waits for the server after login.
+    pub wait_options: WaitOptions,
+    /// TCP socket options.
     pub tcp: TcpOptions,
-    /// How the server is spoken to.
-    pub protocol: Protocol,
-    /// Further servers, which the clients of a run take in turn with this one; the control connection
-    /// goes to this one alone.
+    /// The protocol that the server speaks, with its own options.
+    pub protocol: ProtocolOptions,
+    /// Further servers: the clients of a run are spread round-robin over this one and these. The
+    /// control connection uses only this one.
     pub others: Vec<Target>,
-    /// What the user should know though it stops nothing: a password file that others can read,
-    /// a host name without an address beside others that have one. One line each.
+    /// Warnings for the user, one line each, such as a password file that others can read, or one
+    /// of several host names that does not resolve.
     pub warnings: Vec<String>,
 }
 
@@ -56,47 +59,56 @@ impl Target {
             .join(", ")
     }
 
-    /// Requests and replies in this server's protocol. `describe`: PostgreSQL is asked for the row
-    /// description with each execution.
-    pub fn exchange(&self, mode: QueryMode, describe: bool) -> Exchange {
-        match self.protocol {
-            Protocol::Postgres => Exchange::postgres(mode, describe),
-            Protocol::Mysql(_) => Exchange::mysql(mode),
+    /// Time limit for connecting to one endpoint and logging in.
+    pub fn connect_limit(&self) -> Duration {
+        self.connect_timeout.unwrap_or(CONNECT_TIMEOUT)
+    }
+
+    /// The kind of session that an endpoint must offer.
+    pub fn session_attrs(&self) -> SessionAttrs {
+        match &self.protocol {
+            ProtocolOptions::PostgreSql(options) => options.session,
+            // MySQL's protocol does not report the kind of session.
+            ProtocolOptions::MySql(_) => SessionAttrs::Any,
         }
     }
-}
 
-/// How a server is spoken to.
-#[derive(Clone, Debug)]
-pub enum Protocol {
-    /// As PostgreSQL.
-    Postgres,
-    /// As MySQL or MariaDB.
-    Mysql(MysqlOptions),
-}
+    /// Sets the program name that the server lists for connections to this target.
+    pub fn set_program_name(&mut self, name: &str) {
+        let (list, key) = match &mut self.protocol {
+            ProtocolOptions::PostgreSql(options) => (&mut options.parameters, "application_name"),
+            ProtocolOptions::MySql(options) => (&mut options.attributes, "program_name"),
+        };
+        list.retain(|(known, _)| known != key);
+        list.push((key.to_owned(), name.to_owned()));
+    }
 
-/// What only MySQL's log-in knows.
-#[derive(Clone, Debug, Default)]
-pub struct MysqlOptions {
-    /// `enable-cleartext-plugin`: the password may be sent itself, over TLS or a unix socket.
-    pub cleartext: bool,
-    /// `get-server-public-key`: the server's RSA key may be asked for without TLS.
-    pub get_server_public_key: bool,
-    /// The key in `server-public-key-path`, PEM.
-    pub server_public_key: Option<Vec<u8>>,
-    /// `local-infile`: LOAD DATA LOCAL may be used on the control connection.
-    pub local_infile: bool,
-    /// Count matched rows as affected, not changed ones.
-    pub found_rows: bool,
+    /// Allows [`crate::Control::load_data`] on connections to this target, if its protocol supports
+    /// it.
+    pub fn allow_load_data(&mut self) {
+        match &mut self.protocol {
+            ProtocolOptions::PostgreSql(_) => {}
+            ProtocolOptions::MySql(options) => options.local_infile = true,
+        }
+    }
+
+    /// The codec of this server's protocol. `describe`: request PostgreSQL's row description with
+    /// each execution.
+    pub fn exchange(&self, mode: QueryMode, describe: bool) -> Exchange {
+        match self.protocol {
+            ProtocolOptions::PostgreSql(_) => Exchange::postgres(mode, describe),
+            ProtocolOptions::MySql(_) => Exchange::mysql(mode),
+        }
+    }
 }
 
 /// One address of the server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// What to connect to.
+    /// Socket address.
     pub address: Address,
-    /// Host name as written, for the certificate check and for messages: the folder of a unix
-    /// socket, empty where only `hostaddr` was given.
+    /// Host name as written, for the certificate check and for messages. For a unix socket it is
+    /// the directory; it is empty if only `hostaddr` was given.
     pub host: String,
     /// Port as written.
     pub port: u16,
@@ -105,14 +117,24 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Whom the server's certificate must name: the host as written, else its address. `None` for
-    /// a unix socket.
+    /// Whether traffic to this endpoint leaves this machine: neither a unix socket nor a loopback
+    /// address.
+    pub fn is_remote(&self) -> bool {
+        match &self.address {
+            Address::Unix(_) => false,
+            Address::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+        }
+    }
+
+    /// The name that the server's certificate must have: the host as written, else its address.
+    /// `None` for a unix socket.
     pub fn server_name(&self) -> Option<ServerName<'static>> {
         let Address::Tcp(address) = &self.address else {
             return None;
         };
         let ip = || ServerName::IpAddress(address.ip().into());
-        // A name that is no DNS name never passes a check; without a check any name does.
+        // A host that is not a DNS name never passes verification; without verification any name
+        // will do.
         Some(ServerName::try_from(self.host.clone()).unwrap_or_else(|_| ip()))
     }
 }
@@ -142,16 +164,14 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
-/// What is asked of TLS. Unix sockets never use it.
+/// TLS settings. Unix sockets never use TLS.
 #[derive(Clone, Debug)]
 pub struct Tls {
     /// libpq's `sslmode`.
     pub mode: SslMode,
-    /// The rustls configuration to use when a mode leads to TLS; built once, shared by all
+    /// The rustls configuration for connections that use TLS; built once, shared by all
     /// connections. `None` for [`SslMode::Disable`], and when every endpoint is a unix socket.
     pub config: Option<Arc<rustls::ClientConfig>>,
-    /// `sslnegotiation=direct`: TLS from the first byte, without asking.
-    pub direct: bool,
 }
 
 /// libpq's `sslmode`.
@@ -159,106 +179,35 @@ pub struct Tls {
 pub enum SslMode {
     /// Never TLS.
     Disable,
-    /// Without TLS first, with TLS if the server insists.
+    /// Try without TLS first, then with TLS if the server requires it.
     Allow,
-    /// With TLS if the server has it, else without (libpq's default).
+    /// TLS if the server supports it, else without (libpq's default).
     Prefer,
-    /// TLS, whoever the server is.
+    /// TLS, without verifying the server.
     Require,
-    /// TLS, and a certificate of a known authority.
+    /// TLS, with a certificate signed by a trusted authority.
     VerifyCa,
-    /// TLS, and a certificate of a known authority for this host name.
+    /// TLS, with a certificate for this host name signed by a trusted authority.
     VerifyFull,
 }
 
-/// libpq's `channel_binding`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChannelBinding {
-    /// Never.
-    Disable,
-    /// Where the server offers it over TLS.
-    Prefer,
-    /// Or no connection.
-    Require,
-}
-
-/// libpq's `target_session_attrs`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionAttrs {
-    /// Any server.
-    Any,
-    /// Accepts writes.
-    ReadWrite,
-    /// Refuses writes.
-    ReadOnly,
-    /// Not in recovery.
-    Primary,
-    /// In recovery.
-    Standby,
-    /// In recovery if one is found, else any.
-    PreferStandby,
-}
-
-/// libpq's `require_auth`: which authentication methods a server may ask for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum RequireAuth {
-    /// Whatever the server asks.
-    #[default]
-    Any,
-    /// These only.
-    OneOf(Vec<AuthMethod>),
-    /// All but these.
-    NoneOf(Vec<AuthMethod>),
-}
-
-impl RequireAuth {
-    /// Whether the server may use this method; ask before answering it, and ask for
-    /// [`AuthMethod::None`] when the server lets the client in without a question.
-    pub fn allows(&self, method: AuthMethod) -> bool {
-        match self {
-            RequireAuth::Any => true,
-            RequireAuth::OneOf(methods) => methods.contains(&method),
-            RequireAuth::NoneOf(methods) => !methods.contains(&method),
-        }
-    }
-}
-
-/// An authentication method, as `require_auth` names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AuthMethod {
-    /// No question: `trust`, `peer`, a certificate alone.
-    None,
-    /// The password itself.
-    Password,
-    /// Its MD5 digest.
-    Md5,
-    /// SCRAM-SHA-256, with channel binding or without.
-    ScramSha256,
-    /// Kerberos.
-    Gss,
-    /// Windows.
-    Sspi,
-    /// A bearer token.
-    OAuth,
-}
-
-/// What to ask of a TCP socket; `None`: the system's default.
+/// TCP socket options; `None`: the system's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Probe a silent connection (`keepalives`).
+    /// Send keepalive probes on an idle connection (`keepalives`).
     pub keepalive: bool,
-    /// Silence before the first probe, in seconds.
+    /// Idle time before the first probe, in seconds.
     pub keepalive_idle_s: Option<u32>,
     /// Time between probes, in seconds.
     pub keepalive_interval_s: Option<u32>,
-    /// Lost probes that end the connection.
+    /// Number of lost probes after which the connection is dead.
     pub keepalive_count: Option<u32>,
     /// How long sent data may stay unacknowledged, in milliseconds.
     pub user_timeout_ms: Option<u32>,
 }
 
 impl Default for TcpOptions {
-    /// libpq's: probes at the system's pace.
+    /// libpq's defaults: keepalive probes at the system's intervals.
     fn default() -> Self {
         TcpOptions {
             keepalive: true,
@@ -271,7 +220,19 @@ impl Default for TcpOptions {
 }
 
 impl TcpOptions {
-    /// Sets these and `TCP_NODELAY` on a TCP socket, as libpq does before it connects.
+    /// These options for a connection that may be silent for minutes while the server works.
+    /// Intervals that the user did not set are short enough that a lost peer is noticed within a
+    /// minute.
+    pub fn with_keepalive_probes(self) -> TcpOptions {
+        TcpOptions {
+            keepalive_idle_s: self.keepalive_idle_s.or(Some(30)),
+            keepalive_interval_s: self.keepalive_interval_s.or(Some(10)),
+            keepalive_count: self.keepalive_count.or(Some(3)),
+            ..self
+        }
+    }
+
+    /// Sets these options and `TCP_NODELAY` on a TCP socket, as libpq does before it connects.
     ///
     /// # Errors
     ///
@@ -310,5 +271,50 @@ impl TcpOptions {
             Some(value) => set(libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT, value),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_program_name_replaces_an_earlier_name() {
+        let env = crate::Environment::without_home("me");
+        for (url, key) in [
+            (
+                "postgresql://h.invalid:1/d?hostaddr=127.0.0.1",
+                "application_name",
+            ),
+            ("mysql://u@127.0.0.1/d", "program_name"),
+        ] {
+            let mut target = crate::resolve(url, &env).expect("a target");
+            target.set_program_name("other");
+            target.set_program_name("bench");
+            let list = match &target.protocol {
+                ProtocolOptions::PostgreSql(options) => &options.parameters,
+                ProtocolOptions::MySql(options) => &options.attributes,
+            };
+            let names: Vec<_> = list.iter().filter(|(name, _)| name == key).collect();
+            assert_eq!(names, [&(key.to_owned(), "bench".to_owned())]);
+        }
+    }
+
+    #[test]
+    fn missing_probe_intervals_are_filled_in_and_user_settings_stay() {
+        let probing = TcpOptions::default().with_keepalive_probes();
+        let all = (
+            probing.keepalive_idle_s,
+            probing.keepalive_interval_s,
+            probing.keepalive_count,
+        );
+        assert_eq!(all, (Some(30), Some(10), Some(3)));
+        let own = TcpOptions {
+            keepalive: false,
+            keepalive_idle_s: Some(7),
+            ..TcpOptions::default()
+        };
+        let probing = own.with_keepalive_probes();
+        assert!(!probing.keepalive && probing.keepalive_idle_s == Some(7));
     }
 }

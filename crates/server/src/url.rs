@@ -1,19 +1,18 @@
-//! A connection URL of any product.
+//! Connection URLs of all engines.
 //!
-//! In: a URL, an [`Environment`]. Out: a [`Target`], or the URL as it may be shown. Must never: guess
-//! the product of what does not say so; libpq's other forms are PostgreSQL's.
+//! A URL whose scheme is not MySQL's or MariaDB's is read as libpq reads it.
 
 use crate::error::Error;
 use crate::postgres::{self, Environment};
 use crate::{Target, mysql};
 
-/// Reads a URL and the customary environment of the product that its scheme names: `mysql://` and
-/// `mariadb://`; all else is PostgreSQL's, as libpq reads it.
+/// Resolves a URL, with the environment that the engine's own clients read: `mysql://` and
+/// `mariadb://`, and anything else as libpq reads it.
 ///
-/// Names are resolved and certificate files read here, once, so that connecting touches neither.
+/// Host names are resolved and certificate files read here, once, not for each connection.
 ///
 /// # Errors
-/// Says which option is wrong, where it was set, and what it takes.
+/// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
     match mysql::strip_scheme(url) {
         Some(rest) => mysql::resolve(rest, env),
@@ -23,8 +22,8 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
 
 /// The URL with every password replaced by `***`.
 ///
-/// Of a text that cannot be read, or in which a password may have spilled into another part (an
-/// unescaped `/` or `@`), only the scheme is shown.
+/// If the text cannot be parsed, or an unescaped `/` or `@` may have moved part of a password
+/// elsewhere, only the scheme is shown.
 pub fn redact(url: &str) -> String {
     mysql::redact(url).unwrap_or_else(|| postgres::redact(url))
 }

@@ -1,12 +1,10 @@
-//! The control connection against servers that misbehave: each a thread on the loopback address
-//! that plays a script.
+//! The control connection against misbehaving servers; each is a thread that executes a script.
 
-use prony_server::control::{Cause, Control, Error, Talk};
+use prony_server::control::{BlockingConnection, Cause, Control, Error};
 use prony_server::{Environment, Target, resolve};
 use prony_wire::QueryMode;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::thread::JoinHandle;
 
 const SSL_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
@@ -15,64 +13,64 @@ const LOGGED_IN: &[u8] =
 const WRONG_PASSWORD: &[u8] = b"E\0\0\0\x23SFATAL\0C28P01\0Mwrong password\0\0";
 const STARTING: &[u8] = b"E\0\0\0\x1dSFATAL\0C57P03\0Mstarting\0\0";
 
-/// What a scripted server does in one connection, one step after another.
+/// A step of a scripted server.
 #[derive(Clone)]
-enum Do {
-    /// Reads a start-up packet (any length) and checks that it is this kind.
-    TakeStartUp,
-    TakeSslRequest,
+enum ScriptStep {
+    /// Reads a startup packet of any length and checks its kind.
+    ReadStartup,
+    ReadSslRequest,
     /// Reads one message with a tag.
-    Take(u8),
+    ReadMessage(u8),
     Send(Vec<u8>),
-    /// Reads what has come.
-    TakeSome,
+    /// Reads whatever has arrived.
+    ReadAvailable,
     /// Waits until the client closes.
-    Linger,
+    WaitForClose,
 }
-use Do::{Linger, Send, Take, TakeSome, TakeSslRequest, TakeStartUp};
+use ScriptStep::{ReadAvailable, ReadMessage, ReadSslRequest, ReadStartup, Send, WaitForClose};
 
-struct Scripted {
+struct ScriptedServer {
     port: u16,
     thread: JoinHandle<()>,
 }
 
 /// Serves one connection for each script, then no more.
-fn serve(scripts: Vec<Vec<Do>>) -> Scripted {
+fn serve(scripts: Vec<Vec<ScriptStep>>) -> ScriptedServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
         for script in scripts {
             let (mut stream, _) = listener.accept().unwrap();
             for step in script {
-                play(&mut stream, step);
+                execute(&mut stream, step);
             }
         }
     });
-    Scripted { port, thread }
+    ScriptedServer { port, thread }
 }
 
-fn play(stream: &mut TcpStream, step: Do) {
+fn execute(stream: &mut TcpStream, step: ScriptStep) {
     match step {
-        TakeSslRequest => assert_eq!(take(stream, 8), SSL_REQUEST),
-        TakeStartUp => {
-            let length = u32::from_be_bytes(take(stream, 4).try_into().unwrap());
-            let body = take(stream, length as usize - 4);
+        ReadSslRequest => assert_eq!(read_exact(stream, 8), SSL_REQUEST),
+        ReadStartup => {
+            let length = u32::from_be_bytes(read_exact(stream, 4).try_into().unwrap());
+            let body = read_exact(stream, length as usize - 4);
             assert_eq!(&body[..4], b"\0\x03\0\0");
         }
-        Take(tag) => {
-            let header = take(stream, 5);
+        ReadMessage(tag) => {
+            let header = read_exact(stream, 5);
             assert_eq!(header[0], tag);
             let length = u32::from_be_bytes(header[1..].try_into().unwrap());
-            take(stream, length as usize - 4);
+            read_exact(stream, length as usize - 4);
         }
-        TakeSome => drop(stream.read(&mut [0; 4096]).unwrap()),
-        // The client may have given up in the middle.
+        ReadAvailable => drop(stream.read(&mut [0; 4096]).unwrap()),
+        // The client may have disconnected already.
         Send(bytes) => drop(stream.write_all(&bytes)),
-        Linger => while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {},
+        WaitForClose => while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {},
     }
 }
 
-fn take(stream: &mut TcpStream, count: usize) -> Vec<u8> {
+fn read_exact(stream: &mut TcpStream, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     stream.read_exact(&mut bytes).unwrap();
     bytes
@@ -82,36 +80,32 @@ fn target(ports: &[u16], options: &str) -> Target {
     let hosts = vec!["127.0.0.1"; ports.len()].join(",");
     let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
     let conninfo = format!("host={hosts} port={} user=x {options}", ports.join(","));
-    resolve(
-        &conninfo,
-        &Environment::new("tester", Path::new("/nonexistent")),
-    )
-    .unwrap()
+    resolve(&conninfo, &Environment::without_home("tester")).unwrap()
 }
 
-/// Connects to a server that plays these scripts; they must all have been played at the end.
-fn connect(options: &str, scripts: Vec<Vec<Do>>) -> Result<Control, Error> {
+/// Connects to a server that executes these scripts, and checks that it executed all of them.
+fn connect(options: &str, scripts: Vec<Vec<ScriptStep>>) -> Result<Control, Error> {
     let server = serve(scripts);
     let result = Control::connect(&target(&[server.port], options));
     server.thread.join().unwrap();
     result
 }
 
-fn failure(options: &str, scripts: Vec<Vec<Do>>) -> String {
+fn failure(options: &str, scripts: Vec<Vec<ScriptStep>>) -> String {
     match connect(options, scripts) {
         Ok(_) => panic!("connected"),
         Err(error) => error.to_string(),
     }
 }
 
-fn send(bytes: &[u8]) -> Do {
+fn send(bytes: &[u8]) -> ScriptStep {
     Send(bytes.to_vec())
 }
 
 #[test]
-fn nonsense_instead_of_a_log_in() {
+fn invalid_replies_to_a_log_in_are_errors() {
     let plain = "sslmode=disable";
-    for (bytes, words) in [
+    for (bytes, expected) in [
         (
             &b"SSH-2.0-OpenSSH_9.2p1\r\n"[..],
             "does not speak the PostgreSQL protocol",
@@ -125,15 +119,15 @@ fn nonsense_instead_of_a_log_in() {
         ),
         (b"E\0\0\0\x06S\0", "failed: "),
     ] {
-        let text = failure(plain, vec![vec![TakeStartUp, send(bytes)]]);
-        assert!(text.contains(words), "{text}");
+        let text = failure(plain, vec![vec![ReadStartup, send(bytes)]]);
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn nonsense_instead_of_tls() {
+fn invalid_replies_to_an_ssl_request_are_errors() {
     let must = "sslmode=require";
-    for (bytes, words) in [
+    for (bytes, expected) in [
         (
             &b"SE\0\0\0\x10injected"[..],
             "received unencrypted data after SSL response",
@@ -146,14 +140,19 @@ fn nonsense_instead_of_tls() {
             "server sent an error response during SSL exchange",
         ),
     ] {
-        let text = failure(must, vec![vec![TakeSslRequest, send(bytes)]]);
-        assert!(text.contains(words), "{text}");
+        let text = failure(must, vec![vec![ReadSslRequest, send(bytes)]]);
+        assert!(text.contains(expected), "{text}");
         assert!(
             !text.contains("wrong password"),
-            "words that nobody vouches for: {text}"
+            "an unauthenticated message is shown: {text}"
         );
     }
-    let script = vec![TakeSslRequest, send(b"S"), TakeSome, send(&[b'x'; 100])];
+    let script = vec![
+        ReadSslRequest,
+        send(b"S"),
+        ReadAvailable,
+        send(&[b'x'; 100]),
+    ];
     let text = failure(must, vec![script]);
     assert!(
         text.contains("SSL error") && text.contains("Does the server speak TLS"),
@@ -162,11 +161,16 @@ fn nonsense_instead_of_tls() {
 }
 
 #[test]
-fn prefer_goes_on_without_tls_where_libpq_does() {
-    let plain = vec![TakeStartUp, send(LOGGED_IN), Linger];
+fn prefer_falls_back_to_no_tls_in_the_same_cases_as_libpq() {
+    let plain = vec![ReadStartup, send(LOGGED_IN), WaitForClose];
     for first in [
-        vec![TakeSslRequest, send(b"S"), TakeSome, send(&[b'x'; 100])],
-        vec![TakeSslRequest, send(WRONG_PASSWORD)],
+        vec![
+            ReadSslRequest,
+            send(b"S"),
+            ReadAvailable,
+            send(&[b'x'; 100]),
+        ],
+        vec![ReadSslRequest, send(WRONG_PASSWORD)],
     ] {
         let server = serve(vec![first, plain.clone()]);
         let control = Control::connect(&target(&[server.port], "sslmode=prefer")).unwrap();
@@ -175,11 +179,11 @@ fn prefer_goes_on_without_tls_where_libpq_does() {
         drop(control);
         server.thread.join().unwrap();
     }
-    // Said in the clear, a wrong password is final.
+    // A wrong password without TLS is final.
     let script = vec![
-        TakeSslRequest,
+        ReadSslRequest,
         send(b"N"),
-        TakeStartUp,
+        ReadStartup,
         send(WRONG_PASSWORD),
     ];
     let text = failure("sslmode=prefer", vec![script]);
@@ -187,30 +191,30 @@ fn prefer_goes_on_without_tls_where_libpq_does() {
 }
 
 #[test]
-fn only_a_server_that_is_away_leads_to_the_next() {
+fn the_next_host_is_tried_only_if_a_server_is_unreachable() {
     let plain = "sslmode=disable";
-    let next = serve(vec![vec![TakeStartUp, send(LOGGED_IN), Linger]]);
-    let starting = serve(vec![vec![TakeStartUp, send(STARTING)]]);
+    let next = serve(vec![vec![ReadStartup, send(LOGGED_IN), WaitForClose]]);
+    let starting = serve(vec![vec![ReadStartup, send(STARTING)]]);
     let control = Control::connect(&target(&[starting.port, next.port], plain)).unwrap();
     assert_eq!(control.endpoint().port, next.port);
     drop(control);
 
     let other = TcpListener::bind("127.0.0.1:0").unwrap();
     other.set_nonblocking(true).unwrap();
-    let refusing = serve(vec![vec![TakeStartUp, send(WRONG_PASSWORD)]]);
+    let refusing = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
     let ports = [refusing.port, other.local_addr().unwrap().port()];
     let error = Control::connect(&target(&ports, plain)).err().unwrap();
     assert_eq!(error.sqlstate(), Some("28P01"));
     assert!(
         other.accept().is_err(),
-        "the wrong password went to the next server"
+        "the wrong password was sent to the next server"
     );
     for server in [next, starting, refusing] {
         server.thread.join().unwrap();
     }
 }
 
-/// A log-in to a server that reports what kind it is.
+/// A login to a server that reports whether it is a standby.
 fn logged_in_to(standby: bool) -> Vec<u8> {
     let value: &[u8] = if standby { b"on" } else { b"off" };
     let mut bytes = b"R\0\0\0\x08\0\0\0\0".to_vec();
@@ -227,7 +231,7 @@ fn logged_in_to(standby: bool) -> Vec<u8> {
     bytes
 }
 
-/// A reply of one row and column.
+/// A result of one row and one column.
 fn one_value(value: &[u8]) -> Vec<u8> {
     let mut bytes =
         b"T\0\0\0\x1a\0\x01x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".to_vec();
@@ -241,68 +245,77 @@ fn one_value(value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn no_talk(ports: &[u16], options: &str) -> String {
+fn script_connection_error(ports: &[u16], options: &str) -> String {
     let target = target(ports, &format!("sslmode=disable {options}"));
-    match Talk::connect(&target, QueryMode::Extended) {
+    match BlockingConnection::connect(&target, QueryMode::Extended) {
         Ok(_) => panic!("connected"),
         Err(error) => error.to_string(),
     }
 }
 
-/// What a script does before and after its threads run goes where they go.
+/// The connection for a script's queries outside its threads selects the same host as its clients.
 #[test]
-fn a_talk_heeds_what_kind_of_session_is_asked_for() {
-    let standby = serve(vec![vec![TakeStartUp, send(&logged_in_to(true)), Linger]]);
-    let next = serve(vec![vec![TakeStartUp, send(WRONG_PASSWORD)]]);
+fn a_script_connection_respects_target_session_attrs() {
+    let standby = serve(vec![vec![
+        ReadStartup,
+        send(&logged_in_to(true)),
+        WaitForClose,
+    ]]);
+    let next = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
     let ports = [standby.port, next.port];
-    let text = no_talk(&ports, "target_session_attrs=read-write");
+    let text = script_connection_error(&ports, "target_session_attrs=read-write");
     assert!(text.contains("session is read-only"), "{text}");
     assert!(
         text.contains("wrong password"),
-        "the next was tried: {text}"
+        "the next host was not tried: {text}"
     );
     for server in [standby, next] {
         server.thread.join().unwrap();
     }
-    let primary = serve(vec![vec![TakeStartUp, send(&logged_in_to(false)), Linger]]);
+    let primary = serve(vec![vec![
+        ReadStartup,
+        send(&logged_in_to(false)),
+        WaitForClose,
+    ]]);
     let target = target(
         &[primary.port],
         "sslmode=disable target_session_attrs=read-write",
     );
-    drop(Talk::connect(&target, QueryMode::Extended).unwrap());
+    drop(BlockingConnection::connect(&target, QueryMode::Extended).unwrap());
     primary.thread.join().unwrap();
 }
 
-/// Servers before 14 do not report it.
+/// Servers before version 14 do not report the kind of session.
 #[test]
-fn a_talk_asks_where_the_log_in_says_nothing() {
-    let begin = [TakeStartUp, send(LOGGED_IN), Take(b'Q')];
-    let script = |rest: &[Do]| [&begin[..], rest].concat();
-    for (wanted, answers, words) in [
+fn a_script_connection_queries_what_the_log_in_does_not_report() {
+    let begin = [ReadStartup, send(LOGGED_IN), ReadMessage(b'Q')];
+    let script = |rest: &[ScriptStep]| [&begin[..], rest].concat();
+    for (wanted, answers, expected) in [
         ("primary", &["t"][..], "server is in hot standby mode"),
         ("standby", &["f"], "server is not in hot standby mode"),
         ("read-write", &["f", "on"], "session is read-only"),
     ] {
         let mut rest = vec![send(&one_value(answers[0].as_bytes()))];
         for answer in &answers[1..] {
-            rest.extend([Take(b'Q'), send(&one_value(answer.as_bytes()))]);
+            rest.extend([ReadMessage(b'Q'), send(&one_value(answer.as_bytes()))]);
         }
-        rest.push(Linger);
+        rest.push(WaitForClose);
         let server = serve(vec![script(&rest)]);
-        let text = no_talk(&[server.port], &format!("target_session_attrs={wanted}"));
-        assert!(text.contains(words), "{text}");
+        let text =
+            script_connection_error(&[server.port], &format!("target_session_attrs={wanted}"));
+        assert!(text.contains(expected), "{text}");
         server.thread.join().unwrap();
     }
-    let silent = serve(vec![script(&[Linger])]);
+    let silent = serve(vec![script(&[WaitForClose])]);
     let options = "target_session_attrs=primary connect_timeout=2";
-    let text = no_talk(&[silent.port], options);
+    let text = script_connection_error(&[silent.port], options);
     assert!(text.contains("failed: "), "{text}");
     silent.thread.join().unwrap();
 }
 
 #[test]
-fn silence_ends_with_connect_timeout() {
-    let server = serve(vec![vec![TakeStartUp, Linger]]);
+fn a_silent_server_ends_at_connect_timeout() {
+    let server = serve(vec![vec![ReadStartup, WaitForClose]]);
     let error = Control::connect(&target(&[server.port], "sslmode=disable connect_timeout=2"))
         .err()
         .unwrap();
@@ -315,12 +328,22 @@ fn silence_ends_with_connect_timeout() {
 }
 
 #[test]
-fn answers_that_break_the_protocol() {
-    for (answer, words) in [
-        (&b"D\xff\xff\xff\xff"[..], "a message of 4294967295 bytes"),
-        (b"D\0\0\0\x02", "a message of 2 bytes"),
-        (b"D\0\0\0\x08\0\x01\x7f\xff", "malformed row"),
-        (b"?\0\0\0\x04", "unexpected message '?'"),
+fn replies_that_violate_the_protocol_are_errors() {
+    for (answer, expected) in [
+        (
+            &b"D\xff\xff\xff\xff"[..],
+            "a message of type 'D' with an invalid length of 4294967295 bytes",
+        ),
+        (
+            b"D\0\0\0\x02",
+            "a message of type 'D' with an invalid length of 2 bytes",
+        ),
+        (
+            b"T\0\0\0\x1a\0\x01x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0\
+              D\0\0\0\x08\0\x01\x7f\xffC\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I",
+            "malformed row",
+        ),
+        (b"?\0\0\0\x04", "an unexpected message of type '?'"),
         (
             b"C\0\0\0\x20half of it",
             "server closed the connection unexpectedly",
@@ -329,14 +352,14 @@ fn answers_that_break_the_protocol() {
         (b"E\0\0\0\x1aSFATAL\0C57P01\0Mgone.\0\0", "FATAL:  gone."),
     ] {
         let server = serve(vec![vec![
-            TakeStartUp,
+            ReadStartup,
             send(LOGGED_IN),
-            Take(b'Q'),
+            ReadMessage(b'Q'),
             send(answer),
         ]]);
         let mut control = Control::connect(&target(&[server.port], "sslmode=disable")).unwrap();
         let error = control.query("SELECT 1").unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
         assert!(error.is_lost());
         assert!(matches!(control.query("SELECT 1"), Err(Error::Dead)));
         server.thread.join().unwrap();
@@ -344,13 +367,13 @@ fn answers_that_break_the_protocol() {
 }
 
 #[test]
-fn a_copy_into_a_server_that_vanishes() {
+fn a_copy_into_a_server_that_disconnects_is_an_error() {
     let script = vec![
-        TakeStartUp,
+        ReadStartup,
         send(LOGGED_IN),
-        Take(b'Q'),
+        ReadMessage(b'Q'),
         send(b"G\0\0\0\x07\0\0\0"),
-        Take(b'd'),
+        ReadMessage(b'd'),
         send(b"E\0\0\0\x1aSFATAL\0C57P01\0Mgone.\0\0"),
     ];
     let server = serve(vec![script]);
@@ -360,7 +383,7 @@ fn a_copy_into_a_server_that_vanishes() {
     let error = (0..10_000)
         .find_map(|_| copy.write(&data).err())
         .expect("an error");
-    // A reset connection may swallow the last words; it is lost either way.
+    // A reset may discard the server's last message; the connection is lost either way.
     assert!(error.is_lost(), "{error}");
     drop(copy);
     assert!(matches!(control.execute("SELECT 1"), Err(Error::Dead)));

@@ -1,21 +1,19 @@
-//! Starts that all users of a run share: the one number that threads have in common.
-//!
-//! In: how many. Out: one at a time, to whoever asks first. Must never: be there in a run that shares
-//! nothing, or give out more than there are.
+//! A number of starts that all users of a run share: the only number that threads have in common. Most
+//! runs have none. It never grants more starts than there are.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Starts that are left.
+/// The number of starts left.
 #[derive(Debug)]
-pub struct Budget(AtomicU64);
+pub struct StartBudget(AtomicU64);
 
-impl Budget {
-    /// So many.
+impl StartBudget {
+    /// A budget of this many starts.
     pub fn new(starts: u64) -> Self {
-        Budget(AtomicU64::new(starts))
+        StartBudget(AtomicU64::new(starts))
     }
 
-    /// Takes one, if there is one.
+    /// Takes one start; false if none is left.
     pub fn take(&self) -> bool {
         let one = |left: u64| left.checked_sub(1);
         let taken = self
@@ -24,7 +22,7 @@ impl Budget {
         taken.is_ok()
     }
 
-    /// Whether none is left.
+    /// Whether no start is left.
     pub fn is_spent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
@@ -35,14 +33,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_take_no_more_than_there_are() {
-        let budget = Budget::new(10_000);
+    fn threads_take_no_more_starts_than_there_are() {
+        let budget = StartBudget::new(10_000);
         let take = || (0..5_000).filter(|_| budget.take()).count();
         let taken: usize = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(take)).collect();
             threads
                 .into_iter()
-                .map(|one| one.join().expect("no panic"))
+                .map(|thread| thread.join().expect("no panic"))
                 .sum()
         });
         assert_eq!(taken, 10_000);

@@ -1,134 +1,141 @@
-//! The record of one connection: what its user asks, and what the worker found.
-//!
-//! In: a user's requests, through [`crate::Db`]; a worker's answers. Out: to each what the other
-//! left. Must never: do I/O, read a clock, or be shared between threads.
+//! The record of one connection: the user's requests, made through [`crate::Db`], and the worker's results.
+//! Never does I/O, reads a clock, or is shared between threads.
+
+mod user;
 
 use crate::error::DbError;
-use prony_measure::{Kind, Outcome, Parts, Sample};
-use prony_wire::{Agreed, Block, Effect, Exchange, Fed, ServerError, Statement, Value};
+use prony_measure::{Outcome, Sample, ServiceTimeParts, TxnKind};
+use prony_wire::{
+    Block, Effect, Exchange, FeedStatus, ServerError, SessionFlags, Statement, Value,
+};
 use std::cell::{Cell, Ref, RefCell};
 
-/// What stands between a user and its worker.
+/// What a user requests from its worker, and how far the worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// Nothing: the user is running.
+pub enum UserPhase {
+    /// The user is running.
     Idle,
-    /// The user made a request: transmit it.
+    /// The user has made a request: send it.
     Send,
-    /// The user waits for its next start, as the pace says.
+    /// The user waits for its next start, according to the pace.
     Start,
-    /// The user is ready, and waits for the common start of all.
+    /// The user is ready, and waits for the common start of all users.
     Gate,
     /// The user sleeps until [`Conn::wake_ns`].
     Sleep,
-    /// The user wants its connection back, however long it takes.
+    /// The user waits for its lost connection: retry until it is open again.
     Reconnect,
-    /// The user wants a new connection in place of this one; one try.
+    /// The user wants a new connection instead of this one: try once.
     Renew,
     /// The user wants the connection closed.
     Close,
-    /// The user wants the record of another connection beside this one.
-    Another,
-    /// The worker is busy with what was asked.
+    /// The user wants an additional connection.
+    AddConnection,
+    /// The worker is carrying out the request.
     Busy,
-    /// The worker is done with it: the user can go on.
+    /// The worker is done: the user can continue.
     Ready,
-    /// The user dropped a request that the worker is busy with: the connection is of no use.
+    /// The user dropped a request that the worker was carrying out: the connection is unusable.
     Dead,
 }
 
-/// Times and circumstances of the transaction that a user is in.
+/// The user's current transaction.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Now {
-    pub kind: Kind,
+pub(crate) struct CurrentTransaction {
+    pub kind: TxnKind,
     pub scheduled_ns: u64,
     pub started_ns: u64,
     pub connect_ns: u64,
     pub retries: u32,
-    pub parts: Parts,
-    /// A reply without a usable stamp was among them.
+    pub parts: ServiceTimeParts,
+    /// Whether at least one reply had no usable stamp.
     pub unstamped: bool,
 }
 
 /// The record of one connection.
 #[derive(Debug)]
 pub struct Conn {
-    ask: Cell<Ask>,
+    phase: Cell<UserPhase>,
     up: Cell<bool>,
     wake_ns: Cell<u64>,
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
-    /// What the worker is busy with, or was last.
-    taken: Cell<Ask>,
-    under_way: Cell<bool>,
-    batched: Cell<bool>,
-    /// Executions that were pushed and not yet sent.
+    /// The phase that the worker is carrying out, or carried out last.
+    accepted: Cell<UserPhase>,
+    in_transaction: Cell<bool>,
+    /// Whether part of the current transaction is committed: a write succeeded while no block was open.
+    committed: Cell<bool>,
+    /// Executions in the current request.
+    executions: Cell<u32>,
+    /// Executions pushed and not yet sent.
     pushed: Cell<u32>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
-    pub(crate) now: Cell<Now>,
+    pub(crate) transaction: Cell<CurrentTransaction>,
 }
 
-/// What the worker reads and does.
+/// Methods for the worker.
 impl Conn {
-    /// A record for a connection that is not up yet.
+    /// Creates a record for a connection that is not up yet.
     pub fn new(exchange: Exchange) -> Self {
         Conn {
-            ask: Cell::new(Ask::Idle),
+            phase: Cell::new(UserPhase::Idle),
             up: Cell::new(false),
             wake_ns: Cell::new(0),
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
             effect: Cell::new(Effect::Reads),
-            taken: Cell::new(Ask::Idle),
-            under_way: Cell::new(false),
-            batched: Cell::new(false),
+            accepted: Cell::new(UserPhase::Idle),
+            in_transaction: Cell::new(false),
+            committed: Cell::new(false),
+            executions: Cell::new(0),
             pushed: Cell::new(0),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
-            now: Cell::default(),
+            transaction: Cell::default(),
         }
     }
 
-    /// What the user asks.
-    pub fn ask(&self) -> Ask {
-        self.ask.get()
+    /// The current phase.
+    pub fn phase(&self) -> UserPhase {
+        self.phase.get()
     }
 
-    /// When a sleeping user wants to wake, nanoseconds of the run's clock.
+    /// When a sleeping user is to wake, in nanoseconds of the run's clock.
     pub fn wake_ns(&self) -> u64 {
         self.wake_ns.get()
     }
 
-    /// When the user was last resumed: since then it could ask.
+    /// When the user was last resumed, which is the earliest time at which it could make a request.
     pub fn noticed_ns(&self) -> u64 {
         self.noticed_ns.get()
     }
 
-    /// The worker takes up what was asked.
-    pub fn take_up(&self) {
-        self.taken.set(self.ask.replace(Ask::Busy));
+    /// Marks the request as being carried out.
+    pub fn mark_busy(&self) {
+        self.accepted.set(self.phase.replace(UserPhase::Busy));
     }
 
-    /// Whether the user waits for just this.
-    pub fn awaits(&self, ask: Ask) -> bool {
-        self.ask.get() == Ask::Busy && self.taken.get() == ask
+    /// Whether the worker is carrying out this phase for the user.
+    pub fn awaits(&self, phase: UserPhase) -> bool {
+        self.phase.get() == UserPhase::Busy && self.accepted.get() == phase
     }
 
     /// Whether the user is in a transaction: it started one and has not ended it.
-    pub fn is_under_way(&self) -> bool {
-        self.under_way.get()
+    pub fn is_in_transaction(&self) -> bool {
+        self.in_transaction.get()
     }
 
-    /// The time at which the user first runs, nanoseconds of the run's clock.
+    /// Sets the earliest time of a request, in nanoseconds of the run's clock: when the user first runs, or
+    /// when the next round trip of its request begins.
     pub fn begin(&self, noticed_ns: u64) {
         self.noticed_ns.set(noticed_ns);
     }
 
-    /// What to say to the server before the connection is closed.
-    pub fn farewell(&self) -> &'static [u8] {
-        self.exchange.borrow().farewell()
+    /// The message that the protocol requires before a connection is closed.
+    pub fn closing_message(&self) -> &'static [u8] {
+        self.exchange.borrow().closing_message()
     }
 
     /// The bytes of the request.
@@ -136,225 +143,133 @@ impl Conn {
         Ref::map(self.exchange.borrow(), Exchange::outgoing)
     }
 
-    /// Takes bytes from the server. A broken protocol becomes
-    /// the failure of the connection.
+    /// Feeds bytes from the server to the exchange.
     ///
     /// # Errors
-    /// The error that the caller is to bring down the connection with.
-    pub fn feed(&self, bytes: &[u8]) -> Result<Fed, DbError> {
+    /// The server violates its protocol; the caller must close the connection.
+    pub fn feed(&self, bytes: &[u8]) -> Result<FeedStatus, DbError> {
         let fed = self.exchange.borrow_mut().feed(bytes);
         fed.map_err(|violation| DbError::protocol(violation.to_string()))
     }
 
-    /// The arrival of the reply may have been earlier than its stamp says: more had arrived with
-    /// it, or it holds the replies to several statements, whose own arrivals bear one stamp.
-    pub fn shares_arrival(&self) -> bool {
-        self.batched.get() || self.exchange.borrow().has_surplus()
+    /// Whether the reply may have arrived earlier than its stamp: more bytes arrived with it, or it holds
+    /// the replies to several statements, which share one stamp.
+    pub fn may_predate_stamp(&self) -> bool {
+        let exchange = self.exchange.borrow();
+        exchange.shares_round_trip(self.executions.get()) || exchange.has_surplus()
     }
 
-    /// The reply is complete, or the time has come, or the connection is up: the user can go on.
+    /// Lets the user continue: the reply is complete, the time has come, or the connection is up.
     /// `noticed_ns` is a fresh reading of the clock.
-    pub fn ready(&self, noticed_ns: u64) {
+    pub fn mark_ready(&self, noticed_ns: u64) {
         self.noticed_ns.set(noticed_ns);
-        self.ask.set(Ask::Ready);
+        self.phase.set(UserPhase::Ready);
     }
 
     /// Grants a start that was due at `scheduled_ns`.
-    pub fn grant(&self, scheduled_ns: u64, noticed_ns: u64) {
+    pub fn grant_start(&self, scheduled_ns: u64, noticed_ns: u64) {
         self.scheduled_ns.set(scheduled_ns);
-        self.ready(noticed_ns);
+        self.mark_ready(noticed_ns);
     }
 
-    /// Adds the split of one request's time to its transaction; `None`: no usable stamp.
-    pub fn add_parts(&self, parts: Option<Parts>) {
-        let mut now = self.now.get();
+    /// Adds the split of one request's time to its transaction; `None` if there is no usable stamp.
+    pub fn add_parts(&self, parts: Option<ServiceTimeParts>) {
+        let mut transaction = self.transaction.get();
         match parts {
             Some(parts) => {
-                now.parts.send_wait_ns += parts.send_wait_ns;
-                now.parts.server_ns += parts.server_ns;
-                now.parts.client_wait_ns += parts.client_wait_ns;
-                now.parts.upper_bound |= parts.upper_bound;
+                transaction.parts.send_wait_ns += parts.send_wait_ns;
+                transaction.parts.server_ns += parts.server_ns;
+                transaction.parts.client_wait_ns += parts.client_wait_ns;
+                transaction.parts.upper_bound |= parts.upper_bound;
             }
-            None => now.unstamped = true,
+            None => transaction.unstamped = true,
         }
-        self.now.set(now);
+        self.transaction.set(transaction);
     }
 
-    /// Hands the split that was added here to the transaction of another connection of its user.
-    pub fn hand_parts(&self, to: &Conn) {
-        let mut now = self.now.get();
-        let parts = std::mem::take(&mut now.parts);
-        let unstamped = std::mem::take(&mut now.unstamped);
-        self.now.set(now);
+    /// Moves what was recorded here to the transaction of another connection of the same user: the split,
+    /// and whether the reply committed something.
+    pub fn transfer_to(&self, to: &Conn) {
+        if self.accepted.get() == UserPhase::Send && self.is_up() {
+            let exchange = self.exchange.borrow();
+            if exchange.error_summary().is_none() {
+                to.committed
+                    .set(to.committed.get() | self.commits(exchange.block()));
+            }
+        }
+        let mut transaction = self.transaction.get();
+        let parts = std::mem::take(&mut transaction.parts);
+        let unstamped = std::mem::take(&mut transaction.unstamped);
+        self.transaction.set(transaction);
         to.add_parts((!unstamped).then_some(parts));
     }
 
-    /// The connection is up and fresh, and its log-in has settled this.
-    pub fn opened_as(&self, agreed: Agreed) {
-        self.opened();
-        self.exchange.borrow_mut().agree(agreed);
+    /// Marks the connection as newly opened, with the flags that its login determined.
+    pub fn mark_opened_with(&self, flags: SessionFlags) {
+        self.mark_opened();
+        self.exchange.borrow_mut().set_session_flags(flags);
     }
 
-    /// The connection is up and fresh.
-    pub fn opened(&self) {
+    /// Marks the connection as newly opened.
+    pub fn mark_opened(&self) {
         self.exchange.borrow_mut().reset();
         self.pushed.set(0);
         self.failure.replace(None);
         self.up.set(true);
     }
 
-    /// The connection is gone, for this reason.
-    pub fn lost(&self, reason: &str) {
-        let exchange = self.exchange.borrow();
-        let said = exchange.last_words();
-        let ambiguous = self.awaits(Ask::Send)
+    /// Whether a request that may commit is in flight, so that the outcome is unknown if no reply arrives.
+    pub fn may_commit(&self) -> bool {
+        self.awaits(UserPhase::Send)
             && match self.effect.get() {
                 Effect::Reads => false,
                 Effect::Commits => true,
-                Effect::Writes => exchange.block() == Block::Idle,
-            };
-        let mut error = DbError::lost(reason.to_owned(), ambiguous);
-        if let Some(said) = said {
-            error = error.said(said);
+                // The text may contain a commit; it is searched only here, where that matters.
+                Effect::Writes => {
+                    self.block() == Block::Idle || self.exchange.borrow().is_commit_text()
+                }
+            }
+    }
+
+    /// Whether the transaction may have committed, in whole or in part, if it stops now: a request in
+    /// flight may commit, or an earlier one did.
+    pub fn may_have_committed(&self) -> bool {
+        self.has_committed() || self.may_commit()
+    }
+
+    /// Marks the connection as lost, for this reason.
+    pub fn mark_lost(&self, reason: &str) {
+        let final_error = self.exchange.borrow().final_error();
+        let mut error = DbError::lost(reason.to_owned(), self.may_commit());
+        if let Some(final_error) = &final_error {
+            error = error.with_server_code(final_error);
+            error.message.clone_from(&final_error.message);
         }
         self.failure.replace(Some(error));
         self.up.set(false);
     }
 
-    /// The worker closed the connection, because the user wants another.
-    pub fn closed(&self) {
+    /// Records that the worker closed the connection at the user's request.
+    pub fn mark_closed(&self) {
         self.up.set(false);
     }
 
-    /// A new connection was refused, if the server said so with this error.
-    pub fn refused(&self, said: Option<&ServerError>, reason: String) {
+    /// Records that a new connection was refused; `server_error` is the server's error, if it sent one.
+    pub fn mark_refused(&self, server_error: Option<&ServerError>, reason: String) {
         let mut error = DbError::lost(reason, false);
-        if let Some(said) = said {
-            (error.code, error.number) = (said.code, said.number);
+        if let Some(server_error) = server_error {
+            error = error.with_server_code(server_error);
         }
         self.failure.replace(Some(error));
     }
 
-    /// Why the connection is not up, in words.
-    pub fn last_failure(&self) -> String {
+    /// Why the connection is not up, as a message.
+    pub fn failure_message(&self) -> String {
         self.failure().message
     }
 
     /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
         self.up.get()
-    }
-}
-
-/// What a user's handle does.
-impl Conn {
-    pub(crate) fn set_ask(&self, ask: Ask) {
-        self.ask.set(ask);
-    }
-
-    pub(crate) fn sleep_until(&self, wake_ns: u64) {
-        self.wake_ns.set(wake_ns);
-        self.ask.set(Ask::Sleep);
-    }
-
-    pub(crate) fn scheduled_ns(&self) -> u64 {
-        self.scheduled_ns.get()
-    }
-
-    pub(crate) fn request<'a>(
-        &self,
-        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
-    ) {
-        let mut effect = Effect::Reads;
-        let mut count = 0u32;
-        let batch = batch.inspect(|(statement, _)| {
-            count += 1;
-            if statement.effect() != Effect::Reads && effect != Effect::Commits {
-                effect = statement.effect();
-            }
-        });
-        self.exchange.borrow_mut().request(batch);
-        self.ask_to_send(effect, count);
-    }
-
-    pub(crate) fn query(&self, sql: &[u8]) {
-        self.exchange.borrow_mut().query(sql);
-        self.ask_to_send(Effect::Writes, 1);
-    }
-
-    /// The exchange holds a request of so many executions with this effect.
-    fn ask_to_send(&self, effect: Effect, executions: u32) {
-        self.pushed.set(0);
-        self.effect.set(effect);
-        self.batched.set(executions > 1);
-        self.ask.set(Ask::Send);
-    }
-
-    /// Adds an execution to the request that [`Conn::sync`] makes.
-    pub(crate) fn push(&self, statement: &Statement, values: &[Value<'_>]) {
-        let before = self.pushed.get();
-        let mut exchange = self.exchange.borrow_mut();
-        exchange.push(before == 0, statement, values);
-        if before == 0 {
-            self.effect.set(Effect::Reads);
-        }
-        if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
-            self.effect.set(statement.effect());
-        }
-        self.pushed.set(before + 1);
-    }
-
-    pub(crate) fn prepare(&self, statement: &Statement) {
-        self.exchange.borrow_mut().prepare(statement);
-        self.ask_to_send(Effect::Reads, 0);
-    }
-
-    pub(crate) fn close(&self, statement: &Statement) {
-        self.exchange.borrow_mut().close(statement);
-    }
-
-    pub(crate) fn sync(&self) {
-        let count = self.pushed.get();
-        self.exchange.borrow_mut().sync(count == 0);
-        let effect = match count {
-            0 => Effect::Reads,
-            _ => self.effect.get(),
-        };
-        self.ask_to_send(effect, count);
-    }
-
-    pub(crate) fn block(&self) -> Block {
-        self.exchange.borrow().block()
-    }
-
-    pub(crate) fn exchange(&self) -> Ref<'_, Exchange> {
-        self.exchange.borrow()
-    }
-
-    pub(crate) fn failure(&self) -> DbError {
-        let failure = self.failure.borrow().clone();
-        failure.unwrap_or_else(|| DbError::lost("the connection is not up".to_owned(), false))
-    }
-
-    /// The user is in a transaction from now on.
-    pub(crate) fn start(&self, now: Now) {
-        self.now.set(now);
-        self.under_way.set(true);
-    }
-
-    /// The user is in it no longer: what became of it.
-    pub(crate) fn end(&self, outcome: Outcome) -> Sample {
-        self.under_way.set(false);
-        let now = self.now.get();
-        Sample {
-            kind: now.kind,
-            outcome,
-            scheduled_ns: now.scheduled_ns,
-            started_ns: now.started_ns,
-            ended_ns: self.noticed_ns.get(),
-            connect_ns: now.connect_ns,
-            retries: now.retries,
-            parts: (!now.unstamped).then_some(now.parts),
-        }
     }
 }

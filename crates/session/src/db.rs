@@ -1,17 +1,16 @@
-//! The handle that a virtual user's code awaits.
-//!
-//! In: plain async code of a workload. Out: requests in the connection's record, samples on the
-//! worker's desk. Must never: wait for anything that its worker does not complete.
+//! The handle on which a virtual user's code awaits requests and starts. It writes requests to the
+//! connection's record and samples to the worker's context. Never waits for anything that its worker does
+//! not complete.
 
-mod loose;
 mod request;
+mod script;
 mod transaction;
 
-pub use request::Rows;
+pub use request::DbReply;
 
-use crate::conn::{Ask, Conn};
-use crate::desk::Desk;
-use prony_measure::Query;
+use crate::conn::{Conn, UserPhase};
+use crate::worker_context::WorkerContext;
+use prony_measure::QueryKind;
 use prony_wire::Block;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,14 +18,14 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// A virtual user's handle of a connection: of its own one, or of a further one that [`Db::another`] gave.
+/// A virtual user's handle of a connection: its own, or an additional one from [`Db::add_connection`].
 ///
-/// A transaction is what stands between [`Db::start`] and [`Db::end`]:
+/// A transaction is everything between [`Db::start`] and [`Db::end`]:
 ///
 /// ```
-/// # use prony_session::{Db, DbError, Ended, Outcome};
+/// # use prony_session::{Db, DbError, UserExit, Outcome};
 /// # use prony_wire::Statement;
-/// async fn user(mut db: Db, select: Statement) -> Result<(), Ended> {
+/// async fn user(mut db: Db, select: Statement) -> Result<(), UserExit> {
 ///     loop {
 ///         db.start(0).await?;
 ///         let result = db.exec(&select, &[]).await.map(|_| Outcome::Committed);
@@ -37,27 +36,27 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Db {
     conn: Rc<Conn>,
-    desk: Rc<Desk>,
+    context: Rc<WorkerContext>,
     done: u64,
     last_start_ns: Option<u64>,
-    /// Starts in a row without asking anything: allowed, and left.
-    in_a_row: (u32, u32),
+    /// Consecutive starts without a request: the limit, and how many are left.
+    consecutive_starts: (u32, u32),
 }
 
 impl Db {
-    /// A handle of `conn`, for a worker that gives it to a user.
-    pub fn new(conn: Rc<Conn>, desk: Rc<Desk>) -> Self {
+    /// Creates a handle of `conn`, for a worker that passes it to a user.
+    pub fn new(conn: Rc<Conn>, context: Rc<WorkerContext>) -> Self {
         Db {
             conn,
-            desk,
+            context,
             done: 0,
             last_start_ns: None,
-            in_a_row: (0, 0),
+            consecutive_starts: (0, 0),
         }
     }
 
-    /// When the user was last resumed: at its last reply, or the end of its sleep; nanoseconds of
-    /// the run's clock.
+    /// When the user was last resumed: at its last reply or the end of its sleep, in nanoseconds of the
+    /// run's clock.
     pub fn noticed_ns(&self) -> u64 {
         self.conn.noticed_ns()
     }
@@ -72,23 +71,23 @@ impl Db {
         self.conn.block() != Block::Idle
     }
 
-    /// Counts a query, in the second of the reply that the user has just got.
+    /// Counts a query, in the second in which its reply arrived.
     #[inline]
-    pub fn count(&self, query: Query) {
-        self.desk.count(query);
+    pub fn count(&self, query: QueryKind) {
+        self.context.count(query);
     }
 
-    /// Counts an event that is begun again after an error that is ignored.
+    /// Counts an event that is restarted after an ignored error.
     pub fn count_ignored(&self) {
-        self.desk.count_ignored();
+        self.context.count_ignored();
     }
 
-    /// Counts a connection that was opened anew because of such an error.
+    /// Counts a connection that was reopened because of an ignored error.
     pub fn count_reconnect(&self) {
-        self.desk.count_reconnect();
+        self.context.count_reconnect();
     }
 
-    /// Sleeps: think time, keying time. It counts into a transaction that is under way.
+    /// Sleeps, for think time or keying time. The sleep counts into a transaction that is under way.
     pub async fn sleep(&mut self, time: Duration) {
         let wake_ns = self
             .conn
@@ -98,13 +97,13 @@ impl Db {
         Wait { conn: &self.conn }.await;
     }
 
-    async fn wait(&mut self, ask: Ask) {
-        self.conn.set_ask(ask);
+    async fn wait(&mut self, phase: UserPhase) {
+        self.conn.set_phase(phase);
         Wait { conn: &self.conn }.await;
     }
 }
 
-/// Waits until the worker is done with what was asked.
+/// A future that waits until the worker has carried out the request.
 #[must_use]
 struct Wait<'a> {
     conn: &'a Conn,
@@ -114,8 +113,8 @@ impl Future for Wait<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.conn.ask() == Ask::Ready {
-            self.conn.set_ask(Ask::Idle);
+        if self.conn.phase() == UserPhase::Ready {
+            self.conn.set_phase(UserPhase::Idle);
             Poll::Ready(())
         } else {
             Poll::Pending
@@ -124,11 +123,11 @@ impl Future for Wait<'_> {
 }
 
 impl Drop for Wait<'_> {
-    /// A request that is given up leaves a reply nobody waits for: the connection is of no use
-    /// then, and is not put right by guessing.
+    /// An abandoned request leaves a reply that nobody reads: the connection is then unusable, and no
+    /// recovery is attempted.
     fn drop(&mut self) {
-        if self.conn.ask() != Ask::Idle {
-            self.conn.set_ask(Ask::Dead);
+        if self.conn.phase() != UserPhase::Idle {
+            self.conn.set_phase(UserPhase::Dead);
         }
     }
 }

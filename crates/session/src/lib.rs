@@ -1,19 +1,19 @@
-//! The seam between a virtual user and the loop.
-//!
-//! In: what a user's code asks of its [`Db`]. Out: a small record a connection that the worker
-//! reads. Must never: know a workload, or a socket.
+//! The interface between a virtual user and the loop: the user's code calls its [`Db`], and the worker
+//! reads a small record per connection. Never knows a workload or a socket.
 
 pub mod budget;
 pub mod conn;
 pub mod db;
-pub mod desk;
 pub mod error;
 pub mod program;
+pub mod worker_context;
 
-pub use budget::Budget;
-pub use conn::{Ask, Conn};
-pub use db::{Db, Rows};
-pub use desk::{Desk, Rules};
+pub use budget::StartBudget;
+pub use conn::{Conn, UserPhase};
+pub use db::{Db, DbReply};
 pub use error::DbError;
-pub use program::{Ended, Limit, Program, Share, User, UserId};
-pub use prony_measure::{ErrorClass, Kind, Outcome, Parts, Queries, Query, Sample};
+pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
+pub use prony_measure::{
+    ErrorClass, Outcome, Queries, QueryKind, Sample, ServiceTimeParts, TxnKind,
+};
+pub use worker_context::{StartRules, WorkerContext};

@@ -1,108 +1,107 @@
-//! What a workload gives to the loop: the program of its virtual users.
-//!
-//! In: nothing. Out: two small traits. Must never: know a socket, or which workload it is.
+//! The program of a workload's virtual users, as the loop sees it. Never knows a socket or the workload.
 
 use crate::Db;
 use std::future::Future;
 use std::pin::Pin;
 
-/// Why a virtual user's program came back.
+/// Why a virtual user's program returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum UserExit {
     /// The run is over.
     Stopped,
-    /// It did what it had to do (a count of transactions).
+    /// The user has done all its work, such as its number of transactions.
     Finished,
-    /// It cannot go on; the run goes on without it and says so.
+    /// The user cannot continue; the run goes on without it and reports that.
     Failed(String),
 }
 
-/// A virtual user at work: polled by a worker, and by nobody else.
-pub type User = Pin<Box<dyn Future<Output = Ended>>>;
+/// A running virtual user, polled only by its worker.
+pub type User = Pin<Box<dyn Future<Output = UserExit>>>;
 
-/// Who a virtual user is.
+/// The identity of a virtual user.
 #[derive(Clone, Copy, Debug)]
 pub struct UserId {
     /// Number among all clients of the run, from 0.
     pub client: u32,
-    /// How many clients there are.
+    /// Number of clients.
     pub clients: u32,
     /// Number of its worker, from 0.
     pub worker: u32,
-    /// How many workers there are.
+    /// Number of workers.
     pub workers: u32,
-    /// The run's seed; a user derives its own random numbers from it and `client`.
+    /// The run's seed; a user derives its random numbers from it and `client`.
     pub seed: u64,
 }
 
-/// How often users did a thing, and how often they were to do it.
+/// The share of transactions or items in which users did something, and its expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
-    /// What they did, such as `rolled back`.
+pub struct ActionShare {
+    /// What is counted, such as `rolled back`.
     pub name: &'static str,
-    /// Of what it is a share, such as `new orders`.
+    /// What it is a share of, such as `new orders`.
     pub of: &'static str,
-    /// How often.
+    /// How often it happened.
     pub part: u64,
-    /// Of how many.
+    /// The number of which `part` is a share.
     pub whole: u64,
-    /// The share that is meant, 0 to 1; none where it is no matter of what was asked.
-    pub meant: Option<f64>,
-    /// Each transaction keeps it: it does not scatter.
+    /// The intended share, 0 to 1; `None` if it does not depend on the plan.
+    pub expected: Option<f64>,
+    /// Whether each transaction has exactly this share, without random variation.
     pub exact: bool,
-    /// The least that a specification allows, 0 to 1.
-    pub least: Option<f64>,
+    /// The minimum that a specification allows, 0 to 1.
+    pub minimum: Option<f64>,
 }
 
-/// Within what time most transactions of a kind are to end.
+/// The limit for the 90th percentile of a kind's response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    /// The kind's name.
+pub struct P90Limit {
+    /// The name of the kind.
     pub kind: &'static str,
-    /// 90 % of them are to end within so long, seconds.
+    /// 90 % of them must end within this time, in seconds.
     pub p90_s: f64,
-    /// They are carried out in the background: their time is from queueing to completion, and no
-    /// user waits for it.
+    /// Whether they run in the background: their time is from queueing to completion, and no user waits
+    /// for them.
     pub deferred: bool,
 }
 
 /// The program of one workload at one scale, shared by all workers.
 pub trait Program: Send + Sync {
-    /// Names of its kinds of transaction; a sample's `kind` is an index into it.
+    /// Names of its kinds of transactions; a sample's `kind` is an index into it.
     fn kinds(&self) -> &[&'static str];
 
-    /// The statements of its transactions in order, where they depend on what was asked; empty
-    /// where they are those that the workload always has.
+    /// The statements of its transactions, in order, if they depend on the options; empty if they are the
+    /// workload's usual ones.
     fn statements(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What decides what its figures mean, by name, every default filled in; results name it.
+    /// The settings that determine what its figures mean, by name, with every default filled in; results
+    /// show them.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// What the users that have ended did, warm-up included, where shares of it are meant.
-    fn shares(&self) -> Vec<Share> {
+    /// Shares of what the ended users did, warm-up included, if the workload intends any.
+    fn shares(&self) -> Vec<ActionShare> {
         Vec::new()
     }
 
-    /// Within what time most transactions of a kind are to end.
-    fn limits(&self) -> Vec<Limit> {
+    /// The response time limits of its kinds.
+    fn limits(&self) -> Vec<P90Limit> {
         Vec::new()
     }
 
-    /// Whether its users have something to do before the load starts, up to [`Db::gate`]; it is in no
-    /// figure.
+    /// Whether its users do something before the load starts, up to [`Db::gate`], which no figure includes.
     fn has_prologue(&self) -> bool {
         false
     }
 
-    /// Whether its users open their connections themselves, with [`Db::renew`]: none is opened for them.
+    /// Whether its users open their connections themselves, with [`Db::renew`]; if so, none is opened for
+    /// them.
     fn opens_connections(&self) -> bool {
         false
     }
 
-    /// Makes one virtual user. It lives on the thread that calls this.
+    /// Creates one virtual user, which stays on the calling thread.
     fn user(&self, id: UserId, db: Db) -> User;
 }

@@ -1,27 +1,29 @@
 //! Documents on disk.
 //!
-//! In: a [`Run`], or a file that claims to be one. Out: the other. Must never: leave half a
-//! document under its final name, or trust a file.
+//! Writes a [`Run`] to a file and reads it back. A document's final name never holds half a
+//! document, and no file is trusted.
 
-use crate::error::{StoreError, io_error};
+use crate::error::{StoreError, io_error, printable};
+use crate::files;
 use crate::run::{Run, SCHEMA_VERSION};
-use serde::Deserialize;
+use crate::version_1;
+use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Largest file that is read, bytes. A day of one-second rows takes about 40 MB.
+/// Largest file to read, bytes. A day of one-second rows takes about 40 MB.
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// Reads a document.
 ///
 /// # Errors
-/// If it cannot be read, is not a document of Prony's, or is one of a newer Prony.
+/// If the file cannot be read, is not a document of Prony, or is from a newer Prony.
 pub fn read_document(path: &Path) -> Result<Run, StoreError> {
-    parse_document(path, &read_file(path)?)
+    parse_document(&read_file(path)?).map_err(|error| error.at(path))
 }
 
-/// The bytes of a regular file of a sensible size.
+/// Reads a regular file of at most [`LARGEST_BYTES`].
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     let meta = fs::metadata(path).map_err(io_error("read", path))?;
     if !meta.is_file() {
@@ -31,7 +33,7 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     read_open(&file, path)
 }
 
-/// The bytes of an open file, of a sensible size; `path` is for the message.
+/// Reads an open file of at most [`LARGEST_BYTES`]; `path` is for the message.
 pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
     file.take(LARGEST_BYTES + 1)
@@ -43,59 +45,88 @@ pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError>
     Ok(bytes)
 }
 
-/// The run of a document's bytes; `path` is for the message.
-pub(crate) fn parse_document(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
-    let error = match serde_json::from_slice::<Run>(bytes) {
-        Ok(run) => {
-            check_version(path, &run.schema_version)?;
-            return Ok(run);
+/// Why a text is not a Run document.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It was written by a newer Prony.
+    #[error("it is of version {0}, which this Prony does not read")]
+    Newer(String),
+    /// Anything else.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl DocumentError {
+    pub(crate) fn at(self, path: &Path) -> StoreError {
+        match self {
+            DocumentError::Newer(version) => StoreError::Newer {
+                path: path.to_owned(),
+                version: printable(&version),
+            },
+            DocumentError::Invalid(reason) => StoreError::not_a_run(path, reason),
         }
-        Err(error) => error,
-    };
-    if error.is_eof() {
-        return Err(StoreError::not_a_run(path, "it ends in the middle"));
-    }
-    if error.is_syntax() {
-        return Err(StoreError::not_a_run(path, format!("not JSON: {error}")));
-    }
-    // JSON of another form: of a newer Prony, or of somebody else.
-    let version = serde_json::from_slice::<Version>(bytes)
-        .map_err(|_| StoreError::not_a_run(path, "it has no schema_version"))?;
-    check_version(path, &version.schema_version)?;
-    Err(StoreError::not_a_run(path, error))
-}
-
-/// All that is read of a document of unknown form.
-#[derive(Deserialize)]
-struct Version {
-    schema_version: String,
-}
-
-fn check_version(path: &Path, version: &str) -> Result<(), StoreError> {
-    let major = |version: &str| version.split('.').next()?.parse::<u32>().ok();
-    let ours = major(SCHEMA_VERSION);
-    match major(version) {
-        None => Err(StoreError::not_a_run(
-            path,
-            format!("its schema_version is `{version}`"),
-        )),
-        theirs if theirs > ours => Err(StoreError::Newer {
-            path: path.to_owned(),
-            version: crate::error::printable(version),
-        }),
-        _ => Ok(()),
     }
 }
 
-/// Writes a document so that its name holds either nothing or all of it: a hidden file beside it,
-/// synced, then renamed. The caller alone may write this id at the time.
+/// Parses a document of this version or an older one.
 ///
 /// # Errors
-/// If it cannot be written, or if it holds a figure that is not a number.
+/// If it is not such a document.
+pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
+    let found = match serde_json::from_slice::<Run>(bytes) {
+        Ok(run) if is_current(&run.schema_version.0) => return Ok(run),
+        Err(error) if error.is_eof() => Err("it ends in the middle".to_owned()),
+        Err(error) if error.is_syntax() => Err(format!("not JSON: {error}")),
+        // A document of another version, or not a document.
+        _ => serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}")),
+    };
+    parse_value(found.map_err(DocumentError::Invalid)?)
+}
+
+/// Parses a document of this version or an older one.
+pub(crate) fn parse_value(mut document: Value) -> Result<Run, DocumentError> {
+    let Some(version) = document["schema_version"].as_str().map(str::to_owned) else {
+        return Err(DocumentError::Invalid(
+            "it has no schema_version".to_owned(),
+        ));
+    };
+    match (version_numbers(&version), version_numbers(SCHEMA_VERSION)) {
+        (None, _) => {
+            let reason = format!("its schema_version is `{version}`");
+            return Err(DocumentError::Invalid(reason));
+        }
+        (Some((theirs, _)), Some((ours, _))) if theirs > ours => {
+            return Err(DocumentError::Newer(version));
+        }
+        (Some((1, _)), _) => document = version_1::upgrade(document),
+        _ => {}
+    }
+    serde_json::from_value(document).map_err(|error| match version_numbers(&version) {
+        // A later minor version may have values that this one does not know.
+        theirs if theirs > version_numbers(SCHEMA_VERSION) => DocumentError::Newer(version),
+        _ => DocumentError::Invalid(error.to_string()),
+    })
+}
+
+fn version_numbers(version: &str) -> Option<(u32, u32)> {
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn is_current(version: &str) -> bool {
+    let major = |version| version_numbers(version).map(|(major, _)| major);
+    major(version) == major(SCHEMA_VERSION)
+}
+
+/// Writes a document atomically: to a hidden file in the same folder, which is synced and then
+/// renamed. Only the caller may write this id at the time.
+///
+/// # Errors
+/// If it cannot be written, or contains NaN.
 pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
     let bytes = serde_json::to_vec(run).map_err(|e| StoreError::not_a_run(path, e))?;
-    // JSON has no NaN: it would be written as null and never be read again.
-    parse_document(path, &bytes)?;
+    // JSON has no NaN: it would be written as null, and the document could not be read again.
+    parse_document(&bytes).map_err(|error| error.at(path))?;
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(StoreError::not_a_run(path, "it has no file name"));
     };
@@ -104,7 +135,7 @@ pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
         .and_then(|()| fs::rename(&hidden, path))
         .map_err(io_error("write", path));
     if written.is_err() {
-        // The error to tell is the first one.
+        // The first error is the one to report.
         let _ = fs::remove_file(&hidden);
         return written;
     }
@@ -114,7 +145,7 @@ pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = files::create_replacing(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -1,57 +1,77 @@
-//! What can go wrong with stored runs, in the user's words.
+//! Errors of stored runs, as messages for the user.
 //!
-//! In: causes. Out: one sentence and a hint. Must never: carry control characters of a foreign
-//! file to a terminal.
+//! Each message is one sentence with a hint. Control characters from a foreign file never reach a terminal.
 
+use prony_plan::{ErrorParts, UserError};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a run could not be stored or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No folder is known.
-    #[error(
-        "no folder for results: neither PRONY_HOME nor XDG_DATA_HOME nor HOME is set; set PRONY_HOME"
-    )]
+    /// No folder is given or configured.
     NoFolder,
-    /// The system refused.
-    #[error("cannot {doing} {}: {source}{}", path.display(), hint(source))]
+    /// An operation of the system failed.
     Io {
-        /// What was tried: `write`, `read`, `create the folder`...
-        doing: &'static str,
-        /// On what.
+        /// The operation: `write`, `read`, `create the folder`...
+        operation: &'static str,
+        /// The path that it was applied to.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// No run has that name.
-    #[error("no stored run is called `{asked}` or begins so; `prony runs` lists them")]
+    /// The journal in the store cannot be written any more; the run continues.
+    Diverted {
+        /// Why.
+        source: Box<StoreError>,
+        /// Where the journal continues; absent if it is buffered in memory.
+        fallback: Option<PathBuf>,
+    },
+    /// The finished run is not in the store, but in a file outside it.
+    StoredElsewhere {
+        /// Why.
+        source: Box<StoreError>,
+        /// The run.
+        id: String,
+        /// Its document.
+        path: PathBuf,
+        /// Whether the journal in the store names the document's path.
+        is_noted: bool,
+    },
+    /// The finished run is not stored completely anywhere.
+    NotStored {
+        /// Why.
+        source: Box<StoreError>,
+        /// The run.
+        id: String,
+        /// Seconds of it in the journal.
+        stored_s: f64,
+        /// Seconds that it measured.
+        measured_s: f64,
+    },
+    /// No run matches.
     NotFound {
-        /// What was asked for.
-        asked: String,
+        /// The requested id, label or path.
+        name: String,
     },
     /// Nothing is stored.
-    #[error("no runs are stored in {} yet", path.display())]
     Empty {
         /// The store's folder.
         path: PathBuf,
     },
-    /// Several runs begin so.
-    #[error(
-        "`{asked}` is the beginning of {count} runs, such as {first} and {second}; give more of it"
-    )]
+    /// Several runs match.
     Ambiguous {
-        /// What was asked for.
-        asked: String,
-        /// How many there are.
+        /// The requested id, label or path.
+        name: String,
+        /// Number of matches.
         count: usize,
         /// One.
         first: String,
         /// Another.
         second: String,
     },
-    /// A file that is not a document of Prony's.
-    #[error("{} is not a run of Prony: {reason}", path.display())]
+    /// A file that is not a document of Prony.
     NotARun {
         /// The file.
         path: PathBuf,
@@ -59,31 +79,129 @@ pub enum StoreError {
         reason: String,
     },
     /// A document of a later Prony.
-    #[error(
-        "{} was written by a newer Prony (document version {version}, and this one reads {}); use that one to read it",
-        path.display(), crate::SCHEMA_VERSION
-    )]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         version: String,
     },
-    /// The run is still going on.
-    #[error("run {id} is still going on; stop it first")]
+    /// The run is still in progress.
     Live {
         /// The run.
         id: String,
     },
-    /// The index refused, and could not be rebuilt in memory either.
-    #[error(
-        "the index of runs cannot be used: {0}; the documents in the folder `runs` are not touched by this"
-    )]
+    /// The index failed, and could not be rebuilt in memory either.
     Index(#[from] rusqlite::Error),
 }
 
+/// The cause with its hint comes before what follows from it.
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Diverted { source, .. }
+            | StoreError::StoredElsewhere { source, .. }
+            | StoreError::NotStored { source, .. } => {
+                write!(f, "{source}")?;
+                let (consequence, hint) = consequence(self);
+                write!(f, "; {consequence}")?;
+                hint.map_or(Ok(()), |hint| write!(f, "; {hint}"))
+            }
+            other => f.write_str(&other.parts().sentence()),
+        }
+    }
+}
+
+impl UserError for StoreError {
+    fn parts(&self) -> ErrorParts {
+        let (problem, hint) = match self {
+            StoreError::NoFolder => (
+                "no folder for results: neither PRONY_HOME nor XDG_DATA_HOME nor HOME is set"
+                    .to_owned(),
+                Some("set PRONY_HOME"),
+            ),
+            StoreError::Io {
+                operation,
+                path,
+                source,
+            } => (
+                format!("cannot {operation} {}: {source}", path.display()),
+                hint(source),
+            ),
+            StoreError::Diverted { source, .. }
+            | StoreError::StoredElsewhere { source, .. }
+            | StoreError::NotStored { source, .. } => {
+                let mut parts = source.parts();
+                let (consequence, hint) = consequence(self);
+                parts.problem += &format!("; {consequence}");
+                return hint.into_iter().fold(parts, ErrorParts::with_hint);
+            }
+            StoreError::NotFound { name } => (
+                format!("no stored run has the id, id prefix or label `{name}`"),
+                Some("`prony runs` lists them"),
+            ),
+            StoreError::Empty { path } => (
+                format!("no runs are stored in {} yet", path.display()),
+                None,
+            ),
+            StoreError::Ambiguous {
+                name,
+                count,
+                first,
+                second,
+            } => (
+                format!("`{name}` matches {count} runs, such as {first} and {second}"),
+                Some("give more of the id"),
+            ),
+            StoreError::NotARun { path, reason } => (
+                format!("{} is not a run of Prony: {reason}", path.display()),
+                None,
+            ),
+            StoreError::Newer { path, version } => (
+                format!(
+                    "{} was written by a newer Prony (document version {version}, and this one reads {})",
+                    path.display(),
+                    crate::SCHEMA_VERSION
+                ),
+                Some("use that one to read it"),
+            ),
+            StoreError::Live { id } => (
+                format!("run {id} is still in progress"),
+                Some("stop it first"),
+            ),
+            StoreError::Index(error) => (
+                format!("the index of runs cannot be used: {error}"),
+                Some("the documents in the folder `runs` are not affected"),
+            ),
+        };
+        let parts = ErrorParts::new(problem);
+        hint.into_iter().fold(parts, ErrorParts::with_hint)
+    }
+}
+
 impl StoreError {
-    /// A file that is not a document, and why, made safe to print.
+    /// Whether the disk is full or the user's quota is used up.
+    pub fn is_full(&self) -> bool {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        match self {
+            StoreError::Io { source, .. } => {
+                matches!(source.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+            }
+            StoreError::Diverted { source, .. }
+            | StoreError::StoredElsewhere { source, .. }
+            | StoreError::NotStored { source, .. } => source.is_full(),
+            _ => false,
+        }
+    }
+
+    /// The system's error message, if the system caused it.
+    pub(crate) fn cause(&self) -> String {
+        match self {
+            StoreError::Io { source, .. } => system_message(source),
+            other => printable(&other.to_string()),
+        }
+    }
+
+    /// The error for a file that is not a document; the reason is made safe to print.
     pub(crate) fn not_a_run(path: &Path, reason: impl std::fmt::Display) -> StoreError {
         StoreError::NotARun {
             path: path.to_owned(),
@@ -98,27 +216,125 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().take(300).map(safe).collect()
 }
 
-/// Names what was tried with a path, for `map_err`.
+/// Adds the operation and its path to an I/O error, for `map_err`.
 pub(crate) fn io_error(
-    doing: &'static str,
+    operation: &'static str,
     path: &Path,
 ) -> impl FnOnce(io::Error) -> StoreError + use<> {
     let path = path.to_owned();
     move |source| StoreError::Io {
-        doing,
+        operation,
         path,
         source,
     }
 }
 
-fn hint(source: &io::Error) -> &'static str {
+/// The system's error message without the number that std adds; short enough for the reserved bytes of a
+/// journal.
+pub(crate) fn system_message(error: &io::Error) -> String {
+    let text = error.to_string();
+    let message = text.split(" (os error").next().unwrap_or_default();
+    printable(message).chars().take(120).collect()
+}
+
+/// What follows from an error while a run is written, and what to do about that.
+fn consequence(error: &StoreError) -> (String, Option<&'static str>) {
+    const MOVED_LATER: &str = "`prony runs` moves it into the store once there is room";
+    match error {
+        StoreError::Diverted { fallback, .. } => {
+            let journal = match fallback {
+                Some(path) => format!("with its journal in {}", path.display()),
+                None => {
+                    "with its figures in memory until there is room, or until it ends".to_owned()
+                }
+            };
+            (format!("the run continues, {journal}"), None)
+        }
+        StoreError::StoredElsewhere {
+            id, path, is_noted, ..
+        } => {
+            let stored = format!("the complete run {id} is stored in {}", path.display());
+            match is_noted {
+                true => (stored, Some(MOVED_LATER)),
+                false => (
+                    format!("{stored}, and the store has no room to record this: keep that file"),
+                    Some(
+                        "`prony runs` moves it into the store once there is room, if TMPDIR is still the same",
+                    ),
+                ),
+            }
+        }
+        StoreError::NotStored {
+            id,
+            stored_s,
+            measured_s,
+            ..
+        } => match *stored_s > 0.0 {
+            true => (
+                format!(
+                    "its journal has {stored_s:.0} of {measured_s:.0} s, which `prony show {id}` shows"
+                ),
+                None,
+            ),
+            false => (format!("nothing of run {id} is stored"), None),
+        },
+        _ => (String::new(), None),
+    }
+}
+
+fn hint(source: &io::Error) -> Option<&'static str> {
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; make room, or set PRONY_HOME to a folder on another disk"
+            Some("make room, or set PRONY_HOME to a folder on another disk")
         }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "; set PRONY_HOME to a folder that you may write to"
+            Some("set PRONY_HOME to a folder that you may write to")
         }
-        _ => "",
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store's folder may have any name.
+    #[test]
+    fn hints_are_separate_from_messages_with_semicolons() {
+        let full = || {
+            Box::new(StoreError::Io {
+                operation: "write",
+                path: "/a; b/run.json".into(),
+                source: io::ErrorKind::StorageFull.into(),
+            })
+        };
+        let cause = "cannot write /a; b/run.json: no storage space";
+        let hint = "make room, or set PRONY_HOME to a folder on another disk";
+        let diverted = StoreError::Diverted {
+            source: full(),
+            fallback: None,
+        };
+        let memory =
+            "the run continues, with its figures in memory until there is room, or until it ends";
+        let expected = ErrorParts::new(format!("{cause}; {memory}")).with_hint(hint);
+        assert_eq!(diverted.parts(), expected);
+        assert_eq!(diverted.to_string(), format!("{cause}; {hint}; {memory}"));
+
+        let elsewhere = StoreError::StoredElsewhere {
+            source: full(),
+            id: "1".to_owned(),
+            path: "/tmp/x".into(),
+            is_noted: true,
+        };
+        let moved = "`prony runs` moves it into the store once there is room";
+        let stored = "the complete run 1 is stored in /tmp/x";
+        let expected = ErrorParts::new(format!("{cause}; {stored}"))
+            .with_hint(hint)
+            .with_hint(moved);
+        assert_eq!(elsewhere.parts(), expected);
+        assert_eq!(
+            elsewhere.to_string(),
+            format!("{cause}; {hint}; {stored}; {moved}")
+        );
     }
 }

@@ -1,48 +1,61 @@
-//! Measured totals as they stand in the document.
+//! Converts measured totals to the types of the Run document.
 //!
-//! In: totals and rows of `measure`. Out: [`Figures`], [`Second`], [`Client`], [`Timing`]. Must
-//! never: change a figure, or write one that is not a number.
+//! Totals and rows of `measure` become [`Figures`], [`Second`], [`ClientHealth`] and [`Timing`].
+//! Never changes a figure or stores NaN.
 
-use crate::client::{Batch, Client};
-use crate::histogram::{decode_histogram, encode_histogram};
 use crate::named::QueryCounts;
 use crate::run::*;
-use hdrhistogram::Counter;
-use prony_measure::{Distribution, PartTimes, Queries, Row, StampCounts, Tally, Totals};
+use prony_measure::{
+    Counter, Distribution, ErrorClass, IntervalRow, PartDistributions, Queries, RunPhase,
+    StampCounts, Tally, Totals, decode_histogram, encode_histogram,
+};
 
 /// The figures of one part. `kinds` are the names of the kinds of transaction.
 pub fn figures(totals: &Totals, kinds: &[String]) -> Figures {
     figures_over(totals, kinds, totals.seconds())
 }
 
-/// The figures of one part whose length is known otherwise, seconds.
+/// The figures of one part with this length, in seconds.
 pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> Figures {
-    let name = |place: usize| match kinds.get(place) {
+    let name = |index: usize| match kinds.get(index) {
         Some(name) => name.clone(),
-        None => format!("kind {}", place + 1),
+        None => format!("kind {}", index + 1),
     };
-    let mut figures = vec![kind_figures("all".into(), &totals.all(), seconds)];
-    for (place, tally) in totals.kinds.iter().enumerate() {
-        figures.push(kind_figures(name(place), tally, seconds));
+    let mut figures = vec![kind_figures(None, &totals.all(), seconds)];
+    for (index, tally) in totals.kinds.iter().enumerate() {
+        figures.push(kind_figures(Some(name(index)), tally, seconds));
     }
     Figures {
-        seconds,
+        length_s: seconds,
         kinds: figures,
         errors: errors(totals, name),
         unfinished: totals.leftover.unfinished,
+        in_flight: in_flight(totals),
         never_started: totals.leftover.never_started,
         queries: queries(&totals.queries),
     }
 }
 
+/// The outcomes of unfinished transactions; absent unless all are known, as in older journals.
+fn in_flight(totals: &Totals) -> Option<InFlight> {
+    let of = totals.leftover.in_flight;
+    (of.total() == totals.leftover.unfinished).then_some(InFlight {
+        committed: of.committed,
+        rolled_back: of.rolled_back,
+        failed: of.failed,
+        ambiguous: of.ambiguous,
+        cut_off: of.cut_off,
+    })
+}
+
 fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
     let entries = totals.errors.entries().iter();
     let mut errors: Vec<ErrorCount> = entries
-        // A message may be known of an error that did not end a transaction.
+        // An entry with a message may belong to an error that did not end a transaction.
         .filter(|entry| entry.count > 0)
         .map(|entry| ErrorCount {
-            kind: name(usize::from(entry.kind)),
-            class: entry.class.name().into(),
+            kind: Some(name(usize::from(entry.kind))),
+            class: entry.class,
             code: String::from_utf8_lossy(&entry.code).into_owned(),
             count: entry.count,
             example: entry.example.clone(),
@@ -51,17 +64,17 @@ fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
     errors.sort_by_key(|error| std::cmp::Reverse(error.count));
     if totals.errors.others() > 0 {
         errors.push(ErrorCount {
-            kind: "all".into(),
-            class: "other".into(),
+            kind: None,
+            class: ErrorClass::Other,
             code: String::new(),
             count: totals.errors.others(),
-            example: "further sorts of error, beyond those told apart".into(),
+            example: "further errors, beyond those counted separately".into(),
         });
     }
     errors
 }
 
-fn kind_figures(kind: String, tally: &Tally<u64>, seconds: f64) -> KindFigures {
+fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindFigures {
     KindFigures {
         kind,
         committed: tally.committed,
@@ -81,7 +94,7 @@ fn kind_figures(kind: String, tally: &Tally<u64>, seconds: f64) -> KindFigures {
     }
 }
 
-fn split(parts: &PartTimes<u64>) -> Option<Split> {
+fn split(parts: &PartDistributions<u64>) -> Option<Split> {
     (parts.server.samples > 0).then(|| Split {
         send_wait: latency(&parts.send_wait),
         server: latency(&parts.server),
@@ -107,18 +120,18 @@ pub fn latency<C: Counter>(times: &Distribution<C>) -> Latency {
 }
 
 impl Latency {
-    /// The distribution behind the figures, for percentiles other than those. The sum is
-    /// that of the mean, not exact to the nanosecond.
+    /// The full distribution, for further percentiles. Its sum is computed from the mean, so it is
+    /// not exact to the nanosecond.
     ///
     /// # Errors
-    /// In words, if the histogram cannot be read or does not hold as many samples as are named.
+    /// If the histogram cannot be read, or its number of samples is not `samples`.
     pub fn distribution(&self) -> Result<Distribution<u64>, String> {
         let mut times = Distribution::default();
         if self.samples > 0 {
             times.histogram = decode_histogram(&self.histogram)?;
         }
         if times.histogram.len() != self.samples {
-            return Err("a histogram does not hold as many samples as it says".into());
+            return Err("a histogram does not hold as many samples as declared".into());
         }
         times.samples = self.samples;
         times.sum_ns = (self.mean_ns * self.samples as f64).round().max(0.0) as u128;
@@ -129,13 +142,16 @@ impl Latency {
 }
 
 /// One second of the run. `load_start_ns` is the start of the load on the run's clock.
-pub fn second(row: &Row, load_start_ns: u64) -> Second {
+pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
     let interval = &row.interval;
     let span = interval.span;
     let mut second = Second {
         at_s: span.start_ns.saturating_sub(load_start_ns) as f64 / 1e9,
-        seconds: span.length_ns() as f64 / 1e9,
-        part: span.part.name().into(),
+        length_s: span.length_ns() as f64 / 1e9,
+        part: match span.phase {
+            RunPhase::Warmup => SecondPart::Warmup,
+            RunPhase::Measured | RunPhase::Drain => SecondPart::Measured,
+        },
         client_cpu_s: in_s(interval.health.cpu_ns()),
         loop_delay_max_ns: interval.health.turn_max_ns,
         connections: interval.health.connections,
@@ -159,7 +175,7 @@ pub fn second(row: &Row, load_start_ns: u64) -> Second {
     second
 }
 
-/// What users counted, if they counted anything.
+/// The counts of queries; absent if all are zero.
 fn queries(counted: &Queries) -> Option<QueryCounts> {
     (*counted != Queries::default()).then_some(QueryCounts {
         reads: counted.reads,
@@ -170,39 +186,39 @@ fn queries(counted: &Queries) -> Option<QueryCounts> {
     })
 }
 
-/// The client's own health in one part.
-pub fn client(totals: &Totals) -> Client {
-    client_over(totals, totals.seconds())
+/// The client's health in one part.
+pub fn client_health(totals: &Totals) -> ClientHealth {
+    client_health_over(totals, totals.seconds())
 }
 
-pub(crate) fn client_over(totals: &Totals, seconds: f64) -> Client {
+pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth {
     let health = &totals.health;
     let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
     let busiest_s = in_s(totals.worker_cpu_ns.iter().flatten().max().copied());
-    Client {
+    ClientHealth {
         cpu_user_s: in_s(health.cpu_user_ns),
         cpu_system_s: in_s(health.cpu_system_ns),
-        busiest_thread: busiest_s.and_then(|busy_s| known_ratio(busy_s, seconds)),
+        busiest_thread_share: busiest_s.and_then(|busy_s| known_ratio(busy_s, seconds)),
         cpu_per_transaction_us: in_s(health.cpu_ns())
             .and_then(|cpu_s| known_ratio(cpu_s * 1e6, committed as f64)),
         loop_delay_max_ns: health.turn_max_ns,
         run_queue_s: in_s(health.run_queue_ns),
-        steal: totals.process.steal(),
+        steal_share: totals.process.steal(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
         batch: batch(health.batch),
     }
 }
 
-fn batch(of: prony_measure::Batch) -> Option<Batch> {
-    (of != prony_measure::Batch::default()).then_some(Batch {
+fn batch(of: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
+    (of != prony_measure::BatchPolicyCounts::default()).then_some(BatchScheduling {
         under: of.under,
         left: of.left,
         refused: of.refused,
     })
 }
 
-/// How good the split is, by its counts; `split` says in words where stamps were available.
-pub fn timing(stamps: &StampCounts, split: String) -> Timing {
+/// The quality of the split, from the counts of stamps.
+pub fn timing(stamps: &StampCounts, split: SplitSource) -> Timing {
     Timing {
         split,
         stamped: stamps.stamped,
@@ -215,17 +231,17 @@ pub fn timing(stamps: &StampCounts, split: String) -> Timing {
     }
 }
 
-/// Seconds; absent where the kernel did not tell, which is not the same as zero.
+/// Converts to seconds; absent, not zero, if the kernel did not report the value.
 fn in_s(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e9)
 }
 
-/// A ratio that is absent where there is nothing to divide by.
+/// A ratio; absent if the divisor is zero.
 fn known_ratio(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// A ratio that is 0 where there is nothing to divide by: a document holds numbers only.
+/// A ratio; 0 if the divisor is zero, because a document holds only finite numbers.
 fn ratio(part: f64, whole: f64) -> f64 {
     known_ratio(part, whole).unwrap_or(0.0)
 }

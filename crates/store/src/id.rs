@@ -1,12 +1,12 @@
-//! Names of runs.
+//! Ids of runs.
 //!
-//! In: when a run started and what it runs. Out: a sortable name that is safe as a file name.
-//! Must never: let a workload's name reach the file system unchecked.
+//! An id is made of the start and the workload; it sorts by time and is safe as a file name. A
+//! workload's name never reaches the file system unchecked.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Longest id, characters.
-const LONGEST: usize = 100;
+const MAX_ID_CHARS: usize = 100;
 
 /// A new id, such as `20261120-233342-tpcb-7f3a`: local time of the start as in `started_at`
 /// (RFC 3339), workload, four random hexadecimal digits.
@@ -20,9 +20,9 @@ pub(crate) fn new_id(started_at: &str, workload: &str) -> String {
         14 => format!("{}-{}", &digits[..8], &digits[8..]),
         _ => jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string(),
     };
-    // A RandomState is keyed anew by the system's random numbers.
+    // Each process keys its RandomState with random numbers of the system.
     let random = RandomState::new().build_hasher().finish() & 0xffff;
-    format!("{time}-{}-{random:04x}", safe(workload))
+    format!("{time}-{}-{random:04x}", path_safe(workload))
 }
 
 /// The present moment as a run's `started_at`: RFC 3339, milliseconds, local offset.
@@ -33,7 +33,7 @@ pub fn started_now() -> String {
 }
 
 /// Letters, digits and single dashes of a workload's name, at most 40.
-fn safe(workload: &str) -> String {
+fn path_safe(workload: &str) -> String {
     let mut name = String::new();
     for c in workload.chars() {
         match c.to_ascii_lowercase() {
@@ -51,10 +51,10 @@ fn safe(workload: &str) -> String {
     }
 }
 
-/// Whether a text can be the name of a run: nothing that a path would mind.
+/// Whether a text can be the id of a run: only characters that are safe in a path.
 pub(crate) fn is_id(text: &str) -> bool {
     !text.is_empty()
-        && text.len() <= LONGEST
+        && text.len() <= MAX_ID_CHARS
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text
             .chars()

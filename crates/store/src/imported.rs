@@ -1,75 +1,80 @@
-//! What another tool's output says, and the Run that it makes.
+//! The figures in another tool's output, and their conversion to a Run.
 //!
-//! In: figures as they were printed, by a dialect's reader. Out: [`Reported`], plain data; a [`Run`]
-//! that is marked as imported. Must never: fill in what was not printed.
+//! A dialect's reader fills in [`ReportedRun`] with the figures as they were printed;
+//! [`ReportedRun::into_run`] makes a [`Run`] that is marked as imported. Figures that were not printed
+//! are never filled in.
 
-use crate::named::{QueryCounts, Rate, Share};
+use crate::named::{IndustryMetric, MetricName, ObservedShare, QueryCounts};
 use crate::run::*;
+use prony_plan::QueryMode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the figures of an imported Run come from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Imported {
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Imported")]
+pub struct ImportSource {
     /// The tool that printed them.
     pub tool: String,
-    /// Its version, as it says it; empty where it does not.
+    /// Its version, as printed; empty if it prints none.
     pub version: String,
     /// The file that was read; `-` is standard input.
     pub source: String,
-    /// What its output does not tell.
-    pub untold: Vec<String>,
+    /// Facts that its output does not report.
+    #[serde(alias = "untold")]
+    pub not_reported: Vec<String>,
 }
 
-/// What one run of another tool says of itself. What it does not say is absent.
+/// One run of another tool, as its output reports it. Facts that it does not report are absent.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reported {
+pub struct ReportedRun {
     /// `pgbench`, `sysbench` or `HammerDB`.
     pub tool: &'static str,
     /// Its version.
     pub version: String,
-    /// `postgresql`, `mysql`, `mariadb`...
-    pub engine: String,
+    /// The server's engine.
+    pub engine: Option<ServerEngine>,
     /// The server's version.
     pub server_version: String,
-    /// The workload under this house's name, where it is known.
+    /// Prony's name of the workload, if Prony has it.
     pub workload: Option<&'static str>,
-    /// What the tool calls it.
+    /// The tool's name of it.
     pub title: String,
     /// Scale factor, or warehouses.
     pub scale: Option<u32>,
-    /// What decides what its figures mean, as `name value`.
-    pub settings: Vec<String>,
-    /// `simple`, `extended` or `prepared`.
-    pub protocol: String,
+    /// Options that decide what its figures mean.
+    pub settings: Vec<Setting>,
+    /// How statements were sent.
+    pub protocol: Option<QueryMode>,
     /// Clients, threads of sysbench, virtual users.
     pub clients: Option<u32>,
     /// Threads.
     pub threads: Option<u32>,
-    /// Clients wait for a schedule: they are not always at work.
+    /// Clients wait for a schedule, so they are not always busy.
     pub scheduled: bool,
-    /// The schedule's rate, transactions a second, where it is printed.
+    /// The schedule's rate, transactions a second, if it is printed.
     pub rate_tps: Option<f64>,
     /// A connection for each transaction.
     pub connect_per_transaction: bool,
-    /// Time for connecting is in the throughput and not in the latency.
-    pub connecting_counts: bool,
-    /// How long it was to run, seconds.
-    pub asked_s: Option<f64>,
-    /// How long it ran, seconds.
-    pub ran_s: Option<f64>,
-    /// How many transactions were to be done.
-    pub asked_transactions: Option<u64>,
-    /// Transactions that ended well.
+    /// Time for connecting is included in the throughput but not in the latency.
+    pub connecting_in_throughput: bool,
+    /// The requested duration, seconds.
+    pub requested_s: Option<f64>,
+    /// The actual duration, seconds.
+    pub actual_s: Option<f64>,
+    /// The requested number of transactions.
+    pub requested_transactions: Option<u64>,
+    /// Transactions that succeeded.
     pub transactions: Option<u64>,
-    /// The same a second.
+    /// Those transactions a second.
     pub tps: Option<f64>,
-    /// Failed for good.
+    /// Failed after all retries.
     pub failed: u64,
     /// Never started.
     pub skipped: u64,
     /// Over the latency limit.
     pub late: u64,
-    /// Tried again.
+    /// Transactions that were retried.
     pub retried: u64,
     /// Extra tries.
     pub retries: u64,
@@ -77,9 +82,9 @@ pub struct Reported {
     pub ignored_errors: u64,
     /// Mean response time, ms.
     pub mean_ms: Option<f64>,
-    /// By so much the mean may be off because it is rounded, ms.
-    pub mean_slack_ms: f64,
-    /// The mean was not measured, but reckoned from clients and throughput.
+    /// Rounding error of the mean, at most, ms.
+    pub mean_tolerance_ms: f64,
+    /// The mean was not measured, but computed from clients and throughput.
     pub mean_derived: bool,
     /// Shortest, ms.
     pub min_ms: Option<f64>,
@@ -87,7 +92,7 @@ pub struct Reported {
     pub max_ms: Option<f64>,
     /// Percentiles: per cent, and ms.
     pub percentiles_ms: Vec<(f64, f64)>,
-    /// Reads and writes of one transaction, where the workload is known by them.
+    /// Reads and writes of one transaction, if the workload is recognised by them.
     pub mix: Option<[u64; 2]>,
     /// Queries of all transactions.
     pub queries: Option<QueryCounts>,
@@ -97,16 +102,16 @@ pub struct Reported {
     pub tpm: Option<f64>,
     /// Kinds of transaction.
     pub kinds: Vec<ReportedKind>,
-    /// Shares that were meant, and those that were counted.
-    pub shares: Vec<Share>,
+    /// Expected and observed shares of the mix.
+    pub shares: Vec<ObservedShare>,
     /// The progress lines.
     pub series: Vec<Second>,
-    /// Figures that must agree with each other.
+    /// Pairs of figures that must agree.
     pub relations: Vec<Relation>,
-    /// What went wrong, in the tool's words.
-    pub troubles: Vec<String>,
-    /// What should stand in a whole output and does not; empty where all is there.
-    pub lacks: Vec<&'static str>,
+    /// Errors and warnings, as the tool printed them.
+    pub messages: Vec<String>,
+    /// Parts that are missing from the output; empty if it is complete.
+    pub missing_parts: Vec<&'static str>,
 }
 
 /// One kind of transaction.
@@ -129,16 +134,16 @@ pub struct ReportedKind {
 pub struct Relation {
     /// How they must agree.
     pub kind: RelationKind,
-    /// What is said, such as `queries, total`.
-    pub what: String,
-    /// What it follows from, such as `read + write + other`.
-    pub from: String,
-    /// As printed.
-    pub says: f64,
-    /// As it follows from the others.
-    pub follows: f64,
-    /// By so much they may differ because they are rounded.
-    pub slack: f64,
+    /// Name of the printed figure, such as `queries, total`.
+    pub figure: String,
+    /// The figures that it is computed from, such as `read + write + other`.
+    pub computed_from: String,
+    /// Its value as printed.
+    pub printed: f64,
+    /// Its value as computed.
+    pub computed: f64,
+    /// Largest difference that rounding explains.
+    pub tolerance: f64,
 }
 
 /// How two figures must agree.
@@ -146,35 +151,40 @@ pub struct Relation {
 pub enum RelationKind {
     /// They are equal.
     Sum,
-    /// A share or mean: equal, but for rounding.
+    /// A share or mean: equal except for rounding.
     Share,
-    /// A length of time that two figures give: seconds.
+    /// A duration that follows from two figures, seconds.
     Time,
-    /// The length that was asked for: the last transactions may need longer.
-    AskedTime,
-    /// The printed one is at most the other.
+    /// The requested duration, which the last transactions may exceed.
+    RequestedTime,
+    /// The printed figure is at most the computed one.
     AtMost,
 }
 
-impl Reported {
-    /// The Run of it, started now as far as anybody knows. `source` is the file that was read.
+impl ReportedRun {
+    /// Converts it to a Run that starts at `started_at`, since the output has no start time.
+    /// `source` is the file that was read.
     pub fn into_run(self, source: &str, started_at: String) -> Run {
-        let untold = self.untold();
-        let seconds = self.ran_s.or(self.asked_s).unwrap_or(0.0);
+        let not_reported = self.not_reported();
+        let seconds = self.actual_s.or(self.requested_s).unwrap_or(0.0);
         let figures = self.figures(seconds);
         let rates = self.rates();
         let name = self
             .workload
             .map_or_else(|| self.tool.to_lowercase(), str::to_owned);
-        let kinds = figures.kinds.iter().skip(1).map(|kind| kind.kind.clone());
+        let kinds = figures
+            .kinds
+            .iter()
+            .skip(1)
+            .filter_map(|kind| kind.kind.clone());
         Run {
             started_at,
-            state: match self.lacks.is_empty() {
-                true => State::Complete,
-                false => State::Partial,
+            state: match self.missing_parts.is_empty() {
+                true => RunState::Complete,
+                false => RunState::Partial,
             },
-            ended_because: (!self.lacks.is_empty())
-                .then(|| format!("its output lacks {}", self.lacks.join(", "))),
+            ended_because: (!self.missing_parts.is_empty())
+                .then(|| format!("its output has no {}", self.missing_parts.join(", "))),
             server: Server {
                 engine: self.engine,
                 version: self.server_version,
@@ -191,7 +201,7 @@ impl Reported {
             drive: Drive {
                 clients: self.clients.unwrap_or(0),
                 threads: self.threads.unwrap_or(0),
-                pace: if self.scheduled { "rate" } else { "closed" }.to_owned(),
+                open_loop: self.scheduled,
                 rate_tps: self.rate_tps,
                 protocol: self.protocol,
                 connect_per_transaction: self.connect_per_transaction,
@@ -206,36 +216,36 @@ impl Reported {
             shares: self.shares,
             series: self.series,
             timing: Timing {
-                split: format!("unavailable: {} does not tell", self.tool),
+                split: SplitSource::unavailable(format!("{} does not report it", self.tool)),
                 ..Timing::default()
             },
-            imported: Some(Imported {
+            imported: Some(ImportSource {
                 tool: self.tool.to_owned(),
                 version: self.version,
                 source: source.to_owned(),
-                untold,
+                not_reported,
             }),
             ..Run::default()
         }
     }
 
-    /// What a reader of the Run would look for in vain.
-    fn untold(&self) -> Vec<String> {
-        let mut untold = Vec::new();
-        let mut unless = |told: bool, what: &str| {
-            if !told {
-                untold.push(what.to_owned());
-            }
-        };
-        unless(self.workload.is_some(), "workload");
-        unless(self.scale.is_some(), "scale");
-        unless(self.clients.is_some(), "clients");
-        unless(!self.server_version.is_empty(), "server version");
-        unless(false, "server settings");
-        unless(false, "durability");
-        unless(false, "replicas");
-        unless(false, "client machine");
-        untold
+    /// Facts that a run of Prony has and this one does not.
+    fn not_reported(&self) -> Vec<String> {
+        let mut absent = vec![
+            "server settings",
+            "durability",
+            "replicas",
+            "client machine",
+        ];
+        let maybe = [
+            ("workload", self.workload.is_some()),
+            ("scale", self.scale.is_some()),
+            ("clients", self.clients.is_some()),
+            ("server version", !self.server_version.is_empty()),
+        ];
+        let maybe = maybe.into_iter().filter(|(_, is_reported)| !is_reported);
+        absent.splice(0..0, maybe.map(|(fact, _)| fact));
+        absent.into_iter().map(str::to_owned).collect()
     }
 
     fn figures(&self, seconds: f64) -> Figures {
@@ -250,7 +260,7 @@ impl Reported {
             &self.percentiles_ms,
         );
         let all = KindFigures {
-            kind: "all".into(),
+            kind: None,
             committed,
             failed: self.failed,
             skipped: self.skipped,
@@ -271,7 +281,7 @@ impl Reported {
                 &kind.percentiles_ms,
             );
             KindFigures {
-                kind: kind.name.clone(),
+                kind: Some(kind.name.clone()),
                 committed: kind.count,
                 tps: if seconds > 0.0 {
                     kind.count as f64 / seconds
@@ -284,18 +294,18 @@ impl Reported {
             }
         }));
         Figures {
-            seconds,
+            length_s: seconds,
             kinds,
             queries: self.queries,
             ..Figures::default()
         }
     }
 
-    fn rates(&self) -> Vec<Rate> {
+    fn rates(&self) -> Vec<IndustryMetric> {
         let titles = [
-            ("NOPM", "new orders committed a minute", self.nopm),
+            (MetricName::Nopm, "new orders committed a minute", self.nopm),
             (
-                "TPM",
+                MetricName::Tpm,
                 "transactions a minute by the server's count, rollbacks among them",
                 self.tpm,
             ),
@@ -304,8 +314,8 @@ impl Reported {
         titles
             .into_iter()
             .filter_map(|(name, title, value)| {
-                Some(Rate {
-                    name: name.into(),
+                Some(IndustryMetric {
+                    name,
                     title: title.into(),
                     value: value?,
                     per_scale: if scale > 0.0 { value? / scale } else { 0.0 },

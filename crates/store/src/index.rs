@@ -1,40 +1,41 @@
 //! The SQLite index of stored runs.
 //!
-//! In: documents. Out: one row of a few figures each, for listing. Must never: be the only place
-//! of anything: it can be deleted at any time, and is made again from the documents.
+//! It has one row for each document, for listing, and no information of its own: it can be deleted at any time and
+//! is rebuilt from the documents.
 
+use crate::annotation::Annotation;
 use crate::error::StoreError;
-use crate::experiment::Experiment;
+use crate::files;
 use crate::id::epoch_ns;
 use crate::lock;
-use crate::run::{Run, Severity, State};
+use crate::run::{Experiment, Run, RunState, ServerEngine, Severity};
 use rusqlite::{Connection, ErrorCode, Row, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// Version of the tables. An index of another version is left alone and not used.
+/// Version of the tables. An index of another version is neither used nor changed.
 const TABLES_VERSION: i64 = 1;
 
 /// How long to wait for another Prony that writes to the index.
-const BUSY: Duration = Duration::from_secs(20);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A few figures of a stored run.
+/// The main figures of a stored run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// Its id.
+pub struct RunSummary {
+    /// Id of the run.
     pub id: String,
     /// Start, RFC 3339.
     pub started_at: String,
     /// How it ended.
-    pub state: State,
+    pub state: RunState,
     /// Workload.
     pub workload: String,
     /// Scale factor.
     pub scale: u32,
     /// Clients.
     pub clients: u32,
-    /// Asked rate, transactions a second; absent in a closed loop.
+    /// Scheduled rate, transactions a second; absent in a closed loop.
     pub rate_tps: Option<f64>,
     /// Committed transactions a second of the measured window; absent if nothing was measured.
     pub tps: Option<f64>,
@@ -42,18 +43,20 @@ pub struct Summary {
     pub p99_ns: Option<u64>,
     /// Engine and version of the server.
     pub server: String,
-    /// The gravest finding of its checks.
+    /// The highest severity among its checks.
     pub worst: Option<Severity>,
-    /// Its place among the repeats of an experiment.
+    /// Its place in an experiment.
     pub experiment: Option<Experiment>,
+    /// Its label and note; filled in by listing.
+    pub about: Annotation,
 }
 
-impl Summary {
-    /// The summary of a run, under the id that it is stored by.
-    pub fn of(id: &str, run: &Run) -> Summary {
-        let all = run.measured.kinds.iter().find(|kind| kind.kind == "all");
-        let measured = all.filter(|_| run.measured.seconds > 0.0);
-        Summary {
+impl RunSummary {
+    /// The summary of a run that is stored under this id.
+    pub fn of(id: &str, run: &Run) -> RunSummary {
+        let all = run.measured.all();
+        let measured = all.filter(|_| run.measured.length_s > 0.0);
+        RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
             state: run.state,
@@ -65,21 +68,25 @@ impl Summary {
             p99_ns: measured.and_then(|all| all.response.p99_ns),
             server: match &run.imported {
                 Some(imported) => format!("imported {}", imported.tool),
-                None => format!("{} {}", run.server.engine, run.server.version),
+                None => {
+                    let engine = run.server.engine.as_ref().map_or("", ServerEngine::id);
+                    format!("{engine} {}", run.server.version)
+                }
             },
             worst: run.checks.iter().map(|check| check.severity).max(),
             experiment: run.experiment.clone(),
+            about: Annotation::default(),
         }
     }
 
-    /// When it started, nanoseconds since 1970: the order of runs.
+    /// Start, nanoseconds since 1970; runs are sorted by it.
     pub(crate) fn epoch_ns(&self) -> i64 {
         epoch_ns(&self.started_at)
     }
 }
 
-/// How a document is told to be the one that was indexed: size and time of its last change.
-pub(crate) type Print = (i64, i64);
+/// Size and modification time of a document, which show whether it changed since it was indexed.
+pub(crate) type FileStamp = (i64, i64);
 
 /// The open index.
 pub(crate) struct Index {
@@ -87,20 +94,20 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens the index of a store. One that is broken is made anew, empty; one that cannot be
-    /// used at all is replaced by an empty one in memory.
+    /// Opens the index of a store. A broken index is replaced by an empty one; an unusable one by an empty one in
+    /// memory.
     pub(crate) fn open(path: &Path) -> Result<Index, StoreError> {
         let error = match open_file(path) {
             Ok(db) => return Ok(Index { db }),
             Err(error) => error,
         };
-        if is_broken(&error) {
+        if is_corrupt(&error) {
             return Index::replace(path);
         }
         Index::in_memory()
     }
 
-    /// Makes an index anew, empty, that is broken; in memory if that cannot be.
+    /// Replaces a broken index by an empty one, in memory if the file cannot be replaced.
     pub(crate) fn replace(path: &Path) -> Result<Index, StoreError> {
         match replace_file(path) {
             Some(db) => Ok(Index { db }),
@@ -110,12 +117,12 @@ impl Index {
 
     pub(crate) fn in_memory() -> Result<Index, StoreError> {
         let db = Connection::open_in_memory()?;
-        create(&db)?;
+        create_tables(&db)?;
         Ok(Index { db })
     }
 
-    /// Which documents are in it, and as they were then.
-    pub(crate) fn prints(&self) -> Result<HashMap<String, Print>, StoreError> {
+    /// The indexed documents, each with its size and modification time when it was indexed.
+    pub(crate) fn file_stamps(&self) -> Result<HashMap<String, FileStamp>, StoreError> {
         let mut query = self.db.prepare("SELECT id, bytes, changed_ns FROM runs")?;
         let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -124,17 +131,17 @@ impl Index {
     /// Adds, replaces and removes rows, all or nothing.
     pub(crate) fn change(
         &mut self,
-        put: &[(Summary, Print)],
+        put: &[(RunSummary, FileStamp)],
         remove: &[String],
     ) -> Result<(), StoreError> {
-        let change = self
+        let transaction = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         for id in remove {
-            change.execute("DELETE FROM runs WHERE id = ?1", [id])?;
+            transaction.execute("DELETE FROM runs WHERE id = ?1", [id])?;
         }
         for (summary, (bytes, changed_ns)) in put {
-            change.execute(
+            transaction.execute(
                 "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
                      workload, scale, clients, rate_tps, tps, p99_ns, server, worst, experiment)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
@@ -144,7 +151,7 @@ impl Index {
                     changed_ns,
                     summary.epoch_ns(),
                     summary.started_at,
-                    state_name(summary.state),
+                    summary.state.name(),
                     summary.workload,
                     summary.scale,
                     summary.clients,
@@ -154,16 +161,16 @@ impl Index {
                         .p99_ns
                         .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)),
                     summary.server,
-                    summary.worst.map(severity_name),
-                    written(summary.experiment.as_ref()),
+                    summary.worst.map(Severity::name),
+                    experiment_json(summary.experiment.as_ref()),
                 ],
             )?;
         }
-        Ok(change.commit()?)
+        Ok(transaction.commit()?)
     }
 
     /// All rows, newest first.
-    pub(crate) fn summaries(&self) -> Result<Vec<Summary>, StoreError> {
+    pub(crate) fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
         let mut query = self.db.prepare(
             "SELECT id, started_at, state, workload, scale, clients, rate_tps, tps, p99_ns, server,
                  worst, experiment FROM runs ORDER BY started_ns DESC, id DESC",
@@ -173,17 +180,14 @@ impl Index {
     }
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
+fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let p99_ns: Option<i64> = row.get(8)?;
     let (state, worst): (String, Option<String>) = (row.get(2)?, row.get(10)?);
     let experiment: Option<String> = row.get(11)?;
-    Ok(Summary {
+    Ok(RunSummary {
         id: row.get(0)?,
         started_at: row.get(1)?,
-        state: [State::Running, State::Complete, State::Partial]
-            .into_iter()
-            .find(|known| state_name(*known) == state)
-            .unwrap_or(State::Partial),
+        state: RunState::from_name(&state).unwrap_or(RunState::Partial),
         workload: row.get(3)?,
         scale: row.get(4)?,
         clients: row.get(5)?,
@@ -191,54 +195,41 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<Summary> {
         tps: row.get(7)?,
         p99_ns: p99_ns.and_then(|ns| u64::try_from(ns).ok()),
         server: row.get(9)?,
-        worst: [Severity::Note, Severity::Caveat, Severity::Invalid]
-            .into_iter()
-            .find(|known| Some(severity_name(*known)) == worst.as_deref()),
+        worst: worst.and_then(|worst| Severity::from_name(&worst)),
         experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
+        about: Annotation::default(),
     })
 }
 
-/// An experiment's part of a document, as the document has it.
-fn written(experiment: Option<&Experiment>) -> Option<String> {
+/// The experiment as JSON, as in the document.
+fn experiment_json(experiment: Option<&Experiment>) -> Option<String> {
     serde_json::to_string(experiment?).ok()
 }
 
-fn state_name(state: State) -> &'static str {
-    match state {
-        State::Running => "running",
-        State::Complete => "complete",
-        State::Partial => "partial",
-    }
-}
-
-fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Caveat => "caveat",
-        Severity::Invalid => "invalid",
-    }
-}
-
 fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+    // SQLite gives its -wal and -shm files the same mode. An existing file is not opened here: closing it would drop
+    // the locks that another connection of this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
+    let _ = files::create_new(path);
+    files::make_private(path);
     let db = Connection::open(path)?;
-    db.busy_timeout(BUSY)?;
-    // On file systems without shared memory SQLite stays with its rollback journal: as good. A
-    // broken file shows below.
+    db.busy_timeout(BUSY_TIMEOUT)?;
+    // On file systems without shared memory SQLite keeps its rollback journal, which is as good. A corrupt file is
+    // detected below.
     let _ = db.pragma_update(None, "journal_mode", "WAL");
     db.pragma_update(None, "synchronous", "NORMAL")?;
-    create(&db)?;
+    create_tables(&db)?;
     Ok(db)
 }
 
 /// Creates the tables of a new index; refuses those of another version.
-fn create(db: &Connection) -> rusqlite::Result<()> {
+fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get(0));
     let mut found: i64 = version(db)?;
     if found == 0 {
         db.execute_batch("BEGIN IMMEDIATE")?;
         let created = version(db).and_then(|again: i64| match again {
             0 => db.execute_batch(&format!("{TABLES} PRAGMA user_version = {TABLES_VERSION};")),
-            // Another Prony was faster.
+            // Another process has done it first.
             _ => Ok(()),
         });
         db.execute_batch(if created.is_ok() {
@@ -253,12 +244,12 @@ fn create(db: &Connection) -> rusqlite::Result<()> {
         return Err(rusqlite::Error::InvalidQuery);
     }
     add_experiment(db)?;
-    // Reads the whole table's root, so that a broken file shows here.
+    // Reads the table, so that a broken file is detected here.
     db.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
 }
 
-/// Adds the column that tables of this version did not have at first. The version stays: Prony before
-/// it names the columns that it reads and writes, and goes on with them; its rows have no experiment.
+/// Adds the column that the first tables of this version did not have. The version stays the same: an older Prony
+/// names the columns that it reads and writes, so it still works; its rows have no experiment.
 fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
     let missing = |db: &Connection| {
         let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'experiment'";
@@ -271,7 +262,7 @@ fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch("BEGIN IMMEDIATE")?;
     let added = missing(db).and_then(|still| match still {
         true => db.execute_batch("ALTER TABLE runs ADD COLUMN experiment TEXT"),
-        // Another Prony was faster.
+        // Another process has done it first.
         false => Ok(()),
     });
     db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
@@ -298,22 +289,58 @@ const TABLES: &str = "CREATE TABLE runs (
 CREATE INDEX runs_by_start ON runs (started_ns);";
 
 /// Whether the file is not, or no longer, an index that SQLite can read.
-pub(crate) fn is_broken(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
     )
 }
 
-/// Removes an index and opens a new one, one Prony at a time. One that has it open goes on with
-/// the removed file; what it writes there is found missing and mended at the next listing.
+/// Removes an index and opens a new one, one process at a time. A process that has the old one open continues with
+/// the removed file; the next listing adds the rows that it writes there.
 fn replace_file(path: &Path) -> Option<Connection> {
-    let _held = lock::wait(&path.with_extension("lock")).ok()?;
+    let _lock = lock::lock_file(&path.with_extension("lock")).ok()?;
     for ending in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
-        // What cannot be removed shows when the new one is opened.
+        // If this fails, opening the new one fails.
         let _ = std::fs::remove_file(name);
     }
     open_file(path).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    /// Whether any process, including this one, has locked a part of the file.
+    fn is_locked(path: &Path) -> bool {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        let mut lock = libc::flock {
+            l_type: libc::F_WRLCK as libc::c_short,
+            l_whence: libc::SEEK_SET as libc::c_short,
+            l_start: 0,
+            l_len: 0,
+            l_pid: 0,
+        };
+        // SAFETY: passing a live struct by pointer.
+        let failed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
+        assert_eq!(failed, 0);
+        lock.l_type != libc::F_UNLCK as libc::c_short
+    }
+
+    #[test]
+    fn a_second_connection_keeps_the_locks_of_the_first() {
+        let folder = std::env::temp_dir().join(format!("prony-locks-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("index.sqlite");
+        let first = Index::open(&path).unwrap();
+        let second = Index::open(&path).unwrap();
+        // In WAL mode each connection keeps a shared lock on the file.
+        assert!(is_locked(&path));
+        drop((first, second));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

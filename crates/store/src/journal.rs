@@ -1,28 +1,28 @@
-//! The journal of a run that is going on: one line a second, so that a killed run leaves what it
-//! measured.
+//! The journal of a run in progress: one line a second, and after an hour one for ten seconds, so that a
+//! killed run keeps what it measured.
 //!
-//! In: its bytes, however they end. Out: the run that they tell of. Must never: lose a whole line
-//! because of a broken one.
+//! Reads its bytes, however they end, as a run. A broken line never makes the reader lose a complete one.
 
-use crate::document::parse_document;
+use crate::document::parse_value;
 use crate::error::StoreError;
-use crate::figures::{client_over, figures_over, second, timing};
-use crate::line::Line;
-use crate::run::{Run, Second, State, Window};
-use prony_measure::{Part, Row, Shape, Totals};
+use crate::figures::{client_health_over, figures_over, timing};
+use crate::line::{Diversion, JournalLine};
+use crate::rolling::SecondSeries;
+use crate::run::{Run, RunState, Second, Window};
+use prony_measure::{IntervalRow, RunPhase, Shape, Span, Totals};
 use serde::Deserialize;
 use std::path::Path;
 
-/// What the lines of one part add up to.
-struct PartSum {
+/// The sum of the lines of one phase.
+struct PhaseSum {
     totals: Totals,
     length_ns: u64,
 }
 
-impl PartSum {
-    fn add(part: &mut Option<PartSum>, row: &Row) {
+impl PhaseSum {
+    fn add(part: &mut Option<PhaseSum>, row: &IntervalRow) {
         let span = row.interval.span;
-        let sum = part.get_or_insert_with(|| PartSum {
+        let sum = part.get_or_insert_with(|| PhaseSum {
             totals: Totals::new(span.start_ns, Shape::closed(1)),
             length_ns: 0,
         });
@@ -30,25 +30,32 @@ impl PartSum {
         sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
     }
 
-    /// The length of the rows that are there: a lost row must not thin out the throughput.
+    /// The length of the rows that were read: a lost row must not lower the throughput.
     fn seconds(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
 }
 
-/// What a journal tells.
-pub(crate) struct Told {
+/// The content of a journal.
+pub(crate) struct JournalContent {
     pub(crate) run: Run,
     /// Lines that could not be read.
     pub(crate) broken: u64,
+    /// Lines that could not be written before later ones.
+    pub(crate) dropped: u64,
+    /// Where to find the rest.
+    pub(crate) diversion: Option<Diversion>,
 }
 
-/// Reads a journal's bytes as far as they go. `None` if not even its first line is there.
+/// Reads a journal's bytes, complete or not. `None` if even its first line is incomplete.
 ///
 /// # Errors
-/// If the first line is not that of a run, or of a newer Prony.
-pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, StoreError> {
-    // What follows the last newline was being written when the run was killed.
+/// If the first line is not a Run, or is from a newer Prony.
+pub(crate) fn read_journal(
+    path: &Path,
+    bytes: &[u8],
+) -> Result<Option<JournalContent>, StoreError> {
+    // The line after the last newline was being written when the run was killed.
     let Some(end) = bytes.iter().rposition(|&byte| byte == b'\n') else {
         return Ok(None);
     };
@@ -57,27 +64,38 @@ pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, St
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let mut broken = 0;
+    let (mut broken, mut dropped, mut diversion) = (0, 0, None);
+    let mut seconds = SecondSeries::default();
+    let mut last: Option<Span> = None;
     for line in lines.filter(|line| !line.is_empty()) {
         match serde_json::from_slice(line) {
-            Ok(Line::Run(later)) => run = *later,
-            Ok(Line::Event(event)) => events.push(event),
-            Ok(Line::Server(second)) => server.push(*second),
-            Ok(Line::ServerEvent(event)) => server_events.push(event),
-            Ok(Line::Second(line)) => match line.row() {
+            Ok(JournalLine::Run(later)) => run = *later,
+            Ok(JournalLine::Event(event)) => events.push(event),
+            Ok(JournalLine::Server(second)) => server.push(*second),
+            Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
+            Ok(JournalLine::Diverted(to)) => diversion = Some(to),
+            Ok(JournalLine::Dropped(lines)) => dropped += lines,
+            Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
+                // A kill during a merge of ten seconds may leave some of them after their sum.
+                Ok(row) if last.is_some_and(|last| is_within(row.interval.span, last)) => {}
                 Ok(row) => {
-                    series.push(second(&row, 0));
-                    match row.interval.span.part {
-                        Part::Warmup => PartSum::add(&mut warmup, &row),
-                        _ => PartSum::add(&mut measured, &row),
+                    last = Some(row.interval.span);
+                    series.push(seconds.second(&row, 0));
+                    match row.interval.span.phase {
+                        RunPhase::Warmup => PhaseSum::add(&mut warmup, &row),
+                        _ => PhaseSum::add(&mut measured, &row),
                     }
                 }
                 Err(_) => broken += 1,
             },
-            Err(_) => broken += 1,
+            // A header line of version 1 that is not the first line.
+            Err(_) => match header(path, line) {
+                Ok(later) => run = later,
+                Err(_) => broken += 1,
+            },
         }
     }
-    let seconds = |part: &Option<PartSum>| part.as_ref().map_or(0.0, PartSum::seconds);
+    let seconds = |part: &Option<PhaseSum>| part.as_ref().map_or(0.0, PhaseSum::seconds);
     run.window = Window {
         warmup_s: seconds(&warmup),
         measured_s: seconds(&measured),
@@ -85,12 +103,17 @@ pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, St
     };
     let kinds = &run.workload.kinds;
     run.warmup = warmup.map(|sum| figures_over(&sum.totals, kinds, sum.seconds()));
-    let sum = measured.unwrap_or_else(|| PartSum {
+    let sum = measured.unwrap_or_else(|| PhaseSum {
         totals: Totals::new(0, Shape::closed(kinds.len())),
         length_ns: 0,
     });
     run.measured = figures_over(&sum.totals, kinds, sum.seconds());
-    run.client = client_over(&sum.totals, sum.seconds());
+    // The outcomes would be in a row after the last one, so they are unknown.
+    run.measured.in_flight = None;
+    if let Some(warmup) = run.warmup.as_mut().filter(|_| run.measured.length_s <= 0.0) {
+        warmup.in_flight = None;
+    }
+    run.machine_mut().health = client_health_over(&sum.totals, sum.seconds());
     run.timing = timing(&sum.totals.stamps, run.timing.split);
     run.series = series;
     run.events.extend(events);
@@ -99,19 +122,27 @@ pub(crate) fn read_journal(path: &Path, bytes: &[u8]) -> Result<Option<Told>, St
         observed.series = server;
         observed.events = server_events;
     }
-    run.state = State::Running;
+    run.state = RunState::Running;
     run.ended_because = None;
-    Ok(Some(Told { run, broken }))
+    Ok(Some(JournalContent {
+        run,
+        broken,
+        dropped,
+        diversion,
+    }))
 }
 
-/// The run of the first line, read as a document is, so that a newer one is told as such.
+fn is_within(span: Span, outer: Span) -> bool {
+    span.phase == outer.phase && span.start_ns >= outer.start_ns && span.end_ns <= outer.end_ns
+}
+
+/// The run of a header line, parsed like a document, so that a newer version is reported as such.
 fn header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
     #[derive(Deserialize)]
-    struct First {
+    struct HeaderLine {
         run: serde_json::Value,
     }
-    let first: First = serde_json::from_slice(line)
+    let first: HeaderLine = serde_json::from_slice(line)
         .map_err(|error| StoreError::not_a_run(path, format!("its first line: {error}")))?;
-    let bytes = serde_json::to_vec(&first.run).map_err(|e| StoreError::not_a_run(path, e))?;
-    parse_document(path, &bytes)
+    parse_value(first.run).map_err(|error| error.at(path))
 }

@@ -1,43 +1,53 @@
 //! The Run document and the index of runs.
 //!
-//! In: figures, plan, observations. Out: a versioned JSON document, written as the run goes; a
-//! SQLite index. Must never: change a figure, or hold a password.
+//! Figures, plan and observations become a versioned JSON document, which is written during the
+//! run, and rows of a SQLite index. Figures are never changed, and passwords never stored.
 
-mod client;
+mod annotation;
 mod document;
 mod error;
-mod experiment;
 mod figures;
-mod histogram;
+mod files;
+mod filter;
+mod group;
 mod id;
 mod imported;
 mod index;
 mod journal;
+mod journal_file;
 mod line;
 mod lock;
 pub mod named;
 pub mod observed;
+mod observed_topic;
+mod rolling;
 pub mod run;
 mod scan;
 pub mod scenario;
 mod store;
+mod version_1;
 mod writer;
 
-pub use client::{Batch, Client};
-pub use document::read_document;
+pub use annotation::Annotation;
+pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;
-pub use experiment::Experiment;
-pub use figures::{client, figures, latency, second, timing};
-pub use histogram::{decode_histogram, encode_histogram};
+pub use figures::{client_health, figures, latency, second, timing};
+pub use filter::{RunFilter, RunVerdict};
 pub use id::started_now;
-pub use imported::{Imported, Relation, RelationKind, Reported, ReportedKind};
-pub use index::Summary;
-pub use named::{Limit, QueryCounts, Rate, Share};
+pub use imported::{ImportSource, Relation, RelationKind, ReportedKind, ReportedRun};
+pub use index::RunSummary;
+pub use named::{IndustryMetric, MetricName, ObservedShare, QueryCounts, ResponseTimeLimit};
 pub use observed::{
-    Durability, Machine, MachineSecond, Missing, Observed, ObserverCost, Replica, RoundTrip,
-    ServerSecond, ServerState, TableState,
+    Durability, MachineSecond, MissingObservation, Observed, ObserverCost, Replica, RoundTrip,
+    ServerMachine, ServerSecond, ServerState, TableState,
 };
+pub use prony_measure::{decode_histogram, encode_histogram};
+pub use observed_topic::ObservedTopic;
+pub use prony_plan::scenario::PublishedMetric;
+pub use prony_plan::{Arrival, Choice, Order, QueryMode};
+pub use prony_wire::{Engine, ErrorClass};
+pub use rolling::SecondSeries;
 pub use run::*;
 pub use scenario::Scenario;
-pub use store::{Filter, Listing, RunStore};
+pub use store::{Listing, RunStore};
 pub use writer::RunWriter;

@@ -1,73 +1,137 @@
-//! What a workload's field knows by names of its own: rates, shares, limits.
-//!
-//! In: nothing. Out: parts of the Run document. Must never: know a workload.
+//! Industry metrics of a workload, shares of its mix, response-time limits, counts of queries.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A rate under the name by which the workload's field knows it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Rate {
+/// The name of an industry metric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum MetricName {
+    /// New orders committed a minute.
+    Nopm,
+    /// Transactions a minute by the server's count.
+    Tpm,
+    /// A metric of which nothing but the workload knows more than its name.
+    Other(String),
+}
+
+impl MetricName {
+    /// The name of [`MetricName::Nopm`].
+    pub const NOPM: &str = "NOPM";
+    /// The name of [`MetricName::Tpm`].
+    pub const TPM: &str = "TPM";
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            MetricName::Nopm => MetricName::NOPM,
+            MetricName::Tpm => MetricName::TPM,
+            MetricName::Other(name) => name,
+        }
+    }
+}
+
+impl Default for MetricName {
+    fn default() -> MetricName {
+        MetricName::Other(String::new())
+    }
+}
+
+impl From<&str> for MetricName {
+    fn from(name: &str) -> MetricName {
+        match name {
+            MetricName::NOPM => MetricName::Nopm,
+            MetricName::TPM => MetricName::Tpm,
+            other => MetricName::Other(other.to_owned()),
+        }
+    }
+}
+
+impl From<String> for MetricName {
+    fn from(name: String) -> MetricName {
+        MetricName::from(name.as_str())
+    }
+}
+
+impl From<MetricName> for String {
+    fn from(name: MetricName) -> String {
+        name.as_str().to_owned()
+    }
+}
+
+impl std::fmt::Display for MetricName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An industry metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Rate")]
+pub struct IndustryMetric {
     /// Its name, such as `NOPM`.
-    pub name: String,
+    pub name: MetricName,
     /// What it counts: `new orders committed a minute`.
     pub title: String,
     /// The figure.
     pub value: f64,
-    /// For each unit of scale.
+    /// The figure for each unit of scale.
     pub per_scale: f64,
-    /// What is to be known about it; absent where there is nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A remark on the figure.
     pub note: Option<String>,
 }
 
-/// How often users did a thing, and how often they were to do it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Share {
-    /// What they did, such as `rolled back`; of the mix, the kind of transaction.
+/// How often users did something, and how often the workload expects it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Share")]
+pub struct ObservedShare {
+    /// What they did, such as `rolled back`; in the mix, the kind of transaction.
     pub name: String,
-    /// Of what it is a share, such as `new orders`.
+    /// The whole of which it is a share, such as `new orders`.
     pub of: String,
-    /// How often.
+    /// How often they did it.
     pub part: u64,
-    /// Of how many.
+    /// How often they could have done it.
     pub whole: u64,
-    /// The share that is meant, 0 to 1; absent where it is no matter of what was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub meant: Option<f64>,
-    /// Each transaction keeps it: it does not scatter.
+    /// The expected share, 0 to 1; absent if the workload expects none.
+    #[serde(alias = "meant", alias = "expected")]
+    pub expected_share: Option<f64>,
+    /// The share is exact in each transaction, not random.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
-    /// The least that a specification allows, 0 to 1; absent where it sets none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub least: Option<f64>,
+    /// The minimum that a specification allows, 0 to 1.
+    #[serde(alias = "least", alias = "minimum")]
+    pub minimum_share: Option<f64>,
 }
 
-/// Within what time most transactions of a kind are to end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Limit {
+/// The response-time limit of a kind of transaction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Limit")]
+pub struct ResponseTimeLimit {
     /// The kind.
     pub kind: String,
-    /// The 90th percentile is to be at most so long, seconds.
+    /// Limit of the 90th percentile, seconds.
     pub p90_s: f64,
-    /// They are carried out in the background: their time is from queueing to completion, and no
-    /// user waits for it.
+    /// These transactions run in the background: their time is from queueing to completion, and no user
+    /// waits for them.
     #[serde(default)]
     pub deferred: bool,
 }
 
-/// Queries by what they came to, those of tries that were begun again included.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Queries by their result, including those of retried transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueryCounts {
-    /// They gave rows.
+    /// Returned rows.
     pub reads: u64,
-    /// They changed rows.
+    /// Changed rows.
     pub writes: u64,
-    /// All others: the ends of transactions, changes that met no row.
+    /// All others: ends of transactions, and changes that affected no row.
     pub others: u64,
-    /// Events begun again after an error that is ignored.
+    /// Events restarted after an ignored error.
     #[serde(default)]
     pub ignored_errors: u64,
-    /// Connections opened anew because of such an error.
+    /// Reconnections because of such an error.
     #[serde(default)]
     pub reconnects: u64,
 }

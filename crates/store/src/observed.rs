@@ -1,70 +1,63 @@
-//! What was seen of the server: before, during and after the load.
+//! Observations of the server before, during and after the load. A value that could not be read is
+//! absent, not zero.
 //!
-//! In: nothing. Out: parts of the Run document. Must never: hold a password; hold a zero for what
-//! could not be read, which is absent.
-//!
-//! Times of the series and of the events are seconds from the start of the load, as those of
-//! [`Second`](crate::Second) are: the two series can be drawn above each other.
+//! Times of the series and events are seconds from the start of the load, as in
+//! [`Second`](crate::Second), so that the two series can be plotted together.
 
-use crate::run::Event;
+use crate::observed_topic::ObservedTopic;
+use crate::run::{DurabilityClass, Event, Replication};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What was seen of the server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Observations of the server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Observed {
-    /// Why nobody looked during the load, in words; absent where somebody did.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why the server was not observed during the load; absent if it was.
     pub off: Option<String>,
     /// Before the clients connected.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ServerState>,
-    /// After the last of them had gone.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// After the last client disconnected.
     pub after: Option<ServerState>,
-    /// Settings that had another value after the run than before it: name to the new value.
+    /// Settings whose value changed during the run: name to the new value.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub settings_changed: Map<String, Value>,
-    /// How long a statement that does nothing takes, before the load.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Round-trip time of an empty statement, before the load.
     pub round_trip: Option<RoundTrip>,
-    /// The machine of the server, and where its figures come from.
-    pub machine: Machine,
-    /// What happened from one reading to the next, about one a second.
+    /// The machine of the server, and the source of its figures.
+    pub machine: ServerMachine,
+    /// One entry for each interval between two readings, about one a second.
     pub series: Vec<ServerSecond>,
     /// Checkpoints, vacuums, backups, restarts, in order of time.
     pub events: Vec<Event>,
-    /// What could not be seen, and why.
-    pub missing: Vec<Missing>,
-    /// What looking has cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What could not be observed, and why.
+    pub missing: Vec<MissingObservation>,
+    /// The cost of observing.
     pub cost: Option<ObserverCost>,
 }
 
-/// Something that could not be seen.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Missing {
-    /// What: `checkpoints`, `server machine`...
-    pub what: String,
+/// Something that could not be observed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Missing")]
+pub struct MissingObservation {
+    /// What.
+    pub what: ObservedTopic,
     /// Why, as the server or the system put it.
     pub why: String,
 }
 
 /// A server at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServerState {
     /// When the server was started, seconds since 1970 on its own clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_unix_s: Option<f64>,
     /// Whether it is itself a replica.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub is_replica: Option<bool>,
-    /// `none`, `asynchronous`, `semi-synchronous` or `synchronous`, by what is connected and set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub replication: Option<String>,
+    /// How it replicates.
+    pub replication: Option<Replication>,
     /// Replicas that are connected.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<Replica>,
@@ -72,65 +65,63 @@ pub struct ServerState {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extensions: Vec<String>,
     /// Size of the database, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub database_bytes: Option<u64>,
     /// Size of the server's own cache (shared buffers, buffer pool), bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_bytes: Option<u64>,
-    /// What of a committed transaction survives what.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Which crashes a committed transaction survives.
     pub durability: Option<Durability>,
     /// The largest tables, largest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tables: Vec<TableState>,
+    /// Table name to an identity that changes when a table of that name is recreated: in PostgreSQL its
+    /// oid and file number, `16384/16391`; in MySQL and MariaDB its creation time. The first 1,000 by
+    /// name; absent if unknown.
+    pub table_ids: Option<BTreeMap<String, String>>,
     /// Commits of this database since its counters were reset.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
-    /// Rollbacks of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Rollbacks of this database since its counters were reset.
     pub rollbacks: Option<u64>,
 }
 
-/// What of a committed transaction survives what.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Which crashes a committed transaction survives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Durability {
-    /// `D0`: a crash may destroy the data; `D1`: a crash of the server process may lose commits;
-    /// `D2`: one of the machine may; `D3`: neither; `D4`: nor the loss of the machine, as a replica
-    /// has each commit first.
-    pub class: String,
-    /// The settings and tables that make it so; empty for D3.
+    /// The class.
+    pub class: DurabilityClass,
+    /// The settings and tables that cause this class; empty for D3.
     pub because: Vec<String>,
-    /// Whether there are tables without a log could not be read: the class is that of the settings alone.
+    /// It is unknown whether there are unlogged tables: the class is derived from the settings alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tables_unknown: bool,
 }
 
 impl Durability {
-    /// The class, and what is not known of it: `D3, unlogged tables not known`.
-    pub fn words(&self) -> String {
+    /// The class as text, with a remark if the tables are unknown: `D3, unlogged tables not known`.
+    pub fn description(&self) -> String {
         match self.tables_unknown {
-            true => format!("{}, unlogged tables not known", self.class),
-            false => self.class.clone(),
+            true => format!("{}, unlogged tables not known", self.class.name()),
+            false => self.class.name().to_owned(),
         }
     }
 }
 
 /// A replica that is connected.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replica {
     /// Its name or address.
     pub name: String,
-    /// `streaming`, or as the server calls it.
+    /// Its state, in the server's terms, such as `streaming`.
     pub state: String,
-    /// `sync`, `async`, `quorum`..., as the server calls it; empty where it does not say.
+    /// Its mode, in the server's terms, such as `sync`, `async` or `quorum`; empty if the server does not
+    /// report one.
     pub mode: String,
 }
 
 /// One table.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TableState {
-    /// Name, with its schema where that is not the usual one.
+    /// Name, with its schema unless that is the default one.
     pub name: String,
     /// Size with indexes, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +132,7 @@ pub struct TableState {
     /// Rows that are dead and not yet removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead_rows: Option<u64>,
-    /// Age of the planner's statistics, seconds; absent where there are none, or nobody says.
+    /// Age of the planner's statistics, seconds; absent if there are none, or if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statistics_age_s: Option<f64>,
     /// A crash loses it: unlogged, or of an engine without a log.
@@ -155,8 +146,8 @@ pub struct TableState {
     pub analyses: Option<u64>,
 }
 
-/// How long a statement that does nothing takes, from this client and back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Round-trip time of an empty statement from this client.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrip {
     /// How many were timed.
     pub samples: u32,
@@ -165,39 +156,36 @@ pub struct RoundTrip {
     /// Median, nanoseconds.
     pub p50_ns: u64,
     /// 99th percentile, nanoseconds; absent below 100 samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
 }
 
 /// The machine of the server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Machine {
-    /// Where its figures come from: `/proc`, or `node_exporter at HOST`; absent where there are none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[schemars(rename = "Machine")]
+pub struct ServerMachine {
+    /// Source of its figures: `/proc`, or `node_exporter at HOST`; absent if there are none.
     pub source: Option<String>,
-    /// Whether client and server share it; absent where that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Whether client and server share it; absent if unknown.
     pub shared: Option<bool>,
-    /// How that is known, in words.
+    /// How that was determined.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub shared_because: String,
     /// CPUs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// Memory, bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
 }
 
-/// What happened from one reading of the server to the next, and how it stood at the later one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Changes between two readings of the server, and its state at the later one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ServerSecond {
     /// The earlier reading, seconds from the start of the load.
     pub at_s: f64,
-    /// Time from it to the later one, seconds.
-    pub seconds: f64,
+    /// Time until the later reading, seconds.
+    #[serde(alias = "seconds")]
+    pub length_s: f64,
     /// Transactions committed. The server's statistics may lag by a second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
@@ -219,31 +207,33 @@ pub struct ServerSecond {
     /// Deadlocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadlocks: Option<u64>,
-    /// Connections of clients, without the observer's, at the later reading, as all that follows.
+    /// Connections of clients, without the observer's, at the later reading. The fields that follow are
+    /// also of the later reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Of them at work or waiting inside a statement.
+    /// Of those, the connections that are executing a statement, including any waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<u32>,
-    /// Of them waiting for a lock.
+    /// Of those, the connections that are waiting for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_waits: Option<u32>,
-    /// What those at work waited for, as `class/event`: `IO/WalSync`, `Lock/tuple`; `CPU` is no wait.
+    /// Wait events of the active connections, as `class/event`: `IO/WalSync`, `Lock/tuple`;
+    /// [`ServerSecond::ON_CPU`] means no wait.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, u32>,
-    /// Vacuums under way.
+    /// Vacuums in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
     /// Log since the last checkpoint, bytes (InnoDB).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_age_bytes: Option<u64>,
-    /// Old versions that purge has not removed yet (InnoDB's history list).
+    /// Old row versions that purge has not removed yet (InnoDB's history list length).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history_length: Option<u64>,
-    /// The slowest replica is behind by so many bytes of log.
+    /// Lag of the slowest replica, bytes of log.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication_lag_bytes: Option<u64>,
-    /// And by so much time, seconds.
+    /// Lag of the slowest replica, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication_lag_s: Option<f64>,
     /// The server's machine.
@@ -254,26 +244,31 @@ pub struct ServerSecond {
     pub client: Option<MachineSecond>,
 }
 
-/// A machine from one reading to the next.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+impl ServerSecond {
+    /// The wait event of sessions that do not wait.
+    pub const ON_CPU: &str = "CPU";
+}
+
+/// The use of a machine between two readings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MachineSecond {
-    /// CPUs at work, share of all, 0 to 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busy: Option<f64>,
+    /// Busy CPUs, share of all, 0 to 1 like the other shares.
+    #[serde(alias = "busy", skip_serializing_if = "Option::is_none")]
+    pub busy_share: Option<f64>,
     /// The busiest CPU's share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub busiest_cpu: Option<f64>,
-    /// CPUs idle while I/O was under way, share of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub io_wait: Option<f64>,
+    #[serde(alias = "busiest_cpu", skip_serializing_if = "Option::is_none")]
+    pub busiest_cpu_share: Option<f64>,
+    /// CPUs idle while I/O was in progress, share of all.
+    #[serde(alias = "io_wait", skip_serializing_if = "Option::is_none")]
+    pub io_wait_share: Option<f64>,
     /// CPU time taken by the hypervisor, share of all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steal: Option<f64>,
+    #[serde(alias = "steal", skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
     /// CPU time of the database server's processes, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_s: Option<f64>,
-    /// Memory that programs could still have, bytes.
+    /// Available memory, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<u64>,
     /// Read from disks, bytes.
@@ -282,27 +277,25 @@ pub struct MachineSecond {
     /// Written to disks, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_write_bytes: Option<u64>,
-    /// The busiest disk's share of the time with I/O under way.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk_busy: Option<f64>,
-    /// Time in which this process's control group was denied CPU by its limit, seconds (client only).
+    /// The busiest disk's share of time with I/O in progress.
+    #[serde(alias = "disk_busy", skip_serializing_if = "Option::is_none")]
+    pub disk_busy_share: Option<f64>,
+    /// Time in which this process's control group was throttled by its CPU limit, seconds (client only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,
 }
 
-/// What looking at the server has cost, during the load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// The cost of observing the server during the load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObserverCost {
-    /// Statements that were sent.
+    /// Statements sent.
     pub queries: u64,
     /// Time from sending them to their replies, seconds.
     pub query_s: f64,
     /// The longest round of readings, seconds.
     pub longest_round_s: f64,
     /// CPU time of the observing thread in the client, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cpu_s: Option<f64>,
-    /// CPU time of the server's process or thread that answered, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// CPU time of the server process or thread that answered, seconds.
     pub server_cpu_s: Option<f64>,
 }

@@ -1,139 +1,118 @@
-//! The Run document: what was asked, what was observed, what was measured.
+//! The Run document: the request, the environment, the observations and the measurements.
 //!
-//! In: figures, plan and observations. Out: one JSON document with a schema version. Must never:
-//! hold a password; change a figure. All times are seconds or nanoseconds, as the names say.
+//! It never holds a password, and figures are never changed. Times are seconds (`_s`) or nanoseconds (`_ns`).
+//! Unknown values are null or absent.
 
-mod asked;
 mod measured;
-mod trust;
+mod setup;
+mod values;
 
-pub use asked::{Build, Drive, Host, Server, Workload};
-pub use measured::{ErrorCount, Event, Figures, KindFigures, Latency, Second, Split, Window};
-pub use trust::{Check, Severity, Timing};
+pub use measured::*;
+pub use setup::*;
+pub(crate) use values::query_mode;
+pub use values::{
+    BuildProfile, DurabilityClass, EventKind, Network, PlannedEnd, Replication, RunState,
+    SecondPart, ServerAddress, ServerEngine, Severity, SplitSource,
+};
 
-use crate::client::Client;
-use crate::experiment::Experiment;
-use crate::imported::Imported;
-use crate::named::{Rate, Share};
+use crate::imported::ImportSource;
+use crate::named::{IndustryMetric, ObservedShare};
 use crate::observed::Observed;
-use crate::scenario::{Cached, Scenario};
+use crate::scenario::{CachedShare, Scenario};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// Version of this document. Readers refuse a newer major part.
-pub const SCHEMA_VERSION: &str = "1.2";
+pub const SCHEMA_VERSION: &str = "2.0";
 
 /// One run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// Version of this document's form, [`SCHEMA_VERSION`].
-    pub schema_version: String,
+    /// Version of this document's schema, [`SCHEMA_VERSION`].
+    pub schema_version: SchemaVersion,
     /// Sortable name of the run, such as `20261120-233342-tpcb-7f3a`.
     pub id: String,
     /// Start of the run, RFC 3339 with the local offset.
     pub started_at: String,
     /// How it ended.
-    pub state: State,
-    /// Why it ended early, in words; absent for a complete run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: RunState,
+    /// Why it ended early; absent for a complete run.
     pub ended_because: Option<String>,
-    /// It was not driven by Prony: its figures are what another tool printed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
-    /// It is one of the repeats of an experiment; absent for a run by itself, as before version 1.2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Present if the figures were printed by another tool and imported.
+    pub imported: Option<ImportSource>,
+    /// Its place in an experiment; absent for a single run, and before version 1.2.
     pub experiment: Option<Experiment>,
-    /// It repeats a published scenario; absent for a run of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The published scenario that it repeats, if any.
     pub scenario: Option<Scenario>,
-    /// The share of the data that was to be cached, where one was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<Cached>,
-    /// Which Prony.
+    /// The requested share of the data in the cache.
+    pub cached: Option<CachedShare>,
+    /// The build of Prony.
     pub build: Build,
-    /// Which client machine.
-    pub host: Host,
-    /// The plan as it was asked, without passwords: command line or TOML as written.
-    pub asked: Value,
-    /// The plan as it was run, every default filled in.
+    /// The machines that drove the clients; empty in an imported run, where they are unknown.
+    pub machines: Vec<ClientMachine>,
+    /// The request as it was written, without passwords: command line or TOML.
+    #[serde(alias = "asked")]
+    pub request: Value,
+    /// The plan as executed, with every default filled in.
     pub plan: Value,
-    /// What the server said of itself.
+    /// The server, as it reports itself.
     pub server: Server,
-    /// What was run.
+    /// The workload.
     pub workload: Workload,
-    /// How it was driven.
+    /// How the load was driven.
     pub drive: Drive,
     /// The parts of the run in time.
     pub window: Window,
-    /// Figures of the warm-up; absent where there was none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Figures of the warm-up; absent if there was none.
     pub warmup: Option<Figures>,
     /// Figures of the measured window: the result.
     pub measured: Figures,
-    /// What the workload's field counts beside transactions a second, such as NOPM; leads the result.
+    /// Industry metrics such as NOPM; the primary one first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub rates: Vec<Rate>,
-    /// What users did, where shares of it are meant: over the whole run, warm-up included.
+    pub rates: Vec<IndustryMetric>,
+    /// Shares of the mix, over the whole run including the warm-up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shares: Vec<Share>,
-    /// One entry a second, warm-up included.
+    pub shares: Vec<ObservedShare>,
+    /// One entry a second, including the warm-up.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
-    /// What was seen of the server; absent where nobody looked, as before version 1.1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Observations of the server; absent if it was not observed, and before version 1.1.
     pub observed: Option<Observed>,
-    /// The client's own health in the measured window.
-    pub client: Client,
-    /// How good the split of the response time is.
+    /// The quality of the split of the response time.
     pub timing: Timing,
-    /// What `judge` found.
+    /// Version of the rules by which it was judged; absent if it was not judged, and before version 2.0.
+    pub rules_version: Option<u32>,
+    /// The checks of `judge`.
     pub checks: Vec<Check>,
 }
 
-impl Default for Run {
-    /// An empty document of a run that is going on.
-    fn default() -> Run {
-        Run {
-            schema_version: SCHEMA_VERSION.into(),
-            id: String::new(),
-            started_at: String::new(),
-            state: State::Running,
-            ended_because: None,
-            imported: None,
-            experiment: None,
-            scenario: None,
-            cached: None,
-            build: Build::default(),
-            host: Host::default(),
-            asked: Value::Null,
-            plan: Value::Null,
-            server: Server::default(),
-            workload: Workload::default(),
-            drive: Drive::default(),
-            window: Window::default(),
-            warmup: None,
-            measured: Figures::default(),
-            rates: Vec::new(),
-            shares: Vec::new(),
-            series: Vec::new(),
-            events: Vec::new(),
-            observed: None,
-            client: Client::default(),
-            timing: Timing::default(),
-            checks: Vec::new(),
+impl Run {
+    /// The machine that drove the clients, or the first of several; if there is none, one with empty fields.
+    pub fn machine(&self) -> &ClientMachine {
+        self.machines.first().unwrap_or(&UNKNOWN_MACHINE)
+    }
+
+    /// The machine that drove the clients, to fill in.
+    pub fn machine_mut(&mut self) -> &mut ClientMachine {
+        if self.machines.is_empty() {
+            self.machines.push(ClientMachine::default());
         }
+        &mut self.machines[0]
     }
 }
 
-/// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    /// Still going on (the document of a live run).
-    Running,
-    /// As planned.
-    Complete,
-    /// Ended early by a signal, an error or a kill; its figures cover what was measured.
-    Partial,
+static UNKNOWN_MACHINE: LazyLock<ClientMachine> = LazyLock::new(ClientMachine::default);
+
+/// The schema version of a document; defaults to [`SCHEMA_VERSION`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct SchemaVersion(pub String);
+
+impl Default for SchemaVersion {
+    fn default() -> SchemaVersion {
+        SchemaVersion(SCHEMA_VERSION.to_owned())
+    }
 }

@@ -1,14 +1,17 @@
-//! What lies in the folder of the runs.
+//! The files in the folder of runs.
 //!
-//! In: the files, as other processes write them. Out: documents and journals by id; dead journals
-//! made documents. Must never: touch the journal of a run that is going on, or a foreign file.
+//! Finds documents and journals by id, and converts journals of killed runs to documents. Never changes the
+//! journal of a run in progress, or a foreign file. Other processes may write files meanwhile.
 
 use crate::document::{read_document, read_file, read_open, write_document};
 use crate::error::{StoreError, io_error};
+use crate::files;
 use crate::id::is_id;
-use crate::journal::read_journal;
+use crate::journal::{JournalContent, read_journal};
+use crate::journal_file::fallback_path;
+use crate::line::Diversion;
 use crate::lock;
-use crate::run::{Run, State};
+use crate::run::{Run, RunState};
 use crate::store::RunStore;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Metadata};
@@ -16,22 +19,22 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a journal turned out to be.
-pub(crate) enum Journal {
-    /// Its run is going on.
-    Live(Box<Run>),
-    /// Its run was interrupted; the document could not be put in its place.
-    Dead(Box<Run>),
-    /// Nothing to see: nothing is in it yet, or it was replaced by its document.
+/// The state of a journal.
+pub(crate) enum JournalState {
+    /// Its run is in progress; it was read from this file.
+    Live(Box<Run>, PathBuf),
+    /// Its run has ended, but the document could not be written.
+    Dead(Box<Run>, PathBuf),
+    /// It is still empty, or its document has replaced it.
     Gone,
 }
 
-/// Why a journal has no run.
-const CUT: &str = "its first line is not whole: it was cut off before anything was measured, and holds \
-                   nothing; remove it";
+/// The error for a journal without a run.
+const INCOMPLETE_HEADER: &str =
+    "its first line is incomplete: it was cut off before anything was measured; remove it";
 
 impl RunStore {
-    /// The runs of journals that are going on, or that could not be made documents.
+    /// The runs whose journal is in progress, or could not be turned into a document.
     pub(crate) fn journals(
         &self,
         unreadable: &mut Vec<(PathBuf, String)>,
@@ -39,53 +42,59 @@ impl RunStore {
         let mut runs = Vec::new();
         for (id, (path, _)) in self.files("jsonl")? {
             match self.journal(&id) {
-                Ok(Journal::Live(run) | Journal::Dead(run)) => runs.push((id, *run)),
-                Ok(Journal::Gone) => {}
+                Ok(JournalState::Live(run, _) | JournalState::Dead(run, _)) => {
+                    runs.push((id, *run))
+                }
+                Ok(JournalState::Gone) => {}
                 Err(error) => unreadable.push((path, error.to_string())),
             }
         }
         Ok(runs)
     }
 
-    /// Reads a journal; one of a run that was killed becomes a document, where that is possible.
-    pub(crate) fn journal(&self, id: &str) -> Result<Journal, StoreError> {
+    /// Reads a journal; that of a killed run becomes a document, if possible.
+    pub(crate) fn journal(&self, id: &str) -> Result<JournalState, StoreError> {
         let path = self.journal_path(id);
         let Some(file) = open_journal(&path)? else {
-            return Ok(Journal::Gone);
+            return Ok(JournalState::Gone);
         };
-        let dead = lock::try_hold(&file).map_err(io_error("lock", &path))?;
-        let removed = file.metadata().map_err(io_error("read", &path))?.nlink() == 0;
-        if removed {
-            return Ok(Journal::Gone);
+        let is_dead = lock::try_lock(&file).map_err(io_error("lock", &path))?;
+        let is_removed = file.metadata().map_err(io_error("read", &path))?.nlink() == 0;
+        if is_removed {
+            return Ok(JournalState::Gone);
         }
         let document = self.document_path(id);
         if document.is_file() {
-            if dead {
-                // It was killed between the document and the removal of the journal.
+            if is_dead {
+                // Prony was killed after it wrote the document and before it removed the journal.
                 let _ = fs::remove_file(&path);
             }
-            return Ok(Journal::Gone);
+            return Ok(JournalState::Gone);
         }
-        // Not by its path: the run may end meanwhile, and its journal go.
+        // Reads the open file, not its path: the run may end meanwhile and remove the journal.
         let bytes = read_open(&file, &path)?;
-        let Some(told) = read_journal(&path, &bytes)? else {
-            return match dead && !bytes.is_empty() {
-                true => Err(StoreError::not_a_run(&path, CUT)),
-                false => Ok(Journal::Gone),
+        let Some(content) = read_journal(&path, &bytes)? else {
+            return match is_dead && !bytes.is_empty() {
+                true => Err(StoreError::not_a_run(&path, INCOMPLETE_HEADER)),
+                false => Ok(JournalState::Gone),
             };
         };
-        let mut run = told.run;
-        run.id = id.to_owned();
-        if !dead {
-            return Ok(Journal::Live(Box::new(run)));
+        let diversion = content.diversion.clone().unwrap_or_default();
+        let mut complete = follow_diversion(content, path);
+        complete.run.id = id.to_owned();
+        if !is_dead {
+            complete.run.state = RunState::Running;
+            complete.run.ended_because = None;
+            return Ok(JournalState::Live(Box::new(complete.run), complete.path));
         }
-        run.state = State::Partial;
-        run.ended_because = Some(interrupted(told.broken));
-        if write_document(&document, &run).is_err() {
-            return Ok(Journal::Dead(Box::new(run)));
+        // The missing rest may become readable later, or for another user, so the shorter run must not become
+        // the document.
+        if complete.is_missing_rest || write_document(&document, &complete.run).is_err() {
+            return Ok(JournalState::Dead(Box::new(complete.run), complete.path));
         }
-        let _ = fs::remove_file(&path);
-        Ok(Journal::Gone)
+        remove_diverted(&diversion, id);
+        let _ = fs::remove_file(self.journal_path(id));
+        Ok(JournalState::Gone)
     }
 
     /// The ids of all documents and journals.
@@ -100,10 +109,10 @@ impl RunStore {
         Ok(ids)
     }
 
-    /// The files of one sort, by id.
+    /// The files with this extension, by id.
     pub(crate) fn files(
         &self,
-        ending: &str,
+        extension: &str,
     ) -> Result<BTreeMap<String, (PathBuf, Metadata)>, StoreError> {
         let folder = self.runs_folder();
         let entries = match fs::read_dir(&folder) {
@@ -115,7 +124,7 @@ impl RunStore {
         for entry in entries {
             let path = entry.map_err(io_error("read the folder", &folder))?.path();
             let id = path.file_stem().and_then(|stem| stem.to_str());
-            if path.extension().is_some_and(|found| found == ending)
+            if path.extension().is_some_and(|found| found == extension)
                 && let Some(id) = id.filter(|id| is_id(id))
                 && let Ok(meta) = fs::metadata(&path)
             {
@@ -126,7 +135,7 @@ impl RunStore {
     }
 }
 
-/// Opens a journal, if it is there and a regular file: opening a pipe would wait for its writer.
+/// Opens a journal if it exists and is a regular file: opening a pipe would wait for its writer.
 pub(crate) fn open_journal(path: &Path) -> Result<Option<File>, StoreError> {
     let opened = fs::metadata(path).and_then(|meta| match meta.is_file() {
         true => File::open(path).map(Some),
@@ -140,29 +149,121 @@ pub(crate) fn open_journal(path: &Path) -> Result<Option<File>, StoreError> {
     }
 }
 
-/// The run of a document or a journal anywhere.
+/// Loads the run of a document or journal by its path, in the store or not.
 pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
-    if path.extension().is_none_or(|ending| ending != "jsonl") {
+    if path
+        .extension()
+        .is_none_or(|extension| extension != "jsonl")
+    {
         return read_document(path);
     }
-    let Some(told) = read_journal(path, &read_file(path)?)? else {
-        return Err(StoreError::not_a_run(path, CUT));
+    let Some(content) = read_journal(path, &read_file(path)?)? else {
+        return Err(StoreError::not_a_run(path, INCOMPLETE_HEADER));
     };
-    let mut run = told.run;
-    run.state = State::Partial;
-    run.ended_because = Some(interrupted(told.broken));
-    Ok(run)
+    Ok(follow_diversion(content, path.to_owned()).run)
 }
 
-fn interrupted(broken: u64) -> String {
-    let mut why = "interrupted: Prony was killed or the machine went down; the figures go up to \
-                   the last second that was stored"
-        .to_owned();
-    if broken > 0 {
-        let lines = if broken == 1 { "line" } else { "lines" };
+/// The run of a journal, including the rest if that is in another file.
+struct CompleteRun {
+    run: Run,
+    /// The file with the longer part of the run.
+    path: PathBuf,
+    /// The journal names a file with the rest that cannot be read or trusted.
+    is_missing_rest: bool,
+}
+
+/// Reads the rest of a journal's run if that is in another file: the one that the journal names or, if there
+/// was no room to name it, the one that this process would have used.
+fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
+    let diversion = content.diversion.clone().unwrap_or_default();
+    let id = content.run.id.clone();
+    let is_named = diversion.document.is_some() || diversion.journal.is_some();
+    let document = diversion.document.clone();
+    let document = document.or_else(|| (!is_named).then(|| fallback_path(&id, "json")));
+    if let Some(document) = trusted(document.as_deref(), &id)
+        && let Ok(run) = read_document(document)
+        && run.id == id
+    {
+        return CompleteRun {
+            run,
+            path: document.to_owned(),
+            is_missing_rest: false,
+        };
+    }
+    let journal = diversion.journal.clone();
+    let journal = journal.or_else(|| (!is_named).then(|| fallback_path(&id, "jsonl")));
+    let other = trusted(journal.as_deref(), &id).and_then(|other| {
+        let read = read_journal(other, &read_file(other).ok()?).ok()??;
+        (read.run.id == id).then(|| (read, other.to_owned()))
+    });
+    let is_missing_rest = is_named && other.is_none();
+    let (content, path) = other.unwrap_or((content, path));
+    let mut why = why_partial(content.broken, content.dropped, &diversion);
+    if let (true, Some(rest)) = (is_missing_rest, diversion.document.or(diversion.journal)) {
+        let rest = crate::error::printable(&rest.display().to_string());
         why.push_str(&format!(
+            "; the rest is in {rest}, which does not exist or belongs to another user"
+        ));
+    }
+    let mut run = content.run;
+    run.state = RunState::Partial;
+    run.ended_because = Some(why);
+    CompleteRun {
+        run,
+        path,
+        is_missing_rest,
+    }
+}
+
+/// Returns a path that a journal names if it is a file that Prony created for that run.
+fn trusted<'a>(path: Option<&'a Path>, id: &str) -> Option<&'a Path> {
+    let named = |path: &&Path| {
+        let name = path.file_stem().and_then(|stem| stem.to_str());
+        name.is_some_and(|name| name.strip_prefix("prony-") == Some(id))
+    };
+    path.filter(named).filter(|path| files::is_trusted(path))
+}
+
+/// Removes a run's files outside the store, once the store has the run or it is deleted.
+pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
+    let named = [diversion.journal.clone(), diversion.document.clone()];
+    let unnamed = ["jsonl", "json"].map(|extension| fallback_path(id, extension));
+    for path in named.into_iter().flatten().chain(unnamed) {
+        if let Some(path) = trusted(Some(&path), id) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// Why a run is incomplete, as text.
+fn why_partial(broken: u64, dropped: u64, diversion: &Diversion) -> String {
+    let because = crate::error::printable(&diversion.because);
+    let mut text = match (because.is_empty(), diversion.ended) {
+        (true, _) => {
+            "interrupted: Prony was killed or the machine went down; the figures end with the last stored second"
+                .to_owned()
+        }
+        (false, true) => format!(
+            "not stored completely: the store could no longer be written ({because}), and the figures end with the \
+             last stored second; the run itself continued to its end"
+        ),
+        (false, false) => format!(
+            "interrupted: Prony was killed or the machine went down; before that the store could no longer be \
+             written ({because}), and the figures end with the last stored second"
+        ),
+    };
+    let lines = |count| if count == 1 { "line" } else { "lines" };
+    if dropped > 0 {
+        let lines = lines(dropped);
+        text.push_str(&format!(
+            "; {dropped} {lines} before that are missing, because neither disk nor memory had room for them"
+        ));
+    }
+    if broken > 0 {
+        let lines = lines(broken);
+        text.push_str(&format!(
             "; {broken} {lines} of the journal could not be read"
         ));
     }
-    why
+    text
 }

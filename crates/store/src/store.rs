@@ -1,20 +1,23 @@
 //! The folder of stored runs.
 //!
-//! In: a folder. Out: its runs, listed or whole. Must never: fail because of one broken file, or
-//! touch a run that is still going on.
+//! One broken file never makes the store fail, and a run that is in progress is never changed.
 //!
 //! ```text
 //! PRONY_HOME/runs/<id>.json     the document of a run that has ended
-//! PRONY_HOME/runs/<id>.jsonl    the journal of one that is going on, or was killed
-//! PRONY_HOME/index.sqlite       an index of the documents, made again when lost
+//! PRONY_HOME/runs/<id>.jsonl    the journal of one that is in progress, or was killed
+//! PRONY_HOME/runs/<id>.about    a user's label and note
+//! PRONY_HOME/index.sqlite       an index of the documents, rebuilt when lost
 //! ```
 
-use crate::document::read_document;
+use crate::annotation;
+use crate::document::{read_document, read_open};
 use crate::error::{StoreError, io_error};
-use crate::index::{Index, Print, Summary, is_broken};
+use crate::filter::RunFilter;
+use crate::index::{FileStamp, Index, RunSummary, is_corrupt};
+use crate::journal::read_journal;
 use crate::lock;
-use crate::run::{Run, State};
-use crate::scan::{Journal, load_path, open_journal};
+use crate::run::{Run, RunState};
+use crate::scan::{JournalState, load_path, open_journal, remove_diverted};
 use crate::writer::RunWriter;
 use std::fs::{self, Metadata};
 use std::io;
@@ -27,153 +30,173 @@ pub struct RunStore {
     folder: PathBuf,
 }
 
-/// Which runs to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Of this workload only.
-    pub workload: Option<String>,
-    /// The newest so many only.
-    pub last: Option<usize>,
-}
-
-/// What is stored.
+/// The runs in a store.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
     /// The runs, newest first.
-    pub runs: Vec<Summary>,
+    pub runs: Vec<RunSummary>,
     /// Files in the store that could not be read, and why.
     pub unreadable: Vec<(PathBuf, String)>,
 }
 
 impl RunStore {
-    /// The store in that folder, or in the usual one: `$PRONY_HOME`, else
-    /// `$XDG_DATA_HOME/prony`, else `~/.local/share/prony`. Nothing is created yet.
+    /// Opens the store in `folder`, or in the default one: `$PRONY_HOME`, else
+    /// `$XDG_DATA_HOME/prony`, else `~/.local/share/prony`. Creates nothing yet.
     ///
     /// # Errors
     /// If no folder is given and none of the variables is set.
     pub fn open(folder: Option<&Path>) -> Result<RunStore, StoreError> {
         let folder = match folder {
             Some(folder) => folder.to_owned(),
-            None => usual_folder(|name| std::env::var_os(name).map(PathBuf::from))
+            None => default_folder(|name| std::env::var_os(name).map(PathBuf::from))
                 .ok_or(StoreError::NoFolder)?,
         };
         Ok(RunStore { folder })
     }
 
-    /// Its folder.
+    /// The folder of the store.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Begins to write a run: gives it an id, and creates the folder where needed.
+    /// Starts to write a run: assigns its id, and creates the folder if needed.
     ///
     /// # Errors
-    /// If it cannot be written there.
+    /// If the folder is not writable.
     pub fn begin(&self, run: &mut Run) -> Result<RunWriter, StoreError> {
         RunWriter::begin(self, run)
     }
 
-    /// Lists the stored runs, newest first, and those going on. Journals of killed runs become
+    /// Lists the stored runs and those in progress, newest first. Journals of killed runs become
     /// documents here.
     ///
     /// # Errors
     /// If the folder cannot be read. A folder that does not exist is empty.
-    pub fn list(&self, filter: &Filter) -> Result<Listing, StoreError> {
+    pub fn list(&self, filter: &RunFilter) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
         let journals = self.journals(&mut listing.unreadable)?;
         let mut index = self.open_index()?;
-        let indexed = self.update(&mut index, &mut listing.unreadable)?;
-        let mut newest = indexed;
+        let mut runs = self.update(&mut index, &mut listing.unreadable)?;
         for (id, run) in journals {
-            newest.retain(|summary| summary.id != id);
-            newest.push(Summary::of(&id, &run));
+            runs.retain(|summary| summary.id != id);
+            runs.push(RunSummary::of(&id, &run));
         }
-        newest.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
-        if let Some(workload) = &filter.workload {
-            newest.retain(|summary| summary.workload == *workload);
+        runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
+        let annotated = self.files(annotation::EXTENSION)?;
+        for run in &mut runs {
+            if annotated.contains_key(&run.id) {
+                run.about = self.annotation(&run.id);
+            }
         }
-        newest.truncate(filter.last.unwrap_or(usize::MAX));
-        listing.runs = newest;
+        runs.retain(|run| filter.matches(run));
+        runs.truncate(filter.last.unwrap_or(usize::MAX));
+        listing.runs = runs;
         Ok(listing)
     }
 
-    /// Loads a run by its id, the beginning of one, `last` (the newest that has ended, or else
-    /// the newest), or the path of a document or journal.
+    /// Loads a run by its id, a prefix of its id, `last` (the newest that has ended, else the
+    /// newest), its label, or the path of a document or journal.
     ///
     /// # Errors
-    /// If there is none, or more than one, or it cannot be read.
-    pub fn load(&self, asked: &str) -> Result<Run, StoreError> {
-        Ok(self.load_from(asked)?.0)
+    /// If no run or more than one matches, or the run cannot be read.
+    pub fn load(&self, name: &str) -> Result<Run, StoreError> {
+        Ok(self.load_from(name)?.0)
     }
 
-    /// The same, with the file that it was read from.
+    /// Like [`RunStore::load`], and also returns the file from which the run was read.
     ///
     /// # Errors
     /// Those of [`RunStore::load`].
-    pub fn load_from(&self, asked: &str) -> Result<(Run, PathBuf), StoreError> {
+    pub fn load_from(&self, name: &str) -> Result<(Run, PathBuf), StoreError> {
         let file = || {
-            let path = PathBuf::from(asked);
+            let path = PathBuf::from(name);
             Ok((load_path(&path)?, path))
         };
-        if asked.contains('/') {
+        if name.contains('/') {
             return file();
         }
-        if asked == "last" {
-            let runs = self.list(&Filter::default())?.runs;
-            let ended = runs.iter().find(|run| run.state != State::Running);
+        if name == "last" {
+            let runs = self.list(&RunFilter::default())?.runs;
+            let ended = runs.iter().find(|run| run.state != RunState::Running);
             let newest = ended.or(runs.first()).ok_or_else(|| StoreError::Empty {
                 path: self.folder.clone(),
             })?;
             return self.load_id(&newest.id);
         }
-        match self.find(asked) {
+        match self.find(name) {
             Ok(id) => self.load_id(&id),
-            Err(StoreError::NotFound { .. }) if Path::new(asked).is_file() => file(),
+            Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
+            Err(StoreError::NotFound { name: shown }) => self.load_labelled(name, shown),
             Err(error) => Err(error),
         }
     }
 
-    /// The whole id of a run, from it or its beginning.
+    /// Loads the run with this label.
+    fn load_labelled(&self, label: &str, shown: String) -> Result<(Run, PathBuf), StoreError> {
+        let filter = RunFilter {
+            label: Some(label.to_owned()),
+            ..RunFilter::default()
+        };
+        let runs = self.list(&filter)?.runs;
+        match &runs[..] {
+            [] => Err(StoreError::NotFound { name: shown }),
+            [run] => self.load_id(&run.id),
+            [first, second, ..] => Err(StoreError::Ambiguous {
+                name: shown,
+                count: runs.len(),
+                first: first.id.clone(),
+                second: second.id.clone(),
+            }),
+        }
+    }
+
+    /// The full id of a run, from the id or a prefix of it.
     ///
     /// # Errors
-    /// If there is none, or more than one.
-    pub fn find(&self, asked: &str) -> Result<String, StoreError> {
+    /// If no run or more than one matches.
+    pub fn find(&self, name: &str) -> Result<String, StoreError> {
         let ids = self.ids()?;
-        if ids.contains(asked) {
-            return Ok(asked.to_owned());
+        if ids.contains(name) {
+            return Ok(name.to_owned());
         }
-        let mut matches = ids.iter().filter(|id| id.starts_with(asked));
+        let mut matches = ids.iter().filter(|id| id.starts_with(name));
         match (matches.next(), matches.next()) {
-            (Some(id), None) if !asked.is_empty() => Ok(id.clone()),
-            (Some(first), Some(second)) if !asked.is_empty() => Err(StoreError::Ambiguous {
-                asked: asked.to_owned(),
+            (Some(id), None) if !name.is_empty() => Ok(id.clone()),
+            (Some(first), Some(second)) if !name.is_empty() => Err(StoreError::Ambiguous {
+                name: name.to_owned(),
                 count: 2 + matches.count(),
                 first: first.clone(),
                 second: second.clone(),
             }),
             _ => Err(StoreError::NotFound {
-                asked: crate::error::printable(asked),
+                name: crate::error::printable(name),
             }),
         }
     }
 
-    /// Deletes a run, by its whole id.
+    /// Deletes a run by its full id.
     ///
     /// # Errors
-    /// If there is no such run, it is still going on, or cannot be removed.
+    /// If there is no such run, if it is still in progress, or if it cannot be removed.
     pub fn delete(&self, id: &str) -> Result<(), StoreError> {
         if !self.ids()?.contains(id) {
             return Err(StoreError::NotFound {
-                asked: crate::error::printable(id),
+                name: crate::error::printable(id),
             });
         }
         let journal = self.journal_path(id);
         if let Some(file) = open_journal(&journal)? {
-            if !lock::try_hold(&file).map_err(io_error("lock", &journal))? {
+            if !lock::try_lock(&file).map_err(io_error("lock", &journal))? {
                 return Err(StoreError::Live { id: id.to_owned() });
+            }
+            if let Ok(bytes) = read_open(&file, &journal)
+                && let Ok(Some(content)) = read_journal(&journal, &bytes)
+            {
+                remove_diverted(&content.diversion.unwrap_or_default(), id);
             }
             fs::remove_file(&journal).map_err(io_error("delete", &journal))?;
         }
+        self.remove_annotation(id)?;
         let path = self.document_path(id);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -181,14 +204,14 @@ impl RunStore {
             }
             _ => {}
         }
-        // A row that stays is removed when the runs are listed.
+        // If this fails, the next listing removes the row.
         if let Ok(mut index) = self.open_index() {
             let _ = index.change(&[], &[id.to_owned()]);
         }
         Ok(())
     }
 
-    /// Makes the index anew from the documents; says how many there are.
+    /// Rebuilds the index from the documents; returns their number.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -212,11 +235,11 @@ impl RunStore {
         self.runs_folder().join(format!("{id}.jsonl"))
     }
 
-    /// Adds one document to the index, as far as that can be used: it mends itself later.
+    /// Adds one document to the index. Errors are ignored: the next listing repairs the index.
     pub(crate) fn index_one(&self, id: &str, run: &Run) {
-        let print = fs::metadata(self.document_path(id)).map(|meta| print(&meta));
-        if let (Ok(print), Ok(mut index)) = (print, self.open_index()) {
-            let _ = index.change(&[(Summary::of(id, run), print)], &[]);
+        let stamp = fs::metadata(self.document_path(id)).map(|meta| file_stamp(&meta));
+        if let (Ok(stamp), Ok(mut index)) = (stamp, self.open_index()) {
+            let _ = index.change(&[(RunSummary::of(id, run), stamp)], &[]);
         }
     }
 
@@ -231,82 +254,84 @@ impl RunStore {
         self.folder.join("index.sqlite")
     }
 
-    /// Brings the index up to the documents that are there. An index that breaks under it, or
-    /// cannot be written, is replaced by one in memory.
+    /// Updates the index to match the documents. An index that is broken or cannot be written is
+    /// replaced by one in memory.
     fn update(
         &self,
         index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,
-    ) -> Result<Vec<Summary>, StoreError> {
+    ) -> Result<Vec<RunSummary>, StoreError> {
         match self.update_from(index, unreadable) {
             Err(StoreError::Index(error)) => {
-                *index = match is_broken(&error) {
+                *index = match is_corrupt(&error) {
                     true => Index::replace(&self.index_path())?,
                     false => Index::in_memory()?,
                 };
                 self.update_from(index, unreadable)
             }
-            done => done,
+            result => result,
         }
     }
 
-    /// Looks at the index before the documents: a row that another Prony adds between the two has
-    /// its document by then, and is not taken for that of a deleted one.
+    /// Reads the index before the documents: if another Prony adds a row in between, its document
+    /// exists by then, and the row is not mistaken for that of a deleted document.
     fn update_from(
         &self,
         index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,
-    ) -> Result<Vec<Summary>, StoreError> {
-        let mut known = index.prints()?;
+    ) -> Result<Vec<RunSummary>, StoreError> {
+        let mut indexed = index.file_stamps()?;
         let mut put = Vec::new();
-        let mut broken = Vec::new();
+        let mut remove = Vec::new();
         for (id, (path, meta)) in self.files("json")? {
-            let print = print(&meta);
-            if known.remove(&id) == Some(print) {
+            let stamp = file_stamp(&meta);
+            if indexed.remove(&id) == Some(stamp) {
                 continue;
             }
             match read_document(&path) {
-                Ok(run) => put.push((Summary::of(&id, &run), print)),
+                Ok(run) => put.push((RunSummary::of(&id, &run), stamp)),
                 Err(error) => {
-                    broken.push(id);
+                    remove.push(id);
                     unreadable.push((path, error.to_string()));
                 }
             }
         }
-        broken.extend(known.into_keys());
-        if !put.is_empty() || !broken.is_empty() {
-            index.change(&put, &broken)?;
+        remove.extend(indexed.into_keys());
+        if !put.is_empty() || !remove.is_empty() {
+            index.change(&put, &remove)?;
         }
         index.summaries()
     }
 
     fn load_id(&self, id: &str) -> Result<(Run, PathBuf), StoreError> {
-        // A journal may become a document between two looks.
+        // A journal may become a document between the two checks.
         for _ in 0..2 {
-            if let Journal::Live(run) | Journal::Dead(run) = self.journal(id)? {
-                return Ok((*run, self.journal_path(id)));
+            if let JournalState::Live(run, path) | JournalState::Dead(run, path) =
+                self.journal(id)?
+            {
+                return Ok((*run, path));
             }
             let path = self.document_path(id);
             match read_document(&path) {
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
-                done => return Ok((done?, path)),
+                result => return Ok((result?, path)),
             }
         }
         Err(StoreError::NotFound {
-            asked: id.to_owned(),
+            name: id.to_owned(),
         })
     }
 }
 
-fn print(meta: &Metadata) -> Print {
+fn file_stamp(meta: &Metadata) -> FileStamp {
     let bytes = i64::try_from(meta.len()).unwrap_or(i64::MAX);
     let changed_ns = meta.mtime().saturating_mul(1_000_000_000);
     (bytes, changed_ns.saturating_add(meta.mtime_nsec()))
 }
 
-/// The usual folder, by the variables of the environment. As the XDG base directory specification
-/// says, a relative `XDG_DATA_HOME` is ignored.
-fn usual_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+/// The default folder, from environment variables. The XDG base directory specification requires
+/// that a relative `XDG_DATA_HOME` is ignored.
+fn default_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let set = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
     if let Some(folder) = set("PRONY_HOME") {
         return Some(folder);
@@ -322,9 +347,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_folder_follows_the_environment() {
+    fn the_default_folder_follows_the_environment() {
         let folder = |set: &[(&str, &str)]| {
-            usual_folder(|name| {
+            default_folder(|name| {
                 let found = set.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| PathBuf::from(value))
             })

@@ -1,4 +1,4 @@
-//! The index: made again when lost or broken, left alone when foreign, shared by processes.
+//! The index: rebuilt if lost or damaged, untouched if foreign, shared by processes.
 
 mod common;
 
@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 fn count(store: &RunStore) -> usize {
-    let listing = store.list(&Filter::default()).unwrap();
+    let listing = store.list(&RunFilter::default()).unwrap();
     assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
     listing.runs.len()
 }
 
 #[test]
-fn a_lost_or_broken_index_is_made_again() {
+fn a_lost_or_corrupt_index_is_rebuilt() {
     let folder = Folder::new("broken");
     let store = folder.store();
     (0..5).for_each(|_| drop(stored(&store, |_| ())));
@@ -23,15 +23,11 @@ fn a_lost_or_broken_index_is_made_again() {
     std::fs::remove_file(&index).unwrap();
     assert_eq!(count(&store), 5);
     assert!(index.is_file());
-    for garbage in [
-        &b"this is no database at all, not even nearly"[..],
-        b"",
-        b"\0\0\0",
-    ] {
+    for garbage in [&b"this is not a database"[..], b"", b"\0\0\0"] {
         std::fs::write(&index, garbage).unwrap();
         assert_eq!(count(&store), 5);
     }
-    // Broken within: the header is right and the pages are not.
+    // Damaged inside: the header is valid and the pages are not.
     let mut bytes = std::fs::read(&index).unwrap();
     bytes[4_096..].fill(0xa5);
     std::fs::write(&index, &bytes).unwrap();
@@ -43,7 +39,7 @@ fn a_lost_or_broken_index_is_made_again() {
 }
 
 #[test]
-fn an_index_that_cannot_be_used_is_done_without() {
+fn the_store_works_without_an_index() {
     let folder = Folder::new("unusable");
     let store = folder.store();
     stored(&store, |_| ());
@@ -58,7 +54,7 @@ fn an_index_that_cannot_be_used_is_done_without() {
 }
 
 #[test]
-fn the_index_of_a_newer_prony_is_left_alone() {
+fn the_index_of_a_newer_prony_is_not_changed() {
     let folder = Folder::new("newer-index");
     let store = folder.store();
     stored(&store, |_| ());
@@ -84,7 +80,7 @@ fn the_index_of_a_newer_prony_is_left_alone() {
 const FOLDER: &str = "PRONY_TEST_INDEX_FOLDER";
 const RUNS_EACH: usize = 12;
 
-/// Not a test of its own: one of several processes that store and list at once.
+/// Not a test in itself: one of several processes that store and list at the same time.
 #[test]
 fn child_that_stores() {
     let Some(folder) = std::env::var_os(FOLDER) else {
@@ -93,10 +89,10 @@ fn child_that_stores() {
     let store = RunStore::open(Some(Path::new(&folder))).unwrap();
     for _ in 0..RUNS_EACH {
         let id = stored(&store, |_| ());
-        let listing = store.list(&Filter::default()).unwrap();
+        let listing = store.list(&RunFilter::default()).unwrap();
         assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
         let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
-        assert_eq!(mine.state, State::Complete);
+        assert_eq!(mine.state, RunState::Complete);
     }
 }
 
@@ -121,9 +117,9 @@ fn several_processes_share_a_store() {
     assert_eq!(store.reindex().unwrap(), 4 * RUNS_EACH);
 }
 
-/// An index of a Prony that knew no experiments goes on, and that Prony goes on with it.
+/// An index of a Prony without experiments is upgraded, and that Prony can still use it.
 #[test]
-fn an_index_without_experiments_gets_their_column_and_keeps_its_rows() {
+fn an_index_without_the_experiment_column_gets_it_and_keeps_its_rows() {
     let folder = Folder::new("older-index");
     let store = folder.store();
     stored(&store, |_| ());
@@ -132,27 +128,27 @@ fn an_index_without_experiments_gets_their_column_and_keeps_its_rows() {
     db.execute_batch("ALTER TABLE runs DROP COLUMN experiment")
         .unwrap();
     drop(db);
-    let place = Experiment {
+    let experiment = Experiment {
         variant: "new".into(),
         position: 3,
         runs: 4,
         ..Experiment::default()
     };
-    let id = stored(&store, |run| run.experiment = Some(place.clone()));
-    let listing = store.list(&Filter::default()).unwrap();
-    let of = |summary: &Summary| summary.experiment.clone();
+    let id = stored(&store, |run| run.experiment = Some(experiment.clone()));
+    let listing = store.list(&RunFilter::default()).unwrap();
+    let of = |summary: &RunSummary| summary.experiment.clone();
     let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
-    // The first of them gives the whole its name.
+    // The first of them names the experiment.
     assert_eq!(
         of(mine),
         Some(Experiment {
             id: id.clone(),
-            ..place
+            ..experiment
         })
     );
     assert_eq!(listing.runs.iter().filter_map(of).count(), 1);
     let db = rusqlite::Connection::open(&index).unwrap();
-    // As the older one writes.
+    // As the older version writes.
     db.execute_batch(
         "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state, workload,
              scale, clients, rate_tps, tps, p99_ns, server, worst)
@@ -165,6 +161,6 @@ fn an_index_without_experiments_gets_their_column_and_keeps_its_rows() {
     assert_eq!(
         (version, count(&store)),
         (1, 2),
-        "a row without a document goes"
+        "a row without a document is removed"
     );
 }

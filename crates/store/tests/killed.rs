@@ -1,6 +1,6 @@
-//! A run that is killed leaves what it measured; a full disk loses no result.
+//! A killed run keeps its measurements; a full disk loses no result.
 //!
-//! The tests run this program again as a child that writes, and kill it for good.
+//! The tests start this program again as a child that writes, and kill it.
 
 mod common;
 
@@ -22,21 +22,21 @@ fn child(test: &str, folder: &Folder) -> Child {
         .unwrap()
 }
 
-/// The rest of the line in which the child says that word. The child's output stays open, so that
-/// it can say more.
-fn said(child: &mut Child, word: &str) -> String {
+/// Waits until the child prints a line with this prefix; returns the rest of the line. The child's output stays
+/// open, so that it can print more.
+fn wait_for_line(child: &mut Child, prefix: &str) -> String {
     let out = BufReader::new(child.stdout.as_mut().unwrap());
     let mut lines = out.lines().map(|line| line.unwrap());
     lines
         .find_map(|line| {
-            line.split_once(word)
+            line.split_once(prefix)
                 .map(|(_, rest)| rest.trim().to_owned())
         })
-        .expect("the child says it before it ends")
+        .expect("the child prints it before it ends")
 }
 
-/// Not a test of its own: the child that is killed. Writes four rows, then half a line more,
-/// and waits for its end.
+/// Not a test in itself: the child that is killed. Writes four rows, then half a line more, and
+/// waits to be killed.
 #[test]
 fn child_that_writes() {
     let Some(folder) = std::env::var_os(FOLDER) else {
@@ -52,14 +52,14 @@ fn child_that_writes() {
     }
     writer
         .event(&Event {
-            what: "outage".into(),
+            kind: EventKind::Outage,
             ..Event::default()
         })
         .unwrap();
     for at in 0..3 {
         let second = ServerSecond {
             at_s: f64::from(at),
-            seconds: 1.0,
+            length_s: 1.0,
             commits: Some(1_000),
             waits: [("IO/WalSync".to_owned(), 3)].into(),
             ..ServerSecond::default()
@@ -67,7 +67,7 @@ fn child_that_writes() {
         writer.server_second(&second).unwrap();
     }
     let checkpoint = Event {
-        what: "checkpoint".into(),
+        kind: EventKind::Checkpoint,
         ..Event::default()
     };
     writer.server_event(&checkpoint).unwrap();
@@ -88,100 +88,104 @@ fn child_that_writes() {
 }
 
 #[test]
-fn kill_9_leaves_what_was_measured_up_to_the_last_second() {
+fn a_kill_loses_at_most_the_last_second() {
     let folder = Folder::new("killed");
     let store = folder.store();
     let mut child = child("child_that_writes", &folder);
-    let id = said(&mut child, "wrote ");
+    let id = wait_for_line(&mut child, "wrote ");
 
-    let live = store.list(&Filter::default()).unwrap();
+    let live = store.list(&RunFilter::default()).unwrap();
     assert_eq!(
         (live.runs[0].id.as_str(), live.runs[0].state),
-        (id.as_str(), State::Running)
+        (id.as_str(), RunState::Running)
     );
     assert!(live.unreadable.is_empty());
-    let seen = store.load(&id).unwrap();
-    assert_eq!((seen.state, seen.series.len()), (State::Running, 4));
+    let live = store.load(&id).unwrap();
+    assert_eq!((live.state, live.series.len()), (RunState::Running, 4));
     assert!(matches!(store.delete(&id), Err(StoreError::Live { .. })));
 
     child.kill().unwrap();
     child.wait().unwrap();
-    // What the four rows hold, computed without the store.
+    // The figures of the four rows, computed without the store.
     let (_, expected) = load(schedule(S, 3 * S));
     let kinds = run().workload.kinds;
     let measured = Figures {
-        // What was in flight at the end is not known of a killed run.
+        // The transactions in flight at the end of a killed run are unknown.
         unfinished: 0,
+        in_flight: None,
         ..figures(&expected.measured, &kinds)
     };
     for listing in [
-        store.list(&Filter::default()),
-        store.list(&Filter::default()),
+        store.list(&RunFilter::default()),
+        store.list(&RunFilter::default()),
     ] {
         let listing = listing.unwrap();
         assert_eq!(listing.runs.len(), 1);
-        assert_eq!(listing.runs[0].state, State::Partial);
+        assert_eq!(listing.runs[0].state, RunState::Partial);
         assert_eq!(listing.runs[0].tps, Some(measured.kinds[0].tps));
     }
     let run = store.load("last").unwrap();
-    let seen = run.observed.as_ref().expect("the server was looked at");
-    assert_eq!((seen.series.len(), seen.events.len()), (3, 1));
-    assert_eq!(seen.series[2].waits["IO/WalSync"], 3);
+    let observed = run.observed.as_ref().expect("the server was observed");
+    assert_eq!((observed.series.len(), observed.events.len()), (3, 1));
+    assert_eq!(observed.series[2].waits["IO/WalSync"], 3);
     assert_eq!(
-        (seen.series[2].commits, seen.series[2].rollbacks),
+        (observed.series[2].commits, observed.series[2].rollbacks),
         (Some(1_000), None)
     );
-    assert_eq!(run.client.batch.map(|of| of.left), Some(2));
-    assert_eq!(run.events.len(), 1, "those of the client stay apart");
-    assert_eq!((run.id.as_str(), run.state), (id.as_str(), State::Partial));
+    assert_eq!(run.machine().health.batch.map(|of| of.left), Some(2));
+    assert_eq!(run.events.len(), 1, "events of the server are separate");
+    assert_eq!(
+        (run.id.as_str(), run.state),
+        (id.as_str(), RunState::Partial)
+    );
     assert!(
         run.ended_because
             .as_ref()
             .unwrap()
             .starts_with("interrupted")
     );
-    assert_eq!(run.measured.seconds, 3.0);
+    assert_eq!(run.measured.length_s, 3.0);
     assert_eq!(
         run.measured.kinds, measured.kinds,
         "histograms and percentiles too"
     );
     assert_eq!(run.measured.errors, measured.errors);
-    assert_eq!(run.warmup.as_ref().unwrap().seconds, 1.0);
+    assert_eq!(run.warmup.as_ref().unwrap().length_s, 1.0);
     assert_eq!((run.window.warmup_s, run.window.measured_s), (1.0, 3.0));
     assert_eq!(run.series.len(), 4);
-    assert_eq!(run.events[0].what, "outage");
+    assert_eq!(run.events[0].kind, EventKind::Outage);
     assert_eq!(
         run.timing.stamped,
         expected.measured.stamps.stamped - 5,
         "less the drain's"
     );
-    assert_eq!(run.timing.split, "kernel stamps");
+    assert_eq!(run.timing.split, SplitSource::KernelStamps);
     let files = std::fs::read_dir(folder.runs()).unwrap().count();
     assert_eq!(files, 1, "the journal has become a document");
 }
 
 #[test]
-fn a_kill_between_the_document_and_the_end_of_its_journal_leaves_the_document() {
+fn after_a_kill_before_the_journal_is_removed_the_document_counts() {
     let folder = Folder::new("between");
     let store = folder.store();
     let mut run = run();
     let writer = store.begin(&mut run).unwrap();
     let journal = folder.runs().join(format!("{}.jsonl", run.id));
     let copy = std::fs::read(&journal).unwrap();
-    run.state = State::Complete;
+    run.state = RunState::Complete;
     writer.finish(&run).unwrap();
     std::fs::write(&journal, copy).unwrap();
-    let listing = store.list(&Filter::default()).unwrap();
+    let listing = store.list(&RunFilter::default()).unwrap();
     assert_eq!(
         (listing.runs.len(), listing.runs[0].state),
-        (1, State::Complete)
+        (1, RunState::Complete)
     );
     assert_eq!(store.load(&run.id).unwrap(), run);
     assert!(!journal.exists());
 }
 
 #[test]
-fn a_journal_broken_in_its_middle_keeps_the_other_seconds() {
+fn a_broken_line_in_a_journal_loses_only_its_second() {
     let folder = Folder::new("middle");
     let store = folder.store();
     let (rows, collected) = load(schedule(0, 4 * S));
@@ -200,8 +204,8 @@ fn a_journal_broken_in_its_middle_keeps_the_other_seconds() {
     let run = store.load(&run.id).unwrap();
     assert_eq!(run.series.len(), 3);
     assert_eq!(
-        run.measured.seconds, 3.0,
-        "the lost second does not thin out the rate"
+        run.measured.length_s, 3.0,
+        "the lost second does not lower the rate"
     );
     let all = collected.measured.all();
     let tps = all.committed as f64 / 4.0;
@@ -214,7 +218,7 @@ fn a_journal_broken_in_its_middle_keeps_the_other_seconds() {
 }
 
 #[test]
-fn a_journal_cut_anywhere_never_panics_and_never_invents() {
+fn a_truncated_journal_never_panics_and_loses_no_complete_line() {
     let folder = Folder::new("cut");
     let store = folder.store();
     let (rows, _) = load(schedule(0, 2 * S));
@@ -232,23 +236,23 @@ fn a_journal_cut_anywhere_never_panics_and_never_invents() {
         .chain([header - 1, header, bytes.len()])
     {
         std::fs::write(&cut, &bytes[..end]).unwrap();
-        let whole = bytes[..end].iter().filter(|&&byte| byte == b'\n').count();
+        let complete_lines = bytes[..end].iter().filter(|&&byte| byte == b'\n').count();
         match store.load(cut.to_str().unwrap()) {
-            Ok(run) => assert_eq!(run.series.len() + 1, whole),
+            Ok(run) => assert_eq!(run.series.len() + 1, complete_lines),
             Err(StoreError::NotARun { .. }) => assert!(end < header),
             Err(other) => panic!("{other}"),
         }
     }
-    for place in (0..bytes.len()).step_by(1_009) {
+    for index in (0..bytes.len()).step_by(1_009) {
         let mut flipped = bytes.clone();
-        flipped[place] ^= 0x15;
+        flipped[index] ^= 0x15;
         std::fs::write(&cut, &flipped).unwrap();
         let _ = store.load(cut.to_str().unwrap());
     }
 }
 
-/// Not a test of its own: the child whose disk is full for a while. The limit on the size of
-/// files stands in for the disk.
+/// Not a test in itself: the child whose disk is full for a while. A file size limit takes the
+/// place of the disk.
 #[test]
 fn child_whose_disk_is_full() {
     let Some(folder) = std::env::var_os(FOLDER) else {
@@ -277,40 +281,65 @@ fn child_whose_disk_is_full() {
         .join(format!("{}.jsonl", run.id));
     let full = std::fs::metadata(&journal).unwrap().len();
     limit(full + 100);
-    for row in &rows[1..3] {
-        let error = writer.second(row, LOAD_START_NS).unwrap_err().to_string();
-        assert!(error.starts_with("cannot write "), "{error}");
-        assert_eq!(
-            std::fs::metadata(&journal).unwrap().len(),
-            full,
-            "no torn line"
-        );
-    }
+    let error = writer.second(&rows[1], LOAD_START_NS).unwrap_err();
+    assert!(matches!(error, StoreError::Diverted { fallback: None, .. }));
+    let error = error.to_string();
+    assert!(error.starts_with("cannot write "), "{error}");
+    assert!(
+        error.contains("the run continues, with its figures in memory"),
+        "{error}"
+    );
+    // It is reported once.
+    writer.second(&rows[2], LOAD_START_NS).unwrap();
+    assert_eq!(
+        std::fs::metadata(&journal).unwrap().len(),
+        full,
+        "no torn line"
+    );
     limit(libc::RLIM_INFINITY);
+    let is_noted = || {
+        let text = std::fs::read_to_string(&journal).unwrap();
+        text.contains("File too large")
+    };
+    assert!(is_noted(), "readers can tell why seconds are missing");
     writer.second(&rows[3], LOAD_START_NS).unwrap();
+    assert!(!is_noted(), "nothing is missing any more");
+    limit(full);
+    writer.second(&rows[4], LOAD_START_NS).unwrap();
     limit(2_000);
     let document = finished(&rows, &collected);
     let error = writer.finish(&document).unwrap_err().to_string();
     limit(libc::RLIM_INFINITY);
     assert!(error.starts_with("cannot write "), "{error}");
+    assert!(error.contains("its journal has 4 of 5 s"), "{error}");
     println!("failed {}", run.id);
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_the_rest_survives() {
+fn after_a_full_disk_the_journal_is_complete_up_to_its_last_second() {
     let folder = Folder::new("full");
     let store = folder.store();
     let mut child = child("child_whose_disk_is_full", &folder);
-    let id = said(&mut child, "failed ");
+    let id = wait_for_line(&mut child, "failed ");
     assert!(child.wait().unwrap().success());
     let run = store.load(&id).unwrap();
-    assert_eq!((run.state, run.series.len()), (State::Partial, 2));
+    assert_eq!((run.state, run.series.len()), (RunState::Partial, 4));
     let starts: Vec<f64> = run.series.iter().map(|second| second.at_s).collect();
-    assert_eq!(starts, [0.0, 3.0]);
-    assert_eq!(run.measured.seconds, 2.0);
+    assert_eq!(
+        starts,
+        [0.0, 1.0, 2.0, 3.0],
+        "including those that were buffered in memory"
+    );
+    assert_eq!(run.measured.length_s, 4.0);
+    let why = run.ended_because.unwrap();
+    assert!(
+        why.starts_with("not stored completely: the store could no longer be written"),
+        "{why}"
+    );
+    assert!(!why.contains("killed"), "{why}");
     assert_eq!(
         std::fs::read_dir(folder.runs()).unwrap().count(),
         1,
-        "nothing half written"
+        "no incomplete file"
     );
 }

@@ -1,4 +1,4 @@
-//! What is stored comes back, is listed, found and deleted.
+//! Runs are stored, loaded, listed, found and deleted.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::*;
 use prony_store::*;
 
 #[test]
-fn figures_come_from_the_totals_and_back_from_the_document() {
+fn figures_survive_storing_and_loading() {
     let folder = Folder::new("figures");
     let store = folder.store();
     let (rows, collected) = load(schedule(3 * S / 2, 3 * S));
@@ -31,10 +31,11 @@ fn figures_come_from_the_totals_and_back_from_the_document() {
         panic!("{:?}", loaded.measured.kinds)
     };
     assert_eq!(
-        [&all.kind, &transfer.kind, &read.kind],
+        [all.name(), transfer.name(), read.name()],
         ["all", "transfer", "read"]
     );
-    // 3,000 samples in the window, of each hundred one failed, one rolled back, one skipped.
+    // 3,000 samples in the window; of each hundred, one failed, one was rolled back, one was
+    // skipped.
     assert_eq!(
         (all.committed, all.failed, all.rolled_back, all.skipped),
         (2_910, 30, 30, 30)
@@ -49,15 +50,20 @@ fn figures_come_from_the_totals_and_back_from_the_document() {
     assert!((sum_ns - all.service.mean_ns).abs() < 0.01);
     assert_eq!(all.connect.as_ref().unwrap().mean_ns, 3_000.0);
     assert_eq!(loaded.measured.unfinished, 5);
+    let in_flight = InFlight {
+        committed: 5,
+        ..InFlight::default()
+    };
+    assert_eq!(loaded.measured.in_flight, Some(in_flight));
     let warmup = loaded.warmup.as_ref().unwrap();
-    assert_eq!((warmup.seconds, warmup.errors[0].count), (1.5, 15));
+    assert_eq!((warmup.length_s, warmup.errors[0].count), (1.5, 15));
     let error = &warmup.errors[0];
     assert_eq!(
-        (error.class.as_str(), error.code.as_str()),
-        ("deadlock", "40P01")
+        (error.class, error.code.as_str()),
+        (ErrorClass::Deadlock, "40P01")
     );
     assert_eq!(error.example, "deadlock detected");
-    let parts: Vec<&str> = loaded.series.iter().map(|s| s.part.as_str()).collect();
+    let parts: Vec<&str> = loaded.series.iter().map(|s| s.part.name()).collect();
     assert_eq!(
         parts,
         ["warmup", "warmup", "measured", "measured", "measured"]
@@ -69,7 +75,7 @@ fn figures_come_from_the_totals_and_back_from_the_document() {
 }
 
 #[test]
-fn what_the_kernel_did_not_tell_is_absent_and_not_zero() {
+fn values_that_the_kernel_does_not_report_are_absent() {
     let (mut rows, mut collected) = load(schedule(0, 2 * S));
     let totals = &mut collected.measured;
     for health in [&mut totals.health, &mut rows[0].interval.health] {
@@ -82,14 +88,18 @@ fn what_the_kernel_did_not_tell_is_absent_and_not_zero() {
     let run = finished(&rows, &collected);
     assert_eq!(run.series[0].client_cpu_s, None);
     let text = serde_json::to_value(&run).unwrap();
-    let names: Vec<&String> = text["client"].as_object().unwrap().keys().collect();
+    let names: Vec<&String> = text["machines"][0]["health"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
     assert_eq!(names, ["loop_delay_max_ns"]);
     assert!(text["series"][0].get("client_cpu_s").is_none());
 }
 
-/// What it told is there, a true zero too.
+/// All that was reported is present, including real zeros.
 #[test]
-fn what_the_kernel_told_is_in_the_document() {
+fn values_that_the_kernel_reports_are_in_the_document() {
     let (_, mut collected) = load(schedule(0, 2 * S));
     let totals = &mut collected.measured;
     totals.health.cpu_user_ns = Some(1_500_000_000);
@@ -100,30 +110,33 @@ fn what_the_kernel_told_is_in_the_document() {
     totals.process.total_ticks = Some(400);
     totals.process.memory_peak_bytes = Some(8_000_000);
     totals.health.batch.left = 2;
-    let told = client(totals);
-    assert_eq!(told.batch.map(|of| (of.under, of.left)), Some((0, 2)));
-    assert_eq!(told.cpu_user_s, Some(1.5));
+    let reported = client_health(totals);
+    assert_eq!(reported.batch.map(|of| (of.under, of.left)), Some((0, 2)));
+    assert_eq!(reported.cpu_user_s, Some(1.5));
     assert_eq!(
-        (told.cpu_system_s, told.run_queue_s),
+        (reported.cpu_system_s, reported.run_queue_s),
         (Some(0.0), Some(0.0))
     );
-    assert_eq!((told.busiest_thread, told.steal), (Some(0.5), Some(0.0)));
-    assert_eq!(told.memory_peak_bytes, Some(8_000_000));
+    assert_eq!(
+        (reported.busiest_thread_share, reported.steal_share),
+        (Some(0.5), Some(0.0))
+    );
+    assert_eq!(reported.memory_peak_bytes, Some(8_000_000));
     let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
     let each_us = 1.5e6 / committed as f64;
-    assert_eq!(told.cpu_per_transaction_us, Some(each_us));
+    assert_eq!(reported.cpu_per_transaction_us, Some(each_us));
     for tally in &mut totals.kinds {
         tally.committed = 0;
     }
     assert_eq!(
-        client(totals).cpu_per_transaction_us,
+        client_health(totals).cpu_per_transaction_us,
         None,
         "none was committed"
     );
 }
 
 #[test]
-fn the_histogram_of_a_document_gives_its_percentiles_again() {
+fn percentiles_can_be_recomputed_from_a_stored_histogram() {
     let (_, collected) = load(schedule(0, 2 * S));
     let all = collected.measured.all();
     let stored = latency(&all.response);
@@ -137,7 +150,7 @@ fn the_histogram_of_a_document_gives_its_percentiles_again() {
 }
 
 #[test]
-fn a_figure_that_is_no_number_is_refused_not_stored_unreadable() {
+fn a_document_with_nan_is_not_stored() {
     let folder = Folder::new("nan");
     let store = folder.store();
     let mut run = run();
@@ -145,17 +158,20 @@ fn a_figure_that_is_no_number_is_refused_not_stored_unreadable() {
     run.window.drain_s = f64::NAN;
     assert!(writer.finish(&run).is_err());
     let left = store.load(&run.id).unwrap();
-    assert_eq!(left.state, State::Partial, "the journal is still there");
+    assert_eq!(left.state, RunState::Partial, "the journal is still there");
 }
 
 #[test]
 fn lists_newest_first_and_filters() {
     let folder = Folder::new("list");
     let store = folder.store();
-    assert_eq!(store.list(&Filter::default()).unwrap(), Listing::default());
+    assert_eq!(
+        store.list(&RunFilter::default()).unwrap(),
+        Listing::default()
+    );
     assert!(matches!(store.load("last"), Err(StoreError::Empty { .. })));
     let (rows, collected) = load(schedule(0, 2 * S));
-    // 22:00 UTC is before 23:33 in Berlin's winter, but its digits come later than 21:59+00:00.
+    // 22:00 UTC is before 23:33 in Berlin's winter, but its digits sort after 21:59+00:00.
     let times = [
         "2026-11-20T22:59:00+02:00",
         "2026-11-20T21:30:00Z",
@@ -177,14 +193,14 @@ fn lists_newest_first_and_filters() {
             advice: String::new(),
         }];
     });
-    let all = store.list(&Filter::default()).unwrap();
+    let all = store.list(&RunFilter::default()).unwrap();
     let listed: Vec<&str> = all.runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(listed, [&ids[2], &ids[1], &ids[0], &other]);
     assert!(all.unreadable.is_empty());
     let newest = &all.runs[0];
     assert_eq!(
         (newest.scale, newest.clients, newest.state),
-        (7, 4, State::Complete)
+        (7, 4, RunState::Complete)
     );
     assert_eq!(newest.tps, Some(970.0));
     assert!(newest.p99_ns.is_some());
@@ -193,16 +209,17 @@ fn lists_newest_first_and_filters() {
         (all.runs[3].tps, all.runs[3].worst),
         (None, Some(Severity::Caveat))
     );
-    let filter = Filter {
+    let filter = RunFilter {
         workload: Some("tpcb".into()),
         last: Some(2),
+        ..RunFilter::default()
     };
     assert_eq!(store.list(&filter).unwrap().runs.len(), 2);
     assert_eq!(store.load("last").unwrap().id, ids[2]);
 }
 
 #[test]
-fn finds_by_beginning_and_by_path() {
+fn finds_by_prefix_and_by_path() {
     let folder = Folder::new("find");
     let store = folder.store();
     let one = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
@@ -220,8 +237,8 @@ fn finds_by_beginning_and_by_path() {
     let copy = folder.path().join("copy.json");
     std::fs::copy(folder.runs().join(format!("{one}.json")), &copy).unwrap();
     assert_eq!(store.load(copy.to_str().unwrap()).unwrap().id, one);
-    // The file that was read is named, and not another one of the same run.
-    let from = |asked: &str| store.load_from(asked).unwrap().1;
+    // The result names the file that was read, and not another one of the same run.
+    let from = |name: &str| store.load_from(name).unwrap().1;
     assert_eq!(from(copy.to_str().unwrap()), copy);
     assert_eq!(from("20260102"), folder.runs().join(format!("{one}.json")));
     let mut live = run();
@@ -249,11 +266,11 @@ fn deletes_ended_runs_only() {
     assert!(store.delete("../index").is_err());
     drop(writer);
     store.delete(&live.id).unwrap();
-    assert!(store.list(&Filter::default()).unwrap().runs.is_empty());
+    assert!(store.list(&RunFilter::default()).unwrap().runs.is_empty());
 }
 
 #[test]
-fn many_runs_of_one_second_have_ids_of_their_own() {
+fn runs_that_start_in_the_same_second_have_different_ids() {
     let folder = Folder::new("ids");
     let store = folder.store();
     let mut runs = vec![run(); 600];
@@ -274,7 +291,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
     let folder = Folder::new("readonly");
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    // A folder below a file: refused to root as well.
+    // A folder below a file: impossible even for root.
     let store = RunStore::open(Some(&file.join("store"))).unwrap();
     let error = store.begin(&mut run()).unwrap_err().to_string();
     assert!(
@@ -297,60 +314,36 @@ fn the_folder_is_private() {
 }
 
 #[test]
-fn a_document_of_version_1_0_still_opens() {
-    let folder = Folder::new("older");
-    let store = folder.store();
-    let id = stored(&store, |run| run.observed = Some(Observed::default()));
-    let path = folder.runs().join(format!("{id}.json"));
-    let text = std::fs::read_to_string(&path).unwrap();
-    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let fields = document.as_object_mut().unwrap();
-    fields.insert("schema_version".into(), "1.0".into());
-    assert!(fields.remove("observed").is_some());
-    std::fs::write(&path, document.to_string()).unwrap();
-    let run = store.load(&id).unwrap();
-    assert_eq!((run.schema_version.as_str(), &run.observed), ("1.0", &None));
-    // What a newer one of the same major version adds is passed over.
-    let fields = document.as_object_mut().unwrap();
-    fields.insert("schema_version".into(), "1.9".into());
-    let observed = serde_json::json!({ "off": null, "weather": "fine", "series": [{ "moon": 1 }] });
-    fields.insert("observed".into(), observed);
-    std::fs::write(&path, document.to_string()).unwrap();
-    let run = store.load(&id).unwrap();
-    assert_eq!(run.observed.unwrap().series, [ServerSecond::default()]);
-}
-
-#[test]
-fn a_published_scenario_comes_back_and_a_run_of_its_own_names_none() {
-    use prony_store::scenario::{Cached, Original, Published};
+fn a_scenario_survives_storing_and_other_runs_have_none() {
+    use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
     let own = serde_json::to_string(&Run::default()).unwrap();
-    assert!(!own.contains("scenario"), "{own}");
+    assert!(own.contains("\"scenario\":null"), "{own}");
     let scenario = Scenario {
         id: "tpcb-cached".into(),
-        published: vec![Published {
-            name: "TPS".into(),
+        published: vec![PublishedFigure {
+            name: PublishedMetric::Tps,
             value: 20_359.0,
             unit: "transactions/s".into(),
         }],
-        original: Original {
+        original: OriginalSetup {
             cpus: Some(16),
-            ..Original::default()
+            ..OriginalSetup::default()
         },
-        shrink: 0.001,
+        size_share: 0.001,
         ..Scenario::default()
     };
     let run = Run {
         scenario: Some(scenario),
-        cached: Some(Cached {
+        cached: Some(CachedShare {
             share: 0.3,
-            ..Cached::default()
+            ..CachedShare::default()
         }),
         ..Run::default()
     };
     let text = serde_json::to_string(&run).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
-    // What a later Prony leaves out, or an earlier one did not know, is no mistake.
-    let short = own.replace("\"build\"", "\"scenario\":{\"id\":\"x\"},\"build\"");
+    // A field that a later Prony omits, or an earlier one did not know, is not an error.
+    let short = own.replace("\"scenario\":null", "\"scenario\":{\"id\":\"x\"}");
     let read: Run = serde_json::from_str(&short).unwrap();
     assert_eq!(read.scenario.unwrap().id, "x");
 }

@@ -1,7 +1,7 @@
-//! A connection's bytes, in the clear or through TLS.
+//! The bytes of a connection, in the clear or through TLS.
 //!
-//! In: bytes from a socket, or bytes to be sent. Out: the reverse side of each. Must never: do I/O,
-//! read a clock, or care how the bytes were split or joined on the way.
+//! In: bytes from a socket, or bytes to send. Out: plain bytes, or bytes for the socket. Must never:
+//! do I/O, read a clock, or depend on how the bytes were split or joined on the way.
 
 use ring::digest;
 use rustls::{ClientConnection, Error as TlsError};
@@ -10,10 +10,10 @@ use x509_cert::Certificate;
 use x509_cert::der::Decode;
 use x509_cert::spki::AlgorithmIdentifierRef;
 
-/// What stands between the protocol and the socket.
+/// The layer between the protocol and the socket.
 #[derive(Default)]
 pub enum Channel {
-    /// Nothing.
+    /// No TLS.
     #[default]
     Plain,
     /// TLS. Boxed, because a plain connection should not pay for its size.
@@ -21,17 +21,17 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// Whether bytes pass unchanged. A caller in a hurry may then skip the channel altogether.
+    /// Whether bytes pass unchanged, so that a caller may skip the channel altogether.
     pub fn is_plain(&self) -> bool {
         matches!(self, Channel::Plain)
     }
 
-    /// Takes bytes from the socket; appends what they carry to `plain`, and what TLS itself has to
-    /// answer (handshake, key update, alert) to `to_socket`.
+    /// Takes bytes from the socket; appends their plain content to `plain`, and the answers of TLS
+    /// itself (handshake, key update, alert) to `to_socket`.
     ///
     /// # Errors
-    /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert that tells
-    /// it so, worth one attempt to send.
+    /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert for it; try
+    /// once to send it.
     pub fn receive(
         &mut self,
         from_socket: &[u8],
@@ -45,8 +45,8 @@ impl Channel {
         let mut rest = from_socket;
         let mut result = Ok(());
         while !rest.is_empty() && result.is_ok() {
-            // Takes as much as the connection's buffer has room for; nothing once the peer has
-            // closed, and what follows a close is to be ignored (RFC 8446, 6.1).
+            // Takes as much as the connection's buffer has room for. Takes nothing after the peer has
+            // closed: bytes that follow a close are ignored (RFC 8446, 6.1).
             let taken = connection.read_tls(&mut rest);
             result = connection.process_new_packets().map(|state| {
                 take_plain(connection, state.plaintext_bytes_to_read(), plain);
@@ -59,12 +59,12 @@ impl Channel {
         result
     }
 
-    /// Appends to `to_socket` what carries `plain` to the peer.
+    /// Appends the bytes that carry `plain` to the peer to `to_socket`.
     pub fn send(&mut self, plain: &[u8], to_socket: &mut Vec<u8>) {
         match self {
             Channel::Plain => to_socket.extend_from_slice(plain),
             Channel::Tls(connection) => {
-                // The pieces bound what the connection holds encrypted beside `to_socket`.
+                // The pieces bound how much encrypted data the connection holds besides `to_socket`.
                 for piece in plain.chunks(64 * 1024) {
                     // The writer has no limit (see `Channel::tls`), so it takes all of it.
                     let _ = connection.writer().write_all(piece);
@@ -74,14 +74,14 @@ impl Channel {
         }
     }
 
-    /// Wraps a fresh client connection; appends its first message to `to_socket`.
+    /// Wraps a new client connection; appends its first message to `to_socket`.
     pub fn tls(mut connection: ClientConnection, to_socket: &mut Vec<u8>) -> Channel {
         connection.set_buffer_limit(None);
         flush(&mut connection, to_socket);
         Channel::Tls(Box::new(connection))
     }
 
-    /// Says goodbye; the socket may be closed once `to_socket` is sent.
+    /// Appends the closing alert of TLS; the socket may be closed once `to_socket` is sent.
     pub fn close(&mut self, to_socket: &mut Vec<u8>) {
         if let Channel::Tls(connection) = self {
             connection.send_close_notify();
@@ -94,7 +94,7 @@ impl Channel {
         matches!(self, Channel::Tls(connection) if connection.is_handshaking())
     }
 
-    /// The protocol that TLS agreed on by ALPN.
+    /// The protocol that TLS selected by ALPN.
     pub fn alpn(&self) -> Option<&[u8]> {
         match self {
             Channel::Plain => None,
@@ -102,8 +102,8 @@ impl Channel {
         }
     }
 
-    /// The hash of the server's certificate that channel binding uses (RFC 5929,
-    /// `tls-server-end-point`); none without TLS, or where the RFC defines none.
+    /// The hash of the server's certificate for channel binding (RFC 5929, `tls-server-end-point`).
+    /// `None` without TLS, or if the RFC defines none.
     pub fn server_end_point(&self) -> Option<Vec<u8>> {
         match self {
             Channel::Plain => None,
@@ -111,7 +111,7 @@ impl Channel {
         }
     }
 
-    /// Version and cipher, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; none without TLS.
+    /// Version and cipher, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; `None` without TLS.
     pub fn description(&self) -> Option<String> {
         let Channel::Tls(connection) = self else {
             return None;
@@ -147,14 +147,14 @@ fn take_plain(connection: &mut ClientConnection, count: usize, plain: &mut Vec<u
 
 fn flush(connection: &mut ClientConnection, to_socket: &mut Vec<u8>) {
     while connection.wants_write() {
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         if !matches!(connection.write_tls(to_socket), Ok(1..)) {
             break;
         }
     }
 }
 
-/// Hashes a certificate (DER) with the hash of its own signature, MD5 and SHA-1 replaced by
+/// Hashes a certificate (DER) with the hash function of its own signature, MD5 and SHA-1 replaced by
 /// SHA-256: RFC 5929, section 4.1.
 pub(crate) fn server_end_point(certificate_der: &[u8]) -> Option<Vec<u8>> {
     let certificate = Certificate::from_der(certificate_der).ok()?;
@@ -176,14 +176,15 @@ fn hash_of_signature(oid: &str, parameters: Option<&[u8]>) -> Option<&'static di
         "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => &digest::SHA384,
         "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => &digest::SHA512,
         "1.2.840.113549.1.1.10" => return hash_of_pss(parameters?),
-        // Ed25519 and others have no hash of their own: no binding is defined.
+        // Ed25519 and others have no separate hash function: no binding is defined.
         _ => return None,
     })
 }
 
-/// The hash of an RSASSA-PSS signature: the first, optional field of its parameters (RFC 4055).
+/// The hash function of an RSASSA-PSS signature: the first, optional field of its parameters (RFC
+/// 4055).
 fn hash_of_pss(parameters: &[u8]) -> Option<&'static digest::Algorithm> {
-    // Context tag 0 and a short length; absent means SHA-1, which stands for SHA-256 here.
+    // Context tag 0 and a short length; absent means SHA-1, which SHA-256 replaces here.
     let [0xa0, length @ 0..=127, rest @ ..] = parameters else {
         return Some(&digest::SHA256);
     };

@@ -1,48 +1,52 @@
-//! Every way in which a log-in can fail, whatever the protocol.
-//!
-//! In: nothing. Out: [`ConnectError`]. Must never: show a password.
+//! Every error of a login, for all protocols. Must never: show a password.
 
 use crate::ServerError;
+use crate::tls_error::describe_tls_error;
 
 /// Why a connection could not be opened.
 ///
-/// Nothing here is about the socket itself: that is its owner's to report. The texts are libpq's
-/// where libpq has one, because those are the ones that users have met.
+/// Errors of the socket itself are not here: its owner reports them. The texts are libpq's where libpq
+/// has one, because users know those.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The server refused, and said why.
+    /// The server refused, with this error.
     #[error("{0}")]
     Server(Box<ServerError>),
-    /// The server wants a password and none was given.
+    /// The server requires a password and none was given.
     #[error("fe_sendauth: no password supplied")]
     PasswordNeeded,
-    /// TLS was demanded, the server has none.
+    /// TLS is required, and the server has none.
     #[error("server does not support SSL, but SSL was required")]
     TlsUnsupported,
-    /// The server answered the request for TLS with an error. Its text is not shown: nobody vouches
-    /// for it (CVE-2024-10977).
+    /// The server answered the request for TLS with an error. Its text is not shown, because it is not
+    /// authenticated (CVE-2024-10977).
     #[error("server sent an error response during SSL exchange")]
     TlsRequestFailed,
-    /// Bytes came in the clear behind the consent to TLS (CVE-2021-23222).
+    /// Unencrypted bytes followed the server's agreement to use TLS (CVE-2021-23222).
     #[error("received unencrypted data after SSL response")]
     BytesBeforeTls,
-    /// TLS was demanded but the caller gave no configuration for it.
-    #[error("TLS is asked for, but no TLS configuration was given")]
+    /// TLS is required, but the caller gave no configuration for it.
+    #[error("TLS was requested, but no TLS configuration was given")]
     TlsNotConfigured,
     /// With `sslnegotiation=direct` the server must choose the protocol by ALPN.
     #[error("direct SSL connection was established without ALPN protocol negotiation extension")]
     AlpnMissing,
     /// The TLS layer failed: an untrusted certificate, no common version...
-    #[error("SSL error: {0}")]
+    #[error("SSL error: {}", describe_tls_error(.0))]
     Tls(rustls::Error),
-    /// A way of authentication that Prony does not speak.
+    /// An authentication method that Prony does not support.
     #[error("authentication method \"{0}\" is not supported")]
     AuthUnsupported(&'static str),
-    /// `require_auth` excludes what the server asks for.
-    #[error("authentication method requirement failed: server requested {0}")]
-    AuthExcluded(&'static str),
-    /// `channel_binding=require`, and the server would not or could not.
+    /// `require_auth` excludes the method that the server requests.
+    #[error("authentication method requirement \"{required}\" failed: {reason}")]
+    AuthExcluded {
+        /// The option's value.
+        required: String,
+        /// What the server does instead.
+        reason: &'static str,
+    },
+    /// `channel_binding=require`, and the server refused it or does not support it.
     #[error("channel binding is required, but {0}")]
     ChannelBinding(&'static str),
     /// The SCRAM exchange broke one of its rules, or the server could not prove that it knows the
@@ -52,22 +56,22 @@ pub enum ConnectError {
     /// A name or parameter contains a zero byte, which the protocol cannot carry.
     #[error("the connection parameter \"{0}\" contains a zero byte")]
     ZeroByte(String),
-    /// A plugin of MySQL's authentication that Prony does not speak.
+    /// A MySQL authentication plugin that Prony does not support.
     #[error("authentication plugin \"{0}\" is not supported")]
     PluginUnsupported(String),
-    /// MySQL's server wants the password in a way that is only safe over TLS.
+    /// A MySQL server requests the password in a form that is only safe over TLS.
     #[error("authentication plugin \"{0}\" requires a secure connection")]
     SecureTransportNeeded(&'static str),
-    /// MySQL's server wants the password itself, and nobody allowed it to be sent.
+    /// A MySQL server requests the password in the clear, which is not enabled.
     #[error("authentication plugin \"mysql_clear_password\" is not enabled")]
     CleartextRefused,
-    /// The RSA key by which MySQL's server wants the password cannot be used.
+    /// The RSA key of a MySQL server, for encrypting the password, cannot be used.
     #[error("{0}")]
     ServerKey(&'static str),
-    /// The peer does not speak MySQL's protocol, or not correctly.
+    /// The peer does not speak MySQL's protocol, or violates it.
     #[error("the server at this address does not speak the MySQL protocol: {0}")]
     NotMysql(String),
-    /// The peer does not speak PostgreSQL's protocol, or not correctly.
+    /// The peer does not speak PostgreSQL's protocol, or violates it.
     #[error("the server at this address does not speak the PostgreSQL protocol: {0}")]
     Protocol(String),
 }
@@ -79,7 +83,7 @@ impl From<ServerError> for ConnectError {
 }
 
 impl ConnectError {
-    /// The server's own error, where it sent one.
+    /// The server's own error, if it sent one.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             ConnectError::Server(error) => Some(error),

@@ -1,15 +1,23 @@
-//! Requests and replies of one logged-in connection, whatever its protocol.
+//! Requests and replies of one logged-in connection, for all protocols.
 //!
-//! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies
-//! for the user. Must never: let a caller see which protocol it is. Each protocol is a variant here.
+//! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies for
+//! the user. Must never: expose the protocol to a caller. Each protocol is a variant here.
 
-use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE};
+mod reply;
+
+use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
-use crate::statement::{QueryMode, Statement, Value};
+use crate::statement::{Effect, QueryMode, Statement, effect};
+use crate::value::Value;
 use crate::violation::Violation;
-use crate::{Agreed, Row, ServerError, mysql};
+use crate::{
+    ConnectError, ErrorSummary, Parameters, ServerError, SessionFlags, WireRow, mysql, postgres,
+};
 
-/// State of a session's transaction block, as the server tells with each reply.
+/// Reason sent when a COPY is aborted because there is no data for it.
+const NO_DATA: &str = "the client has no rows to copy";
+
+/// State of a session's transaction block, as the server reports it with each reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Block {
     /// No block is open.
@@ -21,14 +29,14 @@ pub enum Block {
     Failed,
 }
 
-/// What a connection's bytes lead to.
+/// Result of feeding bytes to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fed {
+pub enum FeedStatus {
     /// The reply is not complete yet.
     More,
-    /// The request goes on: send [`Exchange::outgoing`], then come back with what arrives.
+    /// The request continues: send [`Exchange::outgoing`], then feed the bytes that arrive.
     /// PostgreSQL's requests are sent whole; a protocol whose server numbers statements when it
-    /// prepares them has to wait for the number.
+    /// prepares them must wait for the number.
     Send,
     /// The reply is complete.
     Complete,
@@ -37,21 +45,21 @@ pub enum Fed {
 /// Requests and replies of one connection.
 #[derive(Debug)]
 pub struct Exchange {
-    protocol: Protocol,
+    state: ProtocolState,
     out: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum Protocol {
+enum ProtocolState {
     Postgres { codec: Codec, reply: Reply },
     Mysql(Box<mysql::exchange::Exchange>),
 }
 
 impl Exchange {
-    /// For PostgreSQL. `describe`: ask for the row description with each execution, as libpq does.
+    /// For PostgreSQL. `describe`: request the row description with each execution, as libpq does.
     pub fn postgres(mode: QueryMode, describe: bool) -> Self {
         Exchange {
-            protocol: Protocol::Postgres {
+            state: ProtocolState::Postgres {
                 codec: Codec::new(mode, describe),
                 reply: Reply::default(),
             },
@@ -59,108 +67,121 @@ impl Exchange {
         }
     }
 
-    /// For MySQL and MariaDB. In extended mode each execution is prepared anew, in a round trip of
-    /// its own. What the server cannot prepare is sent as text, as sysbench does.
+    /// Allows PostgreSQL's COPY on this connection. The data of a COPY TO is skipped. If the server
+    /// waits for data, [`Exchange::feed`] returns [`FeedStatus::Send`], and the outgoing bytes abort the
+    /// COPY; a caller that has data sends it instead.
+    #[must_use]
+    pub fn with_copy(mut self) -> Self {
+        match &mut self.state {
+            ProtocolState::Postgres { reply, .. } => reply.allow_copy(),
+            ProtocolState::Mysql(_) => {}
+        }
+        self
+    }
+
+    /// For MySQL and MariaDB. In extended mode each execution is prepared anew, in a separate round
+    /// trip. Statements that the server cannot prepare are sent as text, as sysbench does.
     pub fn mysql(mode: QueryMode) -> Self {
         Exchange {
-            protocol: Protocol::Mysql(Box::new(mysql::exchange::Exchange::new(mode))),
+            state: ProtocolState::Mysql(Box::new(mysql::exchange::Exchange::new(mode))),
             out: Vec::new(),
         }
     }
 
-    /// Forgets what belonged to the connection before this one.
+    /// Drops the state of the previous connection.
     pub fn reset(&mut self) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 codec.reset();
                 reply.reset();
             }
-            Protocol::Mysql(mysql) => mysql.reset(),
+            ProtocolState::Mysql(mysql) => mysql.reset(),
         }
         self.out.clear();
     }
 
-    /// What the log-in of the connection that begins now has settled; behind [`Exchange::reset`].
-    pub fn agree(&mut self, agreed: Agreed) {
-        match &mut self.protocol {
-            Protocol::Postgres { .. } => {}
-            Protocol::Mysql(mysql) => mysql.agree(agreed),
+    /// Sets the session flags of the new connection; call it after [`Exchange::reset`].
+    pub fn set_session_flags(&mut self, flags: SessionFlags) {
+        match &mut self.state {
+            ProtocolState::Postgres { .. } => {}
+            ProtocolState::Mysql(mysql) => mysql.set_session_flags(flags),
         }
     }
 
-    /// Makes one request of these executions. They share a round trip where the protocol allows:
-    /// MySQL's prepared statements follow each other, so that none runs after an error.
+    /// Builds one request from these executions. They share a round trip if the protocol allows it;
+    /// MySQL's prepared statements are sent one after another, so that none runs after an error.
     pub fn request<'a>(&mut self, batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.request(batch, &mut self.out);
                 reply.expect(1);
             }
-            Protocol::Mysql(mysql) => mysql.request(batch),
+            ProtocolState::Mysql(mysql) => mysql.request(batch),
         }
     }
 
     /// How statements are sent.
     pub fn mode(&self) -> QueryMode {
-        match &self.protocol {
-            Protocol::Postgres { codec, .. } => codec.mode(),
-            Protocol::Mysql(mysql) => mysql.codec.mode(),
+        match &self.state {
+            ProtocolState::Postgres { codec, .. } => codec.mode(),
+            ProtocolState::Mysql(mysql) => mysql.codec.mode(),
         }
     }
 
-    /// Adds an execution to a request in the extended protocol, the first of it if `first`;
-    /// [`Exchange::sync`] makes it whole. The values are written out at once.
+    /// Adds an execution to a request in the extended protocol; `first`: it begins the request.
+    /// [`Exchange::sync`] completes it. The values are encoded at once.
     pub fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, .. } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, .. } => {
                 if first {
                     codec.begin();
                     self.out.clear();
-                    codec.closes(&mut self.out);
+                    codec.put_closes(&mut self.out);
                 }
                 codec.execute(statement, values, &mut self.out);
             }
-            Protocol::Mysql(mysql) => mysql.push(first, statement, values),
+            ProtocolState::Mysql(mysql) => mysql.push(first, statement, values),
         }
     }
 
-    /// Makes a request that only prepares a statement; see [`Codec::prepare`].
+    /// Builds a request that only prepares a statement; see [`Codec::prepare`].
     pub fn prepare(&mut self, statement: &Statement) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.prepare(statement, &mut self.out);
                 reply.expect(1);
             }
-            Protocol::Mysql(mysql) => mysql.prepare(statement),
+            ProtocolState::Mysql(mysql) => mysql.prepare(statement),
         }
     }
 
-    /// Whether a statement needs no preparing: it was prepared on this connection, or the mode has
-    /// none.
+    /// Whether a statement needs no preparation: it was prepared on this connection, or the mode does
+    /// not prepare.
     pub fn is_prepared(&self, statement: &Statement) -> bool {
-        match &self.protocol {
-            Protocol::Postgres { codec, .. } => {
-                codec.mode() != QueryMode::Prepared || codec.knows(statement)
+        match &self.state {
+            ProtocolState::Postgres { codec, .. } => {
+                codec.mode() != QueryMode::Prepared || codec.is_prepared(statement)
             }
-            Protocol::Mysql(mysql) => mysql.codec.knows(statement),
+            ProtocolState::Mysql(mysql) => mysql.codec.is_prepared(statement),
         }
     }
 
-    /// A statement is not used any more on this connection: the next request tells the server, on
-    /// PostgreSQL the next one of the extended protocol. Its number may go to another statement.
+    /// Marks a statement as no longer used on this connection: the next request closes it on the
+    /// server (on PostgreSQL, the next one of the extended protocol). Another statement may reuse its
+    /// number.
     pub fn close(&mut self, statement: &Statement) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, .. } => codec.close(statement),
-            Protocol::Mysql(mysql) => mysql.codec.close(statement),
+        match &mut self.state {
+            ProtocolState::Postgres { codec, .. } => codec.close(statement),
+            ProtocolState::Mysql(mysql) => mysql.codec.close(statement),
         }
     }
 
-    /// Makes one request of what was pushed; of nothing if `empty`.
+    /// Completes a request of the pushed executions; `empty`: it has none.
     pub fn sync(&mut self, empty: bool) {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 if empty {
                     codec.begin();
                     self.out.clear();
@@ -168,194 +189,102 @@ impl Exchange {
                 codec.sync(&mut self.out);
                 reply.expect(1);
             }
-            Protocol::Mysql(mysql) => mysql.sync(empty),
+            ProtocolState::Mysql(mysql) => mysql.sync(empty),
         }
     }
 
-    /// What to say before the connection is closed, so that the server need not wonder.
-    pub fn farewell(&self) -> &'static [u8] {
-        match &self.protocol {
-            Protocol::Postgres { codec, reply } => match (reply.copy(), codec.mode()) {
+    /// The message to send before the connection is closed.
+    pub fn closing_message(&self) -> &'static [u8] {
+        match &self.state {
+            ProtocolState::Postgres { codec, reply } => match (reply.copy(), codec.mode()) {
                 (Some(true), QueryMode::Simple) => END_COPY,
                 (Some(true), _) => END_COPY_EXTENDED,
                 _ => TERMINATE,
             },
-            Protocol::Mysql(_) => mysql::codec::QUIT,
+            ProtocolState::Mysql(_) => mysql::codec::QUIT,
         }
     }
 
-    /// Makes one request of plain text, in the encoding that the connection has.
+    /// Builds one request from plain text, in the connection's encoding.
     pub fn query(&mut self, sql: impl AsRef<[u8]>) {
         let sql = sql.as_ref();
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 self.out.clear();
                 codec.query(sql, &mut self.out);
                 reply.expect(1);
             }
-            Protocol::Mysql(mysql) => mysql.query(sql),
+            ProtocolState::Mysql(mysql) => mysql.query(sql),
         }
     }
 
-    /// Makes one request of a `LOAD DATA LOCAL INFILE` and the content of the file that the server
-    /// will ask for: whatever it names, it gets this. False where the protocol has no such thing.
+    /// Builds one request from a `LOAD DATA LOCAL INFILE` and the content of the file that the server
+    /// will request: whatever name it gives, it gets this content. False if the protocol has no such
+    /// statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
-        match &mut self.protocol {
-            Protocol::Postgres { .. } => false,
-            Protocol::Mysql(mysql) => {
+        match &mut self.state {
+            ProtocolState::Postgres { .. } => false,
+            ProtocolState::Mysql(mysql) => {
                 mysql.load(sql, data);
                 true
             }
         }
     }
 
-    /// The statement of the request last made, if that is one statement in plain text.
+    /// The statement of the last request, if that is one statement in plain text.
     pub fn text(&self) -> Option<&str> {
-        let text = match &self.protocol {
+        std::str::from_utf8(self.text_bytes()?).ok()
+    }
+
+    /// Whether the last request is a text with a `COMMIT` or `END` in it. This scans the text, so do
+    /// not call it for each request.
+    pub fn is_commit_text(&self) -> bool {
+        let text = self.text_bytes();
+        text.is_some_and(|text| effect(text) == Effect::Commits)
+    }
+
+    fn text_bytes(&self) -> Option<&[u8]> {
+        match &self.state {
             // A type, a length, the text, its end.
-            Protocol::Postgres { .. } => self
+            ProtocolState::Postgres { .. } => self
                 .out
                 .strip_prefix(b"Q")
                 .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0")),
             // A length, a number, the command, the text.
-            Protocol::Mysql(mysql) => {
+            ProtocolState::Mysql(mysql) => {
                 let command = mysql.codec.command();
                 command.get(4..).and_then(|rest| rest.strip_prefix(&[3]))
             }
-        };
-        std::str::from_utf8(text?).ok()
-    }
-
-    /// The bytes of the request last made, or of the part of it that is to be sent now.
-    pub fn outgoing(&self) -> &[u8] {
-        match &self.protocol {
-            Protocol::Postgres { .. } => &self.out,
-            Protocol::Mysql(mysql) => mysql.outgoing(),
         }
     }
 
-    /// Takes bytes from the server.
+    /// The bytes of the last request, or of its part that must be sent now.
+    pub fn outgoing(&self) -> &[u8] {
+        match &self.state {
+            ProtocolState::Postgres { .. } => &self.out,
+            ProtocolState::Mysql(mysql) => mysql.outgoing(),
+        }
+    }
+
+    /// Feeds bytes from the server.
     ///
     /// # Errors
-    /// When the server breaks its protocol.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<Fed, Violation> {
-        match &mut self.protocol {
-            Protocol::Postgres { codec, reply } => {
+    /// If the server violates its protocol.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<FeedStatus, Violation> {
+        match &mut self.state {
+            ProtocolState::Postgres { codec, reply } => {
                 if !reply.feed(bytes)? {
-                    return Ok(Fed::More);
+                    if !reply.take_copy_request() {
+                        return Ok(FeedStatus::More);
+                    }
+                    self.out.clear();
+                    put_copy_fail(NO_DATA, &mut self.out);
+                    return Ok(FeedStatus::Send);
                 }
-                codec.answered(reply.parsed());
-                Ok(Fed::Complete)
+                codec.record_reply(reply.parsed());
+                Ok(FeedStatus::Complete)
             }
-            Protocol::Mysql(mysql) => mysql.feed(bytes),
-        }
-    }
-}
-
-/// What a reply holds.
-impl Exchange {
-    /// The reply's error.
-    pub fn error(&self) -> Option<ServerError> {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.error().map(ServerError::parse),
-            Protocol::Mysql(mysql) => mysql.error(),
-        }
-    }
-
-    /// Whether the last request turned out to be a COPY, which is not supported.
-    pub fn met_copy(&self) -> bool {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.copy().is_some(),
-            Protocol::Mysql(_) => false,
-        }
-    }
-
-    /// Notices and warnings that came with the reply. MySQL only counts its warnings.
-    pub fn notices(&self) -> impl Iterator<Item = ServerError> {
-        let reply = match &self.protocol {
-            Protocol::Postgres { reply, .. } => Some(reply),
-            Protocol::Mysql(_) => None,
-        };
-        let notices = reply.into_iter().flat_map(Reply::notices);
-        notices.map(ServerError::parse)
-    }
-
-    /// What the server said before it closed the connection.
-    pub fn last_words(&self) -> Option<ServerError> {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.last_words().map(ServerError::parse),
-            Protocol::Mysql(mysql) => mysql.last_words(),
-        }
-    }
-
-    /// State of the session's transaction block after the last reply.
-    pub fn block(&self) -> Block {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.block(),
-            Protocol::Mysql(mysql) => mysql.reply.block(),
-        }
-    }
-
-    /// More had arrived than the reply.
-    pub fn has_surplus(&self) -> bool {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.has_surplus(),
-            Protocol::Mysql(mysql) => mysql.reply.has_surplus(),
-        }
-    }
-
-    /// Rows that the last command changed or returned.
-    pub fn affected(&self) -> u64 {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.affected(),
-            Protocol::Mysql(mysql) => mysql.reply.affected(),
-        }
-    }
-
-    /// Rows that the command of result `result` (from 0) changed or returned. PostgreSQL's are known of
-    /// the last one alone.
-    pub fn affected_by(&self, result: usize) -> u64 {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.affected(),
-            Protocol::Mysql(mysql) => mysql.reply.affected_by(result),
-        }
-    }
-
-    /// The names of the columns of result `result` (from 0); none where the server described none.
-    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        let (postgres, mysql) = self.replies();
-        let postgres = postgres
-            .into_iter()
-            .flat_map(move |reply| reply.columns(result));
-        postgres.chain(
-            mysql
-                .into_iter()
-                .flat_map(move |reply| reply.columns(result)),
-        )
-    }
-
-    /// How many results the reply has, those without rows included.
-    pub fn results(&self) -> usize {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => reply.results(),
-            Protocol::Mysql(mysql) => mysql.reply.results(),
-        }
-    }
-
-    /// The rows of all results of the reply, each with the number of its result from 0.
-    pub fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
-        let (postgres, mysql) = self.replies();
-        let postgres = postgres.into_iter().flat_map(Reply::rows);
-        let mysql = mysql.into_iter().flat_map(mysql::reply::Reply::rows);
-        postgres
-            .map(|(result, row)| (result, row.into()))
-            .chain(mysql.map(|(result, row)| (result, row.into())))
-    }
-
-    fn replies(&self) -> (Option<&Reply>, Option<&mysql::reply::Reply>) {
-        match &self.protocol {
-            Protocol::Postgres { reply, .. } => (Some(reply), None),
-            Protocol::Mysql(mysql) => (None, Some(&mysql.reply)),
+            ProtocolState::Mysql(mysql) => mysql.feed(bytes),
         }
     }
 }

@@ -1,13 +1,12 @@
-//! One row of a result, whatever the protocol.
+//! One row of a result, for all protocols.
 //!
-//! In: a row of a protocol's folder. Out: its values. Must never: let a caller see which protocol it
-//! is.
+//! In: a row of a protocol's folder. Out: its values. Must never: expose the protocol to a caller.
 
 use crate::{mysql, postgres};
 
 /// One row of a result.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a>(Inner<'a>);
+pub struct WireRow<'a>(Inner<'a>);
 
 #[derive(Clone, Copy, Debug)]
 enum Inner<'a> {
@@ -15,19 +14,19 @@ enum Inner<'a> {
     Mysql(mysql::row::Row<'a>),
 }
 
-impl<'a> From<postgres::reply::Row<'a>> for Row<'a> {
+impl<'a> From<postgres::reply::Row<'a>> for WireRow<'a> {
     fn from(row: postgres::reply::Row<'a>) -> Self {
-        Row(Inner::Postgres(row))
+        WireRow(Inner::Postgres(row))
     }
 }
 
-impl<'a> From<mysql::row::Row<'a>> for Row<'a> {
+impl<'a> From<mysql::row::Row<'a>> for WireRow<'a> {
     fn from(row: mysql::row::Row<'a>) -> Self {
-        Row(Inner::Mysql(row))
+        WireRow(Inner::Mysql(row))
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> WireRow<'a> {
     /// The values as text in order; `None` is NULL. Ends early if the row is malformed.
     pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
         let (postgres, mysql) = match self.0 {
@@ -38,7 +37,7 @@ impl<'a> Row<'a> {
         postgres.chain(mysql.into_iter().flatten())
     }
 
-    /// A value as text; `None` if it is NULL, not there, or not UTF-8.
+    /// A value as text; `None` if it is NULL, missing, or not UTF-8.
     pub fn text(self, column: usize) -> Option<&'a str> {
         match self.0 {
             Inner::Postgres(row) => row.text(column),
@@ -46,7 +45,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// A value as a whole number.
+    /// A value as an integer.
     pub fn int(self, column: usize) -> Option<i64> {
         match self.0 {
             Inner::Postgres(row) => row.int(column),

@@ -1,4 +1,4 @@
-//! A password, held so that it cannot be printed by accident.
+//! A password that cannot be printed by accident.
 
 use std::fmt;
 

@@ -1,44 +1,121 @@
-//! What a server says when a statement fails, whatever its protocol.
+//! Errors and notices of a server, for all protocols.
 //!
-//! In: fields that a protocol's folder has read. Out: [`ServerError`], and its text as the users of
-//! that server know it. Must never: panic on hostile bytes, or keep more text than a person reads.
+//! In: fields that a protocol's folder has read. Out: [`ServerError`], and its text as the server's
+//! own client prints it. Must never: panic on hostile bytes, or keep more text than a person reads.
 
+use crate::{Classification, Protocol, mysql, postgres};
+use std::borrow::Cow;
 use std::fmt;
 
-/// The longest text of one field that is kept, in bytes; the rest is cut off.
+/// Maximum length of one field, in bytes; longer text is truncated.
 pub(crate) const MAX_FIELD_BYTES: usize = 8 * 1024;
 
-/// An error or notice of the server, in its own words.
+/// An error or notice as the server reported it.
 ///
 /// Source: PostgreSQL documentation, "Error and Notice Message Fields"; MySQL documentation,
-/// "ERR_Packet". MySQL gives a number, an SQLSTATE and a message, and no more.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// "ERR_Packet". MySQL sends only a number, an SQLSTATE and a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
-    /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG; never translated where the
-    /// server is 9.6 or later.
+    /// The protocol of the server, which determines the meaning of `number`.
+    pub protocol: Protocol,
+    /// What it means for the transaction.
+    pub classification: Classification,
+    /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG; never translated if the server is
+    /// 9.6 or later.
     pub severity: String,
-    /// SQLSTATE, five characters; `00000` when the server gave none.
+    /// SQLSTATE, five characters; `00000` if the server sent none.
     pub code: [u8; 5],
-    /// The server's own number for it, as MySQL and MariaDB have; 0 where there is none.
-    pub number: u16,
+    /// The server's own error number; 0 in protocols without error numbers.
+    pub number: u32,
     /// The message.
     pub message: String,
-    /// More about the problem.
+    /// Details of the problem.
     pub detail: Option<String>,
-    /// What the server suggests.
+    /// The server's suggestion.
     pub hint: Option<String>,
-    /// Where in the statement's text, in characters from 1.
+    /// Position in the statement's text, in characters from 1.
     pub position: Option<u32>,
     /// The context in which it arose: a call stack of functions, or the line of a COPY.
     pub where_: Option<String>,
-    /// The constraint that was broken.
+    /// The violated constraint.
     pub constraint: Option<String>,
+    /// The role that lacks a privilege. No server sends it: the session that ran the statement adds
+    /// it.
+    pub role: Option<String>,
+}
+
+/// The fields that identify an error: read from a reply without a copy if its text is UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorSummary<'a> {
+    /// As [`ServerError::protocol`].
+    pub protocol: Protocol,
+    /// As [`ServerError::classification`].
+    pub classification: Classification,
+    /// As [`ServerError::code`].
+    pub code: [u8; 5],
+    /// As [`ServerError::number`].
+    pub number: u32,
+    /// As [`ServerError::message`].
+    pub message: Cow<'a, str>,
+}
+
+impl ErrorSummary<'_> {
+    /// The code under which the error is counted: the SQLSTATE, or a replacement for a generic one.
+    pub fn counted_as(&self) -> [u8; 5] {
+        match self.protocol {
+            Protocol::PostgreSql => self.code,
+            Protocol::MySql => mysql::error::counted_as(self.number, self.code),
+        }
+    }
+}
+
+impl<'a> From<&'a ServerError> for ErrorSummary<'a> {
+    fn from(error: &'a ServerError) -> Self {
+        ErrorSummary {
+            protocol: error.protocol,
+            classification: error.classification,
+            code: error.code,
+            number: error.number,
+            message: Cow::Borrowed(&error.message),
+        }
+    }
 }
 
 impl ServerError {
+    /// An error with only a message, classified by its protocol. `number` is the server's own; 0 if
+    /// the protocol has no error numbers.
+    pub fn new(protocol: Protocol, number: u32, code: [u8; 5], message: String) -> ServerError {
+        let classification = match protocol {
+            Protocol::PostgreSql => postgres::error::classify(code, &message),
+            Protocol::MySql => mysql::error::classify(number, code, &message),
+        };
+        ServerError {
+            protocol,
+            classification,
+            severity: "ERROR".to_owned(),
+            code,
+            number,
+            message,
+            detail: None,
+            hint: None,
+            position: None,
+            where_: None,
+            constraint: None,
+            role: None,
+        }
+    }
+
+    /// Whether the server, or the account, has no free connection.
+    pub fn is_out_of_connections(&self) -> bool {
+        match self.protocol {
+            Protocol::PostgreSql => postgres::error::is_out_of_connections(self.code),
+            Protocol::MySql => mysql::error::is_out_of_connections(self.number),
+        }
+    }
+
     /// The SQLSTATE as text.
     pub fn code(&self) -> &str {
-        // Only ASCII letters and digits are ever stored there.
+        // Only ASCII letters and digits are ever stored here.
         std::str::from_utf8(&self.code).unwrap_or("00000")
     }
 
@@ -48,19 +125,19 @@ impl ServerError {
     }
 }
 
-/// Characters of a statement that are shown around an error's place, as libpq does.
+/// Characters of a statement shown around an error's position, as in libpq.
 const EXCERPT_CHARS: usize = 60;
-/// How many of them stand at least behind the place.
-const BEHIND_CHARS: usize = 10;
+/// Minimum number of them after the position.
+const MIN_CHARS_AFTER: usize = 10;
 
 impl ServerError {
-    /// As libpq prints it where it knows the statement: with the line of the error and a mark under
-    /// its place. Ends in a line end.
+    /// The error as libpq prints it with the statement: with the line of the error and a marker under
+    /// its position. Ends with a newline.
     pub fn in_statement(&self, sql: &str) -> String {
         let mut whole = self.to_string();
         let excerpt = self.position.and_then(|position| excerpt(sql, position));
         if let Some(excerpt) = excerpt {
-            // Behind the message, before its detail.
+            // After the message, before its detail.
             let at = self.severity.len() + ":  ".len() + self.message.len();
             whole.insert_str(at, &format!("\n{excerpt}"));
         }
@@ -69,27 +146,27 @@ impl ServerError {
     }
 }
 
-/// `LINE 1: select nonsense` and the mark. `None`: the place is not in the text.
+/// `LINE 1: select nonsense` and the marker. `None`: the position is not in the text.
 fn excerpt(sql: &str, position: u32) -> Option<String> {
     let chars: Vec<char> = sql.chars().collect();
-    let place = (position as usize).checked_sub(1)?;
-    if place > chars.len() {
+    let index = (position as usize).checked_sub(1)?;
+    if index > chars.len() {
         return None;
     }
-    let before = &chars[..place];
+    let before = &chars[..index];
     let line = before.iter().filter(|c| **c == '\n').count() + 1;
     let mut from = before
         .iter()
         .rposition(|c| *c == '\n')
         .map_or(0, |at| at + 1);
-    let rest = chars[place..].iter().position(|c| matches!(c, '\n' | '\r'));
-    let mut to = rest.map_or(chars.len(), |length| place + length);
+    let rest = chars[index..].iter().position(|c| matches!(c, '\n' | '\r'));
+    let mut to = rest.map_or(chars.len(), |length| index + length);
     let (start, end) = (from, to);
     if to - from > EXCERPT_CHARS {
-        if from + EXCERPT_CHARS >= place + BEHIND_CHARS {
+        if from + EXCERPT_CHARS >= index + MIN_CHARS_AFTER {
             to = from + EXCERPT_CHARS;
         } else {
-            to = to.min(place + BEHIND_CHARS);
+            to = to.min(index + MIN_CHARS_AFTER);
             from = from.max(to.saturating_sub(EXCERPT_CHARS));
         }
     }
@@ -99,23 +176,32 @@ fn excerpt(sql: &str, position: u32) -> Option<String> {
         .map(|c| if *c == '\t' { ' ' } else { *c })
         .collect();
     let tail = if to < end { "..." } else { "" };
-    let blanks = " ".repeat(head.chars().count() + place - from);
+    let blanks = " ".repeat(head.chars().count() + index - from);
     Some(format!("{head}{text}{tail}\n{blanks}^"))
 }
 
-/// Text for a person: UTF-8 as far as it goes, no longer than [`MAX_FIELD_BYTES`].
-pub(crate) fn text(value: &[u8]) -> String {
+/// Text for display: lossy UTF-8, no longer than [`MAX_FIELD_BYTES`].
+pub(crate) fn text(value: &[u8]) -> Cow<'_, str> {
     let kept = &value[..value.len().min(MAX_FIELD_BYTES)];
-    String::from_utf8_lossy(kept).into_owned()
+    String::from_utf8_lossy(kept)
 }
 
-/// As the server's own client prints it. PostgreSQL's: severity, message, then DETAIL, HINT and, of
-/// errors, CONTEXT on lines of their own. MySQL's: number, SQLSTATE, message.
+/// The SQLSTATE in these bytes, if they are one.
+pub(crate) fn parse_sqlstate(value: &[u8]) -> Option<[u8; 5]> {
+    let state = <[u8; 5]>::try_from(value).ok()?;
+    state.iter().all(u8::is_ascii_alphanumeric).then_some(state)
+}
+
+/// Prints as the server's own client does. PostgreSQL: severity, message, then DETAIL, HINT and, for
+/// errors, CONTEXT on separate lines. MySQL: number, SQLSTATE, message.
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.number > 0 {
-            let (number, code) = (self.number, self.code());
-            return write!(f, "ERROR {number} ({code}): {}", self.message);
+        match self.protocol {
+            Protocol::PostgreSql => {}
+            Protocol::MySql => {
+                let (number, code) = (self.number, self.code());
+                return write!(f, "ERROR {number} ({code}): {}", self.message);
+            }
         }
         write!(f, "{}:  {}", self.severity, self.message)?;
         let is_error = matches!(self.severity.as_str(), "ERROR" | "FATAL" | "PANIC");

@@ -1,38 +1,25 @@
-//! A statement and the values put into it, whatever the protocol.
+//! A statement, for all protocols.
 //!
-//! In: SQL with `$1`-style placeholders, in any encoding that has ASCII in it. Out: the statement cut at its placeholders, so that any
-//! protocol can send it as text or prepared. Must never: look into what the SQL means beyond its
-//! first word.
+//! In: SQL with `$1`-style placeholders, in any encoding that contains ASCII. Out: the statement split
+//! at its placeholders, so that any protocol can send it as text or prepared. Must never: interpret
+//! the SQL beyond its first word.
 
+use crate::parameter_type::ParameterType;
+use crate::value::Value;
 use std::borrow::Cow;
-
-/// A value for a placeholder. Values travel as text, which every engine reads and infers.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value<'a> {
-    /// SQL NULL.
-    Null,
-    /// A whole number.
-    Int(i64),
-    /// A floating-point number, sent with as many digits as it needs to be read back unchanged.
-    Float(f64),
-    /// Text.
-    Text(&'a str),
-    /// Text in the encoding of the connection, or bytes.
-    Bytes(&'a [u8]),
-}
 
 /// How statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryMode {
-    /// Text with the values in it.
+    /// As text that contains the values.
     Simple,
-    /// Parse, bind and execute each time.
+    /// Parsed, bound and executed each time.
     Extended,
-    /// Parsed once a connection, bound and executed each time.
+    /// Parsed once for each connection, bound and executed each time.
     Prepared,
 }
 
-/// What a statement does to the transaction it runs in, as its first word tells.
+/// The effect of a statement on its transaction, judged by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Only reads: losing its reply loses nothing.
@@ -48,13 +35,15 @@ pub enum Effect {
 pub struct Statement {
     id: u16,
     sql: Box<str>,
-    /// As it is sent, where that is not UTF-8.
+    /// The bytes to send, if they are not UTF-8.
     raw: Option<Box<[u8]>>,
     /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
     pieces: Vec<std::ops::Range<usize>>,
     /// Which value (from 0) each placeholder takes.
-    slots: Vec<u16>,
+    value_indexes: Vec<u16>,
     parameters: u16,
+    /// The declared types of the parameters; empty if none is declared.
+    types: Box<[Option<ParameterType>]>,
     effect: Effect,
     columns: bool,
     joined: bool,
@@ -66,31 +55,62 @@ impl Statement {
         self.id
     }
 
-    /// The SQL with its placeholders, to be shown.
+    /// The SQL with its placeholders, for display.
     pub fn sql(&self) -> &str {
         &self.sql
     }
 
-    /// The SQL with its placeholders, as it is sent.
+    /// The SQL with its placeholders, in the bytes to send.
     pub fn bytes(&self) -> &[u8] {
         self.raw.as_deref().unwrap_or(self.sql.as_bytes())
     }
 
-    /// How many values it takes: the largest placeholder number.
+    /// Number of values: the largest placeholder number.
     pub fn parameters(&self) -> usize {
         usize::from(self.parameters)
     }
 
-    /// The same statement, whose columns' names are wanted: its row description is asked for even
-    /// where a connection does without.
+    /// Declares the types of the parameters, in order. The server infers those that are `None`, and all
+    /// of them without this call.
+    ///
+    /// # Panics
+    /// Unless there is one for each parameter.
+    #[must_use]
+    pub fn with_types<T>(mut self, types: impl IntoIterator<Item = T>) -> Statement
+    where
+        T: Into<Option<ParameterType>>,
+    {
+        let types: Box<[_]> = types.into_iter().map(Into::into).collect();
+        assert_eq!(types.len(), self.parameters(), "{}", self.sql);
+        self.types = match types.iter().any(Option::is_some) {
+            true => types,
+            false => Box::default(),
+        };
+        self
+    }
+
+    /// The declared types of the parameters; empty if none is declared.
+    pub fn types(&self) -> &[Option<ParameterType>] {
+        &self.types
+    }
+
+    /// Whether there is one value for each parameter, and each fits its declared type.
+    pub fn accepts(&self, values: &[Value<'_>]) -> bool {
+        let mut typed = self.types.iter().zip(values);
+        values.len() == self.parameters()
+            && typed.all(|(declared, value)| declared.is_none_or(|declared| declared.holds(*value)))
+    }
+
+    /// Marks that the column names are needed: the row description is requested even on a connection
+    /// that omits it.
     #[must_use]
     pub fn with_columns(mut self) -> Statement {
         self.columns = true;
         self
     }
 
-    /// The same statement, which changes data though its first word may not tell, such as a `SELECT`
-    /// of a function: losing its reply outside a block leaves the outcome unknown.
+    /// Marks that the statement changes data even if its first word does not show it, such as a
+    /// `SELECT` of a function: losing its reply outside a block leaves the outcome unknown.
     #[must_use]
     pub fn writing(mut self) -> Statement {
         if self.effect == Effect::Reads {
@@ -99,54 +119,57 @@ impl Statement {
         self
     }
 
-    /// The same statement, which goes to MySQL and MariaDB as text in every mode, and shares the text,
-    /// so the round trip, with others like it that stand next to it in a request: all that those
-    /// protocols allow. Nothing changes on PostgreSQL, where a request is a round trip anyway.
+    /// Sends the statement to MySQL and MariaDB as text in every mode, joined with adjacent statements of
+    /// this kind in a request, so that they share a round trip; MySQL's protocol has no other way to
+    /// share one. Changes nothing on PostgreSQL, where a request is one round trip anyway.
     #[must_use]
     pub fn joined(mut self) -> Statement {
         self.joined = true;
         self
     }
 
-    /// Whether it shares a text with its neighbours.
+    /// Whether it is sent to MySQL as one text with adjacent statements.
     pub fn is_joined(&self) -> bool {
         self.joined
     }
 
-    /// Whether the names of its columns are wanted.
+    /// Whether its column names are needed.
     pub fn wants_columns(&self) -> bool {
         self.columns
     }
 
-    /// Which value (from 0) each placeholder takes, in the order of the text. Of text that was not
-    /// looked into, as many as it takes values.
-    pub fn slots(&self) -> impl Iterator<Item = usize> {
-        let raw = match self.slots.is_empty() {
+    /// Which value (from 0) each placeholder takes, in the order of the text. For text that was not
+    /// parsed, one for each value.
+    pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
+        let unparsed = match self.value_indexes.is_empty() {
             true => self.parameters,
             false => 0,
         };
-        let cut = self.slots.iter().map(|slot| usize::from(*slot));
-        cut.chain(0..usize::from(raw))
+        let parsed = self.value_indexes.iter().map(|index| usize::from(*index));
+        parsed.chain(0..usize::from(unparsed))
     }
 
-    /// What it does to its transaction.
+    /// Its effect on its transaction.
     pub fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// Text and values in turn: each piece of text with the value that follows it, if any.
+    /// Text and values alternately: each piece of text with the value that follows it, if any.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
-        let slots = self.slots.iter().map(|s| Some(usize::from(*s)));
+        let value_indexes = self
+            .value_indexes
+            .iter()
+            .map(|index| Some(usize::from(*index)));
         let bytes = self.bytes();
         self.pieces
             .iter()
             .map(|r| &bytes[r.clone()])
-            .zip(slots.chain(std::iter::once(None)))
+            .zip(value_indexes.chain(std::iter::once(None)))
     }
 }
 
-/// The statements of one program, numbered in the order they were added; the numbers of those that were
-/// removed first.
+/// The statements of one program, numbered in the order of their addition; numbers of removed
+/// statements are reused first.
 #[derive(Debug, Default)]
 pub struct Statements {
     next: u16,
@@ -159,7 +182,7 @@ impl Statements {
         Statements::default()
     }
 
-    /// Adds a statement with `$1`, `$2`... where values go.
+    /// Adds a statement with `$1`, `$2`... as placeholders.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
@@ -168,7 +191,7 @@ impl Statements {
     }
 
     fn add_bytes(&mut self, sql: &[u8]) -> Statement {
-        let (pieces, slots) = cut(sql);
+        let (pieces, value_indexes) = split_at_placeholders(sql);
         let shown = String::from_utf8_lossy(sql);
         let raw = match shown {
             Cow::Borrowed(_) => None,
@@ -176,29 +199,35 @@ impl Statements {
         };
         Statement {
             id: self.number(),
-            effect: effect(&shown),
+            effect: effect(sql),
             sql: shown.into(),
             raw,
             pieces,
-            parameters: slots.iter().map(|s| s + 1).max().unwrap_or(0),
-            slots,
+            parameters: value_indexes
+                .iter()
+                .map(|index| index + 1)
+                .max()
+                .unwrap_or(0),
+            value_indexes,
+            types: Box::default(),
             columns: false,
             joined: false,
         }
     }
 
-    /// Adds a statement with a `?` wherever a value goes, each the next one. It is numbered on the way,
-    /// so that every protocol can send it. Its text is in whatever encoding the connection has.
+    /// Adds a statement with `?` as placeholders, one for each value, in order. They are converted to
+    /// numbered ones, so that every protocol can send the statement. The text is in the connection's
+    /// encoding, whatever that is.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
-    pub fn add_marked(&mut self, sql: impl AsRef<[u8]>) -> Statement {
-        self.add_bytes(&numbered(sql.as_ref()))
+    pub fn add_with_question_marks(&mut self, sql: impl AsRef<[u8]>) -> Statement {
+        self.add_bytes(&number_placeholders(sql.as_ref()))
     }
 
-    /// Adds a statement that is not looked into: it takes `parameters` values, wherever its text
-    /// names them, even if it does not. For the extended protocol only: in simple mode its text
-    /// would go as it stands, without values, so that whoever cut the text puts them in there.
+    /// Adds a statement that is not parsed: it takes `parameters` values, whether or not its text
+    /// names them. For the extended protocol only: in simple mode its text would be sent unchanged,
+    /// so the caller must insert the values.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
@@ -208,16 +237,17 @@ impl Statements {
             sql: sql.into(),
             raw: None,
             pieces: std::iter::once(0..sql.len()).collect(),
-            slots: Vec::new(),
+            value_indexes: Vec::new(),
             parameters,
-            effect: effect(sql),
+            effect: effect(sql.as_bytes()),
+            types: Box::default(),
             columns: false,
             joined: false,
         }
     }
 
-    /// A statement is not used any more: another may have its number. Every connection that may have
-    /// prepared it is to close it first.
+    /// Removes a statement: another may reuse its number. Every connection that may have prepared it
+    /// must close it first.
     pub fn remove(&mut self, statement: &Statement) {
         self.free.push(statement.id);
     }
@@ -232,23 +262,66 @@ impl Statements {
     }
 }
 
-fn effect(sql: &str) -> Effect {
-    let word: String = sql
-        .trim_start()
-        .chars()
-        .take_while(|c| c.is_ascii_alphabetic())
-        .collect();
-    match word.to_ascii_lowercase().as_str() {
-        "select" | "show" | "begin" | "start" | "rollback" | "abort" | "set" | "values" => {
-            Effect::Reads
+/// The strongest effect of the statements in a text. A semicolon in quotes may make it too strong; at
+/// worst an outcome is then reported as unknown. Does not allocate.
+pub(crate) fn effect(sql: &[u8]) -> Effect {
+    let mut strongest = Effect::Reads;
+    let mut at = 0;
+    loop {
+        at = skip_comments(sql, at);
+        if at >= sql.len() {
+            return strongest;
         }
-        "commit" | "end" => Effect::Commits,
-        _ => Effect::Writes,
+        strongest = match (strongest, effect_of_first_word(&sql[at..])) {
+            (_, Effect::Commits) => return Effect::Commits,
+            (Effect::Reads, one) => one,
+            (all, _) => all,
+        };
+        at = position_after(sql, at, b";");
+    }
+}
+
+/// The position of the first byte from `at` on that is not part of whitespace, a comment or a semicolon.
+fn skip_comments(sql: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = sql.get(at) {
+        at = match byte {
+            b';' | b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => at + 1,
+            b'-' | b'/' => match end_of_quoted(sql, at) {
+                Some(end) => end,
+                None => return at,
+            },
+            _ => return at,
+        };
+    }
+    at
+}
+
+/// The effect of a statement, judged by its first word.
+fn effect_of_first_word(sql: &[u8]) -> Effect {
+    const READS: [&[u8]; 8] = [
+        b"select",
+        b"show",
+        b"begin",
+        b"start",
+        b"rollback",
+        b"abort",
+        b"set",
+        b"values",
+    ];
+    let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
+    let word = &sql[..letters.count()];
+    let is = |name: &&[u8]| word.eq_ignore_ascii_case(name);
+    if READS.iter().any(is) {
+        Effect::Reads
+    } else if is(&&b"commit"[..]) || is(&&b"end"[..]) {
+        Effect::Commits
+    } else {
+        Effect::Writes
     }
 }
 
 /// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.
-fn numbered(bytes: &[u8]) -> Vec<u8> {
+fn number_placeholders(bytes: &[u8]) -> Vec<u8> {
     let (mut text, mut piece, mut at, mut count) = (Vec::new(), 0, 0, 0);
     while at < bytes.len() {
         if bytes[at] == b'?' {
@@ -257,29 +330,29 @@ fn numbered(bytes: &[u8]) -> Vec<u8> {
             text.extend_from_slice(format!("${count}").as_bytes());
             piece = at + 1;
         }
-        at = behind_quoted(bytes, at).unwrap_or(at + 1);
+        at = end_of_quoted(bytes, at).unwrap_or(at + 1);
     }
     text.extend_from_slice(&bytes[piece..]);
     text
 }
 
-/// The position behind the quoted text, quoted name or comment that begins at `at`, if one does.
-fn behind_quoted(bytes: &[u8], at: usize) -> Option<usize> {
+/// The position after the quoted text, quoted name or comment that begins at `at`, if one does.
+fn end_of_quoted(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes[at] {
-        quote @ (b'\'' | b'"' | b'`') => Some(past(bytes, at + 1, &[quote])),
-        b'-' if bytes[at..].starts_with(b"--") => Some(past(bytes, at, b"\n")),
-        b'/' if bytes[at..].starts_with(b"/*") => Some(past(bytes, at + 2, b"*/")),
+        quote @ (b'\'' | b'"' | b'`') => Some(position_after(bytes, at + 1, &[quote])),
+        b'-' if bytes[at..].starts_with(b"--") => Some(position_after(bytes, at, b"\n")),
+        b'/' if bytes[at..].starts_with(b"/*") => Some(position_after(bytes, at + 2, b"*/")),
         _ => None,
     }
 }
 
-/// Cuts SQL at `$n`, leaving quoted text, quoted names and comments alone.
-fn cut(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
-    let (mut pieces, mut slots) = (Vec::new(), Vec::new());
+/// Splits SQL at `$n`, except in quoted text, quoted names and comments.
+fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
+    let (mut pieces, mut value_indexes) = (Vec::new(), Vec::new());
     let (mut at, mut piece) = (0, 0);
     while at < bytes.len() {
-        if let Some(behind) = behind_quoted(bytes, at) {
-            at = behind;
+        if let Some(end) = end_of_quoted(bytes, at) {
+            at = end;
             continue;
         }
         match bytes[at] {
@@ -292,7 +365,7 @@ fn cut(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
                 match number.map(str::parse::<u16>) {
                     Ok(Ok(n)) if n > 0 => {
                         pieces.push(piece..at);
-                        slots.push(n - 1);
+                        value_indexes.push(n - 1);
                         at += 1 + digits;
                         piece = at;
                     }
@@ -303,11 +376,11 @@ fn cut(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
         }
     }
     pieces.push(piece..bytes.len());
-    (pieces, slots)
+    (pieces, value_indexes)
 }
 
-/// The position after the next `end` at or behind `from`, or the end of the text.
-fn past(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+/// The position after the next `end`, from `from` on, or the end of the text.
+fn position_after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
     bytes[from.min(bytes.len())..]
         .windows(end.len())
         .position(|w| w == end)
@@ -315,89 +388,4 @@ fn past(bytes: &[u8], from: usize, end: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(sql: &str) -> Vec<(String, Option<usize>)> {
-        let statement = Statements::new().add(sql);
-        let text = |text: &[u8]| String::from_utf8(text.to_owned()).expect("UTF-8");
-        statement.parts().map(|(t, v)| (text(t), v)).collect()
-    }
-
-    #[test]
-    fn cuts_at_placeholders_outside_quotes_and_comments() {
-        assert_eq!(
-            shown("update t set a = a + $1 where b = $2 and c = '$3' -- $4"),
-            [
-                ("update t set a = a + ".to_owned(), Some(0)),
-                (" where b = ".to_owned(), Some(1)),
-                (" and c = '$3' -- $4".to_owned(), None),
-            ]
-        );
-        assert_eq!(
-            shown("select /* $1 */ 1"),
-            [("select /* $1 */ 1".to_owned(), None)]
-        );
-        assert_eq!(shown("$2$1").len(), 3);
-        assert_eq!(shown("it's open $1").len(), 1);
-        assert_eq!(shown(""), [(String::new(), None)]);
-    }
-
-    #[test]
-    fn marks_are_numbered_outside_quotes_and_comments() {
-        let statement = Statements::new().add_marked("select ?, '?', `a?`, ? -- ?\n/* ? */ ?é");
-        assert_eq!(
-            statement.sql(),
-            "select $1, '?', `a?`, $2 -- ?\n/* ? */ $3é"
-        );
-        assert_eq!(statement.slots().collect::<Vec<_>>(), [0, 1, 2]);
-        let raw = Statements::new().add_raw("select ?, ?", 2);
-        assert_eq!(raw.slots().collect::<Vec<_>>(), [0, 1]);
-    }
-
-    #[test]
-    fn text_in_another_encoding_is_sent_as_it_is() {
-        let statement = Statements::new().add_marked(b"select '\xe9?', ? -- \xe9");
-        assert_eq!(statement.bytes(), b"select '\xe9?', $1 -- \xe9");
-        assert_eq!(statement.sql(), "select '\u{fffd}?', $1 -- \u{fffd}");
-        let parts: Vec<_> = statement.parts().collect();
-        assert_eq!(
-            parts,
-            [
-                (&b"select '\xe9?', "[..], Some(0)),
-                (&b" -- \xe9"[..], None)
-            ]
-        );
-        assert_eq!(statement.effect(), Effect::Reads);
-    }
-
-    #[test]
-    fn numbers_statements_and_counts_values() {
-        let mut set = Statements::new();
-        assert_eq!(set.add("select 1").id(), 0);
-        let second = set.add("select $2 + $1");
-        assert_eq!((second.id(), second.parameters()), (1, 2));
-        // A number that is free again goes before a new one.
-        set.remove(&second);
-        assert_eq!([set.add("select 3").id(), set.add("select 4").id()], [1, 2]);
-    }
-
-    #[test]
-    fn raw_text_is_left_alone() {
-        let statement = Statements::new().add_raw("select '$1', $2", 2);
-        assert_eq!(statement.parameters(), 2);
-        let parts: Vec<_> = statement.parts().collect();
-        assert_eq!(parts, [(&b"select '$1', $2"[..], None)]);
-    }
-
-    #[test]
-    fn first_word_tells_the_effect() {
-        let of = |sql| Statements::new().add(sql).effect();
-        assert_eq!(of(" SELECT 1"), Effect::Reads);
-        assert_eq!(of("END;"), Effect::Commits);
-        assert_eq!(of("insert into t values (1)"), Effect::Writes);
-        let mut set = Statements::new();
-        assert_eq!(set.add("select f()").writing().effect(), Effect::Writes);
-        assert_eq!(set.add("commit").writing().effect(), Effect::Commits);
-    }
-}
+mod tests;

@@ -1,32 +1,30 @@
-//! What a server may not send.
-//!
-//! In: nothing. Out: the error after which a connection is of no further use, in words. Must never:
+//! Protocol violations of a server: errors after which a connection can no longer be used. Must never:
 //! show what a server sent.
 
-/// A server broke its own protocol.
+/// A violation by the server of its own protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// A message that cannot come here.
+    /// A message that is not allowed at this point.
     Unexpected(u8),
     /// A message of an impossible length.
     Length(u8, u32),
-    /// A statement turned out to be a COPY, which wants a stream of data.
+    /// A statement turned out to be a COPY, which needs a stream of data.
     Copy,
-    /// A packet came where none was asked for.
-    Unasked,
-    /// A packet bears another number than the one that is due.
+    /// A packet arrived without a request.
+    Unsolicited,
+    /// A packet has an unexpected sequence number.
     OutOfOrder,
-    /// A payload of so many bytes and more.
+    /// A payload of at least this many bytes.
     Size(usize),
-    /// This cannot be understood.
+    /// Bytes that cannot be parsed.
     Malformed(&'static str),
-    /// The server asked for a file of this machine.
+    /// The server requested a file of this machine.
     LocalInfile,
-    /// The server counts other placeholders in a statement than were found in it.
+    /// The server counts a different number of placeholders in a statement.
     Placeholders {
-        /// Found in its text.
+        /// The number that Prony found in its text.
         found: usize,
-        /// Counted by the server.
+        /// The number that the server counted.
         counted: usize,
     },
 }
@@ -37,28 +35,31 @@ impl std::fmt::Display for Violation {
             Violation::Unexpected(kind) => {
                 write!(
                     f,
-                    "the server sent a message of type {:?} where none can come",
+                    "the server sent an unexpected message of type {:?}",
                     *kind as char
                 )
             }
             Violation::Copy => f.write_str("COPY is not supported among the statements of a load"),
-            Violation::Unasked => f.write_str("the server sent a packet that nothing asked for"),
+            Violation::Unsolicited => f.write_str("the server sent an unsolicited packet"),
             Violation::OutOfOrder => f.write_str("the server's packets are out of order"),
             Violation::Size(bytes) => {
-                write!(f, "the server sent a packet of {bytes} bytes and more")
+                write!(
+                    f,
+                    "the server sent a packet of at least {bytes} bytes, which is too long"
+                )
             }
-            Violation::Malformed(what) => write!(f, "the server sent {what} that makes no sense"),
+            Violation::Malformed(what) => write!(f, "the server sent a malformed reply: {what}"),
             Violation::LocalInfile => f.write_str(
-                "the server asked for a file of this machine (LOAD DATA LOCAL), which is refused",
+                "the server requested a file from this machine (LOAD DATA LOCAL), which is refused",
             ),
             Violation::Placeholders { found, counted } => write!(
                 f,
-                "the server counts {counted} placeholders in a statement in which {found} were found"
+                "the server counts {counted} placeholders in a statement, but Prony found {found}"
             ),
             Violation::Length(kind, length) => {
                 write!(
                     f,
-                    "the server sent a message of type {:?} and {length} bytes",
+                    "the server sent a message of type {:?} with an invalid length of {length} bytes",
                     *kind as char
                 )
             }

@@ -1,12 +1,13 @@
-//! The log-in on conversations recorded from PostgreSQL 15, cut in two at every byte, and on
-//! servers that misbehave.
+//! The login on conversations recorded from PostgreSQL 15, split in two at every byte, and on
+//! misbehaving servers.
 
 mod common;
 
 use common::cuts;
 use prony_wire::Secret;
 use prony_wire::postgres::{
-    AuthMethods, ChannelBinding, ConnectError, Handshake, Login, ServerError, Session, Step, TlsUse,
+    AuthMethods, ChannelBinding, ConnectError, Handshake, HandshakeStep, Login, Session, TlsUse,
+    parse_error,
 };
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -28,17 +29,20 @@ fn login(user: &str) -> Login {
     login
 }
 
-/// Feeds `pieces`; gives what was sent after the start-up message, and how it ended.
+/// Feeds `pieces`; returns what was sent after the startup message, and the outcome.
 fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<Session>, ConnectError>) {
     let mut handshake = Handshake::new(Arc::new(login), TlsUse::No);
     let mut out = Vec::new();
-    assert!(matches!(handshake.start(&mut out), Ok(Step::NeedBytes)));
+    assert!(matches!(
+        handshake.start(&mut out),
+        Ok(HandshakeStep::NeedBytes)
+    ));
     out.clear();
     for (index, piece) in pieces.iter().enumerate() {
         match handshake.receive(piece, &mut out) {
-            Ok(Step::NeedBytes) => {}
-            Ok(Step::StartTls) => panic!("TLS was not asked for"),
-            Ok(Step::Done(session)) => {
+            Ok(HandshakeStep::NeedBytes) => {}
+            Ok(HandshakeStep::StartTls) => panic!("TLS was not requested"),
+            Ok(HandshakeStep::Done(session)) => {
                 assert_eq!(index, pieces.len() - 1, "done before the end");
                 return (out, Ok(Some(session)));
             }
@@ -49,7 +53,7 @@ fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<Session>, C
 }
 
 #[test]
-fn start_up_message_is_exact() {
+fn the_startup_message_is_exact() {
     let mut out = Vec::new();
     Handshake::new(Arc::new(login("ann")), TlsUse::No)
         .start(&mut out)
@@ -62,7 +66,7 @@ fn start_up_message_is_exact() {
 }
 
 #[test]
-fn recorded_successes_at_every_cut() {
+fn recorded_successes_at_every_split() {
     for (user, recording, answer) in [
         ("postgres", TRUST, &b""[..]),
         ("notice_user", NOTICE, b""),
@@ -90,7 +94,7 @@ fn recorded_successes_at_every_cut() {
 }
 
 #[test]
-fn recorded_md5_at_every_cut() {
+fn recorded_md5_at_every_split() {
     let salt: [u8; 4] = MD5[9..13].try_into().unwrap();
     let hash = postgres_protocol::authentication::md5_hash(b"md5_user", b"secret", salt);
     for pieces in cuts(MD5) {
@@ -101,8 +105,8 @@ fn recorded_md5_at_every_cut() {
 }
 
 #[test]
-fn recorded_refusals_at_every_cut() {
-    for (recording, code, words) in [
+fn recorded_refusals_at_every_split() {
+    for (recording, code, expected) in [
         (
             UNKNOWN_DATABASE,
             "3D000",
@@ -114,16 +118,16 @@ fn recorded_refusals_at_every_cut() {
         for pieces in cuts(recording) {
             let (_, ended) = replay(login("postgres"), &pieces);
             let error = ended.unwrap_err();
-            let error = error.server().expect("the server's own words");
+            let error = error.server().expect("the server's error");
             assert_eq!(error.code(), code);
             assert_eq!(error.severity, "FATAL");
-            assert!(error.message.contains(words), "{error}");
+            assert!(error.message.contains(expected), "{error}");
         }
     }
 }
 
 #[test]
-fn bytes_behind_the_log_in_are_kept() {
+fn bytes_after_the_login_are_kept() {
     let mut bytes = TRUST.to_vec();
     bytes.extend_from_slice(b"N\0\0\0\x04more");
     let (_, ended) = replay(login("postgres"), &[&bytes]);
@@ -131,7 +135,7 @@ fn bytes_behind_the_log_in_are_kept() {
 }
 
 #[test]
-fn a_missing_password_is_named() {
+fn a_missing_password_is_reported() {
     for password in [None, Some(Secret::new(""))] {
         let mut login = login("md5_user");
         login.password = password;
@@ -142,14 +146,14 @@ fn a_missing_password_is_named() {
 }
 
 #[test]
-fn excluded_ways_get_no_password() {
+fn no_password_is_sent_by_an_excluded_method() {
     let scram_only = AuthMethods::SCRAM_SHA_256;
     for recording in [MD5, CLEARTEXT, TRUST] {
         let mut login = self::login("x");
         login.auth_methods = scram_only;
         let (sent, ended) = replay(login, &[recording]);
         assert!(
-            matches!(ended, Err(ConnectError::AuthExcluded(_))),
+            matches!(ended, Err(ConnectError::AuthExcluded { .. })),
             "{ended:?}"
         );
         assert!(sent.is_empty());
@@ -165,7 +169,7 @@ fn excluded_ways_get_no_password() {
     }
 }
 
-fn tls_replay(tls: TlsUse, input: &[u8]) -> Result<Step, ConnectError> {
+fn tls_replay(tls: TlsUse, input: &[u8]) -> Result<HandshakeStep, ConnectError> {
     let mut handshake = Handshake::new(Arc::new(login("x")), tls);
     let mut out = Vec::new();
     handshake.start(&mut out)?;
@@ -174,12 +178,18 @@ fn tls_replay(tls: TlsUse, input: &[u8]) -> Result<Step, ConnectError> {
 }
 
 #[test]
-fn the_answer_to_the_request_for_tls() {
-    assert!(matches!(tls_replay(TlsUse::Must, b"S"), Ok(Step::StartTls)));
-    assert!(matches!(tls_replay(TlsUse::Must, b""), Ok(Step::NeedBytes)));
+fn replies_to_an_ssl_request() {
+    assert!(matches!(
+        tls_replay(TlsUse::Must, b"S"),
+        Ok(HandshakeStep::StartTls)
+    ));
+    assert!(matches!(
+        tls_replay(TlsUse::Must, b""),
+        Ok(HandshakeStep::NeedBytes)
+    ));
     assert!(matches!(
         tls_replay(TlsUse::IfOffered, b"N"),
-        Ok(Step::NeedBytes)
+        Ok(HandshakeStep::NeedBytes)
     ));
     assert!(matches!(
         tls_replay(TlsUse::Must, b"N"),
@@ -200,7 +210,7 @@ fn the_answer_to_the_request_for_tls() {
 }
 
 #[test]
-fn servers_that_misbehave_are_refused() {
+fn malformed_messages_are_errors() {
     let cases: [(&[u8], &str); 9] = [
         (b"HTTP/1.1 400 Bad Request", "got 'H'"),
         (b"R\xff\xff\xff\xff", "4294967295 bytes"),
@@ -208,30 +218,30 @@ fn servers_that_misbehave_are_refused() {
         (b"R\0\0\0\x06\0\0", "malformed"),
         (b"R\0\0\0\x08\0\0\0\x07", "gss"),
         (b"R\0\0\0\x08\0\0\0\x63", "unknown"),
-        (b"R\0\0\0\x0c\0\0\0\x0cv=AA", "out of turn"),
+        (b"R\0\0\0\x0c\0\0\0\x0cv=AA", "out of sequence"),
         (b"S\0\0\0\x08a\0b\0", "unexpected"),
         (b"R\0\0\0\x08\0\0\0\0S\0\0\0\x06ab", "ParameterStatus"),
     ];
-    for (bytes, words) in cases {
+    for (bytes, expected) in cases {
         let (_, ended) = replay(login("x"), &[bytes]);
-        let text = ended.expect_err(words).to_string();
-        assert!(text.contains(words), "{text}");
+        let text = ended.expect_err(expected).to_string();
+        assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
-fn an_endless_start_up_is_cut_off() {
+fn an_endless_startup_is_an_error() {
     let mut handshake = Handshake::new(Arc::new(login("x")), TlsUse::No);
     let mut out = Vec::new();
     handshake.start(&mut out).unwrap();
     handshake.receive(b"R\0\0\0\x08\0\0\0\0", &mut out).unwrap();
     let one = b"S\0\0\0\x0caaa\0bbb\0".repeat(1000);
     let ended = (0..1000).find_map(|_| handshake.receive(&one, &mut out).err());
-    assert!(ended.expect("an end").to_string().contains("no end"));
+    assert!(ended.expect("an end").to_string().contains("does not end"));
 }
 
 #[test]
-fn names_cannot_smuggle_parameters() {
+fn a_name_with_a_zero_byte_is_refused() {
     let mut out = Vec::new();
     let mut handshake = Handshake::new(Arc::new(login("x\0database\0y")), TlsUse::No);
     assert!(matches!(
@@ -250,7 +260,7 @@ proptest! {
     #[test]
     fn hostile_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let _ = replay(login("x"), &[&bytes]);
-        let _ = ServerError::parse(&bytes);
+        let _ = parse_error(&bytes);
         let _ = tls_replay(TlsUse::IfOffered, &bytes);
     }
 

@@ -1,11 +1,20 @@
 //! In steady state a request and its reply allocate nothing.
 
 use prony_allocations::allocations_of;
-use prony_wire::{Agreed, Exchange, Fed, QueryMode, Statement, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statement, Statements, Value};
 
-/// One execution of each statement, as a batch, and a look at the rows.
+/// One execution of each statement, as a batch, and a read of the rows.
 fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, replies: &[u8]) {
-    let values = [Value::Int(n), Value::Text("note"), Value::Float(0.5)];
+    let amount = Value::Decimal {
+        unscaled: -n,
+        scale: 2,
+    };
+    let values = [
+        Value::Int(n),
+        Value::Text("note"),
+        Value::Float(0.5),
+        amount,
+    ];
     let batch = [
         (&statements[0], &values[..]),
         (&statements[1], &values[..1]),
@@ -14,9 +23,9 @@ fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, rep
     loop {
         assert!(!exchange.outgoing().is_empty());
         match exchange.feed(replies).unwrap() {
-            Fed::Send => {}
-            Fed::Complete => break,
-            Fed::More => panic!("each reply is whole"),
+            FeedStatus::Send => {}
+            FeedStatus::Complete => break,
+            FeedStatus::More => panic!("each reply is whole"),
         }
     }
     for (_, row) in exchange.rows() {
@@ -28,18 +37,18 @@ fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, rep
 #[test]
 fn no_request_allocates() {
     let mut set = Statements::new();
-    let statements = [set.add("a $1 $2 $3"), set.add("b $1")];
+    let statements = [set.add("a $1 $2 $3 $4"), set.add("b $1")];
     let execute: &[u8] = include_bytes!("recorded/mysql_execute_mysql_eof.bin");
     let mut exchange = Exchange::mysql(QueryMode::Prepared);
-    exchange.agree(Agreed::default());
-    for (statement, count) in statements.iter().zip([3, 1]) {
+    exchange.set_session_flags(SessionFlags::default());
+    for (statement, count) in statements.iter().zip([4, 1]) {
         exchange.prepare(statement);
         let mut answer = vec![12, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, count, 0, 0, 0, 0];
         for number in 0..count {
             answer.extend_from_slice(&[1, 0, 0, 2 + number, 3]);
         }
         answer.extend_from_slice(&[5, 0, 0, 2 + count, 0xfe, 0, 0, 2, 0]);
-        assert_eq!(exchange.feed(&answer).unwrap(), Fed::Complete);
+        assert_eq!(exchange.feed(&answer).unwrap(), FeedStatus::Complete);
     }
     for n in 0..10 {
         transaction(&mut exchange, &statements, n, execute);

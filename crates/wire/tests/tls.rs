@@ -1,10 +1,11 @@
-//! TLS and SCRAM without a socket: the connector against a rustls server in memory, its bytes cut
-//! into pieces of every size.
+//! TLS and SCRAM without a socket: the connector against an in-memory rustls server, its bytes
+//! split into pieces of every size.
 
 use prony_wire::Channel;
 use prony_wire::Secret;
-use prony_wire::log_in::TlsParts;
-use prony_wire::postgres::connector::{Connector, Progress};
+use prony_wire::login::LoginProgress;
+use prony_wire::login::TlsParts;
+use prony_wire::postgres::connector::Connector;
 use prony_wire::postgres::{ChannelBinding, ConnectError, Login, Session, TlsUse};
 use ring::{digest, hmac, pbkdf2};
 use rustls::pki_types::{PrivateKeyDer, ServerName};
@@ -47,30 +48,30 @@ fn pair(name: &str, version: &'static rustls::SupportedProtocolVersion) -> Pair 
     }
 }
 
-/// A server's half: consents to TLS, then does the server's side of SCRAM-SHA-256(-PLUS).
-struct Server {
+/// The server's half: accepts TLS, then performs the server's part of SCRAM-SHA-256(-PLUS).
+struct ScramServer {
     tls: Option<ServerConnection>,
     config: Arc<ServerConfig>,
     certificate: Vec<u8>,
     password: &'static str,
     offer: &'static [u8],
-    heard: Vec<u8>,
+    received: Vec<u8>,
     first_bare: String,
     server_first: String,
     header: String,
-    /// Knows how the exchange goes, but not the password.
+    /// Follows the protocol, but does not know the password.
     impostor: bool,
 }
 
-impl Server {
-    fn new(pair: &Pair, offer: &'static [u8]) -> Server {
-        Server {
+impl ScramServer {
+    fn new(pair: &Pair, offer: &'static [u8]) -> ScramServer {
+        ScramServer {
             tls: None,
             config: pair.server.clone(),
             certificate: pair.certificate.clone(),
             password: "secret",
             offer,
-            heard: Vec::new(),
+            received: Vec::new(),
             first_bare: String::new(),
             server_first: String::new(),
             header: String::new(),
@@ -78,7 +79,7 @@ impl Server {
         }
     }
 
-    /// Takes what the client sent; gives what the server sends.
+    /// Takes what the client sent; returns what the server sends.
     fn receive(&mut self, mut bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         if self.tls.is_none() {
@@ -92,7 +93,7 @@ impl Server {
             if tls.process_new_packets().is_err() {
                 break;
             }
-            let _ = tls.reader().read_to_end(&mut self.heard);
+            let _ = tls.reader().read_to_end(&mut self.received);
         }
         while let Some(reply) = self.protocol() {
             tls.writer().write_all(&reply).unwrap();
@@ -105,14 +106,14 @@ impl Server {
     }
 
     fn protocol(&mut self) -> Option<Vec<u8>> {
-        if self.heard.first()? == &0 {
-            self.heard.clear();
+        if self.received.first()? == &0 {
+            self.received.clear();
             let mut body = 10_u32.to_be_bytes().to_vec();
             body.extend_from_slice(self.offer);
             return Some(framed(&body));
         }
-        let body = self.heard.split_off(5);
-        self.heard.clear();
+        let body = self.received.split_off(5);
+        self.received.clear();
         if self.first_bare.is_empty() {
             let name = body.split(|&byte| byte == 0).next().unwrap().len();
             let first = String::from_utf8(body[name + 5..].to_vec()).unwrap();
@@ -125,10 +126,10 @@ impl Server {
                 &[&11_u32.to_be_bytes(), self.server_first.as_bytes()].concat(),
             ));
         }
-        Some(self.judge(&String::from_utf8(body).unwrap()))
+        Some(self.check_proof(&String::from_utf8(body).unwrap()))
     }
 
-    fn judge(&self, last: &str) -> Vec<u8> {
+    fn check_proof(&self, last: &str) -> Vec<u8> {
         let mut salted = [0; 32];
         let rounds = NonZeroU32::new(4096).unwrap();
         let algorithm = pbkdf2::PBKDF2_HMAC_SHA256;
@@ -194,10 +195,10 @@ fn secret_login() -> Login {
     login
 }
 
-/// Runs both halves to the end, the server's bytes cut into pieces of `piece` bytes.
-fn converse(
+/// Runs both halves to the end, the server's bytes split into pieces of `piece` bytes.
+fn run_login(
     pair: &Pair,
-    server: &mut Server,
+    server: &mut ScramServer,
     login: Login,
     piece: usize,
 ) -> Result<(Box<Session>, Channel), ConnectError> {
@@ -208,8 +209,8 @@ fn converse(
         let to_client = server.receive(&std::mem::take(&mut to_server));
         for part in to_client.chunks(piece) {
             match connector.receive(part, &mut to_server)? {
-                Progress::More => {}
-                Progress::Done(session, channel) => return Ok((session, channel)),
+                LoginProgress::More => {}
+                LoginProgress::Done(session, channel) => return Ok((session, channel)),
             }
         }
         assert!(!to_server.is_empty(), "both wait for each other");
@@ -225,8 +226,8 @@ fn scram_plus_over_both_versions_in_pieces_of_every_size() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let pair = pair("db.example", version);
         for piece in (1..40).chain([100, 1000, 100_000]) {
-            let mut server = Server::new(&pair, BOTH);
-            let (_, channel) = converse(&pair, &mut server, secret_login(), piece).unwrap();
+            let mut server = ScramServer::new(&pair, BOTH);
+            let (_, channel) = run_login(&pair, &mut server, secret_login(), piece).unwrap();
             assert_eq!(server.header, "p=tls-server-end-point,,");
             let hash = digest::digest(&digest::SHA256, &pair.certificate);
             assert_eq!(channel.server_end_point().as_deref(), Some(hash.as_ref()));
@@ -240,40 +241,40 @@ fn scram_plus_over_both_versions_in_pieces_of_every_size() {
 }
 
 #[test]
-fn the_binding_says_what_was_possible() {
+fn the_client_declares_its_channel_binding_support() {
     let pair = pair("db.example", &rustls::version::TLS13);
-    let mut server = Server::new(&pair, PLAIN);
-    converse(&pair, &mut server, secret_login(), 1000).unwrap();
+    let mut server = ScramServer::new(&pair, PLAIN);
+    run_login(&pair, &mut server, secret_login(), 1000).unwrap();
     assert_eq!(
         server.header, "y,,",
-        "the client could, the server did not offer"
+        "the client supports it, the server does not offer it"
     );
 
     let mut disabled = secret_login();
     disabled.channel_binding = ChannelBinding::Disable;
-    let mut server = Server::new(&pair, BOTH);
-    converse(&pair, &mut server, disabled, 1000).unwrap();
+    let mut server = ScramServer::new(&pair, BOTH);
+    run_login(&pair, &mut server, disabled, 1000).unwrap();
     assert_eq!(server.header, "n,,");
 
     let mut required = secret_login();
     required.channel_binding = ChannelBinding::Require;
-    let mut server = Server::new(&pair, PLAIN);
-    let error = converse(&pair, &mut server, required, 1000).unwrap_err();
+    let mut server = ScramServer::new(&pair, PLAIN);
+    let error = run_login(&pair, &mut server, required, 1000).unwrap_err();
     assert!(matches!(error, ConnectError::ChannelBinding(_)), "{error}");
 }
 
 #[test]
-fn a_wrong_password_and_an_impostor_are_told_apart() {
+fn a_wrong_password_and_an_impostor_have_different_errors() {
     let pair = pair("db.example", &rustls::version::TLS13);
     let mut wrong = secret_login();
     wrong.password = Some(Secret::new("wrong"));
-    let error = converse(&pair, &mut Server::new(&pair, BOTH), wrong, 1000).unwrap_err();
+    let error = run_login(&pair, &mut ScramServer::new(&pair, BOTH), wrong, 1000).unwrap_err();
     assert_eq!(error.server().map(|error| error.code()), Some("28P01"));
 
-    let mut server = Server::new(&pair, BOTH);
+    let mut server = ScramServer::new(&pair, BOTH);
     server.impostor = true;
     server.password = "a guess";
-    let error = converse(&pair, &mut server, secret_login(), 1000).unwrap_err();
+    let error = run_login(&pair, &mut server, secret_login(), 1000).unwrap_err();
     assert!(
         error.to_string().contains("incorrect server signature"),
         "{error}"
@@ -283,15 +284,21 @@ fn a_wrong_password_and_an_impostor_are_told_apart() {
 #[test]
 fn a_wrong_name_is_refused() {
     let pair = pair("other.example", &rustls::version::TLS13);
-    let error = converse(&pair, &mut Server::new(&pair, BOTH), secret_login(), 1000).unwrap_err();
+    let error = run_login(
+        &pair,
+        &mut ScramServer::new(&pair, BOTH),
+        secret_login(),
+        1000,
+    )
+    .unwrap_err();
     assert!(matches!(error, ConnectError::Tls(_)), "{error}");
 }
 
 #[test]
 fn the_channel_carries_large_data_both_ways_and_a_close() {
     let pair = pair("db.example", &rustls::version::TLS13);
-    let mut server = Server::new(&pair, BOTH);
-    let (_, mut channel) = converse(&pair, &mut server, secret_login(), 777).unwrap();
+    let mut server = ScramServer::new(&pair, BOTH);
+    let (_, mut channel) = run_login(&pair, &mut server, secret_login(), 777).unwrap();
     let mut tls = server.tls.take().unwrap();
     tls.set_buffer_limit(None);
     let data: Vec<u8> = (0..300_000_u32).map(|n| (n % 251) as u8).collect();
@@ -320,14 +327,14 @@ fn the_channel_carries_large_data_both_ways_and_a_close() {
     }
     assert_eq!(&got[..data.len()], &data[..]);
     assert_eq!(&got[data.len()..], b"after new keys");
-    let mut goodbye = Vec::new();
-    channel.close(&mut goodbye);
-    assert!(!goodbye.is_empty());
+    let mut close_alert = Vec::new();
+    channel.close(&mut close_alert);
+    assert!(!close_alert.is_empty());
 }
 
 #[test]
-fn direct_tls_needs_the_protocol_by_name() {
-    for (offered, agreed) in [
+fn direct_tls_requires_alpn() {
+    for (offered, is_accepted) in [
         (&b"postgresql"[..], true),
         (b"http/1.1", false),
         (b"", false),
@@ -346,7 +353,7 @@ fn direct_tls_needs_the_protocol_by_name() {
             TlsUse::Direct,
             Some(pair.client.clone()),
         );
-        let mut server = Server::new(&pair, BOTH);
+        let mut server = ScramServer::new(&pair, BOTH);
         server.tls = Some(ServerConnection::new(pair.server.clone()).unwrap());
         let mut to_server = Vec::new();
         connector.start(&mut to_server).unwrap();
@@ -354,21 +361,21 @@ fn direct_tls_needs_the_protocol_by_name() {
         let ended = loop {
             let to_client = server.receive(&std::mem::take(&mut to_server));
             match connector.receive(&to_client, &mut to_server) {
-                Ok(Progress::More) => {}
-                Ok(Progress::Done(..)) => break Ok(()),
+                Ok(LoginProgress::More) => {}
+                Ok(LoginProgress::Done(..)) => break Ok(()),
                 Err(error) => break Err(error),
             }
         };
         match ended {
-            Ok(()) => assert!(agreed),
-            Err(error) => assert!(!agreed && matches!(error, ConnectError::AlpnMissing)),
+            Ok(()) => assert!(is_accepted),
+            Err(error) => assert!(!is_accepted && matches!(error, ConnectError::AlpnMissing)),
         }
     }
 }
 
 #[test]
 fn a_connection_being_opened_is_small() {
-    // Ten thousand of them are opened at once.
+    // Ten thousand of them are open at the same time.
     assert!(size_of::<Connector>() <= 512, "{}", size_of::<Connector>());
     assert!(size_of::<Channel>() <= 16);
 }

@@ -1,50 +1,92 @@
-//! Which of a workload's tables exist, whether they are its own, and their sizes.
+//! Reads from the catalog which tables of a workload exist, whether they are its own, and their sizes;
+//! also drops them.
 //!
-//! In: what the tables should be, a control connection. Out: facts of the catalog; tables dropped.
-//! Must never: touch a table that merely has one of the names.
+//! Must never touch a table that merely has one of the names; or query MySQL's catalog table by table,
+//! because each such query makes an old server open all tables.
+//!
+//! Longer than 400 lines: the catalogs of both engines fill the same entries.
 
-use crate::oltp::engine::Engine;
-use crate::sql::{self, Row};
+use crate::SqlDialect;
+use crate::note::LoadNote;
+use crate::remedy::{LoadSpec, Remedy};
+use crate::sql::{self, ResultRow};
 use crate::{Error, TableFacts};
 use prony_server::Control;
+use std::collections::HashMap;
+
+const ACTIVITY: &str = "reading the catalog";
 
 /// The tables of a workload, as an enumeration.
 pub trait Tables: Copy + PartialEq + 'static {
-    /// All of them, in the order in which they are listed to users.
+    /// All of them, in the order in which they are listed to users and created.
     const ALL: &'static [Self];
 
     /// The name, without a schema.
     fn name(self) -> &'static str;
 
     /// The names of its columns, in order.
-    fn columns(self, engine: Engine) -> Vec<&'static str>;
+    fn columns(self, dialect: SqlDialect) -> Vec<&'static str>;
 
-    /// The columns of its primary key, in order; none where it has no key.
-    fn key(self, engine: Engine) -> &'static [&'static str];
+    /// Whether a table with these columns, comma-separated, belongs to the workload.
+    fn has_columns(self, dialect: SqlDialect, columns: &str) -> bool {
+        columns == self.columns(dialect).join(",")
+    }
+
+    /// The columns of its primary key, in order; empty if it has no key.
+    fn key(self, dialect: SqlDialect) -> &'static [&'static str];
 }
 
-/// A table that exists under one of the names, first in the search path.
-pub struct Found<T> {
-    /// Which one.
+/// An existing table with one of the names, the first in the search path.
+pub struct CatalogTable<T> {
+    /// The table of the workload that has this name.
     pub table: T,
-    /// Whether it is a table with the workload's columns, plain or partitioned.
-    pub ours: bool,
+    /// Whether it is a table (plain or partitioned) with the workload's columns.
+    pub is_own: bool,
     /// Whether it has a valid primary key on the right columns.
-    pub keyed: bool,
-    /// Whether its file was exchanged since it was created: TRUNCATE, VACUUM FULL, CLUSTER.
+    pub has_primary_key: bool,
+    /// Whether its file was replaced since it was created: by TRUNCATE, VACUUM FULL, CLUSTER.
     pub rewritten: bool,
     /// Names of its columns, comma-separated.
     pub columns: String,
-    /// Those that it should have.
-    pub wanted: String,
-    /// The columns of the key that it should have; none where it should have none.
+    /// Names of the expected columns, comma-separated.
+    pub expected_columns: String,
+    /// The columns of the key that it should have; empty if it should have none.
     pub key: &'static [&'static str],
+    /// The note that a load left in its comment, if any.
+    pub note: Option<LoadNote>,
     /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
-/// `{names}` stands for rows of a place and a name. Sums are taken over the table and, where it is
-/// partitioned, its partitions.
+/// A relation as the catalog describes it. Lists are comma-separated.
+#[derive(Clone, Debug, Default)]
+pub struct CatalogEntry {
+    /// Whether it is a table, plain or partitioned.
+    pub is_table: bool,
+    /// Names of its columns.
+    pub columns: String,
+    /// Columns of its valid primary key.
+    pub key: String,
+    /// First columns of its valid indexes.
+    pub indexed: String,
+    /// See [`CatalogTable::rewritten`].
+    pub rewritten: bool,
+    /// The note in its comment, or in that of a column.
+    pub note: Option<LoadNote>,
+    /// Name, sizes and statistics.
+    pub facts: TableFacts,
+}
+
+/// Selects the relations to read.
+pub enum RelationNames<'a> {
+    /// Relations with these names.
+    Listed(Vec<&'a str>),
+    /// Tables of this name followed by a number from 1 to 99,999.
+    Numbered(&'a str),
+}
+
+/// `{names}` is replaced by rows of an index and a name. Sums cover the table and, if it is partitioned,
+/// its partitions.
 const FIND: &str = "\
 select t.name, c.relkind in ('r', 'p'), \
  (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
@@ -55,8 +97,11 @@ select t.name, c.relkind in ('r', 'p'), \
    where i.indrelid = c.oid and i.indisprimary and i.indisvalid), \
  pg_relation_filenode(c.oid) is distinct from c.oid, \
  f.rows, f.table_bytes, f.index_bytes, f.dead, \
- extract(epoch from clock_timestamp() - f.analyzed), f.visible, f.pages \
-from (values {names}) t(place, name) \
+ extract(epoch from clock_timestamp() - f.analyzed), f.visible, f.pages, \
+ obj_description(c.oid, 'pg_class'), \
+ (select string_agg(a.attname, ',') from pg_index i join pg_attribute a \
+   on a.attrelid = c.oid and a.attnum = i.indkey[0] where i.indrelid = c.oid and i.indisvalid) \
+from ({names}) t(place, name) \
 join pg_class c on c.oid = to_regclass(t.name) \
 cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
   sum(pg_table_size(p.oid))::bigint as table_bytes, \
@@ -65,64 +110,238 @@ cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
   max(greatest(pg_stat_get_last_analyze_time(p.oid), \
    pg_stat_get_last_autoanalyze_time(p.oid))) as analyzed, \
   sum(p.relallvisible)::bigint as visible, sum(p.relpages)::bigint as pages \
- from pg_class p where p.oid = c.oid and p.relkind <> 'p' \
-  or p.oid in (select inhrelid from pg_inherits where inhparent = c.oid)) f \
+ from (select c.oid where c.relkind <> 'p' \
+  union all select inhrelid from pg_inherits where inhparent = c.oid) o \
+ join pg_class p on p.oid = o.oid) f \
 order by t.place";
 
-/// The tables that exist, in the order of [`Tables::ALL`].
-pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<Found<T>>, Error> {
-    if Engine::of(control) == Engine::MySql {
-        return crate::catalog_mysql::find(control);
+impl RelationNames<'_> {
+    fn on_postgres(&self) -> String {
+        match self {
+            RelationNames::Listed(names) => {
+                let indexed_names = names.iter().enumerate();
+                let rows: Vec<String> = indexed_names
+                    .map(|(n, name)| format!("({n}, '{name}')"))
+                    .collect();
+                format!("values {}", rows.join(", "))
+            }
+            RelationNames::Numbered(prefix) => format!(
+                "select substr(relname, {})::int, relname::text from pg_class \
+                 where relkind in ('r', 'p') and relname ~ '^{prefix}[1-9][0-9]{{0,4}}$' \
+                 and pg_table_is_visible(oid)",
+                prefix.len() + 1
+            ),
+        }
     }
-    let names: Vec<String> = T::ALL
-        .iter()
-        .enumerate()
-        .map(|(place, table)| format!("({place}, '{}')", table.name()))
-        .collect();
-    let find = FIND.replace("{names}", &names.join(", "));
-    let rows = sql::rows(control, "reading the catalog", &find)?;
-    Ok(rows.iter().filter_map(read).collect())
+
+    fn on_mysql(&self) -> String {
+        match self {
+            RelationNames::Listed(names) => format!("in ('{}')", names.join("', '")),
+            RelationNames::Numbered(prefix) => format!("regexp '^{prefix}[1-9][0-9]{{0,4}}$'"),
+        }
+    }
 }
 
-fn read<T: Tables>(row: &Row) -> Option<Found<T>> {
-    let table = *T::ALL
-        .iter()
-        .find(|table| Some(table.name()) == row.text(0))?;
-    let columns = row.text(2).unwrap_or_default().to_owned();
-    let count = |column| {
-        row.int(column)
-            .and_then(|value| u64::try_from(value).ok())
-            .unwrap_or(0)
-    };
-    let pages = count(11);
-    let wanted = table.columns(Engine::Postgres).join(",");
-    let key = table.key(Engine::Postgres);
-    Some(Found {
-        table,
-        ours: row.is_true(1) && columns == wanted,
-        keyed: row.text(3).unwrap_or_default() == key.join(","),
+/// The existing relations with these names: on PostgreSQL in the search path, on MySQL in the connection's
+/// database. In the order of the list, or of the numbers.
+///
+/// # Errors
+/// The connection has no database, or the server refuses.
+pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
+    match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => {
+            let rows = sql::query_rows(
+                control,
+                ACTIVITY,
+                &FIND.replace("{names}", &names.on_postgres()),
+            )?;
+            Ok(rows.iter().map(entry_on_postgres).collect())
+        }
+        SqlDialect::MySql => read_on_mysql(control, names),
+    }
+}
+
+fn entry_on_postgres(row: &ResultRow) -> CatalogEntry {
+    let text = |column| row.text(column).unwrap_or_default().to_owned();
+    let pages = row.count(11);
+    CatalogEntry {
+        is_table: row.is_true(1),
+        columns: text(2),
+        key: text(3),
         rewritten: row.is_true(4),
-        columns,
-        wanted,
-        key,
+        note: row.text(12).and_then(LoadNote::parse),
+        indexed: text(13),
         facts: TableFacts {
-            name: table.name().to_owned(),
-            rows: count(5),
-            table_bytes: count(6),
-            index_bytes: count(7),
-            dead_rows: count(8),
+            name: text(0),
+            rows: row.count(5),
+            table_bytes: row.count(6),
+            index_bytes: row.count(7),
+            dead_rows: row.count(8),
             statistics_age_s: row.float(9),
-            all_visible: (pages > 0).then(|| count(10) as f64 / pages as f64),
+            all_visible: (pages > 0).then(|| row.count(10) as f64 / pages as f64),
         },
+    }
+}
+
+/// Sizes and rows are the server's estimates.
+fn read_on_mysql(
+    control: &mut Control,
+    names: &RelationNames<'_>,
+) -> Result<Vec<CatalogEntry>, Error> {
+    let row = sql::query_row(control, ACTIVITY, "select database()")?;
+    if row.text(0).is_none() {
+        return Err(Error::InvalidRequest {
+            problem: "the connection has no database".to_owned(),
+            hint: "name one in the URL: mysql://user@host/database".to_owned(),
+        });
+    }
+    let mut read_view = |columns: &str, view: &str, order: &str| {
+        let select = format!(
+            "select table_name, {columns} from information_schema.{view} \
+             where table_schema = database() and table_name {}{order}",
+            names.on_mysql()
+        );
+        sql::query_rows(control, ACTIVITY, &select)
+    };
+    let tables = read_view(
+        "table_type, table_rows, data_length, index_length, table_comment",
+        "tables",
+        "",
+    )?;
+    let columns = read_view(
+        "column_name, column_comment",
+        "columns",
+        " order by ordinal_position",
+    )?;
+    let indexes = read_view(
+        "column_name, index_name, seq_in_index",
+        "statistics",
+        " order by seq_in_index",
+    )?;
+    let mut entries: HashMap<&str, CatalogEntry> = HashMap::new();
+    for row in &tables {
+        let entry = CatalogEntry {
+            is_table: row.text(1) == Some("BASE TABLE"),
+            note: row.text(5).and_then(LoadNote::parse),
+            facts: TableFacts {
+                name: row.text(0).unwrap_or_default().to_owned(),
+                rows: row.count(2),
+                table_bytes: row.count(3),
+                index_bytes: row.count(4),
+                ..TableFacts::default()
+            },
+            ..CatalogEntry::default()
+        };
+        entries.insert(row.text(0).unwrap_or_default(), entry);
+    }
+    add_columns(&mut entries, &columns);
+    add_indexes(&mut entries, &indexes);
+    Ok(match names {
+        RelationNames::Listed(names) => names
+            .iter()
+            .filter_map(|name| entries.remove(name))
+            .collect(),
+        RelationNames::Numbered(_) => {
+            let mut entries: Vec<CatalogEntry> = entries.into_values().collect();
+            entries.sort_by_key(|entry| (entry.facts.name.len(), entry.facts.name.clone()));
+            entries
+        }
     })
 }
 
-/// Gives an error if a table of one of the names is not the workload's.
+fn add_name(list: &mut String, name: &str) {
+    if !list.is_empty() {
+        list.push(',');
+    }
+    list.push_str(name);
+}
+
+/// Adds columns to their tables: rows of table, column and comment.
+fn add_columns(entries: &mut HashMap<&str, CatalogEntry>, columns: &[ResultRow]) {
+    for row in columns {
+        let Some(entry) = row.text(0).and_then(|name| entries.get_mut(name)) else {
+            continue;
+        };
+        add_name(&mut entry.columns, row.text(1).unwrap_or_default());
+        // A column has the note if the comment of the table is the user's.
+        entry.note = entry
+            .note
+            .take()
+            .or_else(|| row.text(2).and_then(LoadNote::parse));
+    }
+}
+
+/// Adds indexed columns to their tables: rows of table, column, index and position in the index.
+fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow]) {
+    for row in indexes {
+        let Some(entry) = row.text(0).and_then(|name| entries.get_mut(name)) else {
+            continue;
+        };
+        let column = row.text(1).unwrap_or_default();
+        if row.text(2) == Some("PRIMARY") {
+            add_name(&mut entry.key, column);
+        }
+        if row.int(3) == Some(1) {
+            add_name(&mut entry.indexed, column);
+        }
+    }
+}
+
+/// The tables that exist, in the order of [`Tables::ALL`].
+pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Error> {
+    let dialect = SqlDialect::of(control);
+    let names = T::ALL.iter().map(|table| table.name()).collect();
+    let entries = read(control, &RelationNames::Listed(names))?.into_iter();
+    let found = entries.filter_map(|entry| {
+        let mut all = T::ALL.iter();
+        let table = *all.find(|table| table.name() == entry.facts.name)?;
+        let key = table.key(dialect);
+        Some(CatalogTable {
+            table,
+            is_own: entry.is_table && table.has_columns(dialect, &entry.columns),
+            // Column names are case-insensitive on MySQL.
+            has_primary_key: entry.key.eq_ignore_ascii_case(&key.join(",")),
+            rewritten: entry.rewritten,
+            columns: entry.columns,
+            expected_columns: table.columns(dialect).join(","),
+            key,
+            note: entry.note,
+            facts: entry.facts,
+        })
+    });
+    Ok(found.collect())
+}
+
+/// The valid indexes that a connection sees: by table and name, whether each is a primary key.
+///
+/// # Errors
+/// The server refuses.
+pub fn indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
+    let select = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => {
+            "select t.relname, c.relname, i.indisprimary from pg_index i \
+             join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid \
+             where i.indisvalid and pg_table_is_visible(t.oid)"
+        }
+        SqlDialect::MySql => {
+            "select distinct table_name, index_name, case index_name when 'PRIMARY' then 't' end \
+             from information_schema.statistics where table_schema = database()"
+        }
+    };
+    let rows = sql::query_rows(control, "reading the indexes", select)?;
+    let index = |row: &ResultRow| {
+        let text = |column| row.text(column).map(str::to_owned);
+        Some(((text(0)?, text(1)?), row.is_true(2)))
+    };
+    Ok(rows.iter().filter_map(index).collect())
+}
+
+/// Refuses tables that have the name of one of the workload's, but are not its own.
 ///
 /// # Errors
 /// Names the first such table.
-pub fn refuse_foreign<T: Tables>(found: &[Found<T>]) -> Result<(), Error> {
-    let Some(foreign) = found.iter().find(|found| !found.ours) else {
+pub fn refuse_foreign<T: Tables>(found: &[CatalogTable<T>]) -> Result<(), Error> {
+    let Some(foreign) = found.iter().find(|found| !found.is_own) else {
         return Ok(());
     };
     Err(Error::Data {
@@ -130,32 +349,63 @@ pub fn refuse_foreign<T: Tables>(found: &[Found<T>]) -> Result<(), Error> {
             "{} exists and is not a table of this workload: it has the columns ({}) instead of ({})",
             foreign.table.name(),
             foreign.columns,
-            foreign.wanted
+            foreign.expected_columns
         ),
-        hint: "rename it, or use another database or search_path: Prony drops only its own tables"
-            .to_owned(),
+        remedy:
+            "rename it, or use another database or search_path: Prony drops only its own tables"
+                .into(),
     })
 }
 
-/// The statement that drops all of them, as far as they exist; one, because foreign keys
-/// (`pgbench -i --foreign-keys`) may join them.
-pub fn drop_all<T: Tables>() -> String {
-    let names: Vec<&str> = T::ALL.iter().map(|table| table.name()).collect();
+/// The tables of a workload, if all exist and their load has finished. `load` is the load that creates
+/// missing ones; `noted` returns the load that left a note.
+///
+/// # Errors
+/// A table is missing, foreign or without its key; or the load has not finished.
+pub fn loaded<T: Tables>(
+    control: &mut Control,
+    load: &LoadSpec,
+    noted: impl Fn(&LoadNote) -> LoadSpec,
+) -> Result<Vec<CatalogTable<T>>, Error> {
+    let data = |problem: String| Error::Data {
+        problem,
+        remedy: Remedy::Load(load.clone()),
+    };
+    let found = find::<T>(control)?;
+    let mut all = T::ALL.iter();
+    if let Some(table) = all.find(|table| found.iter().all(|found| found.table != **table)) {
+        return Err(data(format!("table {} is missing", table.name())));
+    }
+    refuse_foreign(&found)?;
+    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    if let Some(note) = notes.find(|note| note.is_unfinished()) {
+        return Err(note.unfinished_error(noted(note)));
+    }
+    if let Some(found) = found.iter().find(|found| !found.has_primary_key) {
+        return Err(data(format!(
+            "{} has no primary key: its load did not finish",
+            found.table.name()
+        )));
+    }
+    Ok(found)
+}
+
+/// The statement that drops tables; a single one, because foreign keys (`pgbench -i --foreign-keys`) may
+/// link them.
+pub fn drop_tables(names: &[&str]) -> String {
     format!("drop table if exists {}", names.join(", "))
 }
 
-/// Drops the tables that exist; gives their names.
+/// Drops the existing tables; returns their names.
 ///
 /// # Errors
 /// One of them is not the workload's (then none is dropped), or the server refuses.
 pub fn clean<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
     let found = find::<T>(control)?;
     refuse_foreign(&found)?;
-    if !found.is_empty() {
-        sql::run(control, "dropping the tables", &drop_all::<T>())?;
+    let names: Vec<&str> = found.iter().map(|found| found.table.name()).collect();
+    if !names.is_empty() {
+        sql::execute(control, "dropping the tables", &drop_tables(&names))?;
     }
-    Ok(found
-        .iter()
-        .map(|found| found.table.name().to_owned())
-        .collect())
+    Ok(names.into_iter().map(str::to_owned).collect())
 }

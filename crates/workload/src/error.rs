@@ -1,71 +1,112 @@
-//! What can go wrong around a workload, in the user's words.
-//!
-//! In: facts. Out: a line that says what, and a line that says what to do. Must never: hold a
-//! password.
+//! Errors of workloads, in the user's words: a line that states what is wrong, and a line that
+//! states what to do. Must never contain a password.
+
+use crate::remedy::{Commands, PronyCommands, Remedy};
+use prony_plan::{ErrorParts, UserError};
+use std::borrow::Cow;
+use std::fmt;
 
 /// Why a workload cannot be loaded, checked, cleaned or run.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error {
     /// No workload has this name.
-    #[error("there is no workload named \"{name}\"\n  hint: {hint}")]
     UnknownWorkload {
-        /// As asked.
+        /// The requested name.
         name: String,
         /// The nearest name, and all names.
         hint: String,
     },
-    /// A scale, number of loaders or option that this workload does not take.
-    #[error("{problem}\n  hint: {hint}")]
-    Asked {
+    /// A scale, number of loaders or option that this workload does not accept.
+    InvalidRequest {
         /// What is wrong.
         problem: String,
-        /// What to ask instead.
+        /// What to use instead.
         hint: String,
     },
-    /// A value that an option of this workload does not take.
-    #[error("{key} = {value} is not {what}\n  hint: {hint}")]
+    /// An invalid value of an option of this workload.
     Value {
         /// The option.
         key: String,
-        /// Its value as the plan has it.
+        /// Its value in the plan.
         value: String,
-        /// What it should be, with its article.
+        /// What it must be, with its article.
         what: &'static str,
-        /// Values that it takes.
+        /// Valid values.
         hint: String,
     },
     /// The tables are missing, incomplete, of another scale, or not this workload's.
-    #[error("{problem}\n  hint: {hint}")]
     Data {
-        /// What was found.
+        /// What is wrong.
         problem: String,
         /// What to do.
-        hint: String,
+        remedy: Remedy,
     },
-    /// The server could not be reached, refused a statement or went away.
-    #[error("{doing}: {source}{}", source.hint().map_or(String::new(), |hint| format!("\n  hint: {hint}")))]
+    /// The server could not be reached, rejected a statement or went away.
     Server {
-        /// What was being done.
-        doing: String,
-        /// What the server or the connection said.
+        /// What Prony was doing.
+        activity: String,
+        /// The error of the server or the connection.
         source: prony_server::control::Error,
     },
-    /// A load did not come to its end.
-    #[error("{problem}\n  left behind: {remains}\n  hint: {hint}")]
+    /// A load failed before its end.
     LoadFailed {
         /// What failed, and why.
-        problem: String,
-        /// What stands in the database now.
-        remains: String,
+        cause: Box<Error>,
+        /// What is now in the database.
+        left_behind: String,
         /// What to do.
-        hint: String,
+        remedy: Box<Remedy>,
     },
     /// The user stopped a load.
-    #[error("the load was stopped\n  left behind: {remains}")]
     Stopped {
-        /// What stands in the database now.
-        remains: String,
+        /// What is now in the database.
+        left_behind: String,
+        /// What to do.
+        remedy: Option<Remedy>,
     },
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Server { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// With Prony's own commands.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(&PronyCommands))
+    }
+}
+
+/// With Prony's own commands.
+impl UserError for Error {
+    fn parts(&self) -> ErrorParts {
+        let parts = match self {
+            Error::Server { activity, source } => {
+                // Includes its hint.
+                return source.parts().with_context(format_args!("{activity}: "));
+            }
+            Error::LoadFailed { cause, .. } => {
+                let mut parts = cause.parts();
+                if let Error::Server { source, .. } = &**cause
+                    && source.hint().is_some()
+                {
+                    // The remedy begins with it.
+                    parts.hint = None;
+                }
+                parts
+            }
+            other => ErrorParts::new(other.problem()),
+        };
+        let left_behind = self.left_behind().into_iter();
+        let parts = left_behind.fold(parts, ErrorParts::with_place);
+        let hint = self.hint(&PronyCommands).into_iter();
+        hint.fold(parts, ErrorParts::with_hint)
+    }
 }
 
 impl Error {
@@ -73,29 +114,71 @@ impl Error {
     pub fn problem(&self) -> String {
         match self {
             Error::UnknownWorkload { name, .. } => format!("there is no workload named \"{name}\""),
-            Error::Asked { problem, .. }
-            | Error::Data { problem, .. }
-            | Error::LoadFailed { problem, .. } => problem.clone(),
+            Error::InvalidRequest { problem, .. } | Error::Data { problem, .. } => problem.clone(),
             Error::Value {
                 key, value, what, ..
             } => format!("{key} = {value} is not {what}"),
-            Error::Server { doing, source } => format!("{doing}: {source}"),
+            Error::Server { activity, source } => format!("{activity}: {source}"),
+            Error::LoadFailed { cause, .. } => match &**cause {
+                // The remedy replaces its hint.
+                Error::Server { .. } => cause.problem(),
+                other => other.to_string(),
+            },
             Error::Stopped { .. } => "the load was stopped".to_owned(),
         }
     }
 
-    /// What is left behind and what to do, each a line that begins with its label.
-    pub fn advice(&self) -> Vec<String> {
-        let whole = self.to_string();
-        let rest = whole.strip_prefix(&self.problem()).unwrap_or_default();
-        let lines = rest.lines().map(str::trim_start);
-        lines
-            .filter(|line| !line.is_empty())
-            .map(str::to_owned)
-            .collect()
+    /// What a load left behind.
+    fn left_behind(&self) -> Option<String> {
+        match self {
+            Error::LoadFailed { left_behind, .. } | Error::Stopped { left_behind, .. } => {
+                Some(format!("left behind: {left_behind}"))
+            }
+            _ => None,
+        }
     }
 
-    /// Whether this is the user's own stop, not a failure.
+    /// What to do, with the commands of a tool.
+    fn hint(&self, commands: &dyn Commands) -> Option<Cow<'_, str>> {
+        match self {
+            Error::UnknownWorkload { hint, .. }
+            | Error::InvalidRequest { hint, .. }
+            | Error::Value { hint, .. } => Some(hint.into()),
+            Error::Data { remedy, .. } => Some(remedy.render(commands).into()),
+            Error::LoadFailed { remedy, .. } => Some(remedy.render(commands).into()),
+            Error::Server { source, .. } => source.hint(),
+            Error::Stopped { remedy, .. } => {
+                remedy.as_ref().map(|remedy| remedy.render(commands).into())
+            }
+        }
+    }
+
+    /// What is left behind and what to do, with the commands of a tool, each with its label.
+    pub fn advice(&self, commands: &dyn Commands) -> Vec<String> {
+        let hint = self.hint(commands).map(|hint| format!("hint: {hint}"));
+        self.left_behind().into_iter().chain(hint).collect()
+    }
+
+    /// The whole text, with the commands of a tool.
+    pub fn render(&self, commands: &dyn Commands) -> String {
+        let mut text = self.problem();
+        for advice in self.advice(commands) {
+            text += &format!("\n  {advice}");
+        }
+        text
+    }
+
+    /// Whether the server rejected something but is still available.
+    pub fn is_refusal(&self) -> bool {
+        use prony_server::control::Error as ControlError;
+        match self {
+            Error::Data { .. } => true,
+            Error::Server { source, .. } => matches!(source, ControlError::Statement(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the user stopped the load, as opposed to a failure.
     pub fn is_stop(&self) -> bool {
         matches!(self, Error::Stopped { .. })
     }
@@ -108,21 +191,62 @@ mod tests {
     #[test]
     fn problem_and_advice_are_the_whole_text() {
         let stopped = Error::Stopped {
-            remains: "nothing".to_owned(),
+            left_behind: "nothing".to_owned(),
+            remedy: None,
         };
         assert_eq!(stopped.problem(), "the load was stopped");
-        assert_eq!(stopped.advice(), ["left behind: nothing"]);
+        assert_eq!(stopped.advice(&PronyCommands), ["left behind: nothing"]);
         let failed = Error::LoadFailed {
-            problem: "a: b".to_owned(),
-            remains: "c".to_owned(),
-            hint: "d".to_owned(),
+            cause: Box::new(Error::Server {
+                activity: "a".to_owned(),
+                source: prony_server::control::Error::Violation("b".to_owned()),
+            }),
+            left_behind: "c".to_owned(),
+            remedy: Box::new("d".into()),
         };
         assert_eq!(failed.problem(), "a: b");
-        assert_eq!(failed.advice(), ["left behind: c", "hint: d"]);
+        assert_eq!(failed.advice(&PronyCommands), ["left behind: c", "hint: d"]);
+        assert_eq!(failed.to_string(), "a: b\n  left behind: c\n  hint: d");
         let unknown = Error::UnknownWorkload {
             name: "x".to_owned(),
             hint: "y".to_owned(),
         };
-        assert_eq!(unknown.advice(), ["hint: y"]);
+        assert_eq!(unknown.advice(&PronyCommands), ["hint: y"]);
+    }
+
+    #[test]
+    fn parts_separate_the_cause_from_what_is_left_behind() {
+        let failed = Error::LoadFailed {
+            cause: Box::new(Error::Server {
+                activity: "loading t".to_owned(),
+                source: prony_server::control::Error::Closed,
+            }),
+            left_behind: "half".to_owned(),
+            remedy: Box::new("again".into()),
+        };
+        let expected = ErrorParts {
+            problem: "loading t: server closed the connection unexpectedly".to_owned(),
+            place: Some("left behind: half".to_owned()),
+            hint: Some(
+                "This probably means the server terminated abnormally\nbefore or while processing the \
+                 request.\nagain"
+                    .to_owned(),
+            ),
+        };
+        assert_eq!(failed.parts(), expected);
+        let text = failed.to_string();
+        assert!(text.contains(
+            "\n\tbefore or while processing the request.\n  left behind: half\n  hint: again"
+        ));
+    }
+
+    #[test]
+    fn a_semicolon_of_the_server_does_not_begin_a_hint() {
+        let refused = Error::Server {
+            activity: "loading t".to_owned(),
+            source: prony_server::control::Error::Violation("\"a; b\" is too long".to_owned()),
+        };
+        let expected = ErrorParts::new("loading t: \"a; b\" is too long");
+        assert_eq!(refused.parts(), expected);
     }
 }

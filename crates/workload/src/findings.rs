@@ -1,68 +1,95 @@
-//! Findings that the checks of all workloads share.
-//!
-//! In: what the catalog tells of the tables. Out: findings. Must never: know a workload.
+//! Findings that the checks of all workloads share, derived from the catalog. This module must not know
+//! any workload.
 
-use crate::catalog::{Found, Tables};
-use crate::commands::caller;
-use crate::{Finding, State};
+use crate::catalog::{CatalogTable, Tables};
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{Finding, FindingState};
 
 /// A finding.
-pub fn finding(state: State, id: &'static str, text: String) -> Finding {
-    Finding { state, id, text }
+pub fn finding(state: FindingState, id: &'static str, text: String) -> Finding {
+    Finding {
+        state,
+        id,
+        text,
+        remedy: None,
+    }
 }
 
-/// Which tables there are; `workload` as `prony load` takes it.
-pub fn tables<T: Tables>(found: &[Found<T>], workload: &str) -> Vec<Finding> {
+/// A problem, and what to do about it.
+pub fn wrong(id: &'static str, text: String, remedy: Remedy) -> Finding {
+    let remedy = Some(remedy);
+    Finding {
+        remedy,
+        ..finding(FindingState::Wrong, id, text)
+    }
+}
+
+/// The load has not finished; this finding explains how to continue it.
+pub const LOAD_UNFINISHED: &str = "load-unfinished";
+
+/// Which tables exist. `workload` is the name that `prony load` takes, or `None` if another finding
+/// explains how to continue the load.
+pub fn tables<T: Tables>(
+    found: &[CatalogTable<T>],
+    workload: Option<&'static str>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for table in T::ALL {
         let name = table.name();
         match found.iter().find(|found| found.table == *table) {
             None => {
-                let load = caller().load(workload, &[("scale", "N".to_owned())]);
-                let text = format!("table {name} is missing; `{load}` makes it");
-                findings.push(finding(State::Wrong, "table-missing", text));
+                let text = format!("table {name} is missing");
+                let options = || vec![("scale", "N".to_owned())];
+                let load = workload.map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
+                findings.push(Finding {
+                    remedy: load,
+                    ..finding(FindingState::Wrong, "table-missing", text)
+                });
             }
-            Some(found) if !found.ours => {
+            Some(found) if !found.is_own => {
                 let text = format!(
                     "{name} has the columns ({}), which are not those of this workload",
                     found.columns
                 );
-                findings.push(finding(State::Wrong, "table-foreign", text));
+                findings.push(finding(FindingState::Wrong, "table-foreign", text));
             }
             Some(_) => {}
         }
     }
     if findings.is_empty() {
-        let text = format!("all {} tables are there", T::ALL.len());
-        findings.push(finding(State::Ok, "tables", text));
+        let text = match T::ALL {
+            [one] => format!("table {} exists", one.name()),
+            all => format!("all {} tables exist", all.len()),
+        };
+        findings.push(finding(FindingState::Ok, "tables", text));
     }
     findings
 }
 
-/// Whether a table has its primary key; none for a table without one.
-pub fn key<T: Tables>(found: &Found<T>) -> Option<Finding> {
+/// Whether a table has its primary key; `None` for a table that should not have one.
+pub fn key<T: Tables>(found: &CatalogTable<T>) -> Option<Finding> {
     let name = found.table.name();
     let columns = found.key.join(", ");
     if columns.is_empty() {
         return None;
     }
-    Some(if found.keyed {
+    Some(if found.has_primary_key {
         let text = format!("{name} has its primary key ({columns})");
-        finding(State::Ok, "key", text)
+        finding(FindingState::Ok, "key", text)
     } else {
-        let text = format!(
-            "{name} has no primary key ({columns}): the load did not come to its end; load again"
-        );
-        finding(State::Wrong, "key", text)
+        let text =
+            format!("{name} has no primary key ({columns}): the load did not finish; load again");
+        finding(FindingState::Wrong, "key", text)
     })
 }
 
-/// What a planner does not know of a table is worth a word, what it knows is in the sizes.
-pub fn statistics<T: Tables>(found: &Found<T>) -> Option<Finding> {
+/// Reports missing planner statistics; the sizes show existing ones.
+pub fn statistics<T: Tables>(found: &CatalogTable<T>) -> Option<Finding> {
     if found.key.is_empty() || found.facts.statistics_age_s.is_some() {
         return None;
     }
     let name = found.table.name();
-    let text = format!("the server does not say when statistics of {name} were last collected");
-    Some(finding(State::Note, "statistics", text))
+    let text =
+        format!("the server does not report when the statistics of {name} were last collected");
+    Some(finding(FindingState::Note, "statistics", text))
 }

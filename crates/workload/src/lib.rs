@@ -1,45 +1,50 @@
-//! What a virtual user does, and on which data: schema, loader, program and checks of each workload.
+//! The actions of a virtual user, and their data: schema, loader, program and checks of each
+//! workload.
 //!
-//! In: a plan's workload and scale, a control connection. Out: loaded tables, findings about them,
-//! the program of a virtual user. Must never: see a socket of the load, or measure time of it.
+//! Takes a plan's workload and scale, and a control connection; provides loaded tables, findings
+//! about them, and the program of a virtual user. This crate must not access the sockets of the
+//! load, or measure its time.
 
-pub mod commands;
+pub mod catalog;
 pub mod copy;
+pub mod describe;
 pub mod error;
 pub mod lua;
+pub mod note;
 pub mod oltp;
-pub mod parts;
+pub mod option_reader;
+pub mod parallel;
 pub mod progress;
 pub mod random;
 pub mod registry;
+pub mod remedy;
 pub mod script;
 pub mod stop;
 pub mod sysbench;
 pub mod tpcb;
 pub mod tpcc;
 pub mod workload;
+pub mod ycsb;
 
-mod catalog;
-mod catalog_mysql;
-mod copy_binary;
-mod distinct;
-mod fields;
+mod engines;
 mod findings;
-mod load_mysql;
 mod loader;
-#[cfg(test)]
-mod played;
-#[cfg(test)]
-mod played_mysql;
-mod products;
-mod remains;
+mod number_format;
+mod row_format;
 mod sql;
-mod words;
+mod sql_dialect;
+mod unique_numbers;
+mod zipf;
+
+#[cfg(test)]
+mod tests;
 
 pub use error::Error;
-pub use progress::{Phase, Progress, Step};
+pub use findings::LOAD_UNFINISHED;
+pub use progress::{LoadPhase, Progress, ProgressUpdate};
 pub use registry::{find, list, option_problems};
+pub use sql_dialect::SqlDialect;
 pub use workload::{
-    CheckReport, Counted, Finding, LoadReport, LoadRequest, Loaded, Most, RateOf, State,
-    TableFacts, Workload,
+    CheckReport, Finding, FindingState, LoadReport, LoadRequest, MetricSource, RateCeiling,
+    RateMetric, ReadyWorkload, TableFacts, Workload,
 };

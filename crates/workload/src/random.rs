@@ -1,9 +1,9 @@
-//! The random numbers of virtual users: the same ones as pgbench 15 and later draws.
+//! The random numbers of virtual users: the same that pgbench 15 and later draw.
 //!
-//! In: a seed. Out: a stream of numbers that depends on the seed alone. Must never: read a clock or
-//! the system's entropy. The generator is xoroshiro128** (Blackman and Vigna), its state filled by
-//! splitmix64 (Steele, Lea, Flood); a run's seed gives each client a generator of its own, in the
-//! order in which pgbench does it, so that one seed means one sequence of transactions in both.
+//! The stream depends on the seed alone, never on a clock or the system's entropy. The generator is
+//! xoroshiro128** (Blackman and Vigna), its state filled by splitmix64 (Steele, Lea, Flood). A run's
+//! seed gives each client its own generator, in the same order as in pgbench, so that a seed yields
+//! the same sequence of transactions in both.
 
 use prony_plan::splitmix64;
 
@@ -15,20 +15,20 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator whose whole sequence follows from `seed`.
+    /// A generator whose whole sequence is determined by `seed`.
     pub fn new(seed: u64) -> Self {
         let mut counter = seed;
         let s0 = splitmix64(&mut counter);
         let s1 = splitmix64(&mut counter);
         if s0 == 0 && s1 == 0 {
-            // The all-zero state would yield zeros for ever. No 64-bit seed leads here (splitmix64
-            // is a bijection of distinct counters), but the guard costs nothing.
+            // The all-zero state would yield zeros forever. No 64-bit seed leads here (splitmix64 is
+            // a bijection of distinct counters), but the guard costs nothing.
             return Random { s0: 1, s1: 0 };
         }
         Random { s0, s1 }
     }
 
-    /// The generator of one client of a run: number `client` of those that the run's seed gives.
+    /// The generator of client number `client` in a run with this seed.
     ///
     /// Takes `client` steps of the run's generator; meant for the start of a run.
     pub fn of_client(run_seed: u64, client: u32) -> Self {
@@ -48,17 +48,17 @@ impl Random {
         value
     }
 
-    /// A whole number from `low` to `high`, both included, each with the same probability.
+    /// A whole number from `low` to `high` inclusive, all equally probable.
     ///
-    /// `low` where the range is empty (`high < low`), without a step of the generator.
+    /// Returns `low` if the range is empty (`high < low`), without advancing the generator.
     pub fn uniform(&mut self, low: i64, high: i64) -> i64 {
         if high <= low {
             return low;
         }
-        // The width fits 64 bits unsigned whatever the two are.
+        // The width always fits into an unsigned 64-bit number.
         let width = high.wrapping_sub(low) as u64;
-        // Take as many of the top bits as the width has, and throw a draw beyond it away: exact,
-        // and less than two draws on average.
+        // Take as many of the top bits as the width has, and reject draws beyond it: exact, and less
+        // than two draws on average.
         let shift = width.leading_zeros();
         loop {
             let offset = self.next_u64() >> shift;
@@ -68,36 +68,37 @@ impl Random {
         }
     }
 
-    /// A number from 0 (included) to 1 (not included): the top 52 bits of one draw.
+    /// A number from 0 (inclusive) to 1 (exclusive): the top 52 bits of one draw.
     pub fn unit(&mut self) -> f64 {
         // Exact: 52 bits fit the mantissa, and the divisor is a power of two.
         (self.next_u64() >> 12) as f64 / (1_u64 << 52) as f64
     }
 
-    /// A whole number from `low` to `high`, the low ones more often: the share of the range below x
-    /// holds (1 - e^(-shape x)) / (1 - e^(-shape)) of the draws. `shape` is above 0, and
-    /// `high - low + 1` fits 63 bits.
+    /// A whole number from `low` to `high`, low ones being more frequent: the lowest share x of the
+    /// range receives (1 - e^(-shape x)) / (1 - e^(-shape)) of the draws. `shape` is above 0,
+    /// and `high - low + 1` fits 63 bits.
     pub fn exponential(&mut self, low: i64, high: i64, shape: f64) -> i64 {
         let cut = (-shape).exp();
-        let share = 1.0 - self.unit();
-        let place = -(cut + (1.0 - cut) * share).ln() / shape;
-        within(low, high, place)
+        let u = 1.0 - self.unit();
+        let fraction = -(cut + (1.0 - cut) * u).ln() / shape;
+        number_at(low, high, fraction)
     }
 
-    /// A whole number from `low` to `high` after a bell curve cut off at `shape` standard deviations
-    /// either side of the middle. `shape` is 2 or more (below, rejection takes ever longer).
+    /// A whole number from `low` to `high`, normally distributed and truncated at `shape` standard
+    /// deviations on both sides of the middle. `shape` is at least 2 (below that, rejection takes
+    /// ever longer).
     pub fn gaussian(&mut self, low: i64, high: i64, shape: f64) -> i64 {
         let deviation = loop {
             let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
             let angle = 2.0 * std::f64::consts::PI * (1.0 - self.unit());
-            // The sine branch of Box and Muller's method; the cosine branch is not used.
+            // The sine branch of the Box-Muller transform; the cosine branch is not used.
             let drawn = radius * angle.sin();
             if drawn >= -shape && drawn < shape {
                 break drawn;
             }
         };
-        let place = (deviation + shape) / (shape * 2.0);
-        within(low, high, place)
+        let fraction = (deviation + shape) / (shape * 2.0);
+        number_at(low, high, fraction)
     }
 
     /// A whole number from `low` to `high`: the k-th of them has a weight of k^(-`shape`), by the
@@ -115,15 +116,15 @@ impl Random {
             let rank = u.powf(-1.0 / (shape - 1.0)).floor();
             let t = (1.0 + 1.0 / rank).powf(shape - 1.0);
             if v * rank * (t - 1.0) / (b - 1.0) <= t / b && rank <= n {
-                // In this order: low may be the smallest 64-bit number.
+                // In this order, because low may be the smallest 64-bit number.
                 return low.wrapping_sub(1).wrapping_add(rank as i64);
             }
         }
     }
 }
 
-/// What a run's seed gives, in the order in which pgbench takes it: a generator for each client, the
-/// default seed of hashes (unless it was given), then the generators of each thread.
+/// Derives generators from a run's seed, in pgbench's order: one for each client, the default seed
+/// of hashes (unless it was set explicitly), then the generators of each thread.
 #[derive(Clone, Debug)]
 pub struct RunSeeds {
     base: Random,
@@ -132,22 +133,22 @@ pub struct RunSeeds {
 /// The generators of one of pgbench's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadRandom {
-    /// Which script comes next; one draw a transaction where there are several scripts.
+    /// Chooses the next script; one draw per transaction if there are several scripts.
     pub choice: Random,
-    /// When the next transaction begins, if the rate is limited.
+    /// Times the next transaction, if the rate is limited.
     pub throttle: Random,
-    /// Which transactions are logged, if not all are.
+    /// Chooses the transactions to log, if not all are logged.
     pub sampling: Random,
 }
 
-/// What a run's seed gives, by client and by thread.
+/// The generators derived from a run's seed, by client and by thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dealt {
-    /// For the values of each client.
+pub struct RunGenerators {
+    /// Generators for the values of each client.
     pub clients: Vec<Random>,
-    /// The default seed of hashes, unless it is defined otherwise.
+    /// The default seed of hashes, unless it is set explicitly.
     pub default_seed: Option<i64>,
-    /// Of each thread.
+    /// Generators of each thread.
     pub threads: Vec<ThreadRandom>,
 }
 
@@ -164,19 +165,24 @@ impl RunSeeds {
         Random::new(self.base.next_u64())
     }
 
-    /// The run's `default_seed`, after all clients and before all threads; not to be called where
-    /// it is defined otherwise.
+    /// The run's `default_seed`; call it after all clients and before all threads, and only if the
+    /// seed is not set explicitly.
     pub fn default_seed(&mut self) -> i64 {
         self.base.next_u64() as i64
     }
 
-    /// All that a run's seed gives to its clients and threads; `takes_default` is false where the
-    /// default seed is defined otherwise.
-    pub fn deal(run_seed: u64, clients: u32, takes_default: bool, threads: u32) -> Dealt {
+    /// All generators for clients and threads; `with_default_seed` is false if the default seed is set
+    /// explicitly.
+    pub fn derive(
+        run_seed: u64,
+        clients: u32,
+        with_default_seed: bool,
+        threads: u32,
+    ) -> RunGenerators {
         let mut seeds = RunSeeds::new(run_seed);
-        Dealt {
+        RunGenerators {
             clients: (0..clients).map(|_| seeds.client()).collect(),
-            default_seed: takes_default.then(|| seeds.default_seed()),
+            default_seed: with_default_seed.then(|| seeds.default_seed()),
             threads: (0..threads).map(|_| seeds.thread()).collect(),
         }
     }
@@ -191,14 +197,14 @@ impl RunSeeds {
     }
 }
 
-/// The whole number at `place`, 0 to 1, of the range from `low` to `high`.
+/// The whole number at `fraction`, 0 to 1, of the range from `low` to `high`.
 ///
-/// In a range of nearly 63 bits the last bits of a double may lead past its end, so the sum wraps.
-fn within(low: i64, high: i64, place: f64) -> i64 {
-    low.wrapping_add((width(low, high) * place) as i64)
+/// In a range of nearly 63 bits, the last bits of a double may lead past its end, so the sum wraps.
+fn number_at(low: i64, high: i64, fraction: f64) -> i64 {
+    low.wrapping_add((width(low, high) * fraction) as i64)
 }
 
-/// How many whole numbers there are from `low` to `high`.
+/// Number of whole numbers from `low` to `high`.
 fn width(low: i64, high: i64) -> f64 {
     high.wrapping_sub(low).wrapping_add(1) as f64
 }
@@ -209,14 +215,15 @@ mod tests {
 
     /// First values of `random(1, 1000000)` under `pgbench --random-seed=42` (15.20 and 18.6).
     #[test]
-    fn draws_what_pgbench_draws() {
+    fn draws_match_pgbench() {
         assert_eq!(Random::of_client(42, 0).uniform(1, 1_000_000), 668_251);
         assert_eq!(Random::of_client(42, 1).uniform(1, 1_000_000), 844_242);
     }
 
-    /// With the clients' generators seeded, the run's generator gives pgbench's `default_seed`.
+    /// After the clients' generators are seeded, the run's generator yields pgbench's
+    /// `default_seed`.
     #[test]
-    fn the_order_of_seeding_is_that_of_pgbench() {
+    fn generators_are_seeded_in_the_order_of_pgbench() {
         for (clients, default_seed) in [
             (1, 4_306_334_408_478_191_133),
             (2, 4_482_733_528_210_176_216),
@@ -231,7 +238,7 @@ mod tests {
 
     /// First transaction of `--random-seed=42 -c 1`, and the second (15.20 and 18.6).
     #[test]
-    fn the_other_distributions_are_those_of_pgbench() {
+    fn other_distributions_match_pgbench() {
         let mut random = Random::of_client(42, 0);
         for expected in [
             [668_251, 332_579, 448_894, 201_494],
@@ -248,27 +255,26 @@ mod tests {
     }
 
     #[test]
-    fn uniform_reaches_both_ends_and_nothing_else() {
+    fn uniform_covers_the_range_and_nothing_else() {
         let mut random = Random::new(7);
-        let mut seen = [0_u32; 3];
+        let mut counts = [0_u32; 3];
         for _ in 0..3000 {
             let drawn = random.uniform(-1, 1);
-            seen[usize::try_from(drawn + 1).expect("inside the range")] += 1;
+            counts[usize::try_from(drawn + 1).expect("inside the range")] += 1;
         }
         assert!(
-            seen.iter().all(|count| (800..1200).contains(count)),
-            "{seen:?}"
+            counts.iter().all(|count| (800..1200).contains(count)),
+            "{counts:?}"
         );
     }
 
     #[test]
-    fn uniform_takes_any_range() {
+    fn uniform_accepts_any_range() {
         let mut random = Random::new(7);
         assert_eq!(random.uniform(5, 5), 5);
         assert_eq!(random.uniform(5, 4), 5);
-        let untouched = Random::new(7);
-        assert_eq!(random, untouched);
-        // The whole range of 64 bits: any value is right, none may loop for ever or overflow.
+        assert_eq!(random, Random::new(7));
+        // The full 64-bit range: any value is right, but no draw may loop forever or overflow.
         random.uniform(i64::MIN, i64::MAX);
         assert!(random.uniform(i64::MIN, i64::MIN + 1) <= i64::MIN + 1);
     }

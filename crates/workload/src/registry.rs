@@ -1,8 +1,6 @@
-//! The workloads that there are.
-//!
-//! In: a name. Out: the workload. Must never: do anything else; a new workload is one line here.
+//! The list of workloads. A new workload is one line here.
 
-use crate::{Error, Workload, oltp, script, tpcb, tpcc};
+use crate::{Error, Workload, oltp, script, tpcb, tpcc, ycsb};
 use prony_plan::WorkloadPlan;
 
 /// All workloads, in the order in which they are listed to users.
@@ -15,6 +13,7 @@ static ALL: &[&dyn Workload] = &[
     &tpcb::SIMPLE_UPDATE,
     &tpcb::SELECT_ONLY,
     &tpcc::TPCC,
+    &ycsb::YCSB,
     &oltp::OLTP_READ_WRITE,
     &oltp::OLTP_READ_ONLY,
     &oltp::OLTP_WRITE_ONLY,
@@ -30,7 +29,7 @@ static ALL: &[&dyn Workload] = &[
     &script::SCRIPT,
 ];
 
-/// The workload of this name.
+/// The workload with this name.
 ///
 /// # Errors
 /// There is none; the error names the nearest and all others.
@@ -50,15 +49,15 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     })
 }
 
-/// What is wrong with a plan's options for this workload: every key that it does not know.
+/// Every key among a plan's options that this workload does not have.
 pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<String> {
-    let known = workload.options();
+    let known: Vec<&str> = workload.options().iter().map(|one| one.name).collect();
     plan.options
         .keys()
         .filter(|key| !known.contains(&key.as_str()))
         .map(|key| {
             let name = workload.name();
-            match (known, nearest(key, known)) {
+            match (&known[..], nearest(key, &known)) {
                 ([], _) => format!("workload {name} has no option \"{key}\": it has no options"),
                 (_, Some(near)) => {
                     format!("workload {name} has no option \"{key}\": did you mean \"{near}\"?")
@@ -72,20 +71,24 @@ pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Stri
         .collect()
 }
 
-/// The known name with the fewest edits, if they are few for its length.
+/// The known name with the smallest edit distance, if that is small for its length.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('_', "-");
-    // What pgbench calls two of them.
+    // The names that pgbench uses.
     let word = match word.as_str() {
         "tpcb-like" | "tpc-b" => "tpcb".to_owned(),
         _ => word,
     };
     let distance = |name: &str| {
         let name = name.replace('_', "-");
-        // By the short names of sysbench's workloads, such as insert.
+        // A name with a suffix, such as tpcc-standard.
+        if word.starts_with(&format!("{name}-")) {
+            return 0;
+        }
+        // The short names of sysbench's workloads, such as insert.
         match name.strip_prefix("oltp-") {
             Some(short) if short == word => 0,
-            _ => edits(&word, &name),
+            _ => strsim::osa_distance(&word, &name),
         }
     };
     known
@@ -94,21 +97,6 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .filter(|(edits, name)| *edits <= (name.len() / 3).max(1))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)
-}
-
-/// Letters to insert, delete or replace between two words (Levenshtein's distance).
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut last: Vec<usize> = (0..=to.len()).collect();
-    for (row, letter) in from.chars().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, wanted) in to.iter().enumerate() {
-            let replaced = last[column] + usize::from(letter != *wanted);
-            current.push(replaced.min(last[column + 1] + 1).min(current[column] + 1));
-        }
-        last = current;
-    }
-    last[to.len()]
 }
 
 #[cfg(test)]
@@ -126,13 +114,13 @@ mod tests {
             assert!(!workload.title().is_empty() && !workload.title().contains('\n'));
             let varies = workload.name() == script::SCRIPT.name();
             assert_eq!(workload.statements().is_empty(), varies);
-            assert!(find(workload.data()).is_ok());
+            assert!(find(workload.dataset()).is_ok());
         }
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_nearest() {
-        for (asked, meant) in [
+    fn an_unknown_name_suggests_the_nearest() {
+        for (name, suggestion) in [
             ("tpcd", "\"tpcb\""),
             ("TPCB", "\"tpcb\""),
             ("tpcb-like", "\"tpcb\""),
@@ -143,14 +131,15 @@ mod tests {
             ("point_select", "\"oltp_point_select\""),
             ("insert", "\"oltp_insert\""),
             ("hot_row", "\"hot-row\""),
+            ("tpcc_standard", "\"tpcc\""),
         ] {
-            let message = find(asked).err().expect("not a name").to_string();
+            let message = find(name).err().expect("unknown").to_string();
             assert!(
-                message.contains(&format!("did you mean {meant}?")),
+                message.contains(&format!("did you mean {suggestion}?")),
                 "{message}"
             );
         }
-        let message = find("banana").err().expect("not a name").to_string();
+        let message = find("banana").err().expect("unknown").to_string();
         assert!(!message.contains("did you mean"), "{message}");
         assert!(
             message.contains("tpcb, simple-update, select-only"),
@@ -159,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_options_are_all_named() {
+    fn all_unknown_options_are_reported() {
         let mut plan = WorkloadPlan {
             name: "tpcb".into(),
             scale: None,

@@ -1,14 +1,13 @@
-//! The few things that loaders and checks ask of a control connection.
-//!
-//! In: SQL. Out: values as text. Must never: know a workload.
+//! Helpers of loaders and checks for queries on a control connection; values are returned as text.
+//! This module must not know any workload.
 
 use crate::Error;
 use prony_server::control::{Control, Error as ControlError};
 
 /// One row of a result; NULL is `None`.
-pub struct Row(Vec<Option<String>>);
+pub struct ResultRow(Vec<Option<String>>);
 
-impl Row {
+impl ResultRow {
     /// A value as text, or `None` for NULL.
     pub fn text(&self, column: usize) -> Option<&str> {
         self.0.get(column)?.as_deref()
@@ -17,6 +16,12 @@ impl Row {
     /// A value as a whole number, or `None` for NULL.
     pub fn int(&self, column: usize) -> Option<i64> {
         self.text(column)?.parse().ok()
+    }
+
+    /// A count; 0 for NULL and for anything that is not a count.
+    pub fn count(&self, column: usize) -> u64 {
+        let count = self.text(column).and_then(|text| text.parse().ok());
+        count.unwrap_or(0)
     }
 
     /// A value as a number, or `None` for NULL.
@@ -30,34 +35,41 @@ impl Row {
     }
 }
 
-/// The rows of one statement. `doing` says what for, as `reading the sizes of the tables`.
-pub fn rows(control: &mut Control, doing: &str, sql: &str) -> Result<Vec<Row>, Error> {
-    let rows = control.query(sql).map_err(|source| server(doing, source))?;
-    Ok(rows.into_iter().map(Row).collect())
+/// The rows of one statement. `activity` describes its purpose in errors, as `reading the sizes of the
+/// tables`.
+pub fn query_rows(
+    control: &mut Control,
+    activity: &str,
+    sql: &str,
+) -> Result<Vec<ResultRow>, Error> {
+    let rows = control
+        .query(sql)
+        .map_err(|source| server_error(activity, source))?;
+    Ok(rows.into_iter().map(ResultRow).collect())
 }
 
 /// The first row of one statement.
-pub fn row(control: &mut Control, doing: &str, sql: &str) -> Result<Row, Error> {
-    let mut all = rows(control, doing, sql)?;
+pub fn query_row(control: &mut Control, activity: &str, sql: &str) -> Result<ResultRow, Error> {
+    let mut all = query_rows(control, activity, sql)?;
     if all.is_empty() {
-        // Only asked of statements that always give one: aggregates and lists of expressions.
-        return Ok(Row(Vec::new()));
+        // Only used for statements that always return a row: aggregates and lists of expressions.
+        return Ok(ResultRow(Vec::new()));
     }
     Ok(all.swap_remove(0))
 }
 
 /// Runs one statement, or several in one simple query, for their effect.
-pub fn run(control: &mut Control, doing: &str, sql: &str) -> Result<(), Error> {
+pub fn execute(control: &mut Control, activity: &str, sql: &str) -> Result<(), Error> {
     control
         .execute(sql)
         .map(|_| ())
-        .map_err(|source| server(doing, source))
+        .map_err(|source| server_error(activity, source))
 }
 
-/// An error of the server or of the connection, with what it came upon.
-pub fn server(doing: &str, source: ControlError) -> Error {
+/// An error of the server or the connection, with the activity during which it occurred.
+pub fn server_error(activity: &str, source: ControlError) -> Error {
     Error::Server {
-        doing: doing.to_owned(),
+        activity: activity.to_owned(),
         source,
     }
 }

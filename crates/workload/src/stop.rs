@@ -1,7 +1,7 @@
-//! Lets the user's stop reach statements that are under way.
+//! Cancels running statements when the user requests a stop.
 //!
-//! In: the stop flag, the connections at work. Out: requests to cancel. Must never: keep a finished
-//! load waiting, or block on a server that does not answer.
+//! Polls the stop flag, and cancels on the registered connections. Must never delay a finished load, or block on
+//! a server that does not answer.
 
 use prony_server::control::{Canceller, Control};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,38 +9,38 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often the flag is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Polling interval of the flag.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time until a second request to cancel, doubled each time: the first may have come between two
-/// statements, or to a server that does not answer.
-const CANCEL_AGAIN: Duration = Duration::from_millis(500);
+/// Time until the cancel request is repeated, doubled each time: the first may have arrived between two
+/// statements, or the server may not have answered.
+const CANCEL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The connections that are to be cancelled when the flag is set.
-pub struct Watch<'a> {
+/// The connections to cancel when the flag is set.
+pub struct StopWatcher<'a> {
     stop: &'a AtomicBool,
-    /// Another loader failed, so this load is over.
+    /// Another loader has failed, so this load ends.
     failed: AtomicBool,
     cancels: Mutex<Vec<Canceller>>,
 }
 
-impl Watch<'_> {
-    /// Whether the user asked to stop.
+impl StopWatcher<'_> {
+    /// Whether the user requested a stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether to go on: neither stopped nor failed elsewhere.
-    pub fn goes_on(&self) -> bool {
+    /// Whether to continue: no stop was requested, and no loader has failed.
+    pub fn should_continue(&self) -> bool {
         !self.is_stopped() && !self.failed.load(Ordering::Relaxed)
     }
 
-    /// Makes all other loaders give up too.
+    /// Makes all other loaders stop too.
     pub fn fail(&self) {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// What this connection does is cancelled when the load is over early.
+    /// Registers a connection: its statement is cancelled if the load ends early.
     pub fn add(&self, control: &Control) {
         self.lock().push(control.canceller());
     }
@@ -48,8 +48,8 @@ impl Watch<'_> {
     fn cancel_all(&self) {
         for cancel in self.lock().iter() {
             let cancel = cancel.clone();
-            // On a thread of its own, not waited for: the server may accept and then say nothing.
-            // A request that fails changes nothing; the next one follows.
+            // On a separate thread that nobody waits for: the server may accept the connection and
+            // then not respond. If a request fails, the next one follows.
             drop(thread::spawn(move || drop(cancel.cancel())));
         }
     }
@@ -59,44 +59,44 @@ impl Watch<'_> {
     }
 }
 
-/// Runs `body`, with a thread beside it that cancels its connections when `stop` is set.
-pub fn watched<T>(stop: &AtomicBool, body: impl FnOnce(&Watch<'_>) -> T) -> T {
-    let watch = Watch {
+/// Runs `body`, and a thread that cancels its connections when `stop` is set.
+pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_>) -> T) -> T {
+    let watcher = StopWatcher {
         stop,
         failed: AtomicBool::new(false),
         cancels: Mutex::new(Vec::new()),
     };
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let mut again = CANCEL_AGAIN;
+        let cancelling_thread = scope.spawn(|| {
+            let mut delay = CANCEL_RETRY_DELAY;
             while !done.load(Ordering::Acquire) {
-                if watch.goes_on() {
-                    thread::park_timeout(LOOK_EVERY);
+                if watcher.should_continue() {
+                    thread::park_timeout(POLL_INTERVAL);
                 } else {
-                    watch.cancel_all();
-                    thread::park_timeout(again);
-                    again = again.saturating_mul(2);
+                    watcher.cancel_all();
+                    thread::park_timeout(delay);
+                    delay = delay.saturating_mul(2);
                 }
             }
         });
-        // Also when `body` panics: the scope would wait for the watcher for ever.
-        let _end = End {
+        // Also if `body` panics: otherwise the scope would wait forever for that thread.
+        let _guard = FinishGuard {
             done: &done,
-            watcher: watcher.thread(),
+            cancelling_thread: cancelling_thread.thread(),
         };
-        body(&watch)
+        body(&watcher)
     })
 }
 
-struct End<'a> {
+struct FinishGuard<'a> {
     done: &'a AtomicBool,
-    watcher: &'a thread::Thread,
+    cancelling_thread: &'a thread::Thread,
 }
 
-impl Drop for End<'_> {
+impl Drop for FinishGuard<'_> {
     fn drop(&mut self) {
         self.done.store(true, Ordering::Release);
-        self.watcher.unpark();
+        self.cancelling_thread.unpark();
     }
 }

@@ -1,51 +1,51 @@
-//! What errors mean to the drivers of sysbench: its bundled tests and its scripts alike.
+//! How sysbench's drivers treat errors, in its bundled tests and in its scripts.
 //!
-//! In: an error of a statement. Out: whether an event begins anew after it; its number, state and words as
-//! that driver has them. Must never: know which program met it.
+//! Decides whether an event is restarted after an error, and returns the error's number, state and message
+//! as that driver reports them. Independent of the program in which the error occurred.
 
 use prony_session::{DbError, ErrorClass};
 
-/// Numbers by which the clients of MySQL say that the connection is lost.
-const LOST: [u32; 4] = [2006, 2011, 2013, 2055];
-/// The number for a connection that is lost under a statement, and its words, as MariaDB's client library
-/// has them.
-const LOST_NOW: (u32, &str) = (2013, "Lost connection to server during query");
-/// The number for answers that break the protocol.
-const MALFORMED: u32 = 2027;
-/// The state of errors that MySQL's client finds itself.
-const OWN_STATE: &str = "HY000";
+/// Error numbers by which MySQL's client libraries report a lost connection.
+const LOST_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
+/// The number and message for a connection that is lost during a statement, as in MariaDB's client
+/// library.
+const LOST_DURING_QUERY: (u32, &str) = (2013, "Lost connection to server during query");
+/// The number for replies that violate the protocol.
+const MALFORMED_PACKET: u32 = 2027;
+/// The SQLSTATE of errors that MySQL's client itself raises.
+const CLIENT_SQLSTATE: &str = "HY000";
 
-/// The sort of server.
+/// The driver for a kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
-    /// MySQL, MariaDB.
+    /// MySQL and MariaDB.
     Mysql,
     /// PostgreSQL.
     Pgsql,
 }
 
-/// Errors of MySQL after which an event begins anew. PostgreSQL has a fixed list.
+/// Errors of MySQL after which an event is restarted. PostgreSQL has a fixed list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ignored {
-    /// All.
+pub enum IgnoredErrors {
+    /// All errors.
     All,
-    /// Those of these numbers.
+    /// Errors with these numbers.
     Codes(Vec<u32>),
 }
 
-/// An error as a driver tells it.
+/// An error as a driver reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// MySQL's number, also for what its client finds itself; 0 on PostgreSQL.
+pub struct ReportedError {
+    /// MySQL's error number, including those of its client; 0 on PostgreSQL.
     pub number: u32,
     /// SQLSTATE.
     pub state: String,
-    /// What the server said; of a loss without a word of the server's, what the client says.
+    /// The server's message or, if the connection was lost without one, the client's.
     pub message: String,
 }
 
 impl Driver {
-    /// As scripts and command lines call it.
+    /// The name in scripts and on command lines.
     pub fn name(self) -> &'static str {
         match self {
             Driver::Mysql => "mysql",
@@ -53,21 +53,21 @@ impl Driver {
         }
     }
 
-    /// An error as this driver tells it.
-    pub fn told(self, error: &DbError) -> Told {
+    /// An error as this driver reports it.
+    pub fn report(self, error: &DbError) -> ReportedError {
         let (number, message) = match (self, error.number) {
             (Driver::Pgsql, _) => (0, error.message.as_str()),
-            (Driver::Mysql, 0) if is_lost(error) => LOST_NOW,
+            (Driver::Mysql, 0) if is_lost(error) => LOST_DURING_QUERY,
             (Driver::Mysql, 0) if error.class == ErrorClass::Protocol => {
-                (MALFORMED, error.message.as_str())
+                (MALFORMED_PACKET, error.message.as_str())
             }
-            (Driver::Mysql, number) => (u32::from(number), error.message.as_str()),
+            (Driver::Mysql, number) => (number, error.message.as_str()),
         };
         let state = match (self, error.number) {
-            (Driver::Mysql, 0) => OWN_STATE.into(),
-            _ => String::from_utf8_lossy(&error.code),
+            (Driver::Mysql, 0) => CLIENT_SQLSTATE.into(),
+            (Driver::Mysql | Driver::Pgsql, _) => String::from_utf8_lossy(&error.code),
         };
-        Told {
+        ReportedError {
             number,
             state: state.into_owned(),
             message: message.to_owned(),
@@ -75,32 +75,32 @@ impl Driver {
     }
 }
 
-impl Ignored {
-    /// Whether an error of this number starts an event anew.
-    pub fn has(&self, number: u32) -> bool {
+impl IgnoredErrors {
+    /// Whether an error with this number restarts an event.
+    pub fn contains(&self, number: u32) -> bool {
         match self {
-            Ignored::All => true,
-            Ignored::Codes(codes) => codes.contains(&number),
+            IgnoredErrors::All => true,
+            IgnoredErrors::Codes(codes) => codes.contains(&number),
         }
     }
 
-    /// Whether a lost connection is opened again, as often as it takes.
+    /// Whether a lost connection is reopened, with as many attempts as necessary.
     pub fn reconnects(&self) -> bool {
-        LOST.iter().any(|number| self.has(*number))
+        LOST_NUMBERS.iter().any(|number| self.contains(*number))
     }
 
-    /// Whether an event begins anew after this error.
-    pub fn starts_anew(&self, driver: Driver, error: &DbError) -> bool {
+    /// Whether an event is restarted after this error.
+    pub fn restarts_event(&self, driver: Driver, error: &DbError) -> bool {
         match driver {
             Driver::Pgsql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
-            // Whatever number the loss has: who names one of them wants to go on.
+            // Whatever the number of the loss: listing any of them means that the run should continue.
             Driver::Mysql if is_lost(error) => self.reconnects(),
-            Driver::Mysql => self.has(driver.told(error).number),
+            Driver::Mysql => self.contains(driver.report(error).number),
         }
     }
 }
 
-/// Whether the connection is gone.
+/// Whether the connection is lost.
 pub fn is_lost(error: &DbError) -> bool {
     matches!(
         error.class,
@@ -111,52 +111,57 @@ pub fn is_lost(error: &DbError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_wire::Protocol;
 
-    fn numbered(number: u16, error: DbError) -> DbError {
+    fn numbered(number: u32, error: DbError) -> DbError {
         DbError { number, ..error }
     }
 
     #[test]
-    fn a_loss_is_told_as_the_client_does_and_ignored_by_any_of_its_numbers() {
+    fn a_lost_connection_is_reported_as_by_the_client_and_ignored_by_any_of_its_numbers() {
         let lost = DbError::lost("Connection reset by peer (os error 104)".to_owned(), true);
-        let told = Driver::Mysql.told(&lost);
+        let reported = Driver::Mysql.report(&lost);
         assert_eq!(
-            (told.number, told.state.as_str(), told.message.as_str()),
+            (
+                reported.number,
+                reported.state.as_str(),
+                reported.message.as_str()
+            ),
             (2013, "HY000", "Lost connection to server during query")
         );
-        let told = Driver::Pgsql.told(&lost);
-        assert_eq!((told.number, told.state.as_str()), (0, "08006"));
-        assert_eq!(told.message, lost.message);
-        // With a last word of the server's it has that one's number, and is a loss all the same.
+        let reported = Driver::Pgsql.report(&lost);
+        assert_eq!((reported.number, reported.state.as_str()), (0, "08006"));
+        assert_eq!(reported.message, lost.message);
+        // If the server sends a final error, its number is used, but it is still a lost connection.
         let killed = numbered(1927, lost.clone());
-        assert_eq!(Driver::Mysql.told(&killed).number, 1927);
+        assert_eq!(Driver::Mysql.report(&killed).number, 1927);
         for error in [&lost, &killed] {
             for number in [2006, 2011, 2013, 2055] {
-                assert!(Ignored::Codes(vec![number]).starts_anew(Driver::Mysql, error));
+                assert!(IgnoredErrors::Codes(vec![number]).restarts_event(Driver::Mysql, error));
             }
             for number in [1927, 1213] {
-                assert!(!Ignored::Codes(vec![number]).starts_anew(Driver::Mysql, error));
+                assert!(!IgnoredErrors::Codes(vec![number]).restarts_event(Driver::Mysql, error));
             }
-            assert!(Ignored::All.starts_anew(Driver::Mysql, error));
-            assert!(!Ignored::All.starts_anew(Driver::Pgsql, error));
+            assert!(IgnoredErrors::All.restarts_event(Driver::Mysql, error));
+            assert!(!IgnoredErrors::All.restarts_event(Driver::Pgsql, error));
         }
     }
 
     #[test]
     fn other_errors_are_ignored_by_number_or_state() {
-        let codes = Ignored::Codes(vec![1062, 2027]);
-        let twice = numbered(1062, DbError::server(*b"23000", "twice".to_owned()));
-        assert_eq!(Driver::Mysql.told(&twice).state, "23000");
-        assert!(codes.starts_anew(Driver::Mysql, &twice));
+        let codes = IgnoredErrors::Codes(vec![1062, 2027]);
+        let twice = DbError::server(Protocol::MySql, 1062, *b"23000", "twice".to_owned());
+        assert_eq!(Driver::Mysql.report(&twice).state, "23000");
+        assert!(codes.restarts_event(Driver::Mysql, &twice));
         let broken = DbError::protocol("what is this".to_owned());
-        let told = Driver::Mysql.told(&broken);
-        assert_eq!((told.number, told.state.as_str()), (2027, "HY000"));
-        assert!(codes.starts_anew(Driver::Mysql, &broken));
-        let other = numbered(1146, DbError::server(*b"42S02", "none".to_owned()));
-        assert!(!codes.starts_anew(Driver::Mysql, &other));
+        let reported = Driver::Mysql.report(&broken);
+        assert_eq!((reported.number, reported.state.as_str()), (2027, "HY000"));
+        assert!(codes.restarts_event(Driver::Mysql, &broken));
+        let other = DbError::server(Protocol::MySql, 1146, *b"42S02", "none".to_owned());
+        assert!(!codes.restarts_event(Driver::Mysql, &other));
         for (code, is_ignored) in [(*b"23505", true), (*b"40001", true), (*b"42P01", false)] {
-            let error = DbError::server(code, String::new());
-            assert_eq!(codes.starts_anew(Driver::Pgsql, &error), is_ignored);
+            let error = DbError::server(Protocol::PostgreSql, 0, code, String::new());
+            assert_eq!(codes.restarts_event(Driver::Pgsql, &error), is_ignored);
         }
     }
 }

@@ -1,60 +1,99 @@
-//! What a workload is: the trait that each one fills in, and the plain data it takes and gives.
+//! The trait that each workload implements, and the plain data types of its interface.
 //!
-//! In: nothing. Out: types. Must never: know one workload from another.
+//! This module must not distinguish between workloads.
 
+use crate::describe::{
+    ALL_ENGINES, Contention, MinimumDuration, OptionSpec, Remark, ScaleUnit, TableSpec,
+};
+use crate::findings::LOAD_UNFINISHED;
+use crate::remedy::{Commands, Remedy};
 use crate::{Error, Progress};
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_server::Control;
-use prony_server::Target;
+use prony_server::{Control, Target};
 use prony_session::Program;
+use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// One workload. A new one is one file (or folder) that fills this in, and one line in `registry`.
+/// One workload. A new one is a file (or folder) that implements this trait, and a line in
+/// `registry`.
 pub trait Workload: Send + Sync {
-    /// As `prony run NAME` takes it.
+    /// The name for `prony run NAME`.
     fn name(&self) -> &'static str;
 
-    /// One line in words.
+    /// One-line description.
     fn title(&self) -> &'static str;
 
-    /// The name under which its tables are loaded, where several workloads share them.
-    fn data(&self) -> &'static str {
+    /// The name under which its tables are loaded, if several workloads share them.
+    fn dataset(&self) -> &'static str {
         self.name()
     }
 
-    /// The statements of its transactions in order, before values are put in: for the Run document.
-    /// None where they depend on the plan; its program names them then.
+    /// The statements of its transactions in order, with placeholders, for the Run document. Empty if
+    /// they depend on the plan; its program lists them then.
     fn statements(&self) -> Vec<String>;
 
-    /// The options that it knows. Their values are its own to check.
-    fn options(&self) -> &'static [&'static str] {
+    /// Its options.
+    fn options(&self) -> &'static [OptionSpec] {
         &[]
     }
 
-    /// The workload whose load makes the tables that this plan runs on; none where they are the
-    /// user's own.
+    /// The engines that it runs on.
+    fn engines(&self) -> &'static [Engine] {
+        ALL_ENGINES
+    }
+
+    /// The unit of its scale; `None` if its tables are the user's own.
+    fn scale_unit(&self) -> Option<ScaleUnit>;
+
+    /// Its tables; empty if they are the user's own.
+    fn tables(&self) -> &'static [TableSpec] {
+        &[]
+    }
+
+    /// Bytes per unit of scale after loading, with indexes, as measured on PostgreSQL 15 and MariaDB
+    /// 10.11; `None` if unknown.
+    fn bytes_per_scale(&self, _engine: Engine, _plan: &WorkloadPlan) -> Option<u64> {
+        None
+    }
+
+    /// Rows for whose locks clients compete, if a run of this plan has any.
+    fn contention(&self, _plan: &WorkloadPlan) -> Option<Contention> {
+        None
+    }
+
+    /// Whether each transaction is one commit on PostgreSQL, and nothing else commits.
+    fn commits_once(&self) -> bool {
+        false
+    }
+
+    /// The minimum measured duration of a run of this plan by the workload's specification.
+    fn minimum_duration(&self, _plan: &WorkloadPlan) -> Option<MinimumDuration> {
+        None
+    }
+
+    /// The workload whose load creates the tables for this plan; `None` if they are the user's own.
     fn loaded_by(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
         Some(self.name())
     }
 
-    /// Rates that its field knows by names of their own, the leading one first.
-    fn rates(&self) -> &'static [RateOf] {
+    /// Industry metrics such as NOPM; the primary one first.
+    fn rates(&self) -> &'static [RateMetric] {
         &[]
     }
 
-    /// What is wrong with the values of a plan's options, as far as that shows without a server.
+    /// Problems with the values of a plan's options that can be detected without a server.
     fn check_options(&self, _plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
         Vec::new()
     }
 
-    /// Creates its tables and loads them, in place of older ones of the same names.
+    /// Creates its tables and loads them, replacing older ones of the same names.
     ///
-    /// Comes back soon after `stop` is set. A load that did not come to its end can be started
-    /// again and leads to the same state.
+    /// Returns soon after `stop` is set. An unfinished load can be started again and leads to the
+    /// same state.
     ///
     /// # Errors
-    /// Says what failed, what is left behind, and what to do.
+    /// The error states what failed, what is left behind, and what to do.
     fn load(
         &self,
         request: &LoadRequest<'_>,
@@ -62,76 +101,89 @@ pub trait Workload: Send + Sync {
         stop: &AtomicBool,
     ) -> Result<LoadReport, Error>;
 
-    /// Looks whether the data is whole and its invariants hold.
+    /// Checks that the data is complete and its invariants hold.
     ///
     /// # Errors
-    /// The check itself could not be made. Data that is wrong is a finding, not an error.
+    /// The check itself failed. Wrong data is a finding, not an error.
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error>;
 
-    /// Drops its tables; gives the names of those that were there.
+    /// Raises the numbers of future rows that are already taken to the next free ones; returns how
+    /// many were changed.
+    ///
+    /// # Errors
+    /// The workload does not number rows, or the server refused.
+    fn repair_sequences(&self, _control: &mut Control) -> Result<u64, Error> {
+        Err(Error::InvalidRequest {
+            problem: format!("runs of {} add no numbered rows", self.name()),
+            hint: "omit --repair-sequences, which is only for tpcc".to_owned(),
+        })
+    }
+
+    /// Drops its tables; returns the names of those that existed.
     ///
     /// # Errors
     /// A table of that name is not this workload's, or the server refused.
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
 
-    /// The program of its virtual users, on the data that is there.
+    /// The program of its virtual users, for the loaded data.
     ///
     /// # Errors
-    /// The data is missing, half-loaded, or of another scale than asked.
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error>;
+    /// The data is missing, half-loaded, or of another scale than requested.
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
 }
 
-/// A rate by the minute.
+/// A metric per minute.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateOf {
+pub struct RateMetric {
     /// Its name, such as `NOPM`.
     pub name: &'static str,
-    /// What it counts.
+    /// What it counts, as text.
     pub title: &'static str,
     /// What is counted.
-    pub counted: Counted,
-    /// The most that a unit of scale gives with the specification's keying and think times.
-    pub most_per_scale: Option<Most>,
+    pub source: MetricSource,
+    /// The theoretical maximum per unit of scale with the specification's keying and think times.
+    pub ceiling_per_scale: Option<RateCeiling>,
 }
 
-/// A figure that is worth a word when it is exceeded.
+/// A limit; figures above it get a remark.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Most {
-    /// The figure, of a unit of scale.
+pub struct RateCeiling {
+    /// The limit per unit of scale.
     pub value: f64,
-    /// What more than that is called.
+    /// How figures above it are described.
     pub above: &'static str,
-    /// The setting of a run, `name value`, in which it is exceeded by chance alone.
-    pub unless: &'static str,
+    /// The setting of a run, name and value, with which it is exceeded only by chance.
+    pub unless: (&'static str, &'static str),
 }
 
-/// What a rate counts.
+/// What a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum MetricSource {
     /// Committed transactions of this kind.
     Kind(&'static str),
-    /// All that the server counts as ended, committed or not, in all its databases and by whomever.
+    /// All transactions that the server counts, committed or not, in all its databases and from all
+    /// clients.
     Server,
 }
 
-/// What is asked of a load.
+/// The parameters of a load.
 pub struct LoadRequest<'a> {
-    /// Which server.
+    /// The server.
     pub target: &'a Target,
     /// Scale (absent: 1) and options.
     pub plan: &'a WorkloadPlan,
-    /// Connections that load at the same time; at least 1.
+    /// Number of connections that load concurrently; at least 1.
     pub jobs: u32,
     /// Seed of random content. Rows are a pure function of seed, table and row number.
     pub seed: u64,
 }
 
 impl LoadRequest<'_> {
-    /// Jobs where the user names none. One connection can freeze the rows as it copies them, and
-    /// fails as a whole or not at all; more pay only where the server has idle cores.
+    /// Default number of jobs. A single connection can freeze the rows as it copies them, and
+    /// succeeds or fails as a whole; more are only faster if the server has idle cores.
     pub const DEFAULT_JOBS: u32 = 1;
 
-    /// How many connections load, for the report of a load: `1 connection`, `4 connections`.
+    /// The number of connections, for the report of a load: `1 connection`, `4 connections`.
     pub(crate) fn connections(&self) -> String {
         match self.jobs {
             1 => "1 connection".to_owned(),
@@ -141,41 +193,54 @@ impl LoadRequest<'_> {
 }
 
 /// A workload ready to run.
-pub struct Loaded {
+pub struct ReadyWorkload {
     /// The program of its virtual users.
     pub program: Arc<dyn Program>,
-    /// The scale of the data that is there.
+    /// The scale of the loaded data.
     pub scale: u32,
+    /// Remarks on a run with this data.
+    pub remarks: Vec<Remark>,
 }
 
-/// What a load did.
+impl ReadyWorkload {
+    /// A program for data of this scale, without remarks.
+    pub fn new(program: Arc<dyn Program>, scale: u32) -> Self {
+        ReadyWorkload {
+            program,
+            scale,
+            remarks: Vec::new(),
+        }
+    }
+}
+
+/// The report of a load.
 #[derive(Clone, Debug)]
 pub struct LoadReport {
     /// Scale.
     pub scale: u32,
-    /// Connections that sent rows at the same time.
+    /// Number of connections that sent rows concurrently.
     pub jobs: u32,
     /// Rows of all tables.
     pub rows: u64,
-    /// Bytes of rows sent, without the framing of the protocol.
+    /// Bytes of rows sent, without protocol framing.
     pub bytes_sent: u64,
     /// Seconds of each phase, in order.
-    pub phases: Vec<(crate::Phase, f64)>,
-    /// Seconds of the whole, connecting included.
+    pub phases: Vec<(crate::LoadPhase, f64)>,
+    /// Seconds of the whole load, including connecting.
     pub seconds: f64,
-    /// The tables as they now stand.
+    /// The loaded tables.
     pub tables: Vec<TableFacts>,
-    /// How it was done, in words: `one transaction, COPY FREEZE`.
+    /// The method, as text: `one transaction, COPY FREEZE`.
     pub method: String,
 }
 
 impl LoadReport {
-    /// Rows a second while rows were sent; `None` where that took no measurable time.
+    /// Rows per second while rows were sent; `None` if that took no measurable time.
     pub fn rows_per_s(&self) -> Option<f64> {
         let (_, seconds) = self
             .phases
             .iter()
-            .find(|(phase, _)| *phase == crate::Phase::Rows)?;
+            .find(|(phase, _)| *phase == crate::LoadPhase::Rows)?;
         (*seconds > 0.0).then(|| self.rows as f64 / seconds)
     }
 }
@@ -185,59 +250,80 @@ impl LoadReport {
 pub struct TableFacts {
     /// Name.
     pub name: String,
-    /// Rows: counted where the data was read, else the catalog's estimate.
+    /// Rows: counted if the data was read, otherwise the catalog's estimate.
     pub rows: u64,
     /// The table without its indexes (`pg_table_size`), bytes.
     pub table_bytes: u64,
-    /// Its indexes (`pg_indexes_size`), bytes.
+    /// Its indexes (`pg_indexes_size`), in bytes.
     pub index_bytes: u64,
     /// Dead rows, by the server's statistics.
     pub dead_rows: u64,
-    /// Since the planner's statistics were last collected, seconds; absent: never.
+    /// Seconds since the planner's statistics were last collected; `None` if never.
     pub statistics_age_s: Option<f64>,
-    /// Share of its pages that are marked all-visible, 0 to 1; absent for an empty table.
+    /// Share of its pages that are marked all-visible, 0 to 1; `None` for an empty table.
     pub all_visible: Option<f64>,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
-    /// The scale that the data has; absent where that cannot be said.
+    /// The scale of the data; `None` if it cannot be determined.
     pub scale: Option<u32>,
-    /// One a thing looked at, in a fixed order.
+    /// One for each thing checked, in a fixed order.
     pub findings: Vec<Finding>,
-    /// The tables that exist.
+    /// The existing tables.
     pub tables: Vec<TableFacts>,
 }
 
 impl CheckReport {
+    /// Whether a load has not finished; the finding explains how to continue it.
+    pub fn is_unfinished(&self) -> bool {
+        let mut findings = self.findings.iter();
+        findings.any(|finding| finding.id == LOAD_UNFINISHED)
+    }
+
     /// Whether nothing is wrong. Notes do not count.
     pub fn is_ok(&self) -> bool {
         self.findings
             .iter()
-            .all(|finding| finding.state != State::Wrong)
+            .all(|finding| finding.state != FindingState::Wrong)
     }
 }
 
-/// One thing that a check looked at.
+/// The result for one thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How it stands.
-    pub state: State,
-    /// Short stable name: `accounts-rows`, `balances-history`...
+    /// Its state.
+    pub state: FindingState,
+    /// Short stable identifier: `accounts-rows`, `balances-history`...
     pub id: &'static str,
-    /// In words, with figures; for what is wrong, with what to do.
+    /// Description, with figures.
     pub text: String,
+    /// What to do, if a command can fix it.
+    pub remedy: Option<Remedy>,
 }
 
-/// How a thing that was looked at stands.
+impl Finding {
+    /// The whole text, with the commands of a tool.
+    pub fn render(&self, commands: &dyn Commands) -> String {
+        match &self.remedy {
+            None => self.text.clone(),
+            Some(Remedy::Load(load)) => {
+                format!("{}; `{}` loads it", self.text, commands.load(load))
+            }
+            Some(remedy) => format!("{}; {}", self.text, remedy.render(commands)),
+        }
+    }
+}
+
+/// The state of a thing that was checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// As it should.
+pub enum FindingState {
+    /// Correct.
     Ok,
-    /// Cannot be decided, or is worth knowing.
+    /// Undecidable, or worth knowing.
     Note,
-    /// Not as it should.
+    /// Wrong.
     Wrong,
 }
 
@@ -246,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_connection_is_told_as_one() {
+    fn the_number_of_connections_is_singular_or_plural() {
         let here = "host=127.0.0.1 port=1 user=u dbname=d";
         let environment = prony_server::Environment::default();
         let target = prony_server::resolve(here, &environment).expect("an address");
@@ -255,7 +341,7 @@ mod tests {
             scale: None,
             options: Default::default(),
         };
-        let told = |jobs| {
+        let connections = |jobs| {
             let request = LoadRequest {
                 target: &target,
                 plan: &plan,
@@ -264,7 +350,7 @@ mod tests {
             };
             request.connections()
         };
-        assert_eq!(told(1), "1 connection");
-        assert_eq!(told(4), "4 connections");
+        assert_eq!(connections(1), "1 connection");
+        assert_eq!(connections(4), "4 connections");
     }
 }

@@ -1,44 +1,38 @@
 //! The command line of `prony`.
 //!
-//! In: arguments. Out: what is asked, typed; or help, the version, or a mistake in it. Must never:
-//! repeat a password in a message, or fill in a default that belongs to the plan.
+//! Arguments become a typed command, help, the version, or an error. A password is never repeated in a message,
+//! and defaults of the plan are not filled in here.
 
-mod audit;
-mod compare;
 mod load;
-mod price;
-mod report;
+mod plan_flags;
+mod results;
 mod run;
 mod scenarios;
 mod stored;
 
-pub use audit::AuditArgs;
-pub use compare::CompareArgs;
-pub use load::{LoadArgs, TablesArgs};
-pub use price::PriceArgs;
-pub use report::{ReportArgs, VerifyArgs};
-pub use run::{KeepingArgs, RunArgs};
+pub use load::{CheckArgs, LoadArgs, TablesArgs};
+pub use results::{AuditArgs, CompareArgs, PriceArgs, ReportArgs, VerifyArgs};
+pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
-pub use stored::{RunsArgs, ShowArgs};
+pub use stored::{RunsArgs, RunsCommand, ShowArgs, Since};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
-use prony_plan::Asked;
 use prony_report::Problem;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony demo                                   a server of its own, loaded, driven, removed
+  prony demo                                   with a throw-away server
   prony load tpcb --url postgres://bench@db1/bench --scale 100
   prony run tpcb --url postgres://bench@db1/bench --clients 64 --threads 2 --duration 60s
-  prony run plan.toml --rate 5000              a plan from a file, with one thing changed
-  prony show last                              the result of the last run once more
-  prony pgbench -c 64 -j 2 -T 60 bench         what pgbench does with these arguments
-  prony hammerdbcli auto build.tcl             what hammerdbcli does with this script
-  prony sysbench oltp_read_write run           what sysbench does with these arguments
+  prony run plan.toml --rate 5000              a plan from a file, with one setting changed
+  prony show last                              the result of the last run
+  prony pgbench -c 64 -j 2 -T 60 bench         as pgbench runs with these arguments
+  prony hammerdbcli auto build.tcl             as hammerdbcli runs this script
+  prony sysbench oltp_read_write run           as sysbench runs with these arguments
 
 The result goes to stdout, everything else to stderr.";
 
@@ -49,13 +43,12 @@ The result goes to stdout, everything else to stderr.";
     version,
     max_term_width = 100,
     arg_required_else_help = true,
-    about = "Puts a database under a known load and says what it delivers",
-    long_about = "Puts a database under a known load and says what it delivers, whether the figure \
-                  can be trusted, and what it costs."
+    about = "Benchmark a database under a known load",
+    long_about = "Benchmark a database: drive a known load, and report what it delivers, whether the \
+                  figures can be trusted, and what they cost."
 )]
 #[command(after_help = help_end())]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -64,40 +57,40 @@ fn help_end() -> String {
     format!("{EXAMPLES}\n\n{}", exit::HELP)
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show it all in half a minute: a PostgreSQL of its own, loaded, driven and removed
+    /// Try it in half a minute: start a throw-away PostgreSQL, load it, drive it and remove it
     Demo(DemoArgs),
-    /// Create and fill the tables of a workload, in place of those that are there
+    /// Create and fill the tables of a workload, replacing existing ones
     Load(LoadArgs),
     /// Drive a workload, or a plan from a file, and report what the server delivered
     Run(Box<RunArgs>),
     /// Check that the tables of a workload are complete and consistent
-    Check(TablesArgs),
+    Check(CheckArgs),
     /// Drop the tables of a workload
     Clean(TablesArgs),
-    /// List the workloads
-    Workloads,
-    /// List published scenarios with their figures and sources, or show one whole
+    /// List the workloads, or show the options and tables of one
+    Workloads(WorkloadsArgs),
+    /// List published scenarios with their figures and sources, or show one
     Scenarios(ScenariosArgs),
-    /// Load and run a published scenario, and set the figures beside the published ones
+    /// Load and run a published scenario, and compare with the published figures
     Reproduce(Box<ReproduceArgs>),
-    /// List the stored runs, newest first
+    /// List stored runs, newest first; label, annotate or delete them
     Runs(RunsArgs),
-    /// Show a stored run again
+    /// Show a stored run
     Show(ShowArgs),
-    /// Say whether stored runs may be compared, and how far chance explains a difference
+    /// Compare runs, and tell how much of a difference chance explains
     Compare(CompareArgs),
-    /// Write stored runs as one HTML page that needs no network
+    /// Write runs as a self-contained HTML page
     Report(ReportArgs),
-    /// Say whether a report is still what was written
+    /// Verify that a report is unchanged
     Verify(VerifyArgs),
-    /// Say what the throughput of stored runs costs, by a price sheet
+    /// Compute what the throughput of runs costs, from a price sheet
     Price(PriceArgs),
-    /// Check what pgbench, sysbench or HammerDB printed, and make a run of it
+    /// Check output of pgbench, sysbench or HammerDB, and import it as a run
     Audit(AuditArgs),
-    /// Be pgbench: its command line, scripts, reports and exit status
+    /// Run as pgbench, with its command line, scripts, reports and exit status
     ///
     /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with
     /// pgbench does the same.
@@ -107,7 +100,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Be hammerdbcli: its commands, scripts, results and logs
+    /// Run as hammerdbcli, with its commands, scripts, results and logs
     ///
     /// Commands come from standard input, or from a file: auto FILE. A link to prony whose name begins
     /// with hammerdbcli does the same.
@@ -117,7 +110,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Be sysbench: its command line, bundled tests, progress, reports and exit status
+    /// Run as sysbench, with its command line, bundled tests, progress, reports and exit status
     ///
     /// The rest of the line is read as sysbench reads it. A link to prony whose name begins with
     /// sysbench does the same.
@@ -127,18 +120,17 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Check plan files, or print their schema
+    /// Check a plan file, or print the schema of plan files
     Plan {
-        /// What to do with plans.
         #[command(subcommand)]
         command: PlanCommand,
     },
 }
 
-/// What to do with plans.
+/// Commands of `prony plan`.
 #[derive(Debug, Subcommand)]
 pub enum PlanCommand {
-    /// Name every mistake in a plan file; no server is asked
+    /// Report every mistake in a plan file, without a server
     Check {
         /// The plan, a TOML file
         file: PathBuf,
@@ -147,59 +139,39 @@ pub enum PlanCommand {
     Schema,
 }
 
-/// Which server: `--url` and what stands in for it.
-#[derive(Args, Clone, Debug, Default)]
-pub struct ServerArgs {
-    /// Connection URI or conninfo string, as libpq reads it; what it leaves out comes from PGHOST,
-    /// PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE, PGSSLMODE, the password file... Or
-    /// mysql://user@host/database, with the option files and variables of MySQL's client
-    #[arg(
-        long,
-        value_name = "URL",
-        help_heading = "Server",
-        hide_default_value = true
-    )]
-    pub url: Option<String>,
+/// `prony workloads`.
+#[derive(Debug, clap::Args)]
+pub struct WorkloadsArgs {
+    /// Show this one: its engines, tables, options with their defaults, and metrics
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
 }
 
-/// An option of a workload, as `--option` takes it.
-pub type WorkloadOption = (String, toml::Value);
-
-/// Reads how many of something; the plan says how many there may be, and this what is no such number. With
-/// it goes `allow_negative_numbers`: without, `-1` is taken for a flag.
-fn positive(text: &str) -> Result<u64, String> {
-    let number = text.parse();
-    number.map_err(|_| "must be a positive whole number".to_owned())
+/// How long to wait for a server that does not answer.
+#[derive(Args, Clone, Debug)]
+pub struct WaitArgs {
+    /// Time without a byte from or to the server after which a second connection is tried. If the server does not
+    /// answer that one either (within `connect_timeout`, 10 s), the command fails. If it does, it may take as
+    /// long as it needs, as for a large index. 0: wait for ever
+    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Server",
+          value_parser = prony_plan::parse_duration)]
+    pub io_timeout: std::time::Duration,
 }
 
-/// Reads `NAME=VALUE`: a number or true or false where the value is one, else text.
-fn option(text: &str) -> Result<WorkloadOption, String> {
-    let (name, value) = text
-        .split_once('=')
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or("an option is given as NAME=VALUE")?;
-    let number = value.parse::<i64>().map(toml::Value::from);
-    let real = || value.parse::<f64>().map(toml::Value::from);
-    let switch = || value.parse::<bool>().map(toml::Value::from);
-    let value = number
-        .or_else(|_| real())
-        .or_else(|_| switch())
-        .unwrap_or_else(|_| value.into());
-    Ok((name.to_owned(), value))
-}
-
-/// Adds options of the workload to what is asked.
-pub fn add_options(asked: &mut Asked, options: &[WorkloadOption]) {
-    for (name, value) in options {
-        asked.add_option_value("--option", name, Some(value.clone()));
+impl Default for WaitArgs {
+    fn default() -> WaitArgs {
+        WaitArgs {
+            io_timeout: std::time::Duration::from_secs(30),
+        }
     }
 }
 
 /// Arguments of `prony demo`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-PostgreSQL's programs are taken from PATH, from pg_config or from the distribution's usual folders.
-Where there are none, --download fetches them (about 30 MB, checksum verified) into the cache folder.")]
+Prony looks for PostgreSQL's programs in PATH, with pg_config, and in the distribution's usual
+folders. If there are none, --download fetches them (about 30 MB, checksum verified) into the cache
+folder.")]
 pub struct DemoArgs {
     /// Download PostgreSQL's programs if there are none on this machine
     #[arg(long)]
@@ -210,7 +182,7 @@ pub struct DemoArgs {
           value_parser = prony_plan::parse_duration)]
     pub duration: std::time::Duration,
 
-    /// Print the result as the JSON document alone
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 
@@ -219,8 +191,8 @@ pub struct DemoArgs {
     pub no_store: bool,
 }
 
-/// Reads the command line. Help and version are printed, and end with [`Exit::Fine`] by way of an
-/// empty failure.
+/// Parses the command line. Help and version are printed, and returned as an empty failure with
+/// [`Exit::Success`].
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
         .or_else(|error| match with_negative_values(arguments, &error) {
@@ -229,14 +201,14 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
         })
         .map_err(|error| explain(&error))
         .and_then(|cli| match url_as_workload(&cli.command) {
-            Some((url, hint)) => Err(misplaced(url, hint)),
+            Some((url, hint)) => Err(misplaced_url(url, hint)),
             None => Ok(cli.command),
         })
         .map_err(|failure| failure.without_passwords(arguments))
 }
 
-/// Where `-1s` after an option was taken for a flag: the arguments with it as the option's value, which
-/// then says what it wants.
+/// If `-1s` after an option was parsed as a flag, returns the arguments with it as the option's value, so that
+/// the option reports its valid values.
 fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
     let negative = |word: &str| {
         word.strip_prefix('-')
@@ -260,12 +232,12 @@ fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<V
     Some(joined)
 }
 
-/// A URL where the name of a workload belongs, with what to type in its place.
+/// A URL that was given instead of a workload's name, with the correct syntax.
 fn url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
     let (word, hint) = match command {
         Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
-        Command::Run(args) => (&args.what, "prony run WORKLOAD --url URL"),
-        Command::Check(args) => (&args.workload, "prony check WORKLOAD --url URL"),
+        Command::Run(args) => (&args.workload_or_plan, "prony run WORKLOAD --url URL"),
+        Command::Check(args) => (&args.tables.workload, "prony check WORKLOAD --url URL"),
         Command::Clean(args) => (&args.workload, "prony clean WORKLOAD --url URL"),
         Command::Reproduce(args) => (&args.id, "prony reproduce ID --url URL"),
         _ => return None,
@@ -277,19 +249,19 @@ fn is_url(word: &str) -> bool {
     word.contains("://")
 }
 
-fn misplaced(url: &str, hint: &str) -> Failure {
+fn misplaced_url(url: &str, hint: &str) -> Failure {
     let what = format!("{url} is a URL: give it with --url");
     Failure::new(Exit::Usage, what, hint)
 }
 
-/// Prints help, or turns a mistake into a problem.
+/// Prints help, or converts an error to a failure.
 fn explain(error: &clap::Error) -> Failure {
     if !error.use_stderr() {
-        // A closed pipe ends the help quietly.
+        // A closed pipe ends the help silently.
         let _ = error.print();
         return Failure {
-            exit: Exit::Fine,
-            of: String::new(),
+            exit: Exit::Success,
+            subject: String::new(),
             problems: Vec::new(),
         };
     }
@@ -297,7 +269,7 @@ fn explain(error: &clap::Error) -> Failure {
         let _ = error.print();
         return Failure {
             exit: Exit::Usage,
-            of: String::new(),
+            subject: String::new(),
             problems: Vec::new(),
         };
     }
@@ -306,16 +278,16 @@ fn explain(error: &clap::Error) -> Failure {
         && is_url(word)
         && !word.starts_with('-')
     {
-        return misplaced(word, "see --help");
+        return misplaced_url(word, "see --help");
     }
     Failure {
         exit: Exit::Usage,
-        of: String::new(),
+        subject: String::new(),
         problems: vec![problem(&error.to_string())],
     }
 }
 
-/// Clap's text in the form of every other problem: what, then usage and tips as its place.
+/// Converts clap's text to a problem: its message, then usage and tips as the place.
 fn problem(text: &str) -> Problem {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let (what, rest) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -337,6 +309,14 @@ fn problem(text: &str) -> Problem {
     }
 }
 
+/// The messages for an invalid command line, for tests.
+#[cfg(test)]
+pub(crate) fn usage_error(words: &[&str]) -> String {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let failure = parse(&words).expect_err("it is invalid");
+    failure.problems[0].what.clone()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,12 +328,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_holds_together() {
+    fn the_command_definition_is_consistent() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn a_mistake_does_not_repeat_a_password() {
+    fn usage_errors_do_not_repeat_a_password() {
         for line in [
             "prony run tpcb postgres://u:geheim@h/d",
             "prony check tpcb --ulr=postgres://u:geheim@h/d",
@@ -367,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_negative_value_is_told_what_its_option_wants() {
+    fn a_negative_value_is_an_error_of_its_option() {
         for (line, of) in [
             ("prony run tpcb --duration -1s", "--duration <TIME>"),
             (
@@ -392,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn clap_speaks_like_every_other_problem() {
+    fn errors_of_clap_look_like_other_problems() {
         let failure = parsed("prony run tpcb --cleints 3").unwrap_err();
         let problem = &failure.problems[0];
         assert_eq!(problem.what, "unexpected argument '--cleints' found");

@@ -1,10 +1,8 @@
 //! Arguments of `scenarios` and `reproduce`.
-//!
-//! In: clap. Out: plain values. Must never: decide what a value means.
 
-use super::{KeepingArgs, ServerArgs};
+use super::RunOutputArgs;
+use super::plan_flags::{PlanFlags, ReproduceFlags};
 use clap::{Args, ValueEnum};
-use prony_plan::parse_duration;
 use prony_plan::scenario::{parse_share, parse_shrink};
 use prony_workload::LoadRequest;
 use std::time::Duration;
@@ -12,24 +10,25 @@ use std::time::Duration;
 /// Arguments of `prony scenarios`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Figures are those of the documents named, as published. Prony has run none of them on those machines.
+The figures are those of the named documents, as published. Prony has run none of them on those
+machines.
 
 Examples:
   prony scenarios                              all of them
-  prony scenarios hotset 16c                   those with both words in what is known of them
-  prony scenarios tpcb-cached                  one whole: figures, source, steps, commands
+  prony scenarios hotset 16c                   those that contain both words
+  prony scenarios tpcb-cached                  one, with figures, source, steps and commands
   prony scenarios hotset-2c16g-0.1b-ro --script
   prony scenarios --json mysql80")]
 pub struct ScenariosArgs {
-    /// An id, or words that id, title, machine, product or document hold
+    /// An id, or words to find in id, title, machine, product or document
     #[arg(value_name = "ID|FILTER")]
     pub filter: Vec<String>,
 
-    /// All that is known of them, as JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "script")]
     pub json: bool,
 
-    /// Print the script of the one that is named, in pgbench's language, and nothing else
+    /// Print only the scenario's script, in pgbench's language
     #[arg(long, requires = "filter")]
     pub script: bool,
 }
@@ -37,12 +36,12 @@ pub struct ScenariosArgs {
 /// Arguments of `prony reproduce`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Tables of the scenario's workload that are there already are replaced, as `prony load` does; tables
-of others are never touched. The new load is what the guides ask for between runs; --cleanup drops
-the tables at the end.
+Existing tables of the scenario's workload are replaced, as `prony load` does; other tables are
+never touched. The guides ask for a new load between runs; --cleanup drops the tables at the end.
 
-Without --shrink, --minutes and --clients a scenario is run as published. Clients beyond those that
-the server has connections for are left out, unless --clients asks for them.
+Without --shrink, --minutes, --warmup and --clients a scenario is run as published, on one thread
+for each CPU of this machine. Clients for which the server has no connections are left out, unless
+--clients asks for them.
 
 Examples:
   prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --minutes 1
@@ -55,10 +54,10 @@ pub struct ReproduceArgs {
     pub id: String,
 
     #[command(flatten)]
-    pub server: ServerArgs,
+    pub flags: PlanFlags<ReproduceFlags>,
 
-    /// Run this part of the published size, such as 1/1000: fewer branches, warehouses, tables or rows,
-    /// and a smaller hot set [default: 1]
+    /// Run a part of the published size, such as 1/1000: fewer branches, warehouses, tables or rows, and a smaller
+    /// hot set [default: 1]
     #[arg(long, value_name = "PART", help_heading = "Data", value_parser = parse_shrink,
           conflicts_with = "cached")]
     pub shrink: Option<f64>,
@@ -71,7 +70,7 @@ pub struct ReproduceArgs {
           value_parser = clap::value_parser!(u32).range(1..=256))]
     pub jobs: u32,
 
-    /// Take the data that is there, of the size that is asked for
+    /// Use the existing data, which must have the requested size
     #[arg(long, help_heading = "Data")]
     pub no_load: bool,
 
@@ -79,51 +78,33 @@ pub struct ReproduceArgs {
     #[arg(long, help_heading = "Data")]
     pub cleanup: bool,
 
-    /// What restarts the server, where the scenario asks for cold caches: run through sh, as it is
-    /// written. Without it the caches are what they are, and the result says so
+    /// Command that restarts the server if the scenario asks for cold caches; sh runs it. Without it the caches are
+    /// not cold, and the result notes that
     #[arg(long, value_name = "CMD", help_heading = "Server")]
     pub restart_command: Option<String>,
 
-    /// Measure for so many minutes; a warm-up is shortened as much [default: as published]
-    #[arg(long, value_name = "N", help_heading = "Time", allow_negative_numbers = true,
+    /// Measure for this many minutes; the warm-up is shortened in proportion [default: as published]
+    #[arg(long, value_name = "N", help_heading = "Time",
           value_parser = minutes)]
     pub minutes: Option<Duration>,
 
-    /// Drive for so long before, and keep its figures apart [default: as published]
-    #[arg(long, value_name = "TIME", help_heading = "Time", value_parser = parse_duration)]
-    pub warmup: Option<Duration>,
-
-    /// Virtual users [default: as published, at most as many as the server takes]
-    #[arg(long, short = 'c', value_name = "N", help_heading = "Load",
-          allow_negative_numbers = true, value_parser = super::positive)]
-    pub clients: Option<u64>,
-
-    /// OS threads that drive them [default: one a CPU of this machine]
-    #[arg(long, short = 'j', value_name = "N", help_heading = "Load",
-          allow_negative_numbers = true, value_parser = super::positive)]
-    pub threads: Option<u64>,
-
-    /// Where the node_exporter of the server's machine answers
-    #[arg(long, value_name = "URL", help_heading = "Server")]
-    pub server_metrics: Option<String>,
-
-    /// Print the result as the JSON document alone
+    /// Print the result as JSON
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
     #[command(flatten)]
-    pub keeping: KeepingArgs,
+    pub output: RunOutputArgs,
 }
 
-/// How much of the data the server is to hold in memory.
+/// How much of the data fits into the server's memory.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CachedArgs {
-    /// Choose the scale so that this share of the data fits: 30% makes data of 3.3 times the memory
+    /// Choose the scale so that this share of the data fits into memory: 30% makes data of 3.3 times the memory
     #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
     pub cached: Option<f64>,
 
-    /// With --cached: fits into the memory of the server's machine (memory), or into its own
-    /// shared_buffers or innodb_buffer_pool_size (cache) [default: memory where it is known, else cache]
+    /// With --cached: the memory of the server's machine (memory), or its shared_buffers or
+    /// innodb_buffer_pool_size (cache) [default: memory if it is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",
@@ -134,7 +115,7 @@ pub struct CachedArgs {
     pub cached_of: Option<CachedOf>,
 }
 
-/// What data is to fit into.
+/// The memory that data fits into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CachedOf {
     /// The memory of the server's machine
@@ -148,7 +129,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
     let most = prony_plan::MAX_TIME.as_secs_f64();
     let seconds = text.trim().parse::<f64>().map(|minutes| minutes * 60.0);
     match seconds {
-        // Whole seconds: what is shown is what is run.
+        // Whole seconds, so that the printed time is the exact one.
         Ok(seconds) if seconds >= 1.0 && seconds <= most => {
             Ok(Duration::from_secs(seconds.round() as u64))
         }
@@ -168,11 +149,10 @@ mod tests {
             assert!(minutes(text).is_err(), "{text}");
         }
         let words = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
-        let told = <crate::args::Cli as clap::Parser>::try_parse_from(words);
-        let told = told.expect_err("it is none").to_string();
+        let message = crate::args::usage_error(&words);
         assert!(
-            told.contains("give minutes, such as 1") && !told.contains("-- -1"),
-            "{told}"
+            message.contains("give minutes, such as 1") && !message.contains("-- -1"),
+            "{message}"
         );
     }
 }

@@ -1,15 +1,141 @@
 //! Arguments of `runs` and `show`.
-//!
-//! In: clap. Out: plain values. Must never: decide what a value means.
 
-use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use prony_store::RunVerdict;
 
 /// Arguments of `prony runs`.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  prony runs --workload tpcc --verdict valid --since 7d
+  prony runs --server postgresql --since 2026-11-20
+  prony runs label last \"before vacuum\"
+  prony runs --label \"before vacuum\" -n 0
+  prony runs note 20261120-2333 \"autovacuum was off\"
+  prony runs delete 20261120-233342-tpcb-7f3a")]
 pub struct RunsArgs {
-    /// Show at most so many; 0 shows all
+    #[command(subcommand)]
+    pub command: Option<RunsCommand>,
+
+    /// Show at most this many; 0 shows all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub last: usize,
+
+    /// Only runs of this workload
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+
+    /// Only runs with this label
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+
+    /// Only runs on servers whose engine or version contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub server: Option<String>,
+
+    /// Only runs started since then: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub since: Option<Since>,
+
+    /// Only runs with this verdict
+    #[arg(long, value_name = "VERDICT", value_parser = verdict())]
+    pub verdict: Option<RunVerdict>,
+}
+
+/// Commands of `prony runs`.
+#[derive(Subcommand, Debug)]
+pub enum RunsCommand {
+    /// Delete runs with their labels and notes
+    Delete {
+        /// Ids of the runs, or the beginnings of some
+        #[arg(value_name = "RUN", required = true)]
+        runs: Vec<String>,
+    },
+    /// Set the label of a run
+    ///
+    /// The label is stored beside the document, whose hash does not change.
+    Label {
+        /// Id of the run, the beginning of one, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+
+        /// The label; empty removes it
+        #[arg(value_name = "LABEL")]
+        text: String,
+    },
+    /// Set the note of a run
+    ///
+    /// The note is stored beside the document, whose hash does not change.
+    Note {
+        /// Id of the run, the beginning of one, or `last`
+        #[arg(value_name = "RUN")]
+        run: String,
+
+        /// The note; empty removes it
+        #[arg(value_name = "TEXT")]
+        text: String,
+    },
+}
+
+/// The names of the verdicts, with their meaning.
+const VERDICTS: [(&str, RunVerdict, &str); 5] = [
+    ("valid", RunVerdict::Valid, "Complete, without caveats"),
+    ("caveats", RunVerdict::Caveats, "Complete, with caveats"),
+    (
+        "invalid",
+        RunVerdict::Invalid,
+        "Complete, but the figures must not be used",
+    ),
+    ("partial", RunVerdict::Partial, "Ended early"),
+    ("running", RunVerdict::Running, "Still running"),
+];
+
+fn verdict() -> impl TypedValueParser<Value = RunVerdict> {
+    let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(names).map(|given| {
+        let found = VERDICTS.iter().find(|(name, ..)| *name == given);
+        // The parser only accepts known names.
+        found.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
+    })
+}
+
+/// The time from which runs are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// A point in time.
+    Moment(jiff::Timestamp),
+    /// A duration before now.
+    Age(jiff::SignedDuration),
+}
+
+/// Reads a date, a local time or an age.
+fn since(text: &str) -> Result<Since, String> {
+    let text = text.trim();
+    let wrong = || {
+        "give a date such as 2026-11-20, a time such as 2026-11-20T18:00, or an age such as 12h or 7d".to_owned()
+    };
+    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
+        return Ok(Since::Moment(moment));
+    }
+    if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
+        let zoned = local.to_zoned(jiff::tz::TimeZone::system());
+        return zoned
+            .map(|zoned| Since::Moment(zoned.timestamp()))
+            .map_err(|_| wrong());
+    }
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let hours = match &text[digits.len()..] {
+        "h" => 1,
+        "d" => 24,
+        "w" => 7 * 24,
+        _ => return Err(wrong()),
+    };
+    let count: u32 = digits.parse().map_err(|_| wrong())?;
+    Ok(Since::Age(jiff::SignedDuration::from_hours(
+        i64::from(count) * hours,
+    )))
 }
 
 /// Arguments of `prony show`.
@@ -22,7 +148,7 @@ Examples:
   prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
-    /// Id of the run, the beginning of one, `last`, or a file with the document
+    /// Id of the run, the beginning of one, its label, `last`, or a file with the document
     #[arg(value_name = "RUN")]
     pub run: String,
 
@@ -30,7 +156,7 @@ pub struct ShowArgs {
     pub format: Format,
 }
 
-/// In which form; without any of them the result for a person.
+/// The form of the output; without any of them, text for people.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 pub struct Format {
@@ -42,12 +168,11 @@ pub struct Format {
     #[arg(long)]
     pub csv: bool,
 
-    /// What was seen of the server each second, as CSV
+    /// What was observed on the server each second, as CSV
     #[arg(long)]
     pub csv_server: bool,
 
-    /// The distributions of the measured window as an HdrHistogram log: one interval of all of it, by
-    /// kind of transaction
+    /// The distributions of the measured window as an HdrHistogram log: one interval for each kind of transaction
     #[arg(long)]
     pub hdr_log: bool,
 
@@ -55,7 +180,39 @@ pub struct Format {
     #[arg(long)]
     pub percentiles: bool,
 
-    /// What the workload's field counts by names of its own, such as NOPM and TPM, as CSV
+    /// Industry metrics of the workload, such as NOPM and TPM, as CSV
     #[arg(long)]
     pub rates: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn since_is_a_date_a_time_or_an_age() {
+        let midnight = since("2026-11-20T00:00:00Z").unwrap();
+        assert_eq!(
+            midnight,
+            Since::Moment(jiff::Timestamp::from_second(1_795_132_800).unwrap())
+        );
+        let day = jiff::SignedDuration::from_hours(24);
+        assert_eq!(since("1d"), Ok(Since::Age(day)));
+        assert_eq!(since("24h"), Ok(Since::Age(day)));
+        assert_eq!(since("1w"), Ok(Since::Age(day * 7)));
+        assert!(matches!(since("2026-11-20"), Ok(Since::Moment(_))));
+        assert!(matches!(since("2026-11-20T18:00"), Ok(Since::Moment(_))));
+        for wrong in [
+            "",
+            "d",
+            "-1d",
+            "1.5d",
+            "yesterday",
+            "2026-13-01",
+            "99999999999999d",
+            "5 µ",
+        ] {
+            assert!(since(wrong).is_err(), "{wrong}");
+        }
+    }
 }

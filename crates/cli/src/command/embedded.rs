@@ -1,27 +1,32 @@
 //! The throw-away server of a run.
 //!
-//! In: consent to a download, the number of clients. Out: a running PostgreSQL, told of on stderr.
-//! Must never: download without consent, or outlive the command.
+//! Starts PostgreSQL and reports it on stderr. Nothing is downloaded without consent, and the server
+//! never outlives the command.
 
-use super::{output, server};
+use super::output;
 use crate::exit::{Exit, Failure};
-use prony_report::{Amount, Loading, Style, units};
-use prony_server::embedded::{self, Error, Installation, Options, Server, Source};
+use prony_report::{LoadProgressView, LoadStepProgress, Style, units};
+use prony_runner::signals;
+use prony_server::embedded::{
+    self, EmbeddedOptions, EmbeddedPostgres, Error, Installation, Source,
+};
 use std::io::stderr;
 use std::time::Instant;
 
-/// Connections beside those of the clients: control, loaders, autovacuum's watchers.
+/// Connections besides those of the clients: control, loaders, watchers of autovacuum.
 const SPARE_CONNECTIONS: u32 = 20;
 
-/// Starts a server with room for so many clients.
-pub fn start(clients: u32, download: bool) -> Result<Server, Failure> {
+/// Starts a server with room for this many clients.
+pub fn start(clients: u32, download: bool) -> Result<EmbeddedPostgres, Failure> {
     let installation = installation(download)?;
-    let options = Options {
+    let options = EmbeddedOptions {
+        stop: signals::stop(),
         max_connections: clients.saturating_add(SPARE_CONNECTIONS).max(100),
-        ..Options::default()
+        ..EmbeddedOptions::default()
     };
-    let server = Server::start(&installation, &options).map_err(|error| failure(&error))?;
-    output::tell(&format!(
+    let server =
+        EmbeddedPostgres::start(&installation, &options).map_err(|error| failure(&error))?;
+    output::notice(&format!(
         "Started PostgreSQL {} from {} in {}; it is removed at the end.",
         installation.version,
         installation.bin_dir.display(),
@@ -39,21 +44,21 @@ fn installation(download: bool) -> Result<Installation, Failure> {
 
 fn fetch() -> Result<Installation, Failure> {
     let began = Instant::now();
-    let mut view = Loading::new(stderr(), Style::of(&stderr()));
-    let fetched = embedded::download(&mut |progress| {
-        let amount = Amount {
+    let mut view = LoadProgressView::new(stderr(), Style::of(&stderr()));
+    let fetched = embedded::download(&signals::stop(), &mut |progress| {
+        let amount = LoadStepProgress {
             step: "kB of PostgreSQL downloaded".into(),
             done: progress.done_bytes / 1000,
             total: progress.total_bytes / 1000,
             at_s: began.elapsed().as_secs_f64(),
         };
-        // Where stderr is closed there is nobody to show it to.
+        // If stderr is closed, nobody can read it.
         let _ = view.show(&amount);
     });
     let _ = view.finish("");
     let installation = fetched.map_err(|error| failure(&error))?;
     if installation.source == Source::Downloaded {
-        output::tell(&format!(
+        output::notice(&format!(
             "Downloaded PostgreSQL {} in {}; kept in {}.",
             installation.version,
             units::seconds(began.elapsed().as_secs_f64()),
@@ -65,9 +70,9 @@ fn fetch() -> Result<Installation, Failure> {
 
 fn failure(error: &Error) -> Failure {
     let exit = match error {
-        Error::NotFound { .. } | Error::Given { .. } | Error::Platform { .. } => Exit::Usage,
+        Error::NotFound { .. } | Error::EnvVariable { .. } | Error::Platform { .. } => Exit::Usage,
         Error::Start { .. } | Error::NotReady { .. } | Error::NotRunning => Exit::Connect,
         _ => Exit::Unexpected,
     };
-    server::told(exit, &error.to_string())
+    Failure::of(exit, error)
 }

@@ -1,47 +1,67 @@
-//! A file that the user named for a result.
+//! A result file that the user names.
 //!
-//! In: its path, what is to be in it. Out: the file. Must never: replace a file of another sort, or leave
-//! half of the new one under its name.
+//! A file of another kind is never replaced, and an incomplete file is never left under the name.
 
 use crate::exit::{Exit, Failure};
+use prony_report::text::system_error;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes by which a file shows of what sort it is, at the most.
-const BEGIN: u64 = 256;
+/// Maximum bytes at the start of a file that identify its kind.
+const PREFIX_BYTES: u64 = 256;
 
-/// Refuses to replace a file that is not of the sort that is written, which `is_own` tells by how it begins.
+/// Refuses to replace a file of another kind; `is_own` recognises the right kind by the start of the file.
 ///
 /// # Errors
-/// There is another one.
-pub fn spare_others(
+/// If there is a file of another kind.
+pub fn check_replaceable(
     path: &Path,
-    sort: &str,
+    kind: &str,
     is_own: impl FnOnce(&[u8]) -> bool,
 ) -> Result<(), Failure> {
-    let mut begin = Vec::new();
+    let mut prefix = Vec::new();
     let Ok(file) = File::open(path) else {
         return Ok(());
     };
     let regular = file.metadata().is_ok_and(|meta| meta.is_file());
-    // A pipe or a device takes what is written to it.
-    if !regular || file.take(BEGIN).read_to_end(&mut begin).is_err() {
+    // A pipe or a device is not replaced but written to.
+    if !regular || file.take(PREFIX_BYTES).read_to_end(&mut prefix).is_err() {
         return Ok(());
     }
-    if begin.is_empty() || is_own(&begin) {
+    if prefix.is_empty() || is_own(&prefix) {
         return Ok(());
     }
-    let what = format!("there is a file of that name, and it is no {sort}");
-    let failure = Failure::new(Exit::Usage, what, "give another name, or remove it first");
+    let what = format!("the file exists, and its content is not {kind}");
+    let failure = Failure::new(
+        Exit::Usage,
+        what,
+        "use another name, or remove the file first",
+    );
     Err(failure.at(path.display().to_string()))
 }
 
-/// Writes a file so that its name holds all of it or what it held before.
+/// Writes a file; the error names it.
 ///
 /// # Errors
 /// If it cannot be written.
-pub fn write(path: &Path, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn write_result(
+    path: &Path,
+    kind: &str,
+    fill: impl Fn(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    write(path, fill).map_err(|error| {
+        let what = format!("cannot write the {kind}: {}", system_error(&error));
+        let hint = "use a file in a folder that you may write to";
+        Failure::new(Exit::Unexpected, what, hint).at(path.display().to_string())
+    })
+}
+
+/// Writes a file atomically: its name always has either the old or the complete new content.
+///
+/// # Errors
+/// If it cannot be written.
+fn write(path: &Path, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let filled = |mut file: File| fill(&mut file).and_then(|()| file.flush());
     let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
@@ -53,7 +73,7 @@ pub fn write(path: &Path, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> io
         .and_then(filled)
         .and_then(|()| fs::rename(&hidden, path));
     if written.is_err() {
-        // The error to tell is the first one.
+        // The first error is the one to report.
         let _ = fs::remove_file(&hidden);
     }
     written

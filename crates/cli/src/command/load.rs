@@ -1,78 +1,99 @@
 //! `prony load`.
 //!
-//! In: a workload, a scale and a server. Out: loaded tables, progress on stderr, what was done on
-//! stdout. Must never: leave unsaid what a broken load has left behind.
+//! Loads the tables of a workload, with progress on stderr and a summary on stdout. A failed load always
+//! reports what it left behind.
 
-use super::tables::tables;
+use super::tables::report_tables;
 use super::{output, server, sizing};
-use crate::args::LoadArgs;
+use crate::args::{CachedArgs, LoadArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
-use crate::run::host::processors;
-use crate::signals::Signals;
-use prony_plan::{Asked, flag};
-use prony_report::{Amount, Loading, Style, data, units};
+use prony_plan::{PlanInput, flag};
+use prony_report::{LoadProgressView, LoadStepProgress, Style, data, units};
+use prony_runner::Signals;
+use prony_runner::host::processors;
 use prony_server::Target;
-use prony_workload::{Error, LoadReport, LoadRequest, Phase, Progress, Step, Workload};
+use prony_workload::remedy::Remedy;
+use prony_workload::{
+    Error, LoadPhase, LoadReport, LoadRequest, Progress, ProgressUpdate, Workload,
+};
 use std::io::{Stderr, stderr};
 use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
-/// Loads and prints what stands in the database now.
+/// Refresh interval of a load's view.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Loads, and prints the resulting tables.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
-    let done = loaded(args)?;
-    let tables = tables(&done.report.tables);
+    let finished = run_load(LoadInput {
+        plan: args.input(),
+        wait: args.wait.clone(),
+        cached: args.cached,
+        jobs: args.jobs,
+        seed: args.seed,
+    })?;
+    let tables = report_tables(&finished.report.tables);
     output::show(|out, style| {
-        writeln!(out, "{}", summary(done.workload, &done.report))?;
+        writeln!(out, "{}", summary(finished.workload, &finished.report))?;
         data::tables(out, style, &tables)
     })?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
-/// A load that came to its end.
-pub struct Done {
-    /// Whose tables.
+/// A load that has ended.
+pub struct FinishedLoad {
+    /// The workload of the tables.
     pub workload: &'static dyn Workload,
-    /// What was done.
+    /// The report of the load.
     pub report: LoadReport,
-    /// They are listened to from here on.
+    /// The signals, which are handled from here on.
     pub signals: Signals,
 }
 
-/// Loads what these flags ask for.
-pub fn loaded(args: &LoadArgs) -> Result<Done, Failure> {
-    let mut asked = Asked::default();
-    asked.url = flag("--url", args.server.url.clone());
-    asked.workload = flag("WORKLOAD", Some(args.workload.clone()));
-    asked.scale = flag("--scale", args.scale);
-    let profile = args.profile.clone().map(Into::into);
-    asked.add_option_value("--profile", "profile", profile);
-    let partitions = args.partitions.map(Into::into);
-    asked.add_option_value("--partitions", "partitions", partitions);
-    crate::args::add_options(&mut asked, &args.options);
-    let mut plan = super::plan::checked(asked.clone(), "the command line")?;
+/// The input of a load.
+pub struct LoadInput {
+    /// Server, workload, scale and options.
+    pub plan: PlanInput,
+    /// How long to wait for a server that does not respond.
+    pub wait: WaitArgs,
+    /// `--cached`: chooses the scale by the share of the data that fits into the cache.
+    pub cached: CachedArgs,
+    /// Connections that load at the same time.
+    pub jobs: u32,
+    /// Seed of the data.
+    pub seed: u64,
+}
+
+/// Loads the tables.
+pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
+    let mut plan_input = input.plan;
+    let mut plan = super::plan::check_plan(plan_input.clone(), "the command line")?;
     let workload = server::workload(&plan.workload.name)?;
-    // Where there are no tables to load the values of options are nobody's business.
+    // Values of options are not checked if the workload loads no tables.
     if workload.loaded_by(&plan.workload).is_some() {
-        plan = super::plan::runnable(asked.clone(), "the command line")?;
+        plan = super::plan::check_runnable(plan_input.clone(), "the command line")?;
     }
-    let target = server::target(args.server.url.as_deref())?;
-    // A server that cannot be reached is no failed load: nothing was begun.
+    let url = plan_input.url.as_ref().map(|url| url.value.as_str());
+    let target = server::target_with_timeout(url, &input.wait)?;
+    let signals = Signals::listen()?;
+    // A server that cannot be reached is not a failed load, because nothing was started.
     let mut control = server::connect(&target)?;
-    if let Some(sizing) = sizing::choose(&mut control, &args.cached, &plan.workload, None)? {
-        output::tell(&sizing.words());
-        asked.scale = flag("--cached", Some(sizing.scale));
-        plan = super::plan::runnable(asked, "the command line")?;
+    if let Some(sizing) = sizing::choose_scale(&mut control, &input.cached, &plan.workload, None)? {
+        output::notice(&sizing.description());
+        plan_input.scale = flag("--cached", Some(sizing.scale));
+        plan = super::plan::check_runnable(plan_input, "the command line")?;
     }
     drop(control);
-    let signals = Signals::listen()?;
     let request = LoadRequest {
         target: &target,
         plan: &plan.workload,
-        jobs: args.jobs,
-        seed: args.seed,
+        jobs: input.jobs,
+        seed: input.seed,
     };
     let report = with_progress(workload, &request, &signals)
         .map_err(|error| server::workload_failure(&error, Some(&signals)))?;
-    Ok(Done {
+    Ok(FinishedLoad {
         workload,
         report,
         signals,
@@ -85,18 +106,39 @@ fn with_progress(
     request: &LoadRequest<'_>,
     signals: &Signals,
 ) -> Result<LoadReport, Error> {
-    let view = View(Mutex::new(Loading::new(stderr(), Style::of(&stderr()))));
+    let view = ProgressView(Mutex::new(LoadProgressView::new(
+        stderr(),
+        Style::of(&stderr()),
+    )));
     let stop = signals.flag();
-    let loaded = workload.load(request, &view, &stop);
+    let loaded = with_refresh(&view, || workload.load(request, &view, &stop));
     if let Ok(mut view) = view.0.lock() {
-        // Where stderr is closed there is nobody to tell.
+        // If stderr is closed, there is no view to end.
         let _ = view.finish("");
     }
     loaded
 }
 
-/// Loads a throw-away server, on one connection a CPU, at most four.
-pub fn into_embedded(
+/// Refreshes the view while a load waits for the server and reports nothing.
+fn with_refresh<T>(view: &ProgressView, load: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let (ended, end) = channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while end.recv_timeout(REFRESH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                if let Ok(mut view) = view.0.lock() {
+                    let _ = view.tick(started.elapsed().as_secs_f64());
+                }
+            }
+        });
+        let loaded = load();
+        drop(ended);
+        loaded
+    })
+}
+
+/// Loads a throw-away server over one connection for each CPU, at most four.
+pub fn load_embedded(
     workload: &dyn Workload,
     plan: &prony_plan::WorkloadPlan,
     target: &Target,
@@ -109,20 +151,39 @@ pub fn into_embedded(
         seed: 0,
     };
     let report = with_progress(workload, &request, signals)
-        .map_err(|error| server::workload_failure(&thrown_away(error), Some(signals)))?;
-    output::tell(&summary(workload, &report));
+        .map_err(|error| server::workload_failure(&for_throw_away_server(error), Some(signals)))?;
+    output::notice(&summary(workload, &report));
     Ok(())
 }
 
-/// What a broken load left behind on a throw-away server goes with it.
-fn thrown_away(mut error: Error) -> Error {
-    if let Error::Stopped { remains } | Error::LoadFailed { remains, .. } = &mut error {
-        "nothing: the throw-away server is removed".clone_into(remains);
+/// Reports that a failed load left nothing behind, because the throw-away server is removed.
+fn for_throw_away_server(mut error: Error) -> Error {
+    let nothing = "nothing: the throw-away server is removed";
+    match &mut error {
+        Error::Stopped {
+            left_behind,
+            remedy,
+        } => {
+            nothing.clone_into(left_behind);
+            *remedy = None;
+        }
+        Error::LoadFailed {
+            left_behind,
+            remedy,
+            ..
+        } => {
+            nothing.clone_into(left_behind);
+            **remedy = match std::mem::replace(&mut **remedy, "".into()) {
+                Remedy::First(advice, _) => advice.into(),
+                _ => "start again".into(),
+            };
+        }
+        _ => {}
     }
     error
 }
 
-/// What a load did, in a few lines.
+/// A summary of a load, in a few lines.
 pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let phases: Vec<String> = report
         .phases
@@ -132,35 +193,35 @@ pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let rate = report.rows_per_s().map_or(String::new(), |rate| {
         format!(", {} rows/s while sending", units::rate(rate))
     });
-    let of = match (workload.name(), workload.data()) {
+    let of = match (workload.name(), workload.dataset()) {
         (name, data) if name == data => name.to_owned(),
         (name, data) => format!("{name} (the tables of {data})"),
     };
     format!(
         "Loaded {of}, scale {}: {} in {}{rate}\n  {}\n  {}",
         report.scale,
-        units::counted(report.rows, "row", "rows"),
+        units::count_with_noun(report.rows, "row", "rows"),
         units::seconds(report.seconds),
         phases.join(", "),
         report.method,
     )
 }
 
-/// Hands the steps of a load to its view.
-struct View(Mutex<Loading<Stderr>>);
+/// Passes the steps of a load to its view.
+struct ProgressView(Mutex<LoadProgressView<Stderr>>);
 
-impl Progress for View {
-    fn step(&self, step: &Step) {
-        let words = match step.phase {
-            Phase::Create => "creating tables",
-            Phase::Rows => "rows",
-            Phase::Statistics => "collecting statistics",
-            Phase::Keys => "building primary keys",
+impl Progress for ProgressView {
+    fn update(&self, step: &ProgressUpdate) {
+        let phase = match step.phase {
+            LoadPhase::Create => "creating tables",
+            LoadPhase::Rows => "rows",
+            LoadPhase::Statistics => "collecting statistics",
+            LoadPhase::Keys => "building primary keys",
         };
-        // Only rows are counted; of the other phases the time is known.
-        let counted = step.phase == Phase::Rows;
-        let amount = Amount {
-            step: words.to_owned(),
+        // Only rows are counted; other phases only have a time.
+        let counted = step.phase == LoadPhase::Rows;
+        let amount = LoadStepProgress {
+            step: phase.to_owned(),
             done: step.rows_done,
             total: if counted { step.rows_total } else { 0 },
             at_s: step.elapsed.as_secs_f64(),
@@ -176,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_loaded_has_the_name_that_was_asked_for() {
+    fn the_summary_names_the_requested_workload() {
         let report = LoadReport {
             scale: 1,
             jobs: 1,

@@ -1,7 +1,7 @@
 //! The commands, one file each.
 //!
-//! In: what was asked, typed. Out: calls of the other rooms in their order. Must never: decide
-//! anything that another room can decide.
+//! A parsed command becomes calls of the other crates. Decisions that another crate can make are not
+//! made here.
 
 mod audit;
 mod compare;
@@ -26,15 +26,15 @@ use crate::args::Command;
 use crate::exit::{Exit, Failure};
 use std::ffi::OsString;
 
-/// Does what was asked. `arguments` go into the Run document, without passwords.
-pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
+/// Executes a command. `arguments` are stored in the Run document, without passwords.
+pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::demo(&args, arguments),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
         Command::Check(args) => tables::check(&args),
         Command::Clean(args) => tables::clean(&args),
-        Command::Workloads => workloads::list(),
+        Command::Workloads(args) => workloads::workloads(&args),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Reproduce(args) => reproduce::reproduce(&args, arguments),
         Command::Runs(args) => stored::runs(&args),
@@ -44,8 +44,8 @@ pub fn obey(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
         Command::Verify(args) => report::verify(&args),
         Command::Audit(args) => audit::audit(&args),
         Command::Price(args) => price::price(&args),
-        Command::Plan { command } => plan::obey(command),
-        // Their exit status is the other tool's, so `main` takes them.
+        Command::Plan { command } => plan::execute(command),
+        // `main` handles these, because their exit status is that of the other tool.
         Command::Pgbench { .. } | Command::Hammerdbcli { .. } | Command::Sysbench { .. } => {
             Ok(Exit::Unexpected)
         }

@@ -1,34 +1,33 @@
 //! `prony plan check` and `prony plan schema`.
 //!
-//! In: a plan file. Out: every mistake in it, or that there is none. Must never: ask a server.
+//! Reports every mistake in a plan file; connects to no server.
 
 use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
-use prony_plan::experiment::merged;
-use prony_plan::{Asked, Experiment, Place, Plan, Problems, QueryMode, WorkloadPlan};
+use prony_plan::experiment::merge_findings;
+use prony_plan::{Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan};
 use prony_report::{Problem, units};
+use prony_workload::Error;
 use std::path::Path;
 
-/// Does what was asked.
-pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
+/// Executes the command.
+pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
-            let asked = read(&file)?;
+            let input = read(&file)?;
             let name = file.display().to_string();
-            let lines = if asked.is_experiment() {
-                let changes = asked
-                    .experiment
-                    .variants
-                    .iter()
-                    .map(|one| changes(&one.asked));
-                let changes: Vec<String> = changes.collect();
-                experiment_summary(&runnable_experiment(asked, &name)?, &changes)
+            let lines = if input.is_experiment() {
+                let variants = input.variants.iter();
+                let changes: Vec<String> = variants
+                    .map(|variant| changed_settings(&variant.input))
+                    .collect();
+                experiment_summary(&check_runnable_experiment(input, &name)?, &changes)
             } else {
-                vec![summary(&runnable(asked, &name)?)]
+                vec![summary(&check_runnable(input, &name)?)]
             };
             output::show(|out, _| {
-                writeln!(out, "{name}: the plan is fine")?;
+                writeln!(out, "{name}: the plan is valid")?;
                 lines.iter().try_for_each(|line| writeln!(out, "{line}"))
             })?;
         }
@@ -37,84 +36,85 @@ pub fn obey(command: PlanCommand) -> Result<Exit, Failure> {
             writeln!(out)
         })?,
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 /// Reads a plan file.
-pub fn read(file: &Path) -> Result<Asked, Failure> {
+pub fn read(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
         Failure::new(Exit::Usage, format!("cannot read the plan: {error}"), hint).at(&name)
     })?;
-    Asked::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
+    PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
 }
 
-/// Checks what is asked, the workload's name and options included. `of` is what has the problems.
-pub fn checked(asked: Asked, of: &str) -> Result<Plan, Failure> {
-    let problems = workload_problems(&asked);
-    settled(asked, problems, of)
+/// Checks the input, including the workload's name and options. `subject` names the input in messages.
+pub fn check_plan(input: PlanInput, subject: &str) -> Result<Plan, Failure> {
+    let problems = workload_problems(&input);
+    check_with(input, problems, subject)
 }
 
-/// The same for a load or run, which needs the values of the workload's options too: scripts are
-/// read.
-pub fn runnable(asked: Asked, of: &str) -> Result<Plan, Failure> {
-    let problems = run_problems(&asked);
-    settled(asked, problems, of)
+/// Like [`check_plan`], for a load or run: also checks the values of the workload's options, and so
+/// reads scripts.
+pub fn check_runnable(input: PlanInput, subject: &str) -> Result<Plan, Failure> {
+    let problems = run_problems(&input);
+    check_with(input, problems, subject)
 }
 
-/// The same for repeats and variants, all of them at once.
-pub fn runnable_experiment(asked: Asked, of: &str) -> Result<Experiment, Failure> {
-    let variants = asked.variants().into_iter();
+/// Like [`check_runnable`], for all repeats and variants at once.
+pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Experiment, Failure> {
+    let variants = input.variants().into_iter();
     let each: Vec<_> = variants
-        .map(|(name, asked)| (name, run_problems(&asked)))
+        .map(|(name, input)| (name, run_problems(&input)))
         .collect();
-    let problems = merged(&each, |problem, names| {
+    let problems = merge_findings(&each, |problem, names| {
         problem.what += &format!(" (variant {names})");
     });
-    together(asked.check_experiment(), problems, of)
+    combine(input.check_experiment(), problems, subject)
 }
 
-/// What only the workload room knows to be wrong, the values of its options included.
-fn run_problems(asked: &Asked) -> Vec<Problem> {
-    let problems = workload_problems(asked);
+/// Problems that only the workload can detect, including values of its options.
+fn run_problems(input: &PlanInput) -> Vec<Problem> {
+    let problems = workload_problems(input);
     match problems.is_empty() {
-        true => value_problems(asked),
+        true => value_problems(input),
         false => problems,
     }
 }
 
-fn settled(asked: Asked, problems: Vec<Problem>, of: &str) -> Result<Plan, Failure> {
-    together(asked.check(), problems, of)
+fn check_with(input: PlanInput, problems: Vec<Problem>, subject: &str) -> Result<Plan, Failure> {
+    combine(input.check(), problems, subject)
 }
 
-/// What was checked, if neither the plan room nor the workload room has found anything.
-fn together<T>(
+/// The checked value, if neither the plan nor the workload has a problem; otherwise all problems
+/// together.
+fn combine<T>(
     checked: Result<T, Problems>,
     mut problems: Vec<Problem>,
-    of: &str,
+    subject: &str,
 ) -> Result<T, Failure> {
     match checked {
         Ok(checked) if problems.is_empty() => return Ok(checked),
         Ok(_) => {}
-        Err(found) => problems
-            .splice(0..0, found.0.into_iter().map(problem))
+        Err(plan_problems) => problems
+            .splice(0..0, plan_problems.0.into_iter().map(problem))
             .for_each(drop),
     }
     Err(Failure {
         exit: Exit::Usage,
-        of: of.to_owned(),
+        subject: subject.to_owned(),
         problems,
     })
 }
 
-/// What only the workload room knows to be wrong.
-fn workload_problems(asked: &Asked) -> Vec<Problem> {
-    let Some(name) = &asked.workload else {
+/// Problems that only the workload can detect.
+fn workload_problems(input: &PlanInput) -> Vec<Problem> {
+    let Some(name) = &input.workload else {
         return Vec::new();
     };
     let place = match &name.place {
-        Place::Flag(_) => String::new(),
+        InputLocation::Flag(_) => String::new(),
         place => format!("{place}: "),
     };
     match server::workload(&name.value) {
@@ -125,7 +125,7 @@ fn workload_problems(asked: &Asked) -> Vec<Problem> {
             failure.problems
         }
         Ok(workload) => {
-            let plan = workload_plan(asked, &name.value);
+            let plan = workload_plan(input, &name.value);
             prony_workload::option_problems(workload, &plan)
                 .into_iter()
                 .map(|what| Problem {
@@ -137,41 +137,45 @@ fn workload_problems(asked: &Asked) -> Vec<Problem> {
     }
 }
 
-/// What the workload says of the values of its options.
-fn value_problems(asked: &Asked) -> Vec<Problem> {
-    let name = asked.workload.as_ref();
+/// The workload's problems with the values of its options.
+fn value_problems(input: &PlanInput) -> Vec<Problem> {
+    let name = input.workload.as_ref();
     let Some(Ok(workload)) = name.map(|name| server::workload(&name.value)) else {
         return Vec::new();
     };
-    let protocol = asked.protocol.as_ref();
+    let protocol = input.protocol.as_ref();
     let protocol = protocol.map_or(QueryMode::Prepared, |placed| placed.value);
     workload
-        .check_options(&workload_plan(asked, workload.name()), protocol)
+        .check_options(&workload_plan(input, workload.name()), protocol)
         .iter()
-        .flat_map(|error| server::workload_failure(error, None).problems)
-        .map(|problem| placed(asked, problem))
+        .flat_map(|error| {
+            let mut failure = server::workload_failure(error, None);
+            if let Some(place) = location(input, error) {
+                for problem in &mut failure.problems {
+                    problem.what.insert_str(0, &format!("{place}: "));
+                }
+            }
+            failure.problems
+        })
         .collect()
 }
 
-/// A problem that begins with an option of a file gets that option's place.
-fn placed(asked: &Asked, mut problem: Problem) -> Problem {
-    let mut options = asked.options.iter();
-    let of_it = options.find(|(key, _)| problem.what.starts_with(&format!("{key} = ")));
-    if let Some((_, option)) = of_it
-        && matches!(option.place, Place::File { .. })
-    {
-        problem.what = format!("{}: {}", option.place, problem.what);
-    }
-    problem
+/// The place of an option with an invalid value, if it is in a file.
+fn location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputLocation> {
+    let Error::Value { key, .. } = error else {
+        return None;
+    };
+    let place = &input.options.get(key)?.place;
+    matches!(place, InputLocation::File { .. }).then_some(place)
 }
 
-/// What is asked of a workload, as far as its options go.
-fn workload_plan(asked: &Asked, name: &str) -> WorkloadPlan {
-    let options = asked.options.iter();
+/// The workload's part of the plan, with its options.
+fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
+    let options = input.options.iter();
     WorkloadPlan {
         name: name.to_owned(),
-        // A scale beyond any has its own problem.
-        scale: asked
+        // A scale that is out of range is reported separately.
+        scale: input
             .scale
             .as_ref()
             .and_then(|placed| u32::try_from(placed.value).ok()),
@@ -181,52 +185,58 @@ fn workload_plan(asked: &Asked, name: &str) -> WorkloadPlan {
     }
 }
 
-pub(super) fn failure(of: &str, problems: Problems) -> Failure {
+pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
     Failure {
         exit: Exit::Usage,
-        of: of.to_owned(),
+        subject: subject.to_owned(),
         problems: problems.0.into_iter().map(problem).collect(),
     }
 }
 
-fn problem(found: prony_plan::Problem) -> Problem {
+fn problem(problem: prony_plan::Problem) -> Problem {
     Problem {
-        what: format!("{}: {}", found.place, found.message),
+        what: format!("{}: {}", problem.place, problem.message),
         place: String::new(),
-        hint: found.hint.unwrap_or_default(),
+        hint: problem.hint.unwrap_or_default(),
     }
 }
 
-/// An experiment in a line, and each of its variants in one.
-fn experiment_summary(of: &Experiment, changes: &[String]) -> Vec<String> {
+/// One line for the experiment and one for each of its variants.
+fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String> {
     use prony_plan::{Choice, format_duration};
     let [repeats, variants, runs] = [
-        (of.repeats as usize, "repeat", "repeats"),
-        (of.variants.len(), "variant", "variants"),
-        (of.runs() as usize, "run", "runs"),
+        (experiment.repeats as usize, "repeat", "repeats"),
+        (experiment.variants.len(), "variant", "variants"),
+        (experiment.runs() as usize, "run", "runs"),
     ]
-    .map(|(count, one, many)| units::counted(count as u64, one, many));
-    let pause = match (of.pause.is_zero(), &of.between) {
+    .map(|(count, one, many)| units::count_with_noun(count as u64, one, many));
+    let pause = match (experiment.pause.is_zero(), &experiment.between) {
         (true, None) => String::new(),
         (true, Some(_)) => ", a command between".to_owned(),
-        (false, None) => format!(", {} between", format_duration(of.pause)),
-        (false, Some(_)) => format!(", a command and {} between", format_duration(of.pause)),
+        (false, None) => format!(", {} between", format_duration(experiment.pause)),
+        (false, Some(_)) => format!(
+            ", a command and {} between",
+            format_duration(experiment.pause)
+        ),
     };
-    let order = of.order.name();
+    let order = experiment.order.name();
     let mut lines = vec![format!("  {repeats} of {variants}, {order}: {runs}{pause}")];
-    for (place, one) in of.variants.iter().enumerate() {
-        if let Some(changes) = changes.get(place) {
-            lines.push(format!("  variant {}: {changes}", one.name));
+    for (index, variant) in experiment.variants.iter().enumerate() {
+        if let Some(changes) = changes.get(index) {
+            lines.push(format!("  variant {}: {changes}", variant.name));
         }
-        lines.push(format!("  {}", summary(&one.plan)));
+        lines.push(format!("  {}", summary(&variant.plan)));
     }
     lines
 }
 
-/// What a variant says beside what all say.
-fn changes(of: &Asked) -> String {
-    let server = of.url.as_ref().map(|url| prony_server::redact(&url.value));
-    let given = of.to_json(&server.unwrap_or_default());
+/// The settings that a variant changes, as text.
+fn changed_settings(input: &PlanInput) -> String {
+    let server = input
+        .url
+        .as_ref()
+        .map(|url| prony_server::redact(&url.value));
+    let given = input.to_json(&server.unwrap_or_default());
     let each = given.as_object().into_iter().flatten();
     let each: Vec<String> = each
         .map(|(key, entry)| format!("{key} = {}", entry["value"]))
@@ -257,8 +267,8 @@ fn summary(plan: &Plan) -> String {
     format!(
         "  {}: {} on {}, {pace}, {} protocol, {stop} after {} of warm-up",
         plan.workload.name,
-        units::counted(u64::from(drive.clients), "client", "clients"),
-        units::counted(u64::from(drive.threads), "thread", "threads"),
+        units::count_with_noun(u64::from(drive.clients), "client", "clients"),
+        units::count_with_noun(u64::from(drive.threads), "thread", "threads"),
         drive.protocol.name(),
         format_duration(drive.warmup),
     )

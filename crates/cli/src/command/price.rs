@@ -1,29 +1,32 @@
 //! `prony price`.
 //!
-//! In: price sheets and the store. Out: what throughput costs. Must never: go on without a sheet, or
-//! guess on which configuration a run was measured.
+//! Computes the cost of throughput from price sheets and stored runs. A sheet is required, and the
+//! configuration of a run is never guessed.
 
-mod claims;
+mod assignments;
 
-use super::compare::{Loaded, Meant, listed, side};
-use super::stored::{failure as store_failure, judge_unjudged};
+use super::compare::{LoadedSide, NameScope, comma_separated, load_sides};
+use super::stored::judge_if_unjudged;
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
-use claims::{Claim, settled};
-use prony_judge::price::{AsOf, Configuration, Demand, Offer, Sheet, Terms};
+use assignments::{RunAssignment, resolve};
+use prony_judge::price::{
+    AsOf, Configuration, MeasuredConfiguration, PriceOptions, Sheet, TargetLoad,
+};
 use prony_report::html::SheetText;
-use prony_report::{price, text::system_error};
-use prony_store::{Check, Run, RunStore};
+use prony_report::price;
+use prony_report::text::{plain, system_error};
+use prony_store::{Check, Run, RunStore, Severity};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The sheet that is read where none is named, in the folder of the store.
-const USUAL: &str = "prices.toml";
+/// The default sheet, in the folder of the store.
+const DEFAULT_SHEET: &str = "prices.toml";
 
-/// A run that was loaded, with the places of its sheet and its configuration in that.
-pub(super) struct Placed {
+/// A loaded run, with the indexes of its sheet and its configuration in that sheet.
+pub(super) struct PricedRun {
     pub sheet: usize,
     pub configuration: usize,
     pub run: Run,
@@ -31,27 +34,27 @@ pub(super) struct Placed {
 
 /// Prices runs.
 pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
-    let sheets = sheets(args, &store)?;
-    let (mut placed, notes) = match args.runs.is_empty() {
-        true => named_by_sheets(&sheets, &store)?,
-        false => place(&args.runs, &sheets, &store)?,
+    let store = RunStore::open(None)?;
+    let sheets = load_sheets(args, &store)?;
+    let (mut priced_runs, notes) = match args.runs.is_empty() {
+        true => runs_named_by_sheets(&sheets, &store)?,
+        false => assign_runs(&args.runs, &sheets, &store)?,
     };
-    judge_unjudged(placed.iter_mut().map(|one| &mut one.run));
-    let offers: Vec<Offer<'_>> = placed
+    judge_if_unjudged(priced_runs.iter_mut().map(|one| &mut one.run));
+    let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
-        .map(|one| Offer {
+        .map(|one| MeasuredConfiguration {
             sheet: &sheets[one.sheet],
             configuration: &sheets[one.sheet].configurations[one.configuration],
             run: &one.run,
         })
         .collect();
-    let mut prices = prony_judge::price::price(&offers, &terms(args)?).map_err(|error| {
+    let mut prices = prony_judge::price::price(&measured, &price_options(args)?).map_err(|error| {
         let hint = "name runs, or write runs = [\"…\"] under a [[configuration]]; give all prices in one \
                     currency";
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
-    // They are notes, and stand behind what is worse.
+    // Notes come after more severe remarks.
     prices.remarks.extend(notes);
     output::show(|out, style| match args.json {
         true => price::json(out, &prices),
@@ -59,32 +62,29 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     })?;
     Ok(match price::is_refused(&prices) {
         true => Exit::Invalid,
-        false => Exit::Fine,
+        false => Exit::Success,
     })
 }
 
-/// The day that this machine's clock shows.
+/// Today, by this machine's clock.
 pub(super) fn today() -> Result<AsOf, Failure> {
     let today = jiff::Zoned::now().date();
     let part = |number: i8| u8::try_from(number).unwrap_or_default();
     let today = AsOf::day(today.year().into(), part(today.month()), part(today.day()));
     today.ok_or_else(|| {
-        let hint = "set the clock: the age of prices is counted from it";
-        Failure::new(
-            Exit::Unexpected,
-            "this machine's clock shows no possible date",
-            hint,
-        )
+        let hint = "set the clock: the age of prices depends on it";
+        let what = "this machine's clock shows an impossible date";
+        Failure::new(Exit::Unexpected, what, hint)
     })
 }
 
-fn terms(args: &PriceArgs) -> Result<Terms, Failure> {
+fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
     let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    Ok(Terms {
+    Ok(PriceOptions {
         today: today()?,
         utilisation: args.utilisation,
         across_regions: args.across_regions,
-        demand: args.load.map(|tps| Demand {
+        demand: args.load.map(|tps| TargetLoad {
             tps,
             p95_ns: args.p95.map(ns),
             p99_ns: args.p99.map(ns),
@@ -92,28 +92,27 @@ fn terms(args: &PriceArgs) -> Result<Terms, Failure> {
     })
 }
 
-fn sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
-    let usual = store.folder().join(USUAL);
+fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
+    let default = store.folder().join(DEFAULT_SHEET);
     let files: Vec<PathBuf> = match args.sheet.is_empty() {
         false => args.sheet.clone(),
-        true if usual.is_file() => vec![usual],
+        true if default.is_file() => vec![default],
         true => {
             let hint = format!(
                 "give --sheet FILE, or write {}; Prony knows no prices, and plans/prices has an example",
-                usual.display()
+                default.display()
             );
             return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
         }
     };
-    files.iter().map(|file| sheet(file)).collect()
-}
-
-fn sheet(file: &Path) -> Result<Sheet, Failure> {
-    parsed(&read(file)?)
+    files
+        .iter()
+        .map(|file| parse_sheet(&read_sheet(file)?))
+        .collect()
 }
 
 /// A sheet's name and text.
-pub(super) fn read(file: &Path) -> Result<SheetText, Failure> {
+pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file; plans/prices has an example";
@@ -123,155 +122,207 @@ pub(super) fn read(file: &Path) -> Result<SheetText, Failure> {
     Ok(SheetText { file: name, text })
 }
 
-/// A sheet without a mistake.
-pub(super) fn parsed(sheet: &SheetText) -> Result<Sheet, Failure> {
+/// Parses and checks a sheet.
+pub(super) fn parse_sheet(sheet: &SheetText) -> Result<Sheet, Failure> {
     let SheetText { file, text } = sheet;
     Sheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }
 
-/// All configurations with the places of their sheet and their own.
-fn all(sheets: &[Sheet]) -> impl Iterator<Item = (usize, usize, &Configuration)> {
+/// All configurations with the indexes of their sheet and their own.
+fn configurations(sheets: &[Sheet]) -> impl Iterator<Item = ((usize, usize), &Configuration)> {
     sheets.iter().enumerate().flat_map(|(sheet, one)| {
         let each = one.configurations.iter().enumerate();
-        each.map(move |(place, configuration)| (sheet, place, configuration))
+        each.map(move |(index, configuration)| ((sheet, index), configuration))
     })
 }
 
-/// The runs of configurations, and what has to be said of how they were taken.
-pub(super) type Taken = (Vec<Placed>, Vec<Check>);
+/// The runs of configurations, and notes on how they were selected.
+pub(super) type PricedRuns = (Vec<PricedRun>, Vec<Check>);
 
-fn named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<Taken, Failure> {
-    let mut claims = Vec::new();
-    for (sheet, configuration, one) in all(sheets) {
-        for run in &one.runs {
-            claim(&mut claims, run, (sheet, configuration), store)?;
+fn runs_named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<PricedRuns, Failure> {
+    let mut assignments = Vec::new();
+    for (place, configuration) in configurations(sheets) {
+        for run in &configuration.runs {
+            assign(&mut assignments, run, place, store)?;
         }
     }
-    Ok(settled(claims))
+    Ok(resolve(assignments))
 }
 
-/// Adds what a word names that stands beside its configuration.
-fn claim(
-    claims: &mut Vec<Claim>,
-    word: &str,
-    place: (usize, usize),
+/// Adds the runs that a name selects for an explicit configuration.
+fn assign(
+    assignments: &mut Vec<RunAssignment>,
+    name: &str,
+    configuration: (usize, usize),
     store: &RunStore,
 ) -> Result<(), Failure> {
-    let sides = side(store, word, Meant::Variant)?.into_iter();
-    claims.extend(sides.map(|side| Claim {
-        place,
+    let sides = load_sides(store, name, NameScope::Variant)?.into_iter();
+    assignments.extend(sides.map(|side| RunAssignment {
+        configuration,
         named: side.named,
         runs: side.runs,
     }));
     Ok(())
 }
 
-/// Finds the runs that were asked for, and the configurations that they were measured on.
-pub(super) fn place(
-    asked: &[String],
+/// Finds the requested runs, and the configurations on which they were measured.
+pub(super) fn assign_runs(
+    arguments: &[String],
     sheets: &[Sheet],
     store: &RunStore,
-) -> Result<Taken, Failure> {
-    let meant = match asked.len() {
-        1 => Meant::Experiment,
-        _ => Meant::Variant,
+) -> Result<PricedRuns, Failure> {
+    let scope = match arguments.len() {
+        1 => NameScope::Experiment,
+        _ => NameScope::Variant,
     };
-    let known = LazyCell::new(|| known(sheets, store));
-    let mut claims = Vec::new();
-    for asked in asked {
-        // A file may have the sign in its name: only a configuration's name counts before it.
-        let named = asked.split_once('=').and_then(|(name, run)| {
-            let (sheet, place, _) = all(sheets).find(|(_, _, one)| one.name == name)?;
-            Some((sheet, place, run))
+    let sheet_runs = LazyCell::new(|| sheet_runs(sheets, store));
+    let (mut assignments, mut left_out) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        // The name of a file may contain `=`, so the text before it must be the name of a configuration.
+        let named = argument.split_once('=').and_then(|(name, run)| {
+            let (place, _) = configurations(sheets).find(|(_, one)| one.name == name)?;
+            Some((place, run))
         });
-        if let Some((sheet, configuration, run)) = named {
-            claim(&mut claims, run, (sheet, configuration), store)?;
+        if let Some((place, run)) = named {
+            assign(&mut assignments, run, place, store)?;
             continue;
         }
-        let sides = side(store, asked, meant).map_err(|failure| match asked.split_once('=') {
-            Some((name, _)) if !asked.contains('/') => unknown(name, sheets),
-            _ => failure,
+        let sides = load_sides(store, argument, scope).map_err(|failure| {
+            match argument.split_once('=') {
+                Some((name, _)) if !argument.contains('/') => unknown_configuration(name, sheets),
+                _ => failure,
+            }
         })?;
+        let (mut found, mut refused) = (Vec::new(), Vec::new());
+        // The id of an experiment is that of its first run: in a sheet it means only that run's variant.
+        let runs = sides.iter().flat_map(|side| &side.runs);
+        let ids: Vec<String> = runs.map(|run| run.id.clone()).collect();
+        let mut names = split_names(argument);
+        names.retain(|name| !ids.iter().any(|id| id == name));
         for side in sides {
-            claims.push(said(asked, side, sheets, &known)?);
+            let variant = side.name.clone();
+            match assign_side(&names, side, sheets, &sheet_runs) {
+                Ok(assignment) => found.push(assignment),
+                Err(failure) => refused.push((variant, failure)),
+            }
         }
+        // Of an experiment, variants in the sheets are priced, and the others are listed.
+        if let Some((_, failure)) = refused.pop_if(|_| found.is_empty()) {
+            return Err(failure);
+        }
+        left_out.extend(
+            refused
+                .iter()
+                .map(|(variant, _)| unpriced_variant(variant, sheets)),
+        );
+        assignments.extend(found);
     }
-    Ok(settled(claims))
+    let (priced_runs, mut notes) = resolve(assignments);
+    notes.extend(left_out);
+    Ok((priced_runs, notes))
 }
 
-/// A run that a sheet names, with the places of the sheet and the configuration.
-struct Known {
-    place: (usize, usize),
-    /// Its id; of a document outside the store the word of the sheet.
+/// The note on a variant of an experiment of which no sheet names a run.
+fn unpriced_variant(variant: &str, sheets: &[Sheet]) -> Check {
+    let variant = plain(variant);
+    Check {
+        id: "variant-unpriced".to_owned(),
+        severity: Severity::Note,
+        finding: format!(
+            "no sheet says on which configuration the variant {variant} was measured; it is left out"
+        ),
+        advice: format!(
+            "give CONFIGURATION=ID with the id of one of its runs and one of: {}",
+            configuration_names(sheets)
+        ),
+    }
+}
+
+/// A run that a sheet names, with the indexes of the sheet and the configuration.
+struct SheetRun {
+    configuration: (usize, usize),
+    /// Its id; for a document outside the store the name in the sheet.
     name: String,
 }
 
-/// The runs that the sheets name: the store is asked once for each, however many are priced.
-fn known(sheets: &[Sheet], store: &RunStore) -> Vec<Known> {
-    let mut known = Vec::new();
-    for (sheet, place, one) in all(sheets) {
-        for word in one.runs.iter().flat_map(|word| words(word)) {
-            known.push(Known {
-                place: (sheet, place),
-                name: store.find(word).unwrap_or_else(|_| word.to_owned()),
+/// The runs that the sheets name. Each is looked up once, however many runs are priced.
+fn sheet_runs(sheets: &[Sheet], store: &RunStore) -> Vec<SheetRun> {
+    let mut runs = Vec::new();
+    for (place, configuration) in configurations(sheets) {
+        for name in configuration
+            .runs
+            .iter()
+            .flat_map(|names| split_names(names))
+        {
+            runs.push(SheetRun {
+                configuration: place,
+                name: store.find(name).unwrap_or_else(|_| name.to_owned()),
             });
         }
     }
-    known
+    runs
 }
 
-/// The names in an argument, of which there may be several with commas between.
-fn words(asked: &str) -> Vec<&str> {
-    listed(asked).unwrap_or_else(|| vec![asked])
+/// The names in an argument, separated by commas.
+fn split_names(argument: &str) -> Vec<&str> {
+    comma_separated(argument).unwrap_or_else(|| vec![argument])
 }
 
-/// Where the sheets say that some repeats were measured. Where they say it of several repeats of a variant
-/// for different configurations, the run that was named stands for itself.
-fn said(asked: &str, side: Loaded, sheets: &[Sheet], known: &[Known]) -> Result<Claim, Failure> {
-    let words = words(asked);
-    let places = |is_of: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
+/// The configurations on which the repeats of a side were measured, according to the sheets. If the sheets name
+/// repeats of one variant for different configurations, a named run counts only for its own configuration.
+/// `names` are names of the side other than ids, such as a file name.
+fn assign_side(
+    names: &[&str],
+    side: LoadedSide,
+    sheets: &[Sheet],
+    sheet_runs: &[SheetRun],
+) -> Result<RunAssignment, Failure> {
+    let all: Vec<(usize, usize)> = configurations(sheets).map(|(place, _)| place).collect();
+    let matching = |is_of: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
         let named = |place: &(usize, usize)| {
-            let mut of_it = known.iter().filter(|one| one.place == *place);
+            let mut of_it = sheet_runs.iter().filter(|one| one.configuration == *place);
             of_it.any(|one| is_of(&one.name))
         };
-        let all = all(sheets).map(|(sheet, place, _)| (sheet, place));
-        all.filter(named).collect()
+        all.iter().copied().filter(named).collect()
     };
-    let any = places(&|name| words.contains(&name) || side.runs.iter().any(|run| run.id == name));
-    let own = places(&|name| side.named.as_deref() == Some(name));
-    let only: Vec<(usize, usize)> = all(sheets)
-        .map(|(sheet, place, _)| (sheet, place))
-        .collect();
-    let mut claim = Claim {
-        place: (0, 0),
+    let any = matching(&|name| names.contains(&name) || side.runs.iter().any(|run| run.id == name));
+    let own = matching(&|name| side.named.as_deref() == Some(name));
+    let mut assignment = RunAssignment {
+        configuration: (0, 0),
         named: side.named,
         runs: side.runs,
     };
-    match (&any[..], &own[..], &only[..]) {
-        ([place], _, _) | ([], _, [place]) => claim.place = *place,
+    match (&any[..], &own[..], &all[..]) {
+        ([place], _, _) | ([], _, [place]) => assignment.configuration = *place,
         (_, [place], _) => {
-            claim.place = *place;
-            claim.alone();
+            assignment.configuration = *place;
+            assignment.keep_only_named();
         }
         _ => {
-            let id = claim.runs.first().map_or("", |run| run.id.as_str());
-            let what = format!("nothing says on which configuration {id} was measured");
+            let id = assignment.runs.first().map_or("", |run| run.id.as_str());
+            let what = format!("no sheet says on which configuration {id} was measured");
             let hint = format!(
-                "write CONFIGURATION={id}, with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
-                names(sheets),
+                "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
+                configuration_names(sheets),
             );
             return Err(Failure::new(Exit::Usage, what, hint));
         }
     }
-    Ok(claim)
+    Ok(assignment)
 }
 
-fn names(sheets: &[Sheet]) -> String {
-    let names: Vec<&str> = all(sheets).map(|(_, _, one)| one.name.as_str()).collect();
+fn configuration_names(sheets: &[Sheet]) -> String {
+    let names: Vec<&str> = configurations(sheets)
+        .map(|(_, one)| one.name.as_str())
+        .collect();
     names.join(", ")
 }
 
-fn unknown(name: &str, sheets: &[Sheet]) -> Failure {
+fn unknown_configuration(name: &str, sheets: &[Sheet]) -> Failure {
     let what = format!("no configuration of the sheet is named {name}");
-    Failure::new(Exit::Usage, what, format!("there are: {}", names(sheets)))
+    Failure::new(
+        Exit::Usage,
+        what,
+        format!("there are: {}", configuration_names(sheets)),
+    )
 }

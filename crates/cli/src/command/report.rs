@@ -1,140 +1,130 @@
 //! `prony report` and `prony verify`.
 //!
-//! In: runs of the store, or a page. Out: the page of the runs, or whether it is still what was written.
-//! Must never: overwrite a file that is no report, or leave half a page under its name.
+//! Write the page of runs, and verify that a page is unchanged. A file that is not a report is never
+//! overwritten, and an incomplete page is never left under the name.
 
-use super::compare::{Meant, side};
-use super::stored::failure as store_failure;
+use super::compare::{NameScope, load_sides};
 use super::{file, output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
 use prony_judge::price::Sheet;
-use prony_report::html::{self, PlacedRun, PriceQuestion, SheetText, VerifyError};
+use prony_report::html::{self, PriceInputs, RunPlacement, SheetText, VerifyError};
 use prony_report::text::{plain, system_error};
 use prony_store::{Run, RunStore};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Largest page that is read, bytes: as much as a stored document may have, and the page around it.
-const LARGEST: u64 = 2 << 30;
-/// Share of the throughput that is used where none is named, as in `prony price`.
+/// Largest page to read, bytes: the limit of a stored document, plus the page around it.
+const MAX_BYTES: u64 = 2 << 30;
+/// Default share of the throughput that is used, as in `prony price`.
 const UTILISATION: f64 = 0.3;
 
 /// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None).map_err(|error| store_failure(&error))?;
-    let page = if args.prices.is_empty() {
-        let meant = match args.runs.len() {
-            1 => Meant::Experiment,
-            _ => Meant::Run,
+    let store = RunStore::open(None)?;
+    let page = if args.sheet.is_empty() {
+        let scope = match args.runs.len() {
+            1 => NameScope::Experiment,
+            _ => NameScope::Run,
         };
-        let mut runs = Vec::new();
-        for one in &args.runs {
-            // As `prony compare` takes them: a run, several, or the variants of an experiment.
-            let sides = side(&store, one, meant)?;
-            runs.extend(sides.into_iter().flat_map(|side| side.runs));
+        let mut page = ReportPage::default();
+        for name in &args.runs {
+            // As in `prony compare`: a run, several, or the variants of an experiment.
+            let sides = load_sides(&store, name, scope)?;
+            page.runs
+                .extend(sides.into_iter().flat_map(|side| side.runs));
         }
-        Page {
-            runs,
-            question: None,
-        }
+        page
     } else {
-        priced(args, &store)?
+        priced_page(args, &store)?
     };
     if args.output.as_os_str() == "-" {
-        output::show(|out, _| page.write(out))?;
-        return Ok(Exit::Fine);
+        output::show_raw(|out| page.write(out))?;
+        return Ok(Exit::Success);
     }
-    file::spare_others(&args.output, "report", html::is_report)?;
-    file::write(&args.output, |out| page.write(out)).map_err(|error| {
-        let what = format!("cannot write the report: {}", system_error(&error));
-        let hint = "name a file in a folder that you may write to";
-        Failure::new(Exit::Unexpected, what, hint).at(args.output.display().to_string())
-    })?;
-    output::tell(&format!("Written to {}", args.output.display()));
-    Ok(Exit::Fine)
+    file::check_replaceable(&args.output, "a report", html::is_report)?;
+    file::write_result(&args.output, "report", |out| page.write(out))?;
+    output::notice(&format!("Written to {}", args.output.display()));
+    Ok(Exit::Success)
 }
 
-/// What a page is drawn from.
-struct Page {
+/// What a page is generated from.
+#[derive(Default)]
+struct ReportPage {
     runs: Vec<Run>,
-    question: Option<PriceQuestion>,
+    question: Option<PriceInputs>,
 }
 
-impl Page {
+impl ReportPage {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        match &self.question {
-            Some(question) => html::write_priced(out, &self.runs, question),
-            None => html::write(out, &self.runs),
-        }
+        html::write(out, &self.runs, self.question.as_ref())
     }
 }
 
-/// The runs with their configurations, and the sheets that have these.
-fn priced(args: &ReportArgs, store: &RunStore) -> Result<Page, Failure> {
-    let files = args.prices.iter();
-    let texts: Vec<SheetText> = files
-        .map(|file| price::read(file))
+/// The runs with their configurations, and the sheets of these.
+fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failure> {
+    let texts = args.sheet.iter().map(|file| price::read_sheet(file));
+    let texts: Vec<SheetText> = texts.collect::<Result<_, _>>()?;
+    let sheets: Vec<Sheet> = texts
+        .iter()
+        .map(price::parse_sheet)
         .collect::<Result<_, _>>()?;
-    let sheets: Vec<Sheet> = texts.iter().map(price::parsed).collect::<Result<_, _>>()?;
-    let mut page = Page {
-        runs: Vec::new(),
-        question: None,
-    };
-    let mut placed = Vec::new();
-    let (taken, notes) = price::place(&args.runs, &sheets, store)?;
+    let (mut runs, mut placed) = (Vec::new(), Vec::new());
+    let (priced_runs, notes) = price::assign_runs(&args.runs, &sheets, store)?;
     for note in notes {
-        output::tell(&note.finding);
+        output::notice(&note.finding);
     }
-    for one in taken {
-        placed.push(PlacedRun {
+    for one in priced_runs {
+        placed.push(RunPlacement {
             sheet: one.sheet,
             configuration: one.configuration,
-            run: page.runs.len(),
+            run: runs.len(),
         });
-        page.runs.push(one.run);
+        runs.push(one.run);
     }
-    let question = PriceQuestion {
+    let question = PriceInputs {
         sheets: texts,
         today: price::today()?.to_string(),
         utilisation: args.utilisation.unwrap_or(UTILISATION),
         across_regions: args.across_regions,
         placed,
     };
-    html::question(&page.runs, &question).map_err(|error| {
+    html::check_price_inputs(&runs, &question).map_err(|error| {
         let hint = "give all prices in one currency";
         Failure::new(Exit::Usage, error.to_string(), hint)
     })?;
-    page.question = Some(question);
-    Ok(page)
+    Ok(ReportPage {
+        runs,
+        question: Some(question),
+    })
 }
 
-/// Says whether a page is still what was written.
+/// Verifies that a page is unchanged.
 pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let place = args.file.display().to_string();
+    let path = args.file.display().to_string();
     let text = read(&args.file).map_err(|error| {
         let what = format!("cannot read the report: {}", system_error(&error));
         let hint = "name a file that prony report has written";
-        Failure::new(Exit::Unexpected, what, hint).at(&place)
+        Failure::new(Exit::Unexpected, what, hint).at(&path)
     })?;
-    let found = html::verify(&text).map_err(|error| failure(&error, &place))?;
+    let verified = html::verify(&text).map_err(|error| failure(&error, &path))?;
     output::show(|out, _| {
-        for document in &found.documents {
+        for document in &verified.documents {
             let id = plain(&document.run.id);
             writeln!(out, "{}  {id}", document.sha256)?;
         }
-        match &found.drawn_by {
-            None => writeln!(out, "The page and its documents are as they were written."),
+        match &verified.generated_by {
+            None => writeln!(out, "The page and its documents are unchanged."),
             Some(other) => writeln!(
                 out,
-                "The documents are as they were written. The page around them was drawn by Prony \
-                 {other}, not by {}, and was not compared.",
+                "The documents are unchanged. The page around them was generated by Prony {other}, not by {}, \
+                 and was not compared.",
                 env!("CARGO_PKG_VERSION")
             ),
         }
     })?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -143,19 +133,19 @@ fn read(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is a folder"));
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST {
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(io::Error::other("it is larger than 2 GiB"));
     }
-    // What is not UTF-8 was not written by us: it is found as a change.
+    // Prony writes only UTF-8, so replaced bytes are detected as a change.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn failure(error: &VerifyError, place: &str) -> Failure {
+fn failure(error: &VerifyError, path: &str) -> Failure {
     let (exit, hint) = match error {
         error if error.is_changed() => (
             Exit::Invalid,
-            "write it anew from the stored run with prony report, and do not edit it",
+            "generate it again from the stored run with prony report",
         ),
         VerifyError::Newer(_) => (Exit::Unexpected, ""),
         _ => (
@@ -163,7 +153,7 @@ fn failure(error: &VerifyError, place: &str) -> Failure {
             "name a file that prony report has written; prony show FILE reads a document of a run",
         ),
     };
-    Failure::new(exit, error.to_string(), hint).at(place)
+    Failure::new(exit, error.to_string(), hint).at(path)
 }
 
 #[cfg(test)]
@@ -172,29 +162,30 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_report_is_replaced_and_any_other_file_is_not() {
+    fn only_reports_are_replaced() {
         let folder = std::env::temp_dir().join(format!("prony-report-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.html");
-        let spare_others = |path: &Path| file::spare_others(path, "report", html::is_report);
-        assert!(spare_others(&path).is_ok());
-        let page = |runs| Page {
+        let check_replaceable =
+            |path: &Path| file::check_replaceable(path, "a report", html::is_report);
+        assert!(check_replaceable(&path).is_ok());
+        let page = |runs| ReportPage {
             runs: vec![Run::default(); runs],
             question: None,
         };
-        let write = |runs| file::write(&path, |out| page(runs).write(out));
+        let write = |runs| file::write_result(&path, "report", |out| page(runs).write(out));
         write(1).unwrap();
-        assert!(spare_others(&path).is_ok());
+        assert!(check_replaceable(&path).is_ok());
         write(2).unwrap();
         let args = VerifyArgs { file: path.clone() };
-        assert_eq!(verify(&args).unwrap(), Exit::Fine);
+        assert_eq!(verify(&args).unwrap(), Exit::Success);
         let names = fs::read_dir(&folder).unwrap().count();
         assert_eq!(names, 1, "no other file is left");
         let cut = read(&path).unwrap();
         fs::write(&path, &cut[..cut.len() / 2]).unwrap();
         assert_eq!(verify(&args).unwrap_err().exit, Exit::Invalid);
         fs::write(&path, "{\"schema_version\":\"1.1\"}").unwrap();
-        assert_eq!(spare_others(&path).unwrap_err().exit, Exit::Usage);
+        assert_eq!(check_replaceable(&path).unwrap_err().exit, Exit::Usage);
         assert_eq!(verify(&args).unwrap_err().exit, Exit::Unexpected);
         let args = VerifyArgs {
             file: folder.join("none"),

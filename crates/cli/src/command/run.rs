@@ -1,152 +1,151 @@
 //! `prony run`.
 //!
-//! In: a workload or a plan file, and flags. Out: an order, or a batch of them, carried out. Must
-//! never: run a plan with a mistake in it.
+//! A workload or a plan file, with flags, becomes one run or an experiment. A plan with a mistake is
+//! never run.
 
 use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
-use crate::experiment::{self, Batch};
-use crate::run::{Look, Meant, Named, Order, carry_out};
-use crate::secrets;
-use prony_plan::{Asked, Experiment, Given, Place, Plan, ServerPlan};
-use prony_store::scenario::Cached;
+use crate::experiment::{self, ExperimentRequest};
+use crate::run::{ObserveOptions, RunRequest, run_and_print};
+use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
+use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
+use prony_server::secrets;
+use prony_store::scenario::CachedShare;
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Runs what was asked.
+/// Executes the command.
 pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let (asked, of) = asked(args)?;
-    if asked.is_experiment() {
-        let experiment = plan::runnable_experiment(asked.clone(), of)?;
-        // Once is a run as any other.
+    let (input, subject) = plan_input(args)?;
+    if input.is_experiment() {
+        let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
+        // A single run is not treated as an experiment.
         if experiment.runs() > 1 {
-            let batch = batch(args, &asked, experiment, arguments)?;
-            // No variant changes how its server is looked at.
-            let look = look(&asked, &batch.experiment.variants[0].plan);
-            return experiment::carry_out(&batch, &look);
+            let request = experiment_request(args, &input, experiment, arguments)?;
+            // Variants cannot change how the server is observed.
+            let observe = observe_options(&input, &request.experiment.variants[0].plan);
+            return experiment::run_and_print(&request, &observe);
         }
     }
-    let (order, look) = single(args, &asked, of, arguments)?;
-    carry_out(&order, &look)
+    let (request, observe) = single_run(args, &input, subject, arguments)?;
+    run_and_print(&request, &observe)
 }
 
-/// What one run by these flags is, and how the server is looked at meanwhile.
-pub fn order(args: &RunArgs, arguments: &[OsString]) -> Result<(Order, Look), Failure> {
-    let (asked, of) = asked(args)?;
-    single(args, &asked, of, arguments)
-}
-
-/// What was asked, and where most of it stands.
-fn asked(args: &RunArgs) -> Result<(Asked, &str), Failure> {
-    let flags = args.asked();
+/// The input, and the name of its main source for messages.
+fn plan_input(args: &RunArgs) -> Result<(PlanInput, &str), Failure> {
+    let flags = args.input();
     if args.is_plan() {
-        let file = plan::read(Path::new(&args.what))?;
-        Ok((file.overlay(flags), &args.what))
+        let file = plan::read(Path::new(&args.workload_or_plan))?;
+        Ok((file.overlay(flags), &args.workload_or_plan))
     } else {
         Ok((flags, "the command line"))
     }
 }
 
-fn single(
+fn single_run(
     args: &RunArgs,
-    asked: &Asked,
-    of: &str,
+    input: &PlanInput,
+    subject: &str,
     arguments: &[OsString],
-) -> Result<(Order, Look), Failure> {
-    let plan = plan::runnable(asked.clone(), of)?;
-    let order = ordered(args, asked, plan, arguments)?;
-    let look = look(asked, &order.plan);
-    Ok((order, look))
+) -> Result<(RunRequest, ObserveOptions), Failure> {
+    let plan = plan::check_runnable(input.clone(), subject)?;
+    let request = run_request(args, input, plan, arguments)?;
+    let observe = observe_options(input, &request.plan);
+    Ok((request, observe))
 }
 
-fn batch(
+fn experiment_request(
     args: &RunArgs,
-    asked: &Asked,
+    input: &PlanInput,
     experiment: Experiment,
     arguments: &[OsString],
-) -> Result<Batch, Failure> {
-    let each = asked.variants().into_iter().zip(&experiment.variants);
-    let orders = each.map(|((_, one), of)| ordered(args, &one, of.plan.clone(), arguments));
-    Ok(Batch {
-        orders: orders.collect::<Result<_, _>>()?,
+) -> Result<ExperimentRequest, Failure> {
+    let variants = input.variants().into_iter().zip(&experiment.variants);
+    let requests = variants
+        .map(|((_, input), variant)| run_request(args, &input, variant.plan.clone(), arguments));
+    Ok(ExperimentRequest {
+        requests: requests.collect::<Result<_, _>>()?,
         experiment,
         json: args.json,
     })
 }
 
-fn ordered(
+fn run_request(
     args: &RunArgs,
-    asked: &Asked,
+    input: &PlanInput,
     plan: Plan,
     arguments: &[OsString],
-) -> Result<Order, Failure> {
-    Ok(Order {
-        asked: asked_document(asked, &plan, arguments),
-        meant: Meant {
-            cached: cached(args, &plan)?,
-            ..Meant::default()
+) -> Result<RunRequest, Failure> {
+    Ok(RunRequest {
+        request_json: request_document(input, &plan, arguments),
+        purpose: Purpose {
+            cached: expected_cached(args, &plan)?,
+            ..Purpose::default()
         },
         plan,
         download: args.download,
         json: args.json,
-        store: !args.keeping.no_store,
-        progress: args.keeping.progress,
+        store: !args.output.no_store,
+        progress: args.output.progress,
     })
 }
 
-/// The share of the data that is to be cached, with what it is to fit into.
-fn cached(args: &RunArgs, plan: &Plan) -> Result<Option<Cached>, Failure> {
-    let Some(share) = args.cached else {
+/// The requested share of the data in the cache, with the memory that it refers to.
+fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, Failure> {
+    let Some(share) = args.expect_cached else {
         return Ok(None);
     };
     let ServerPlan::Url(url) = &plan.server else {
-        let what = "--cached asks a server that is there, and this one is not started yet";
+        let what =
+            "--expect-cached needs a running server, and the embedded one is not started yet";
         return Err(Failure::new(Exit::Usage, what, "name a server with --url"));
     };
     let mut control = server::connect(&server::target(Some(url))?)?;
     let metrics = plan.observe.server_metrics.as_deref();
-    sizing::wanted(&mut control, share, args.cached_of, metrics).map(Some)
+    sizing::cached_share(&mut control, share, args.cached_of, metrics).map(Some)
 }
 
-/// Whether and how to look at the server, and who may look on.
-pub fn look(asked: &Asked, plan: &Plan) -> Look {
-    // What the plan has was asked for somewhere.
-    fn by<T>(given: &Given<T>) -> String {
+/// How to observe the server, and where to publish the figures.
+pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
+    // What the plan has was requested somewhere.
+    fn origin<T>(given: &InputValue<T>) -> String {
         let place = given.as_ref().map(|given| given.place.to_string());
         place.unwrap_or_default()
     }
     let observe = &plan.observe;
-    let off = (!observe.server).then(|| match &asked.observe {
-        Some(given) if !matches!(given.place, Place::Flag(_)) => {
-            format!("the plan says so ({})", given.place)
+    let off = (!observe.server).then(|| match &input.observe {
+        Some(given) if !matches!(given.place, InputLocation::Flag(_)) => {
+            format!("the plan disables it ({})", given.place)
         }
         _ => "--no-observe was given".to_owned(),
     });
-    Look {
-        off,
-        metrics: observe.server_metrics.clone().map(|value| Named {
+    ObserveOptions {
+        server: ServerObserverOptions {
+            off,
+            exporter: observe.server_metrics.clone().map(|value| WithOrigin {
+                value,
+                origin: origin(&input.server_metrics),
+            }),
+        },
+        listen: observe.metrics_listen.clone().map(|value| WithOrigin {
             value,
-            by: by(&asked.server_metrics),
-        }),
-        listen: observe.metrics_listen.clone().map(|value| Named {
-            value,
-            by: by(&asked.metrics_listen),
+            origin: origin(&input.metrics_listen),
         }),
     }
 }
 
-/// What was asked, for the Run document: each value with its place, and the command line as it was
-/// typed, without passwords.
-pub fn asked_document(asked: &Asked, plan: &Plan, arguments: &[OsString]) -> Value {
+/// The request, for the Run document: each value with its place, and the command line as typed,
+/// without passwords.
+pub fn request_document(input: &PlanInput, plan: &Plan, arguments: &[OsString]) -> Value {
     let server = match &plan.server {
         ServerPlan::Url(url) => prony_server::redact(url),
         ServerPlan::Embedded => "embedded".to_owned(),
     };
     let typed: Vec<String> = arguments
         .iter()
-        .map(|argument| secrets::without(&argument.to_string_lossy()))
+        .map(|argument| secrets::redact_argument(&argument.to_string_lossy()))
         .collect();
-    json!({ "command": typed, "given": asked.to_json(&server) })
+    json!({ "command": typed, "given": input.to_json(&server) })
 }

@@ -1,42 +1,43 @@
 //! `prony scenarios`.
 //!
-//! In: the tables of scenarios. Out: a list, one whole, or JSON. Must never: ask a server.
+//! Prints a list, one scenario in full, or JSON; connects to no server.
 
 use super::output;
-use super::reproduce::words::{self, Settings};
+use super::reproduce::commands::{self, ScenarioSettings};
 use crate::args::ScenariosArgs;
 use crate::exit::{Exit, Failure};
 use prony_plan::Choice;
 use prony_plan::format_duration;
-use prony_plan::scenario::{Engine, Scenario, UnknownScenario, all, each, find};
-use prony_report::scenarios::{self, Group, Row, Whole};
+use prony_plan::scenario::{Scenario, UnknownScenario, all, each, find};
+use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow};
 use prony_report::units;
 use serde_json::Value;
 
-/// Lists them, or shows one.
+/// Lists the scenarios, or shows one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     if let [id] = args.filter.as_slice()
-        && let Ok(one) = find(id)
+        && let Ok(scenario) = find(id)
         && !args.json
     {
         return match args.script {
-            true => script(one),
-            false => output::show(|out, style| scenarios::whole(out, style, &whole(one)))
-                .map(|()| Exit::Fine),
+            true => print_script(scenario),
+            false => output::show(|out, style| scenarios::details(out, style, &details(scenario)))
+                .map(|()| Exit::Success),
         };
     }
-    let wanted = |one: &Scenario| args.filter.iter().all(|word| holds(one, word));
-    if !each().any(wanted) || args.script {
-        let asked = args.filter.join(" ");
-        let error = find(&asked).err();
-        return Err(error.map_or_else(|| no_script(&asked), |error| unknown(&error)));
+    let is_selected =
+        |scenario: &Scenario| args.filter.iter().all(|word| matches_word(scenario, word));
+    if !each().any(is_selected) || args.script {
+        let filter = args.filter.join(" ");
+        let error = find(&filter).err();
+        return Err(error.map_or_else(|| no_script(&filter), |error| unknown_scenario(&error)));
     }
     if args.json {
         let tables: Vec<Value> = all()
             .iter()
             .map(|table| {
                 let mut table = table.clone();
-                table.scenarios.retain(|one| wanted(one));
+                table.scenarios.retain(|scenario| is_selected(scenario));
                 table
             })
             .filter(|table| !table.scenarios.is_empty())
@@ -47,33 +48,32 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
             serde_json::to_writer_pretty(&mut *out, &tables)?;
             writeln!(out)
         })?;
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
-    let groups: Vec<Group> = all()
+    let groups: Vec<ScenarioGroup> = all()
         .iter()
-        .map(|table| Group {
+        .map(|table| ScenarioGroup {
             title: table.title.clone(),
             rows: table
                 .scenarios
                 .iter()
-                .filter(|one| wanted(one))
+                .filter(|scenario| is_selected(scenario))
                 .map(row)
                 .collect(),
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
     output::show(|out, style| scenarios::list(out, style, &groups))?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
-/// That there is none, with what may have been meant.
-pub fn unknown(error: &UnknownScenario) -> Failure {
-    let what = format!("there is no scenario \"{}\"", error.id);
-    Failure::new(Exit::Usage, what, error.hint.clone())
+/// The failure for an unknown scenario, with suggestions.
+pub fn unknown_scenario(error: &UnknownScenario) -> Failure {
+    Failure::of(Exit::Usage, error)
 }
 
 fn no_script(id: &str) -> Failure {
-    let hint = "those of the workload script have one: `prony scenarios script`";
+    let hint = "scenarios of the workload script have one: `prony scenarios script`";
     Failure::new(
         Exit::Usage,
         format!("the scenario {id} has no script"),
@@ -81,24 +81,24 @@ fn no_script(id: &str) -> Failure {
     )
 }
 
-fn script(one: &Scenario) -> Result<Exit, Failure> {
-    let script = one.script.ok_or_else(|| no_script(&one.id))?;
-    output::show(|out, _| write!(out, "{}", script.text()))?;
-    Ok(Exit::Fine)
+fn print_script(scenario: &Scenario) -> Result<Exit, Failure> {
+    let script = scenario.script.ok_or_else(|| no_script(&scenario.id))?;
+    output::show_raw(|out| write!(out, "{}", script.text()))?;
+    Ok(Exit::Success)
 }
 
-/// Whether a word is in what is known of a scenario.
-fn holds(one: &Scenario, word: &str) -> bool {
+/// Whether a scenario's description contains a word.
+fn matches_word(scenario: &Scenario, word: &str) -> bool {
     let word = word.to_lowercase();
     let texts = [
-        Some(one.id.as_str()),
-        Some(&one.title),
-        Some(&one.product),
-        one.version.as_deref(),
-        one.machine.as_deref(),
-        Some(&one.workload),
-        Some(one.source.name()),
-        Some(one.engine.name()),
+        Some(scenario.id.as_str()),
+        Some(&scenario.title),
+        Some(&scenario.product),
+        scenario.version.as_deref(),
+        scenario.machine.as_deref(),
+        Some(&scenario.workload),
+        Some(scenario.source.name()),
+        Some(scenario.engine.name()),
     ];
     texts
         .into_iter()
@@ -106,23 +106,25 @@ fn holds(one: &Scenario, word: &str) -> bool {
         .any(|text| text.to_lowercase().contains(&word))
 }
 
-fn machine(one: &Scenario) -> String {
-    let cpus = one
+fn machine(scenario: &Scenario) -> String {
+    let cpus = scenario
         .cpus
-        .map(|cpus| units::counted(cpus.into(), "CPU", "CPUs"));
-    let memory = one.memory_gb.map(|memory| format!("{memory} GB"));
+        .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
+    let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
     let known: Vec<String> = cpus.into_iter().chain(memory).collect();
     match known.is_empty() {
-        true => "not said".to_owned(),
+        true => "not stated".to_owned(),
         false => known.join(", "),
     }
 }
 
-/// How much data, in words.
-pub fn data(one: &Scenario) -> Option<String> {
-    let (unit, units) = one.unit();
-    let scale = units::counted(one.scale?, unit, units);
-    let size = one.size(1.0);
+/// The amount of data, as text.
+pub fn data(scenario: &Scenario) -> Option<String> {
+    let unit = prony_workload::find(scenario.data_workload())
+        .ok()?
+        .scale_unit()?;
+    let scale = units::count_with_noun(scenario.scale?, unit.one, unit.many);
+    let size = scenario.size(1.0);
     Some(match (size.table_size, size.range) {
         (Some(rows), _) => format!("{scale} of {} rows", units::count(rows)),
         (_, Some(range)) => format!("{scale}, {} hot accounts", units::count(range)),
@@ -131,38 +133,38 @@ pub fn data(one: &Scenario) -> Option<String> {
 }
 
 /// The same for a column.
-fn short_data(one: &Scenario) -> String {
-    let Some(scale) = one.scale else {
-        return "not said".to_owned();
+fn short_data(scenario: &Scenario) -> String {
+    let Some(scale) = scenario.scale else {
+        return "not stated".to_owned();
     };
-    let size = one.size(1.0);
+    let size = scenario.size(1.0);
     match (size.table_size, size.range) {
         (Some(rows), _) => format!("{} × {} rows", units::count(scale), units::count(rows)),
         (_, Some(range)) => format!("scale {}, hot {} M", units::count(scale), range / 1_000_000),
-        _ => data(one).unwrap_or_default(),
+        _ => data(scenario).unwrap_or_default(),
     }
 }
 
-fn row(one: &Scenario) -> Row {
-    let figure = one.figures.first();
-    Row {
-        id: one.id.clone(),
-        machine: machine(one),
-        data: short_data(one),
-        clients: one.clients,
+fn row(scenario: &Scenario) -> ScenarioRow {
+    let figure = scenario.figures.first();
+    ScenarioRow {
+        id: scenario.id.clone(),
+        machine: machine(scenario),
+        data: short_data(scenario),
+        clients: scenario.clients,
         figure: figure.map(|figure| (figure.measure.name().to_owned(), figure.value)),
-        source: one.source.name().to_owned(),
+        source: scenario.source.name().to_owned(),
     }
 }
 
-fn whole(one: &Scenario) -> Whole {
-    let settings = Settings::published(one);
-    let runs = one.engine != Engine::SqlServer;
-    Whole {
-        id: one.id.clone(),
-        title: one.title.clone(),
-        facts: facts(one),
-        figures: one
+fn details(scenario: &Scenario) -> ScenarioDetails {
+    let settings = ScenarioSettings::published(scenario);
+    let is_supported = scenario.engine.is_supported();
+    ScenarioDetails {
+        id: scenario.id.clone(),
+        title: scenario.title.clone(),
+        facts: facts(scenario),
+        figures: scenario
             .figures
             .iter()
             .map(|figure| {
@@ -175,92 +177,104 @@ fn whole(one: &Scenario) -> Whole {
             .collect(),
         source: format!(
             "{} ({}): {}",
-            one.source.name(),
-            one.source.title(),
-            one.place
+            scenario.source.name(),
+            scenario.source.title(),
+            scenario.place
         ),
-        notes: one.notes.clone(),
-        steps: steps(one),
-        commands: match runs {
-            true => words::commands(one, &settings),
+        notes: scenario.notes.clone(),
+        steps: steps(scenario),
+        commands: match is_supported {
+            true => commands::commands(scenario, &settings),
             false => Vec::new(),
         },
-        script: one
+        script: scenario
             .script
             .map(|script| (script.file().to_owned(), script.text().to_owned())),
     }
 }
 
-fn facts(one: &Scenario) -> Vec<(&'static str, String)> {
-    let unsaid = || "not said".to_owned();
-    let version = one
+fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let not_stated = || "not stated".to_owned();
+    let version = scenario
         .version
         .as_ref()
         .map_or(String::new(), |version| format!(" {version}"));
     let mut facts = vec![
         (
             "server",
-            format!("{}{version}, {}", one.engine.name(), one.product),
+            format!("{}{version}, {}", scenario.engine.name(), scenario.product),
         ),
-        ("machine", one.machine.clone().unwrap_or_else(unsaid)),
-        ("workload", one.workload.clone()),
+        (
+            "machine",
+            scenario.machine.clone().unwrap_or_else(not_stated),
+        ),
+        ("workload", scenario.workload.clone()),
     ];
-    let size = one
+    let size = scenario
         .data_gb
         .map_or(String::new(), |size| format!(", about {size} GB"));
-    facts.push(("data", data(one).map_or_else(unsaid, |data| data + &size)));
-    let cached = one
+    facts.push((
+        "data",
+        data(scenario).map_or_else(not_stated, |data| data + &size),
+    ));
+    let cached = scenario
         .cached
-        .map_or_else(unsaid, |cached| cached.words().to_owned());
+        .map_or_else(not_stated, |cached| cached.description().to_owned());
     facts.push(("cached", cached));
-    facts.push(("clients", one.clients.map_or_else(unsaid, units::count)));
-    let protocol = one.protocol.map(|protocol| protocol.name().to_owned());
-    facts.push(("protocol", protocol.unwrap_or_else(unsaid)));
+    facts.push((
+        "clients",
+        scenario.clients.map_or_else(not_stated, units::count),
+    ));
+    let protocol = scenario.protocol.map(|protocol| protocol.name().to_owned());
+    facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
     let time = |time| format_duration(time);
-    let warmup = one.warmup.map_or(String::new(), |warmup| {
+    let warmup = scenario.warmup.map_or(String::new(), |warmup| {
         format!(" after {} of warm-up", time(warmup))
     });
     facts.push((
         "time",
-        one.duration
-            .map_or_else(unsaid, |duration| time(duration) + &warmup),
+        scenario
+            .duration
+            .map_or_else(not_stated, |duration| time(duration) + &warmup),
     ));
     for (name, value) in [
-        ("durability", &one.durability),
-        ("replication", &one.replication),
+        ("durability", &scenario.durability),
+        ("replication", &scenario.replication),
     ] {
         facts.extend(value.clone().map(|value| (name, value)));
     }
     facts
 }
 
-/// What is done to run it, in order.
-fn steps(one: &Scenario) -> Vec<String> {
-    if one.engine == Engine::SqlServer {
-        return vec!["Nothing yet: Prony does not speak SQL Server's protocol.".to_owned()];
+/// The steps of running it, in order.
+fn steps(scenario: &Scenario) -> Vec<String> {
+    if !scenario.engine.is_supported() {
+        return vec!["Nothing yet: Prony does not support SQL Server's protocol.".to_owned()];
     }
     let mut steps = Vec::new();
-    if one.cold {
-        let step = "Drop the tables of former runs and restart the server (--restart-command), so that its \
+    if scenario.cold {
+        let step = "Drop the tables of earlier runs and restart the server (--restart-command), so that its \
                     caches are cold.";
         steps.push(step.to_owned());
     }
-    steps.push("Load, in place of tables of the same workload.".to_owned());
-    steps.push("Check what was loaded: counts, sizes, relations.".to_owned());
-    if !one.indexes.is_empty() {
-        let columns = one.indexes.join(", ");
+    steps.push("Load the data; tables of the same workload are replaced.".to_owned());
+    steps.push("Check the loaded data: counts, sizes, relations.".to_owned());
+    if !scenario.indexes.is_empty() {
+        let columns = scenario.indexes.join(", ");
         steps.push(format!(
-            "Create an index of its own on each of {columns} of pgbench_history."
+            "Create a separate index on each of {columns} of pgbench_history."
         ));
     }
-    if one.vacuum {
+    if scenario.vacuum {
         steps.push("Vacuum and analyse the tables.".to_owned());
     }
-    if words::is_prewarmed(one) {
+    if commands::is_prewarmed(scenario) {
         steps.push("Read all tables, so that they are cached.".to_owned());
     }
     steps.push("Run, watch the server, judge and store the result.".to_owned());
-    steps.push("Set the figures beside the published ones, with what differs here.".to_owned());
+    steps.push(
+        "Compare the figures with the published ones, and list what differs here.".to_owned(),
+    );
     steps.push("With --cleanup: drop the tables.".to_owned());
     steps
 }

@@ -1,107 +1,69 @@
-//! From a URL to a server, and from the errors on that way to exit codes.
+//! Connects to the server of a URL, and maps errors to exit codes.
 //!
-//! In: `--url`, the environment, errors of the other rooms. Out: a target, a control connection, a
-//! failure with its exit code. Must never: repeat a URL as it stands.
+//! `--url` and the environment become a target and a control connection; errors of other crates
+//! become a failure with its exit code. A URL is never printed unredacted.
 
+use crate::args::WaitArgs;
 use crate::exit::{Exit, Failure};
-use crate::signals::Signals;
-use prony_report::Problem;
+use prony_dropin::cleartext;
+use prony_runner::signals::{self, Signals};
 use prony_server::{Control, Environment, Target};
 use prony_workload::{Error, Workload};
 
 /// The workload of this name.
 pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
-    prony_workload::find(name).map_err(|error| told(Exit::Usage, &error.to_string()))
+    prony_workload::find(name).map_err(|error| Failure::of(Exit::Usage, &error))
 }
 
-/// Where to connect, by a URL (or nothing) and the customary environment.
+/// The target of a URL, if any, and the usual environment variables.
 pub fn target(url: Option<&str>) -> Result<Target, Failure> {
-    prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
-        .map_err(|error| told(unresolved(&error), &error.to_string()))
+    let mut target = prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
+        .map_err(|error| Failure::of(resolve_exit(&error), &error))?;
+    signals::end_waits(&mut target);
+    Ok(target)
 }
 
-/// A name service that does not know or answer is a server out of reach; the rest is a mistake.
-fn unresolved(error: &prony_server::Error) -> Exit {
+/// Like [`target`], with the requested timeout for a server that does not respond.
+pub fn target_with_timeout(url: Option<&str>, wait: &WaitArgs) -> Result<Target, Failure> {
+    let mut target = target(url)?;
+    target.wait_options.io_timeout = Some(wait.io_timeout).filter(|limit| !limit.is_zero());
+    Ok(target)
+}
+
+/// A failed name lookup counts as an unreachable server; other errors are usage errors.
+fn resolve_exit(error: &prony_server::Error) -> Exit {
     match error {
         prony_server::Error::NoAddress { .. } => Exit::Connect,
         _ => Exit::Usage,
     }
 }
 
-/// A connection for everything but the load.
+/// Opens the control connection.
 pub fn connect(target: &Target) -> Result<Control, Failure> {
-    Control::connect(target).map_err(|error| told(Exit::Connect, &error.to_string()))
+    let connected = Control::connect(target);
+    let control = connected.map_err(|error| Failure::of(Exit::Connect, &error))?;
+    cleartext::warn(&control);
+    Ok(control)
 }
 
-/// The failure of a workload's load, check, clean or program. `signals` tell which signal stopped
-/// a load.
+/// The failure of a workload's load, check, clean or program. `signals`: for the exit code of a load
+/// that a signal stopped.
 pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
-    let stopped = || {
+    let signal_exit = || {
         signals
-            .and_then(Signals::asked)
-            .map_or(Exit::Interrupted, |(exit, _)| exit)
+            .and_then(Signals::received)
+            .map_or(Exit::Interrupted, Exit::from)
     };
     let exit = match error {
-        Error::UnknownWorkload { .. } | Error::Asked { .. } | Error::Value { .. } => Exit::Usage,
+        Error::UnknownWorkload { .. } | Error::InvalidRequest { .. } | Error::Value { .. } => {
+            Exit::Usage
+        }
         Error::Data { .. } => Exit::Data,
         Error::Server { .. } => Exit::Connect,
         Error::LoadFailed { .. } => Exit::Load,
-        Error::Stopped { .. } => stopped(),
+        Error::Stopped { .. } => signal_exit(),
     };
-    told(exit, &error.to_string())
-}
-
-/// An error's text as a problem, whichever way its room writes hints: its first line is what
-/// happened; a line that begins with `hint:` or with a tab (as libpq's do) says what to do, and so
-/// does what follows a semicolon where there is nothing else; the lines between are its place, and
-/// so is what a load left behind, which stands after the server's own hint.
-pub fn told(exit: Exit, text: &str) -> Failure {
-    let mut lines = text.lines();
-    let mut problem = Problem {
-        what: lines.next().unwrap_or_default().to_owned(),
-        ..Problem::default()
-    };
-    for line in lines {
-        let hint = line
-            .strip_prefix('\t')
-            .or_else(|| line.trim_start().strip_prefix("hint: "));
-        match hint {
-            Some(hint) => add_line(&mut problem.hint, hint),
-            None if problem.hint.is_empty() || line.trim_start().starts_with("left behind: ") => {
-                add_line(&mut problem.place, line);
-            }
-            // A hint may go on in further lines.
-            None => add_line(&mut problem.hint, line),
-        }
-    }
-    if problem.hint.is_empty()
-        && problem.place.is_empty()
-        && let Some((what, hint)) = at_semicolon(&problem.what)
-    {
-        (problem.hint, problem.what) = (hint.to_owned(), what.to_owned());
-    }
-    Failure {
-        exit,
-        of: String::new(),
-        problems: vec![problem],
-    }
-}
-
-/// The two sides of the first semicolon that stands in no brackets.
-fn at_semicolon(text: &str) -> Option<(&str, &str)> {
-    let mut places = text.match_indices("; ").map(|(place, _)| place);
-    let place = places.find(|place| {
-        let before = &text[..*place];
-        before.matches('(').count() <= before.matches(')').count()
-    })?;
-    Some((&text[..place], &text[place + 2..]))
-}
-
-fn add_line(text: &mut String, line: &str) {
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(line.trim());
+    Failure::of(exit, error)
 }
 
 #[cfg(test)]
@@ -109,41 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_of_several_lines_becomes_what_where_and_hint() {
-        let text = "the load failed: disk full\n  left behind: pgbench_accounts\n  hint: make room";
-        let failure = told(Exit::Load, text);
-        assert_eq!(
-            failure.problems,
-            [Problem {
-                what: "the load failed: disk full".into(),
-                place: "left behind: pgbench_accounts".into(),
-                hint: "make room".into(),
-            }]
-        );
-    }
-
-    #[test]
-    fn what_a_load_left_behind_is_no_part_of_the_servers_hint() {
-        let text =
-            "it closed\n\tthe server ended\n\tor was ended\n  left behind: half\n  hint: again";
-        let problem = told(Exit::Load, text).problems.remove(0);
-        assert_eq!(problem.place, "left behind: half");
-        assert_eq!(problem.hint, "the server ended\nor was ended\nagain");
-    }
-
-    #[test]
-    fn a_semicolon_in_brackets_begins_no_hint() {
-        let problem = |text| told(Exit::Usage, text).problems.remove(0);
-        let both = problem("it is too new (that one; this one); use that one");
-        assert_eq!(
-            (both.what.as_str(), both.hint.as_str()),
-            ("it is too new (that one; this one)", "use that one")
-        );
-        assert_eq!(problem("it is too new (that; this)").hint, "");
-    }
-
-    #[test]
-    fn a_host_without_an_address_is_a_server_out_of_reach() {
+    fn an_unresolvable_host_is_an_unreachable_server() {
         // RFC 6761: names under .invalid never resolve.
         let failure = target(Some("postgres://u@host.invalid/d")).unwrap_err();
         assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
@@ -152,16 +80,18 @@ mod tests {
     }
 
     #[test]
-    fn hints_are_found_in_every_rooms_way_of_writing_them() {
-        for text in [
-            "no such port; give a number",
-            "no such port\n\tgive a number",
-        ] {
-            let problem = told(Exit::Usage, text).problems.remove(0);
-            assert_eq!(
-                (problem.what.as_str(), problem.hint.as_str()),
-                ("no such port", "give a number")
-            );
-        }
+    fn a_semicolon_in_a_message_does_not_begin_the_hint() {
+        let failure = target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
+        let problem = &failure.problems[0];
+        assert!(
+            problem.what.contains("a.invalid") && problem.what.contains("; "),
+            "{problem:?}"
+        );
+        assert!(problem.what.contains("b.invalid"), "{problem:?}");
+        assert!(problem.hint.starts_with("check the host"), "{problem:?}");
+
+        let failure = target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
+        let problem = &failure.problems[0];
+        assert!(problem.what.contains("\"a; b\""), "{problem:?}");
     }
 }

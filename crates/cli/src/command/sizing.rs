@@ -1,46 +1,47 @@
 //! `--cached`: the scale at which a share of the data fits into a server's memory.
 //!
-//! In: a share, a workload, a control connection. Out: a scale, and what it was measured against. Must
-//! never: take the memory of this machine for that of a server elsewhere.
+//! The result is a scale, and the memory that it was computed from. The memory of this machine is
+//! never used for a server on another one.
 
 use super::server;
 use crate::args::{CachedArgs, CachedOf};
 use crate::exit::{Exit, Failure};
 use prony_plan::WorkloadPlan;
-use prony_plan::scenario::{Engine, data_bytes, scale_for};
+use prony_plan::scenario::scale_for;
 use prony_report::units;
-use prony_server::observe::machine::{Exporter, neighbour, read_here};
-use prony_server::observe::{self, state};
-use prony_server::{Control, Product};
-use prony_store::scenario::Cached;
+use prony_server::Control;
+use prony_server::observe::machine::{Exporter, find_colocation, read_this_machine};
+use prony_server::observe::{self, read_server_state};
+use prony_store::scenario::CachedShare;
+use prony_wire::Engine;
 
-/// A scale that was chosen.
+/// A chosen scale.
 pub struct Sizing {
     /// The scale.
     pub scale: u64,
     /// Data of that scale, bytes.
     pub data_bytes: u64,
-    /// How it came about.
-    pub cached: Cached,
+    /// The share and the memory that it was computed from.
+    pub cached: CachedShare,
 }
 
 impl Sizing {
-    /// What was chosen, and by what.
-    pub fn words(&self) -> String {
-        let Cached {
+    /// A description of the choice and its reason.
+    pub fn description(&self) -> String {
+        let CachedShare {
             share,
             of,
             of_bytes,
         } = &self.cached;
-        // Scales are whole numbers: what they give is not always what was asked for.
+        // Scales are whole numbers, so the result may differ from the requested share.
         let fits = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
-        let (fits, asked) = (fits * 100.0, share * 100.0);
-        let asked = match (fits - asked).abs() < 0.5 {
+        let (fits, requested) = (fits * 100.0, share * 100.0);
+        let remark = match (fits - requested).abs() < 0.5 {
             true => String::new(),
-            false => format!("; {asked:.0} % were asked for"),
+            false => format!("; {requested:.0} % was requested"),
         };
         format!(
-            "Scale {}: about {} of data, of which {fits:.0} % fit into {of} ({}){asked}.",
+            "Scale {}: about {} of data, of which {fits:.0} % fits into {of} ({}){remark}.",
             units::count(self.scale),
             units::bytes(self.data_bytes),
             units::bytes(*of_bytes),
@@ -48,37 +49,27 @@ impl Sizing {
     }
 }
 
-/// Chooses the scale for a share, where one is asked for. `metrics` is the URL of the node_exporter on
+/// Chooses the scale for a share, if one is requested. `metrics` is the URL of the node_exporter on
 /// the server's machine.
 ///
 /// # Errors
-/// Nothing is known of the size of this workload's data, or of the memory that was named.
-pub fn choose(
+/// If the size of this workload's data or the named memory is unknown.
+pub fn choose_scale(
     control: &mut Control,
-    asked: &CachedArgs,
+    args: &CachedArgs,
     plan: &WorkloadPlan,
     metrics: Option<&str>,
 ) -> Result<Option<Sizing>, Failure> {
-    let Some(share) = asked.cached else {
+    let Some(share) = args.cached else {
         return Ok(None);
     };
-    let data = match plan.name.as_str() {
-        // What they share with others is the shape of the tables, not their size.
-        own @ ("hot-row" | "bulk_insert" | "script") => own,
-        name => server::workload(name)?.data(),
-    };
-    let engine = match control.product() {
-        Product::Postgres => Engine::PostgreSql,
-        Product::Mysql | Product::MariaDb => Engine::MySql,
-    };
-    let bytes = data_bytes(data, &plan.options, engine).ok_or_else(|| {
-        let what = format!(
-            "--cached: how large the data of {} becomes is not known",
-            plan.name
-        );
+    let workload = server::workload(&plan.name)?;
+    let bytes = workload.bytes_per_scale(control.engine(), plan);
+    let bytes = bytes.ok_or_else(|| {
+        let what = format!("--cached: the size of the data of {} is unknown", plan.name);
         Failure::new(Exit::Usage, what, "give --scale")
     })?;
-    let cached = wanted(control, share, asked.cached_of, metrics)?;
+    let cached = cached_share(control, share, args.cached_of, metrics)?;
     let scale = scale_for(cached.of_bytes, share, bytes);
     Ok(Some(Sizing {
         scale,
@@ -87,69 +78,69 @@ pub fn choose(
     }))
 }
 
-/// A share, with what the data is to fit into.
+/// The requested share, with the memory that it refers to.
 ///
 /// # Errors
-/// Nothing is known of the memory that was named.
-pub fn wanted(
+/// If the size of the named memory is unknown.
+pub fn cached_share(
     control: &mut Control,
     share: f64,
     of: Option<CachedOf>,
     metrics: Option<&str>,
-) -> Result<Cached, Failure> {
-    let (of, of_bytes) = memory(control, of, metrics)?;
-    Ok(Cached {
+) -> Result<CachedShare, Failure> {
+    let (of, of_bytes) = reference_memory(control, of, metrics)?;
+    Ok(CachedShare {
         share,
         of,
         of_bytes,
     })
 }
 
-/// What data is to fit into: its name and size.
-fn memory(
+/// The memory that the data should fit into: name and size.
+fn reference_memory(
     control: &mut Control,
     of: Option<CachedOf>,
     metrics: Option<&str>,
 ) -> Result<(String, u64), Failure> {
     if of != Some(CachedOf::Cache)
-        && let Some(bytes) = machine(control, metrics)?
+        && let Some(bytes) = machine_memory(control, metrics)?
     {
         return Ok(("the memory of the server's machine".to_owned(), bytes));
     }
     if of == Some(CachedOf::Memory) {
-        let what = "--cached-of memory: the memory of the server's machine is not known";
-        let hint = "name its node_exporter with --server-metrics where there is that option, or take \
+        let what = "--cached-of memory: the memory of the server's machine is unknown";
+        let hint = "name its node_exporter with --server-metrics if the command has that option, or use \
                     --cached-of cache";
         return Err(Failure::new(Exit::Usage, what, hint));
     }
-    let lost =
-        |error: prony_server::control::Error| server::told(Exit::Connect, &error.to_string());
-    let facts = observe::observe(control).map_err(lost)?;
-    let found = state(control, &facts).map_err(lost)?;
-    let name = match control.product() {
-        Product::Postgres => "shared_buffers",
-        Product::Mysql | Product::MariaDb => "innodb_buffer_pool_size",
+    let connection_failure =
+        |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
+    let facts = observe::read_server_facts(control).map_err(connection_failure)?;
+    let server_state = read_server_state(control, &facts).map_err(connection_failure)?;
+    let name = match control.engine() {
+        Engine::PostgreSql => "shared_buffers",
+        Engine::MySql | Engine::MariaDb => "innodb_buffer_pool_size",
     };
-    let bytes = found.cache_bytes.filter(|bytes| *bytes > 0);
+    let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {
-        let what = format!("--cached: the server does not say how large {name} is");
+        let what = format!("--cached: the server does not report the size of {name}");
         Failure::new(Exit::Usage, what, "give --scale")
     })?;
     Ok((name.to_owned(), bytes))
 }
 
-/// The memory of the server's machine, bytes: as its node_exporter says, else this machine's own where
-/// the server is known to run on it.
-fn machine(control: &mut Control, metrics: Option<&str>) -> Result<Option<u64>, Failure> {
+/// The memory of the server's machine, bytes: from its node_exporter, else this machine's memory if
+/// the server is known to run here.
+fn machine_memory(control: &mut Control, metrics: Option<&str>) -> Result<Option<u64>, Failure> {
     if let Some(url) = metrics {
-        let hint = "see the URL of --server-metrics";
+        let hint = "check the URL of --server-metrics";
         let reading = Exporter::new(url)
             .and_then(|exporter| exporter.read())
             .map_err(|what| Failure::new(Exit::Connect, what, hint))?;
         return Ok(reading.memory_bytes);
     }
-    match neighbour(control).shared {
-        Some(true) => Ok(read_here().memory_bytes),
+    match find_colocation(control).shared {
+        Some(true) => Ok(read_this_machine().memory_bytes),
         _ => Ok(None),
     }
 }

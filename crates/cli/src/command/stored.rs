@@ -1,131 +1,190 @@
 //! `prony runs` and `prony show`.
 //!
-//! In: the store. Out: a table of runs, or one run in the form asked for. Must never: change a run.
+//! Print a table of runs, or one run in the requested format. The document of a run is never changed.
 
-use super::{output, server};
-use crate::args::{RunsArgs, ShowArgs};
+use super::output;
+use crate::args::{RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
+use jiff::Timestamp;
 use prony_report::hdr_log::HdrLog;
-use prony_report::history::{self, Row};
-use prony_report::terminal::{self, Stored};
+use prony_report::history;
+use prony_report::terminal::{self, DocumentLocation};
+use prony_report::text::plain;
 use prony_report::{csv, json};
-use prony_store::{Filter, Run, RunStore, Severity, State, StoreError, Summary};
+use prony_runner::description;
+use prony_store::{Annotation, Run, RunFilter, RunStore, StoreError};
 use std::time::SystemTime;
 
-/// Lists the stored runs.
+/// Lists, labels, annotates or deletes stored runs.
 pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
-    let filter = Filter {
-        last: (args.last > 0).then_some(args.last),
-        ..Filter::default()
-    };
-    let listing = RunStore::open(None)
-        .and_then(|store| store.list(&filter))
-        .map_err(|error| failure(&error))?;
-    let rows: Vec<Row> = listing.runs.iter().map(row).collect();
-    output::show(|out, style| history::write(out, style, &rows))?;
-    for (path, reason) in &listing.unreadable {
-        output::tell(&format!("prony: cannot read {}: {reason}", path.display()));
+    let store = RunStore::open(None)?;
+    match &args.command {
+        None => return list(&store, args),
+        Some(RunsCommand::Delete { runs }) => delete(&store, runs)?,
+        Some(RunsCommand::Label { run, text }) => {
+            annotate(&store, run, |about| about.label = non_empty(text))?;
+        }
+        Some(RunsCommand::Note { run, text }) => {
+            annotate(&store, run, |about| about.note = non_empty(text))?;
+        }
     }
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
-fn row(summary: &Summary) -> Row {
-    let state = match summary.state {
-        State::Complete if summary.worst == Some(Severity::Invalid) => "invalid",
-        State::Complete => "complete",
-        State::Partial => "partial",
-        State::Running => "running",
-    };
-    Row {
-        id: summary.id.clone(),
-        state: state.to_owned(),
-        scale: u64::from(summary.scale),
-        clients: u64::from(summary.clients),
-        tps: summary.tps,
-        p99_ns: summary.p99_ns,
-        server: summary
-            .server
-            .split(" (")
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
-        experiment: summary
-            .experiment
-            .as_ref()
-            .map(|of| format!("{}/{} {}", of.position, of.runs, of.variant)),
+fn list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
+    let listing = store.list(&filter(args))?;
+    let is_unfiltered = RunFilter {
+        last: None,
+        ..filter(args)
+    } == RunFilter::default();
+    output::show(
+        |out, style| match listing.runs.is_empty() && !is_unfiltered {
+            true => writeln!(out, "No stored run matches."),
+            false => history::write(out, style, &listing.runs),
+        },
+    )?;
+    for (path, reason) in &listing.unreadable {
+        output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
     }
+    Ok(Exit::Success)
+}
+
+fn filter(args: &RunsArgs) -> RunFilter {
+    let since = args.since.map(|since| match since {
+        Since::Moment(moment) => moment,
+        Since::Age(age) => Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN),
+    });
+    RunFilter {
+        last: (args.last > 0).then_some(args.last),
+        workload: args.workload.clone(),
+        label: args.label.clone(),
+        server: args.server.clone(),
+        since_ns: since.map(|moment| i64::try_from(moment.as_nanosecond()).unwrap_or(i64::MIN)),
+        verdict: args.verdict,
+    }
+}
+
+/// Finds all runs before it deletes the first, so that a wrong name deletes nothing.
+fn delete(store: &RunStore, runs: &[String]) -> Result<(), StoreError> {
+    let ids = runs.iter().map(|run| store.find(run));
+    let mut ids = ids.collect::<Result<Vec<_>, _>>()?;
+    ids.sort();
+    ids.dedup();
+    for id in ids {
+        store.delete(&id)?;
+        output::notice(&format!("Deleted {id}"));
+    }
+    Ok(())
+}
+
+fn annotate(
+    store: &RunStore,
+    run: &str,
+    change: impl FnOnce(&mut Annotation),
+) -> Result<(), StoreError> {
+    let id = match run {
+        "last" => store.load(run)?.id,
+        run => store.find(run)?,
+    };
+    let mut about = store.annotation(&id);
+    change(&mut about);
+    store.annotate(&id, &about)?;
+    let text = |text: &Option<String>| plain(text.as_deref().unwrap_or("none"));
+    let (label, note) = (text(&about.label), text(&about.note));
+    output::notice(&format!("{id}: label {label}, note {note}"));
+    Ok(())
+}
+
+/// The text to store; `None` if it is empty.
+fn non_empty(text: &str) -> Option<String> {
+    let text = plain(text);
+    (!text.is_empty()).then_some(text)
 }
 
 /// Shows one run.
 pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    let store = RunStore::open(None).map_err(|error| failure(&error))?;
-    let loaded = store.load_from(&args.run);
-    let (mut run, document) = loaded.map_err(|error| failure(&error))?;
-    judge_unjudged([&mut run]);
+    let store = RunStore::open(None)?;
+    let (mut run, document) = store.load_from(&args.run)?;
+    judge_if_unjudged([&mut run]);
     let format = args.format;
     if format.hdr_log {
         return hdr_log(&run);
     }
-    if format.csv_server && unseen(&run) {
-        output::tell(&format!("prony: {}: its server was not looked at", run.id));
+    if format.csv_server && has_no_server_series(&run) {
+        output::notice(&format!("prony: {}: its server was not observed", run.id));
     }
-    output::show(|out, style| {
-        if format.json {
-            json::write(out, &run)
-        } else if format.csv {
-            csv::series(out, &run)
-        } else if format.csv_server {
-            csv::server(out, &run)
-        } else if format.percentiles {
-            csv::percentiles(out, &run)
-        } else if format.rates {
-            csv::rates(out, &run)
-        } else {
-            let stored = Stored::Before {
-                document: &document.display().to_string(),
+    let shown = if format.json {
+        output::show(|out, _| json::write(out, &run))
+    } else if format.csv {
+        output::show_raw(|out| csv::series(out, &run))
+    } else if format.csv_server {
+        output::show_raw(|out| csv::server(out, &run))
+    } else if format.percentiles {
+        output::show_raw(|out| csv::percentiles(out, &run))
+    } else if format.rates {
+        output::show_raw(|out| csv::rates(out, &run))
+    } else {
+        let document = document.display().to_string();
+        let about = store.annotation(&run.id);
+        output::show(|out, style| {
+            history::write_annotation(out, style, about.label.as_deref(), about.note.as_deref())?;
+            let stored = DocumentLocation::ReadFrom {
+                document: &document,
             };
             terminal::write(out, style, &run, Some(stored))
-        }
-    })?;
-    Ok(Exit::Fine)
+        })
+    };
+    shown.map(|()| Exit::Success)
 }
 
-/// Its distributions, for other tools.
+/// Prints the distributions of a run, for other tools.
 fn hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
         let what = format!("{}: {error}", run.id);
         Failure::new(
             Exit::Usage,
             what,
-            "prony show RUN --percentiles prints what there is",
+            "prony show RUN --percentiles prints the percentiles that the document has",
         )
     })?;
     let started = run.started_at.parse::<jiff::Timestamp>().ok();
     let started = started.map(SystemTime::from);
-    output::show(|out, _| log.write(out, started))?;
-    Ok(Exit::Fine)
+    output::show_raw(|out| log.write(out, started))?;
+    Ok(Exit::Success)
 }
 
-/// Whether nothing was seen of its server during the load.
-fn unseen(run: &Run) -> bool {
+/// Whether its server was not observed during the load.
+fn has_no_server_series(run: &Run) -> bool {
     run.observed
         .as_ref()
         .is_none_or(|observed| observed.series.is_empty())
 }
 
-/// Judges those that nobody has: of a run that was killed the store makes a document, but does not judge
-/// it. For `show`, `compare` and `price`; a page is drawn from the documents as they are stored, and judges
-/// them itself. `runs` shows no verdict of a run that is partial.
-pub(super) fn judge_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
-    runs.into_iter().for_each(prony_judge::judge_unjudged);
+/// Judges runs without checks: the store creates documents of killed runs, but does not judge them. For `show`,
+/// `compare` and `price`; a page is made from the stored documents and judges them itself, and `runs` shows no
+/// verdict for a partial run. Documents before version 1.3 lack the description of their workload: it is filled in
+/// for the checks and removed again, so that the document is shown as stored.
+pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
+    for run in runs {
+        let is_missing = run.workload.description.is_none();
+        if is_missing {
+            run.workload.description = description::describe_stored(run);
+        }
+        prony_judge::judge_if_unjudged(run);
+        if is_missing {
+            run.workload.description = None;
+        }
+    }
 }
 
-pub(super) fn failure(error: &StoreError) -> Failure {
-    let exit = match error {
-        StoreError::NotFound { .. } | StoreError::Ambiguous { .. } | StoreError::Empty { .. } => {
-            Exit::Usage
-        }
-        _ => Exit::Unexpected,
-    };
-    server::told(exit, &error.to_string())
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let exit = match &error {
+            StoreError::NotFound { .. }
+            | StoreError::Ambiguous { .. }
+            | StoreError::Empty { .. } => Exit::Usage,
+            _ => Exit::Unexpected,
+        };
+        Failure::of(exit, &error)
+    }
 }

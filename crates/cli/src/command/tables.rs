@@ -1,79 +1,131 @@
 //! `prony check` and `prony clean`.
 //!
-//! In: a workload and a server. Out: what was found, or dropped. Must never: change data in a check.
+//! Print the findings of a check, or the dropped tables. A check never changes data, unless a repair is
+//! requested.
 
 use super::{output, server};
-use crate::args::TablesArgs;
+use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
-use prony_report::data::{self, Finding, Table};
+use prony_report::data::{self, DataFinding, TableSize};
 use prony_report::units;
-use prony_workload::{State, TableFacts};
+use prony_runner::Signals;
+use prony_workload::remedy::{Commands, LoadSpec, PronyCommands, Remedy};
+use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
 
-/// Checks the data and prints what was found, and how large the tables are.
-pub fn check(args: &TablesArgs) -> Result<Exit, Failure> {
+/// Checks the data, and prints the findings and the sizes of the tables.
+pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
+    let CheckArgs {
+        tables: args,
+        repair_sequences,
+    } = args;
     let workload = server::workload(&args.workload)?;
-    let target = server::target(args.server.url.as_deref())?;
+    let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
+    Signals::listen()?;
     let mut control = server::connect(&target)?;
+    if *repair_sequences {
+        let repaired = workload
+            .repair_sequences(&mut control)
+            .map_err(|error| server::workload_failure(&error, None))?;
+        output::show(|out, _| match repaired {
+            0 => writeln!(out, "The next order number of every district is free."),
+            count => {
+                let districts = units::count(count);
+                writeln!(
+                    out,
+                    "Set d_next_o_id to the next free number in {districts} districts."
+                )
+            }
+        })?;
+    }
     let report = workload
         .check(&mut control)
-        .map_err(|error| server::workload_failure(&error, None))?;
-    let findings: Vec<Finding> = report
+        .map_err(|error| failure_with_hint(&error, "a check changes nothing"))?;
+    let findings: Vec<DataFinding> = report
         .findings
         .iter()
-        .map(|finding| Finding {
+        .map(|finding| DataFinding {
             state: match finding.state {
-                State::Ok => data::State::Ok,
-                State::Note => data::State::Note,
-                State::Wrong => data::State::Wrong,
+                FindingState::Ok => data::DataFindingState::Ok,
+                FindingState::Note => data::DataFindingState::Note,
+                FindingState::Wrong => data::DataFindingState::Wrong,
             },
             id: finding.id.to_owned(),
-            text: finding.text.clone(),
+            text: finding.render(&PronyCommands),
         })
         .collect();
-    let tables = tables(&report.tables);
+    let tables = report_tables(&report.tables);
     output::show(|out, style| {
         match report.scale {
             Some(scale) => {
                 let scale = units::count(u64::from(scale));
-                writeln!(out, "{}, scale {scale}", workload.data())?;
+                writeln!(out, "{}, scale {scale}", workload.dataset())?;
             }
-            None => writeln!(out, "{}, scale unknown", workload.data())?,
+            None => writeln!(out, "{}, scale unknown", workload.dataset())?,
         }
         data::findings(out, style, &findings)?;
         data::tables(out, style, &tables)
     })?;
     if report.is_ok() {
-        return Ok(Exit::Fine);
+        return Ok(Exit::Success);
     }
-    let hint = format!("load it anew: prony load {} --scale N", workload.data());
-    let what = "the data is not as it should be";
+    // One hint is enough: if the load is unfinished, that of the check above.
+    if report.is_unfinished() {
+        let hint = format!("see {LOAD_UNFINISHED} above");
+        return Err(Failure::new(Exit::Data, "the load is unfinished", hint));
+    }
+    let hint = load_again(workload.dataset()).to_string();
+    let what = "the data failed the check";
     Err(Failure::new(Exit::Data, what, hint))
+}
+
+/// What to do about tables that failed a check.
+pub fn load_again(workload: &'static str) -> Remedy {
+    let scale = vec![("scale", "N".to_owned())];
+    Remedy::Reload("load it again", LoadSpec::of(workload, scale))
 }
 
 /// Drops the tables and names them.
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let workload = server::workload(&args.workload)?;
-    let target = server::target(args.server.url.as_deref())?;
+    let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
+    Signals::listen()?;
     let mut control = server::connect(&target)?;
     let dropped = workload.clean(&mut control).map_err(|error| {
-        let mut failure = server::workload_failure(&error, None);
+        let clean = PronyCommands.clean(&LoadSpec::of(workload.name(), Vec::new()));
+        let hint = format!("some tables may be dropped and others not: start `{clean}` again");
+        let mut failure = failure_with_hint(&error, &hint);
         if failure.exit == Exit::Unexpected {
             failure.exit = Exit::Load;
         }
         failure
     })?;
     output::show(|out, _| match dropped.as_slice() {
-        [] => writeln!(out, "There were no tables of {} to drop.", workload.data()),
+        [] => writeln!(
+            out,
+            "There were no tables of {} to drop.",
+            workload.dataset()
+        ),
         names => writeln!(out, "Dropped {}.", names.join(", ")),
     })?;
-    Ok(Exit::Fine)
+    Ok(Exit::Success)
 }
 
-/// The facts in the form of the view.
-pub fn tables(facts: &[TableFacts]) -> Vec<Table> {
+/// The failure, with a hint on what an interruption leaves behind.
+fn failure_with_hint(error: &Error, hint: &str) -> Failure {
+    let mut failure = server::workload_failure(error, None);
+    let by_signal =
+        |error: &Error| matches!(error, Error::Server { source, .. } if source.is_interrupted());
+    if by_signal(error) {
+        hint.clone_into(&mut failure.problems[0].hint);
+    }
+    failure
+}
+
+/// Converts the facts for the view.
+pub fn report_tables(facts: &[TableFacts]) -> Vec<TableSize> {
     facts
         .iter()
-        .map(|table| Table {
+        .map(|table| TableSize {
             name: table.name.clone(),
             rows: table.rows,
             table_bytes: table.table_bytes,

@@ -1,28 +1,141 @@
 //! `prony workloads`.
 //!
-//! In: the registry. Out: its names with a line each. Must never: ask a server.
+//! Lists the registered workloads, one line each, or describes one; connects to no server.
 
-use super::output;
+use super::{output, server};
+use crate::args::WorkloadsArgs;
 use crate::exit::{Exit, Failure};
+use prony_report::Style;
+use prony_report::text::wrap;
+use prony_workload::Workload;
+use prony_workload::describe::{OptionSpec, TableGrowth, TableRows, TableSpec};
+use prony_workload::remedy::{Commands, LoadSpec, PronyCommands};
+use std::io::{self, Write};
 
-/// Lists them.
-pub fn list() -> Result<Exit, Failure> {
+/// Lists the workloads, or shows one.
+pub fn workloads(args: &WorkloadsArgs) -> Result<Exit, Failure> {
+    match &args.name {
+        Some(name) => {
+            let workload = server::workload(name)?;
+            output::show(|out, style| describe(out, style, workload))?;
+        }
+        None => output::show(list)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let all = prony_workload::list();
     let width = all.iter().map(|one| one.name().len()).max().unwrap_or(0);
-    output::show(|out, style| {
-        for workload in all {
-            let (name, title) = (workload.name(), workload.title());
-            let mut line = format!("{name:width$}  {title}");
-            if workload.data() != name {
-                line += &format!(" (on the tables of {})", workload.data());
-            }
-            let lines = prony_report::text::wrap(&line[width + 2..], style.width - width - 2);
-            for (row, part) in lines.iter().enumerate() {
-                let name = if row == 0 { name } else { "" };
-                writeln!(out, "{name:width$}  {part}")?;
-            }
+    for workload in all {
+        let mut text = workload.title().to_owned();
+        if workload.dataset() != workload.name() {
+            text += &format!(" (on the tables of {})", workload.dataset());
         }
-        Ok(())
-    })?;
-    Ok(Exit::Fine)
+        name_and_text(out, style, 0, width, workload.name(), &text)?;
+    }
+    writeln!(out)?;
+    writeln!(
+        out,
+        "`prony workloads NAME` shows the options and tables of one."
+    )
+}
+
+/// Prints a name with a text next to it, wrapped to the terminal.
+fn name_and_text(
+    out: &mut dyn Write,
+    style: &Style,
+    indent: usize,
+    width: usize,
+    name: &str,
+    text: &str,
+) -> io::Result<()> {
+    let lines = wrap(text, style.width.saturating_sub(indent + width + 2));
+    for (row, part) in lines.iter().enumerate() {
+        let name = if row == 0 { name } else { "" };
+        writeln!(out, "{:indent$}{name:width$}  {part}", "")?;
+    }
+    Ok(())
+}
+
+fn describe(out: &mut dyn Write, style: &Style, workload: &dyn Workload) -> io::Result<()> {
+    for line in wrap(
+        &format!("{}: {}", workload.name(), workload.title()),
+        style.width,
+    ) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
+    let mut facts = vec![("engines", engines(workload))];
+    if workload.dataset() != workload.name() {
+        let load = LoadSpec::of(workload.dataset(), Vec::new());
+        facts.push(("loaded by", PronyCommands.load(&load)));
+    }
+    if let Some(unit) = workload.scale_unit() {
+        facts.push(("scale", format!("the number of {}", unit.many)));
+    }
+    for rate in workload.rates() {
+        facts.push((rate.name, rate.title.to_owned()));
+    }
+    section(out, style, "", &facts)?;
+    let tables = workload.tables().iter();
+    let tables: Vec<_> = tables.map(|table| (table.name, rows(table))).collect();
+    section(out, style, "Tables", &tables)?;
+    let options = workload.options().iter();
+    let options: Vec<_> = options.map(|spec| (spec.name, option(spec))).collect();
+    section(
+        out,
+        style,
+        "Options (-o NAME=VALUE; in a plan, under [workload])",
+        &options,
+    )
+}
+
+fn section(
+    out: &mut dyn Write,
+    style: &Style,
+    title: &str,
+    lines: &[(&str, String)],
+) -> io::Result<()> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    if !title.is_empty() {
+        writeln!(out, "\n{title}")?;
+    }
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, text) in lines {
+        name_and_text(out, style, 2, width, name, text)?;
+    }
+    Ok(())
+}
+
+fn engines(workload: &dyn Workload) -> String {
+    let names = workload.engines().iter().map(|engine| engine.name());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn rows(table: &TableSpec) -> String {
+    let rows = match table.rows {
+        TableRows::PerScale(0) | TableRows::Fixed(0) => "empty after a load".to_owned(),
+        TableRows::PerScale(1) => "1 row for each unit of scale".to_owned(),
+        TableRows::PerScale(rows) => format!("{rows} rows for each unit of scale"),
+        TableRows::Fixed(rows) => format!("{rows} rows"),
+        TableRows::Option(name) => format!("{name} rows; a table for each unit of scale"),
+    };
+    match table.changes {
+        TableGrowth::Constant => rows,
+        TableGrowth::Grows(_) => format!("{rows}; transactions add rows"),
+        TableGrowth::Varies => format!("{rows}; transactions add and remove rows"),
+    }
+}
+
+fn option(spec: &OptionSpec) -> String {
+    let values = spec.kind.values();
+    let default = match spec.default {
+        None => String::new(),
+        Some("") => "; default: none".to_owned(),
+        Some(default) => format!("; default: {default}"),
+    };
+    format!("{} ({values}{default})", spec.help)
 }

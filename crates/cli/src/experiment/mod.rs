@@ -1,142 +1,158 @@
 //! `prony run` of a plan with repeats or variants: one run after another.
 //!
-//! In: a checked experiment. Out: each run carried out, judged and stored by itself, a line of each,
-//! and at the end the variants beside each other. Must never: hold a run back until the next one, or
-//! go on after what runs between them has failed.
+//! Each run is executed, judged and stored separately and prints one line; at the end the variants
+//! are compared. A run is stored before the next one starts, and the experiment ends if the command
+//! between runs fails.
 
 mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, Look, Metrics, Order, Part, chosen_seed};
-use crate::signals::Signals;
-use prony_judge::experiment::{leads_with_orders, variants};
-use prony_plan::{Choice, Experiment, Turn};
+use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, RunRequest};
+use prony_judge::experiment::{all_have_nopm, variants};
+use prony_plan::{Experiment, ExperimentRun};
 use prony_report::{experiment, json};
+use prony_runner::Signals;
+use prony_runner::random_seed;
 use prony_store::Run;
 
-/// What is to be run, and what becomes of the results.
-pub struct Batch {
+/// An experiment to execute, and how to print its runs.
+pub struct ExperimentRequest {
     /// The checked experiment.
     pub experiment: Experiment,
-    /// A run of each variant, in their order.
-    pub orders: Vec<Order>,
-    /// Print the documents, a line each, and nothing else.
+    /// One request for each variant, in their order.
+    pub requests: Vec<RunRequest>,
+    /// Print only the documents, one line each.
     pub json: bool,
 }
 
-/// The runs that were carried out, and how they ended.
-struct Course {
-    /// Without their seconds, which are of no use here.
+/// The executed runs, and the worst of their exit codes.
+struct CompletedRuns {
+    /// The runs, without their series, which are not needed here.
     runs: Vec<Run>,
-    /// Name of the whole: that of the first run.
+    /// Id of the experiment, which is that of the first run.
     id: String,
     worst: Exit,
 }
 
-/// What all runs have in common beside the batch.
-struct With<'a> {
+/// What all runs share besides the request.
+struct RunContext<'a> {
     signals: &'a Signals,
-    metrics: Option<&'a Metrics>,
+    metrics: Option<&'a MetricsServer>,
 }
 
-/// Carries it out. What has been run stays, whatever becomes of the rest.
+/// Executes the experiment. Finished runs stay stored, whatever happens to the rest.
 ///
 /// # Errors
-/// If a run cannot be carried out or stored, or the command between runs fails: after the table of
-/// those that were.
-pub fn carry_out(batch: &Batch, look: &Look) -> Result<Exit, Failure> {
-    // One for all runs: whoever looks on finds it in the pauses too, and nobody else takes the port.
-    let metrics = run::listen(look)?;
+/// If a run cannot be executed or stored, or the command between runs fails; the table of the
+/// finished runs is printed first.
+pub fn run_and_print(
+    request: &ExperimentRequest,
+    observe: &ObserveOptions,
+) -> Result<Exit, Failure> {
+    // One listener for all runs, so that it also answers in the pauses, and no other process takes
+    // the port.
+    let metrics = run::listen(observe)?;
     let signals = Signals::listen()?;
-    let of = &batch.experiment;
-    let given = of.variants.first().and_then(|first| first.plan.drive.seed);
-    let seed = given.unwrap_or_else(chosen_seed);
-    let mut course = Course {
+    let experiment = &request.experiment;
+    let plan_seed = experiment
+        .variants
+        .first()
+        .and_then(|first| first.plan.drive.seed);
+    let seed = plan_seed.unwrap_or_else(random_seed);
+    let mut completed = CompletedRuns {
         runs: Vec::new(),
         id: String::new(),
-        worst: Exit::Fine,
+        worst: Exit::Success,
     };
-    let with = With {
+    let context = RunContext {
         signals: &signals,
         metrics: metrics.as_ref(),
     };
-    let ended = run_all(batch, look, &with, seed, &mut course);
+    let result = run_all(request, observe, &context, seed, &mut completed);
     drop(metrics);
-    if !batch.json && !course.runs.is_empty() {
-        let names: Vec<String> = of.variants.iter().map(|one| one.name.clone()).collect();
-        let found = variants(&names, &course.runs);
-        let by_orders = leads_with_orders(&course.runs);
+    if !request.json && !completed.runs.is_empty() {
+        let names: Vec<String> = experiment
+            .variants
+            .iter()
+            .map(|one| one.name.clone())
+            .collect();
+        let summaries = variants(&names, &completed.runs);
+        let by_orders = all_have_nopm(&completed.runs);
         output::show(|out, style| {
-            experiment::summary(out, style, &course.runs, &found, by_orders)
+            experiment::summary(out, style, &completed.runs, &summaries, by_orders)
         })?;
     }
-    ended.map(|()| course.worst)
+    result.map(|()| completed.worst)
 }
 
 fn run_all(
-    batch: &Batch,
-    look: &Look,
-    with: &With<'_>,
+    request: &ExperimentRequest,
+    observe: &ObserveOptions,
+    context: &RunContext<'_>,
     seed: u64,
-    course: &mut Course,
+    completed: &mut CompletedRuns,
 ) -> Result<(), Failure> {
-    let (of, signals) = (&batch.experiment, with.signals);
-    for (index, turn) in of.turns(seed).into_iter().enumerate() {
-        if index > 0 && signals.asked().is_none() {
-            let variant = &of.variants[turn.variant].name;
-            between::runs(of, variant, turn.repeat, signals)?;
+    let (experiment, signals) = (&request.experiment, context.signals);
+    for (index, turn) in experiment.run_order(seed).into_iter().enumerate() {
+        if index > 0 && signals.received().is_none() {
+            let variant = &experiment.variants[turn.variant].name;
+            between::run_between(experiment, variant, turn.repeat, signals)?;
         }
-        if let Some((exit, _)) = signals.asked() {
-            course.worst = exit;
+        if let Some(signal) = signals.received() {
+            completed.worst = signal.into();
             return Ok(());
         }
         let position = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        let part = Part {
-            experiment: place(of, turn, position, seed, &course.id),
+        let part = ExperimentPart {
+            experiment: run_position(experiment, turn, position, seed, &completed.id),
             signals,
-            metrics: with.metrics,
+            metrics: context.metrics,
         };
-        output::tell(&experiment::beginning(&part.experiment));
-        let done = run::perform(&batch.orders[turn.variant], look, Some(&part))?;
-        output::show(|out, style| match batch.json {
-            true => json::line(out, done.run()),
-            false => experiment::line(out, style, done.run()),
+        output::notice(&experiment::run_header(&part.experiment));
+        let result = run::execute(&request.requests[turn.variant], observe, Some(&part))?;
+        output::show(|out, style| match request.json {
+            true => json::line(out, result.run()),
+            false => experiment::write_run(out, style, result.run()),
         })?;
         if index == 0 {
-            course.id.clone_from(&done.run().id);
+            completed.id.clone_from(&result.run().id);
         }
-        let (run, exit) = done.stored()?;
-        course.runs.push(Run {
+        let (run, exit) = result.stored()?;
+        completed.runs.push(Run {
             series: Vec::new(),
             observed: None,
             ..run
         });
-        // The codes rise with what they mean, and a signal's are the highest.
-        if exit as u8 > course.worst as u8 {
-            course.worst = exit;
+        // Higher exit codes are worse, and those of signals are the highest.
+        if exit as u8 > completed.worst as u8 {
+            completed.worst = exit;
         }
     }
     Ok(())
 }
 
-/// The place of a run among all.
-fn place(
-    of: &Experiment,
-    turn: Turn,
+/// The position of a run in the experiment.
+fn run_position(
+    experiment: &Experiment,
+    turn: ExperimentRun,
     position: u32,
     seed: u64,
     id: &str,
 ) -> prony_store::Experiment {
-    let random = of.order == prony_plan::Order::Random;
+    let random = experiment.order == prony_plan::Order::Random;
     prony_store::Experiment {
         id: id.to_owned(),
-        variant: of.variants[turn.variant].name.clone(),
+        variant: experiment.variants[turn.variant].name.clone(),
         repeat: turn.repeat,
         position,
-        runs: of.runs(),
-        order: of.order.name().to_owned(),
+        runs: experiment.runs(),
+        order: experiment.order,
         order_seed: random.then_some(seed),
-        variants: of.variants.iter().map(|one| one.name.clone()).collect(),
+        variants: experiment
+            .variants
+            .iter()
+            .map(|one| one.name.clone())
+            .collect(),
     }
 }

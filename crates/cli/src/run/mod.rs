@@ -1,345 +1,323 @@
 //! One run, from the plan to the stored and printed result.
 //!
-//! In: an order. Out: calls of the rooms in their order: server, workload, drive, store, judge,
-//! report. Must never: change a figure.
+//! It calls the runner and prints its result. Figures are never changed.
 
-mod counting;
-pub mod document;
-pub mod host;
-pub mod keep;
+mod live_observer;
 mod metrics;
-mod observing;
-pub mod place;
-mod watch;
+pub mod run_server;
+mod warnings;
 
 use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
-use crate::signals::Signals;
-use keep::Keeper;
-pub use metrics::Metrics;
-pub use observing::{Look, Named};
-use place::Place;
-use prony_drive::{ConnectError, Driven, Job};
-use prony_plan::{Plan, ServerPlan};
-use prony_report::terminal::{self, Stored};
-use prony_report::{Goal, Live, Size, Style, json};
+use live_observer::LiveObserver;
+pub use metrics::MetricsServer;
+use prony_drive::ConnectError;
+use prony_plan::{Choice, ListenAddress, Plan, ServerPlan};
+use prony_report::terminal::{self, DocumentLocation};
+use prony_report::{LiveView, RunOutline, Size, Style, json};
+use prony_runner::Signals;
+use prony_runner::{
+    Error, FinishedRun, Prepared, Purpose, RunJob, RunServer, ServerObserverOptions, StorePolicy,
+    WithOrigin, random_seed,
+};
 use prony_server::control::Cause;
-use prony_server::observe::machine::Exporter;
-use prony_server::{Control, Facts};
-use prony_store::{Observed, Run, RunStore, RunWriter, Severity, State, StoreError};
-use prony_workload::{Counted, Loaded, RateOf, Workload};
-use std::hash::{BuildHasher, Hasher, RandomState};
+use prony_store::{Run, RunState, Severity, StoreError};
+use prony_workload::Workload;
 use std::io::{Stderr, stderr};
 use std::path::PathBuf;
 use std::time::Duration;
-use watch::Watch;
 
-/// What is to be run, and what becomes of the result.
-pub struct Order {
-    /// What was asked, for the document: without passwords.
-    pub asked: serde_json::Value,
+/// A run to execute, and what to do with its result.
+pub struct RunRequest {
+    /// The request as it was made, for the document; without passwords.
+    pub request_json: serde_json::Value,
     /// The checked plan.
     pub plan: Plan,
     /// Consent to download PostgreSQL's programs for a throw-away server.
     pub download: bool,
-    /// Print the document rather than the result for a person.
+    /// Print the document instead of the report.
     pub json: bool,
     /// Store the run.
     pub store: bool,
     /// Time between lines of progress; zero for none.
     pub progress: Duration,
-    /// What it was meant to be.
-    pub meant: Meant,
+    /// The purpose of the run.
+    pub purpose: Purpose,
 }
 
-/// What a run was meant to be, for the document.
-#[derive(Clone, Default)]
-pub struct Meant {
-    /// A published scenario.
-    pub scenario: Option<prony_store::Scenario>,
-    /// With this share of the data cached.
-    pub cached: Option<prony_store::scenario::Cached>,
+/// How to observe the server during the run, and where to publish the figures.
+#[derive(Clone, Debug, Default)]
+pub struct ObserveOptions {
+    /// How to observe the server.
+    pub server: ServerObserverOptions,
+    /// Where to serve the figures to Prometheus during the run.
+    pub listen: Option<WithOrigin<ListenAddress>>,
 }
 
-/// A run that is one of several.
-pub struct Part<'a> {
-    /// Its place among them; without a name for the whole, which the first run gives, if stored.
+/// A run that is part of an experiment.
+pub struct ExperimentPart<'a> {
+    /// Its place in the experiment; the first stored run names the experiment.
     pub experiment: prony_store::Experiment,
-    /// What ends them all.
+    /// The signals that end the whole experiment.
     pub signals: &'a Signals,
-    /// Where the figures of each are shown in turn, if anywhere.
-    pub metrics: Option<&'a Metrics>,
+    /// Where the figures of all its runs are served, if anywhere.
+    pub metrics: Option<&'a MetricsServer>,
 }
 
 /// A run that has ended.
-pub struct Done {
+pub struct RunResult {
     run: Run,
-    /// Where its document is, or why it is not there; absent where none was asked for.
+    /// The path of its document, or why there is none; `None` if it was not to be stored.
     stored: Option<Result<PathBuf, StoreError>>,
     exit: Exit,
 }
 
-impl Done {
-    /// Its document.
+impl RunResult {
+    /// The Run document.
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The document again, and the exit code.
+    /// The document and the exit code.
     ///
     /// # Errors
-    /// If it could not be stored.
+    /// If the document could not be stored.
     pub fn stored(self) -> Result<(Run, Exit), Failure> {
         if let Some(Err(error)) = self.stored {
-            let hint = "the result above is all there is; make room before the next run";
+            let hint = match &error {
+                StoreError::StoredElsewhere { .. } => {
+                    "make room; then `prony runs` moves it into the store"
+                }
+                _ => {
+                    "make room before the next run: the result above is complete, but the stored one is not"
+                }
+            };
             return Err(Failure::new(Exit::Unexpected, error.to_string(), hint));
         }
         Ok((self.run, self.exit))
     }
 }
 
-/// Carries it out and prints the result.
-pub fn carry_out(order: &Order, look: &Look) -> Result<Exit, Failure> {
-    let done = perform(order, look, None)?;
-    let path = match &done.stored {
-        Some(Ok(path)) => Some(path.display().to_string()),
+/// Executes a run and prints its result.
+pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
+    let result = execute(request, observe, None)?;
+    let path = match &result.stored {
+        Some(Ok(path) | Err(StoreError::StoredElsewhere { path, .. })) => {
+            Some(path.display().to_string())
+        }
         _ => None,
     };
     output::show(|out, style| {
-        if order.json {
-            json::write(out, &done.run)
+        if request.json {
+            json::write(out, &result.run)
         } else {
-            let stored = path.as_deref().map(|place| Stored::Now {
+            let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
                 place,
-                id: &done.run.id,
+                id: &result.run.id,
             });
-            terminal::write(out, style, &done.run, stored)
+            terminal::write(out, style, &result.run, stored)
         }
     })?;
-    done.stored().map(|(_, exit)| exit)
+    result.stored().map(|(_, exit)| exit)
 }
 
-/// Carries it out, by itself or as one of several; the result is judged and stored, and not printed.
-/// One of several does not listen itself.
-pub fn perform(order: &Order, look: &Look, part: Option<&Part<'_>>) -> Result<Done, Failure> {
-    let plan = &order.plan;
+/// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. The experiment
+/// listens for Prometheus, not its runs.
+pub fn execute(
+    request: &RunRequest,
+    observe: &ObserveOptions,
+    part: Option<&ExperimentPart<'_>>,
+) -> Result<RunResult, Failure> {
+    let plan = &request.plan;
     let workload = server::workload(&plan.workload.name)?;
-    // An address that cannot be listened on shows before anything else takes time.
-    let own = match part {
+    // Fails early if the address cannot be used.
+    let own_metrics = match part {
         Some(_) => None,
-        None => listen(look)?,
+        None => listen(observe)?,
     };
-    let metrics = part.map_or(own.as_ref(), |part| part.metrics);
-    let listening = part.map(|part| part.signals.clone());
-    let (place, early) = match plan.server {
+    let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
+    let signals = part.map(|part| part.signals.clone());
+    let listen_for_signals = || signals.map_or_else(Signals::listen, Ok);
+    let (run_server, signals) = match plan.server {
         ServerPlan::Embedded => {
-            // From here on Ctrl-C has something to clean up.
-            let signals = listening.map_or_else(Signals::listen, Ok)?;
-            let place = Place::find(plan, order.download)?;
-            if let Some(name) = workload.loaded_by(&plan.workload) {
-                let loader = server::workload(name)?;
-                load::into_embedded(loader, &plan.workload, &place.target, &signals)?;
-            }
-            (place, Some(signals))
+            // From here on there is a server to stop on Ctrl-C.
+            let signals = listen_for_signals()?;
+            (run_server::find_or_start(plan, request.download)?, signals)
         }
-        ServerPlan::Url(_) => (Place::find(plan, order.download)?, listening),
+        // Name resolution cannot be interrupted: until it is over, Ctrl-C ends the process directly.
+        ServerPlan::Url(_) => (
+            run_server::find_or_start(plan, request.download)?,
+            listen_for_signals()?,
+        ),
     };
-    let found = find(workload, plan, &place, look)?;
-    let (loaded, facts, reached) = (&found.loaded, &found.facts, &found.reached);
-    // Until now a Ctrl-C ended the process by itself, also while a server kept it waiting.
-    let signals = early.map_or_else(Signals::listen, Ok)?;
-    let seed = plan.drive.seed.unwrap_or_else(chosen_seed);
-    let mut run = document::begin(order, workload, loaded, &place, facts, reached, seed);
-    run.observed = Some(found.observed);
-    run.experiment = part.map(|part| part.experiment.clone());
-    let writer = begin_to_store(order, &mut run)?;
-    let shown = metrics.map(|metrics| metrics.begin(&run));
-    let live = live(order, goal(&run, plan));
-    let counted = |of: &RateOf| of.counted == Counted::Server;
-    let count = workload.rates().iter().any(counted);
-    let count = count.then(|| place.target.clone());
-    let job = look.off.is_none().then(|| observing::Job {
-        target: place.target.clone(),
-        facts: found.facts.clone(),
-        exporter: found.exporter,
-    });
-    let watch = Watch::new(live, Keeper::new(writer, run), count, job);
-    let mut watch = watch.with_metrics(shown);
-    let interrupt = signals.flag();
-    let driven = prony_drive::run(
-        &Job {
-            program: &*loaded.program,
-            target: &place.target,
-            tcp_target: place.tcp_target.as_ref(),
-            plan: &plan.drive,
-            seed,
-            interrupt: &interrupt,
+    if let (true, Some(name)) = (run_server.is_embedded(), workload.loaded_by(&plan.workload)) {
+        let loader = server::workload(name)?;
+        load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
+    }
+    let prepared = prepare(workload, plan, &run_server, observe)?;
+    let purpose = Purpose {
+        experiment: part.map(|part| part.experiment.clone()),
+        ..request.purpose.clone()
+    };
+    let goal = goal(workload, &prepared, plan);
+    let mut observer = LiveObserver::new(live_view(request, goal), metrics, plan.drive.grace);
+    let finished = prony_runner::run(
+        RunJob {
+            request: request.request_json.clone(),
+            purpose,
+            plan,
+            workload,
+            loaded: &prepared.loaded,
+            server: &run_server,
+            facts: &prepared.facts,
+            connection: &prepared.connection,
+            observation: Some(prepared.observation),
+            count_on_server: true,
+            seed: plan.drive.seed.unwrap_or_else(random_seed),
+            store_policy: match request.store {
+                true => StorePolicy::Required,
+                false => StorePolicy::No,
+            },
+            store_folder: None,
+            interrupt: &signals,
             tap: None,
-            refused: None,
+            on_connect_refused: None,
         },
-        &mut watch,
+        &mut observer,
     );
-    let whole = matches!(&driven, Ok(driven) if !driven.interrupted && driven.failure.is_none());
-    let (mut run, writer, counted) = watch.end(!whole);
-    match driven {
-        Ok(driven) => {
-            let (drive, shares) = (&plan.drive, loaded.program.shares());
-            document::end(&mut run, drive, &driven, counted, &shares, signals.asked());
-            Ok(finish(&signals, &driven, run, writer))
-        }
-        Err(error) => {
-            if let Some(writer) = writer {
-                writer.discard();
-            }
-            Err(not_started(&error, &signals))
-        }
+    observer.end();
+    match finished {
+        Ok(finished) => Ok(run_result(&signals, finished)),
+        Err(error) => Err(failure(&error, &signals)),
     }
 }
 
-/// Begins to serve the figures where that was asked for, and says where.
+/// Starts to serve the figures if an address was given, and reports where.
 ///
 /// # Errors
-/// If the address is none of this machine, or in use.
-pub fn listen(look: &Look) -> Result<Option<Metrics>, Failure> {
-    let Some(address) = &look.listen else {
+/// If the address does not belong to this machine, or is in use.
+pub fn listen(observe: &ObserveOptions) -> Result<Option<MetricsServer>, Failure> {
+    let Some(address) = &observe.listen else {
         return Ok(None);
     };
-    let metrics = Metrics::listen(&address.value, &address.by)?;
+    let metrics = MetricsServer::listen(&address.value, &address.origin)?;
     let at = metrics.address();
-    output::tell(&format!("prony: metrics at http://{at}/metrics"));
+    output::notice(&format!("prony: metrics at http://{at}/metrics"));
     if !at.ip().is_loopback() {
-        output::tell(&format!(
-            "prony: warning: whoever reaches {at} can read them, without a password or encryption"
+        output::notice(&format!(
+            "prony: warning: anyone who can reach {at} can read the metrics: there is no password and no encryption"
         ));
     }
     Ok(Some(metrics))
 }
 
-fn live(order: &Order, goal: Goal) -> Live<Stderr> {
-    let (style, interval_s) = (Style::of(&stderr()), order.progress.as_secs_f64());
-    Live::new(stderr(), style, goal, interval_s).sized_by(|| Size::of(&stderr()))
+fn live_view(request: &RunRequest, goal: RunOutline) -> LiveView<Stderr> {
+    let (style, interval_s) = (Style::of(&stderr()), request.progress.as_secs_f64());
+    LiveView::new(stderr(), style, goal, interval_s).sized_by(|| Size::of(&stderr()))
 }
 
-/// What is known before the clients connect.
-struct Found {
-    loaded: Loaded,
-    facts: Facts,
-    reached: document::Reached,
-    observed: Observed,
-    exporter: Option<Exporter>,
-}
-
-/// Looks whether the data is there, and asks the server about itself. The connection is closed
-/// again: a server may have just as many as the clients need.
-fn find(
+/// Checks that the data is loaded and reads the facts of the server. Closes the connection again: the server may
+/// allow only as many as the clients need.
+fn prepare(
     workload: &dyn Workload,
     plan: &Plan,
-    place: &Place,
-    look: &Look,
-) -> Result<Found, Failure> {
-    let mut control = server::connect(&place.target)?;
-    let loaded = workload
-        .program(&mut control, &plan.workload)
-        .map_err(|error| server::workload_failure(&error, None))?;
-    let facts = prony_server::observe(&mut control)
-        .map_err(|error| server::told(Exit::Connect, &error.to_string()))?;
-    let reached = document::Reached::of(&control);
-    let (observed, exporter) = observing::before(&mut control, &facts, look)?;
-    drop::<Control>(control);
-    Ok(Found {
-        loaded,
-        facts,
-        reached,
-        observed,
-        exporter,
-    })
+    run_server: &RunServer,
+    observe: &ObserveOptions,
+) -> Result<Prepared, Failure> {
+    let mut control = server::connect(&run_server.target)?;
+    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
+    prepared.map_err(|error| preparation_failure(&error))
 }
 
-/// A run that cannot be stored is not begun: its result would be lost after all the time it took.
-fn begin_to_store(order: &Order, run: &mut Run) -> Result<Option<RunWriter>, Failure> {
-    if !order.store {
-        return Ok(None);
+/// The failure of a run that could not be prepared.
+fn preparation_failure(error: &Error) -> Failure {
+    match error {
+        Error::Workload(error) => server::workload_failure(error, None),
+        Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
+        other => Failure::of(Exit::Connect, other),
     }
-    RunStore::open(None)
-        .and_then(|store| store.begin(run))
-        .map(Some)
-        .map_err(|error| {
-            let hint = "--no-store runs without storing the result";
-            Failure::new(Exit::Unexpected, error.to_string(), hint)
-        })
 }
 
-/// Judges and stores the result.
-fn finish(signals: &Signals, driven: &Driven, mut run: Run, writer: Option<RunWriter>) -> Done {
-    run.checks = prony_judge::judge(&run);
-    let stored = writer.map(|writer| writer.finish(&run));
-    let exit = match (run.state, signals.asked()) {
-        (State::Complete, _) => match prony_judge::worst(&run.checks) {
+/// The exit code of a run that has ended.
+fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
+    let FinishedRun {
+        run,
+        stored,
+        driven,
+    } = finished;
+    let exit = match (run.state, signals.received()) {
+        (RunState::Complete, _) => match prony_judge::worst(&run.checks) {
             Some(Severity::Invalid) => Exit::Invalid,
-            _ => Exit::Fine,
+            _ => Exit::Success,
         },
-        (_, Some((exit, _))) if driven.interrupted => exit,
+        (_, Some(signal)) if driven.interrupted => signal.into(),
         _ => Exit::Partial,
     };
-    Done { run, stored, exit }
+    RunResult { run, stored, exit }
 }
 
-fn not_started(error: &prony_drive::Error, signals: &Signals) -> Failure {
-    use prony_drive::Error;
-    let text = error.to_string();
+/// The failure of a run that did not start, or was not stored.
+fn failure(error: &Error, signals: &Signals) -> Failure {
     match error {
-        Error::Interrupted => {
-            let exit = signals.asked().map_or(Exit::Interrupted, |(exit, _)| exit);
-            server::told(exit, &text)
+        Error::NotStarted(error) => start_failure(error, signals),
+        Error::NotStored(error) => {
+            let hint = "--no-store runs without storing the result";
+            Failure::new(Exit::Unexpected, error.to_string(), hint)
         }
-        Error::Connect { source, .. } => {
-            let mut failure = server::told(Exit::Connect, &text);
-            if too_many(source) {
-                failure.problems[0].hint =
-                    "use fewer clients, or raise the server's max_connections".to_owned();
-            }
-            failure
-        }
-        Error::Unready(_) => server::told(Exit::Connect, &text),
-        Error::Files { .. } | Error::Ring(_) => server::told(Exit::Usage, &text),
+        other => preparation_failure(other),
     }
 }
 
-/// Whether the server has no connection left: SQLSTATE 53300, too_many_connections, or MySQL's error
-/// 1040 (1203: of this user).
-fn too_many(error: &ConnectError) -> bool {
+fn start_failure(error: &prony_drive::Error, signals: &Signals) -> Failure {
+    use prony_drive::Error;
+    let exit = match error {
+        Error::Interrupted => signals.received().map_or(Exit::Interrupted, Exit::from),
+        Error::Connect { .. } | Error::Unready(_) => Exit::Connect,
+        Error::Files { .. } | Error::Threads { .. } | Error::Ring(_) => Exit::Usage,
+    };
+    let mut failure = Failure::of(exit, error);
+    if let Error::Connect { source, .. } = error
+        && is_out_of_connections(source)
+    {
+        failure.problems[0].hint =
+            "use fewer clients, or raise the server's max_connections".to_owned();
+    }
+    failure
+}
+
+/// Whether the server has no connection left.
+fn is_out_of_connections(error: &ConnectError) -> bool {
     let ConnectError::Refused { failures, .. } = error else {
         return false;
     };
     failures.iter().any(|failure| match &failure.cause {
         Cause::Login(error) => error
             .server()
-            .is_some_and(|error| error.code() == "53300" || matches!(error.number, 1040 | 1203)),
+            .is_some_and(|error| error.is_out_of_connections()),
         _ => false,
     })
 }
 
-fn goal(run: &Run, plan: &Plan) -> Goal {
-    let (drive, workload) = (&run.drive, &run.workload);
-    let measured_s = match plan.drive.stop {
+fn goal(workload: &dyn Workload, prepared: &Prepared, plan: &Plan) -> RunOutline {
+    let drive = &plan.drive;
+    let measured_s = match drive.stop {
         prony_plan::Stop::After(time) | prony_plan::Stop::Starts(time) => Some(time.as_secs_f64()),
         prony_plan::Stop::Transactions(_) | prony_plan::Stop::Shared { .. } => None,
     };
-    let plural = if drive.threads == 1 { "" } else { "s" };
-    Goal {
+    // Threads without clients are not started.
+    let threads = drive.threads.min(drive.clients);
+    let plural = if threads == 1 { "" } else { "s" };
+    RunOutline {
         title: format!(
-            "{}, scale {}: {} clients on {} thread{plural}, {} protocol",
-            workload.name, workload.scale, drive.clients, drive.threads, drive.protocol,
+            "{}, scale {}: {} clients on {threads} thread{plural}, {} protocol",
+            workload.name(),
+            prepared.loaded.scale,
+            drive.clients,
+            drive.protocol.name(),
         ),
-        warmup_s: plan.drive.warmup.as_secs_f64(),
+        warmup_s: drive.warmup.as_secs_f64(),
         measured_s,
         clients: drive.clients,
         connect_per_transaction: drive.connect_per_transaction,
     }
-}
-
-/// A seed that nobody chose: std keys its hashers anew by the system's random numbers. Kept to 32
-/// bits, so that it is short to type and exact in every JSON reader.
-pub fn chosen_seed() -> u64 {
-    RandomState::new().build_hasher().finish() & 0xffff_ffff
 }

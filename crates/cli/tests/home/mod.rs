@@ -1,9 +1,9 @@
-//! A store of a test's own, and the program that works on it.
+//! A separate store for one test, and the program that works on it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A store and files of its own, removed at the end.
+/// A store and a folder for files of the test, removed at the end.
 pub struct Home(pub PathBuf);
 
 impl Home {
@@ -22,8 +22,8 @@ impl Home {
             .expect("it starts")
     }
 
-    /// Its standard output, and that it ended so.
-    pub fn says(&self, arguments: &[&str], code: i32) -> String {
+    /// Runs the program, asserts its exit code and returns its standard output.
+    pub fn run(&self, arguments: &[&str], code: i32) -> String {
         let output = self.prony(arguments);
         let errors = String::from_utf8_lossy(&output.stderr);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

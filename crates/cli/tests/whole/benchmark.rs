@@ -1,8 +1,8 @@
-//! Runs of `prony pgbench` where they differ from the comparison with the real one: ends, the store,
-//! figures. The comparison itself is `scripts/tests/pgbench.sh`.
+//! Runs of `prony pgbench` in what the comparison with the real pgbench does not cover: exits, the
+//! store, figures. The comparison itself is `scripts/tests/pgbench.sh`.
 
-use crate::common::{Bench, any_committed, last, ok, said, signal, under_way, until};
-use prony_store::State;
+use crate::common::{Bench, any_committed, last, ok, signal, start_run, stderr_text, until};
+use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
 
@@ -17,7 +17,7 @@ fn command(bench: &Bench, words: &str) -> Command {
 
 fn pgbench(bench: &Bench, words: &str) -> Output {
     let output = command(bench, words).output().expect("it starts");
-    bench.silent(output)
+    bench.assert_no_password(output)
 }
 
 /// A database with pgbench's tables.
@@ -28,11 +28,11 @@ fn loaded(name: &str) -> Bench {
 }
 
 #[test]
-fn a_run_is_reported_and_kept() {
+fn a_run_is_reported_and_stored() {
     let bench = loaded("pgbench_kept");
     let words = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, words);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let report = ok(&output);
     for line in [
         "number of transactions actually processed: 80/80\n",
@@ -43,26 +43,31 @@ fn a_run_is_reported_and_kept() {
         assert!(report.contains(line), "no {line:?} in {report}");
     }
     let run = last(&bench);
-    assert_eq!((run.state, run.drive.seed), (State::Complete, 5));
+    assert_eq!((run.state, run.drive.seed), (RunState::Complete, 5));
     assert_eq!(run.measured.kinds[0].committed, 80);
-    let arguments = run.asked["arguments"].to_string();
+    let arguments = run.request["arguments"].to_string();
     assert!(arguments.contains("--random-seed=5"), "{arguments}");
 }
 
 #[test]
-fn a_signal_ends_the_run_with_its_report_and_the_process_as_signals_do() {
+fn a_signal_ends_the_run_with_its_report_and_the_process_by_the_signal() {
     let bench = loaded("pgbench_signal");
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
-        let (child, _) = under_way(command(&bench, "-n -S -c 2 -T 300 -P 1"));
+        let (child, _) = start_run(command(&bench, "-n -S -c 2 -T 300 -P 1"));
         until(&bench.home, any_committed);
         signal(&child, name);
-        let output = bench.silent(child.wait_with_output().expect("it ends"));
-        assert_eq!(output.status.signal(), Some(number), "{}", said(&output));
+        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        assert_eq!(
+            output.status.signal(),
+            Some(number),
+            "{}",
+            stderr_text(&output)
+        );
         let report = String::from_utf8_lossy(&output.stdout);
         assert!(report.contains("\ntps = "), "{report}");
-        assert!(said(&output).contains("the above results are incomplete"));
+        assert!(stderr_text(&output).contains("the above results are incomplete"));
         let run = last(&bench);
-        assert_eq!(run.state, State::Partial);
+        assert_eq!(run.state, RunState::Partial);
         assert!(run.measured.kinds[0].committed > 0);
     }
 }
@@ -78,21 +83,21 @@ fn an_ignored_signal_stays_ignored() {
             Ok(())
         });
     }
-    let (child, _) = under_way(command);
+    let (child, _) = start_run(command);
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
 }
 
 #[test]
-fn connecting_is_no_part_of_a_latency() {
+fn latency_does_not_include_connecting() {
     let bench = loaded("pgbench_connect");
     ok(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
     let all = &last(&bench).measured.kinds[0];
     let connect = all.connect.as_ref().expect("each connected");
     assert_eq!(connect.samples, 40);
-    // A new session takes the server many times what a look at one row takes. The fastest are
-    // compared, for others may have had to wait on a busy machine.
+    // A new session costs the server many times what reading one row does. The minima are compared,
+    // as the others may have had to wait on a busy machine.
     assert!(
         all.response.min_ns < connect.min_ns,
         "{} of {}",
@@ -102,37 +107,40 @@ fn connecting_is_no_part_of_a_latency() {
 }
 
 #[test]
-fn the_first_abort_can_end_the_run_and_names_its_thread() {
+fn exit_on_abort_ends_the_run_and_names_the_thread() {
     let bench = loaded("pgbench_abort");
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
     std::fs::write(bench.home.join("one.sql"), script).expect("a file");
     let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    let said = said(&output);
-    assert!(said.contains("error in thread 1\n"), "{said}");
-    assert!(said.contains("division by zero"), "{said}");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
+    let stderr = stderr_text(&output);
+    assert!(stderr.contains("error in thread 1\n"), "{stderr}");
+    assert!(stderr.contains("division by zero"), "{stderr}");
     let run = last(&bench);
     let why = run.ended_because.unwrap_or_default();
-    assert!(why.contains("could not go on"), "{why}");
+    assert!(why.contains("could not continue"), "{why}");
 }
 
 #[test]
-fn bytes_that_are_no_text_are_refused_and_not_changed() {
+fn invalid_utf_8_is_refused() {
     let bench = loaded("pgbench_bytes");
     std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
     let output = pgbench(&bench, "-n -t 1 -f raw.sql");
     assert_eq!(output.status.code(), Some(1));
-    let said = said(&output);
-    assert!(said.contains("file \"raw.sql\": it is not text"), "{said}");
+    let stderr = stderr_text(&output);
+    assert!(
+        stderr.contains("file \"raw.sql\": it is not text"),
+        "{stderr}"
+    );
 }
 
 #[test]
-fn without_a_store_it_runs_all_the_same() {
+fn a_run_works_without_a_store() {
     let bench = loaded("pgbench_nowhere");
     let output = command(&bench, "-n -S -t 5")
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()
         .expect("it starts");
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!(said(&output), "");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert_eq!(stderr_text(&output), "");
 }

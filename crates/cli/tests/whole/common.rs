@@ -1,36 +1,37 @@
-//! What the tests share: a database and a store of a test's own, and the program started on them.
+//! Fixtures of the tests: a separate database and store for each test, and the program started on
+//! them.
 
-use prony_server::embedded::{Server, shared};
+use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
 use prony_server::{Control, Environment, resolve};
-use prony_store::{Filter, Run, RunStore, State};
+use prony_store::{Run, RunFilter, RunState, RunStore};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whatever is waited for has come by then, even on a loaded machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Long enough for everything that a test waits for, even on a loaded machine.
+pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A database and a store of a test's own. The store is removed at the end.
+/// A database and a store for one test. The store is removed at the end.
 pub struct Bench {
-    /// Over TCP and with the password in it: the hardest place to keep it.
+    /// Over TCP and with the password in it: the hardest case for hiding it.
     pub url: String,
-    /// The store, and a place for files of the test.
+    /// The store, and a folder for files of the test.
     pub home: PathBuf,
-    /// What must appear in no output and no file.
+    /// Must appear in no output and no file.
     pub password: String,
-    /// The unix socket, where no password is asked for.
+    /// The unix socket, which requires no password.
     pub socket_url: String,
 }
 
 impl Bench {
-    /// A new database of this name on the server that all tests share.
+    /// Creates a database of this name on the server that all tests share.
     pub fn new(name: &str) -> Bench {
-        Bench::on(shared(), name)
+        Bench::on(shared_postgres(), name)
     }
 
-    /// A new database of this name on a server.
-    pub fn on(server: &Server, name: &str) -> Bench {
-        heed_interrupts();
+    /// Creates a database of this name on a server.
+    pub fn on(server: &EmbeddedPostgres, name: &str) -> Bench {
+        restore_sigint();
         let mut control = control(&server.url());
         let sql = format!("CREATE DATABASE {name}");
         control.execute(&sql).expect("a database");
@@ -46,62 +47,51 @@ impl Bench {
         }
     }
 
-    /// A connection of the test's own.
+    /// A separate connection for the test.
     pub fn control(&self) -> Control {
         control(&self.socket_url)
     }
 
-    /// The program, with no environment that speaks of servers.
+    /// The program on this store.
     pub fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command
-            .args(words.split_whitespace())
-            .env("PRONY_HOME", &self.home)
-            // No password file of whoever runs the tests.
-            .env("HOME", &self.home)
-            .stdin(Stdio::null());
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PG") {
-                command.env_remove(name);
-            }
-        }
-        command
+        program(words, &self.home)
     }
 
-    /// Runs to the end, on this database.
+    /// Runs the program to its end, on this database.
     pub fn prony(&self, words: &str) -> Output {
         let output = self.command(words).args(["--url", &self.url]).output();
-        self.silent(output.expect("it starts"))
+        self.assert_no_password(output.expect("it starts"))
     }
 
-    /// Runs to the end, without a server.
+    /// Runs the program to its end, without a server.
     pub fn local(&self, words: &str) -> Output {
-        self.silent(self.command(words).output().expect("it starts"))
+        self.assert_no_password(self.command(words).output().expect("it starts"))
     }
 
-    /// A run to the end, on this database, as its document.
+    /// Runs the program to its end, on this database; returns the Run document.
     pub fn run(&self, words: &str) -> Run {
         let output = self.prony(&format!("{words} --json"));
         document(&output)
     }
 
-    /// Starts a long run and waits until something was committed in a second of it.
+    /// Starts a long run and waits until one of its seconds has a commit.
     pub fn long_run(&self) -> Child {
-        self.endless("run tpcb --clients 2 --duration 5m", any_committed)
+        self.start_long_run("run tpcb --clients 2 --duration 5m", any_committed)
     }
 
-    /// Starts a run on this database that would go on for long, and waits until its document says so.
-    pub fn endless(&self, words: &str, is_so: impl FnMut(&Run) -> bool) -> Child {
+    /// Starts a run that would take very long on this database, and waits until its document
+    /// satisfies `condition`.
+    pub fn start_long_run(&self, words: &str, condition: impl FnMut(&Run) -> bool) -> Child {
         let mut command = self.command(words);
         command.args(["--url", &self.url]);
-        let (child, _) = under_way(command);
-        until(&self.home, is_so);
+        let (child, _) = start_run(command);
+        until(&self.home, condition);
         child
     }
 
-    /// The password is in no output and in no file of the store.
-    pub fn silent(&self, output: Output) -> Output {
-        hidden(&self.password, &output, &self.home);
+    /// Asserts that the password is in no output and in no file of the store.
+    pub fn assert_no_password(&self, output: Output) -> Output {
+        assert_hidden(&self.password, &output, &self.home);
         output
     }
 }
@@ -112,29 +102,47 @@ impl Drop for Bench {
     }
 }
 
-/// Ctrl-C is heard by what the tests start: a shell's background job hands on that it is not, and
-/// the program keeps to that.
-fn heed_interrupts() {
-    // SAFETY: the default of a signal is no handler of ours; nothing here counts on another.
+/// The program on the store in this folder, with no environment variables about servers.
+pub fn program(words: &str, home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    command
+        .args(words.split_whitespace())
+        .env("PRONY_HOME", home)
+        // Ignore the developer's own password file.
+        .env("HOME", home)
+        .stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("PG") || name.starts_with("MYSQL_") {
+            command.env_remove(&*name);
+        }
+    }
+    command
+}
+
+/// Restores Ctrl-C for the processes that the tests start: a shell's background job inherits that
+/// SIGINT is ignored, and the program respects that.
+fn restore_sigint() {
+    // SAFETY: the default action is no handler of ours; nothing here relies on another.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
 }
 
-/// A connection of the test's own.
+/// A separate connection for the test.
 pub fn control(url: &str) -> Control {
-    let environment = Environment::new("postgres", Path::new("/nonexistent"));
+    let environment = Environment::without_home("postgres");
     let target = resolve(url, &environment).expect("its URL");
     Control::connect(&target).expect("it runs")
 }
 
-/// A whole number that the server tells.
+/// Queries a whole number.
 pub fn number(control: &mut Control, sql: &str) -> u64 {
     let value = control.query_value(sql).expect(sql);
     value.expect("not null").parse().expect("a number")
 }
 
-/// Starts a run and waits until at least one second of it was shown on stderr; with what it said
-/// until then.
-pub fn under_way(mut command: Command) -> (Child, String) {
+/// Starts a run and waits until at least one second of it was shown on stderr; returns what it
+/// printed until then.
+pub fn start_run(mut command: Command) -> (Child, String) {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -151,38 +159,35 @@ pub fn under_way(mut command: Command) -> (Child, String) {
     (child, String::from_utf8_lossy(&lines).into_owned())
 }
 
-/// Something was committed, and its second is over.
+/// Whether something was committed in a second that has ended.
 pub fn any_committed(run: &Run) -> bool {
     run.series.iter().any(|second| second.committed > 0)
 }
 
-/// Waits until the document of a run that goes on says so.
-pub fn until(home: &Path, mut is_so: impl FnMut(&Run) -> bool) {
+/// Waits until the document of a run in progress satisfies `condition`.
+pub fn until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
     let began = Instant::now();
     let store = RunStore::open(Some(home)).expect("a store");
     loop {
-        let mut listed = store.list(&Filter::default()).expect("a listing").runs;
-        listed.retain(|run| run.state == State::Running);
-        let mut under_way = listed.iter().filter_map(|run| store.load(&run.id).ok());
-        if under_way.any(|run| is_so(&run)) {
+        let mut listed = store.list(&RunFilter::default()).expect("a listing").runs;
+        listed.retain(|run| run.state == RunState::Running);
+        let mut running = listed.iter().filter_map(|run| store.load(&run.id).ok());
+        if running.any(|run| condition(&run)) {
             return;
         }
-        assert!(
-            began.elapsed() < PATIENCE,
-            "what is waited for does not come: {listed:?}"
-        );
+        assert!(began.elapsed() < WAIT_TIMEOUT, "timed out: {listed:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
 /// Asserts that a password is in no output and in no file below a folder.
-pub fn hidden(password: &str, output: &Output, folder: &Path) {
+pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     for text in [&output.stdout, &output.stderr] {
         let text = String::from_utf8_lossy(text);
         assert!(!text.contains(password), "in the output: {text}");
     }
     for path in files(folder) {
-        // A file of a store that is in use may go meanwhile.
+        // A file of a store in use may disappear meanwhile.
         let bytes = std::fs::read(&path).unwrap_or_default();
         let shown = String::from_utf8_lossy(&bytes).contains(password);
         assert!(!shown, "in {}", path.display());
@@ -201,21 +206,25 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What a command that must succeed printed. On a loaded machine a check may find that the figures
-/// of a short run must not be used (7), and the run succeeded all the same.
+/// Stdout of a command that must succeed. On a loaded machine a check may find that the figures of
+/// a short run must not be used (7); the run itself still succeeded.
 pub fn ok(output: &Output) -> String {
     let code = output.status.code();
-    assert!(matches!(code, Some(0 | 7)), "{code:?}: {}", said(output));
+    assert!(
+        matches!(code, Some(0 | 7)),
+        "{code:?}: {}",
+        stderr_text(output)
+    );
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// What a command that must succeed printed, as a Run document.
+/// Stdout of a command that must succeed, as a Run document.
 pub fn document(output: &Output) -> Run {
     serde_json::from_str(&ok(output)).expect("a document")
 }
 
 /// Everything on stderr.
-pub fn said(output: &Output) -> String {
+pub fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -231,16 +240,16 @@ pub fn last(bench: &Bench) -> Run {
     document(&bench.local("show last --json"))
 }
 
-/// The I/O engines that work on this machine, asked on a loaded database. epoll always does; where
-/// io_uring is forbidden, as in many containers, the program says so itself.
+/// The I/O engines that work on this machine, tried on a loaded database. epoll always does; if
+/// io_uring is forbidden, as in many containers, the program itself says so.
 pub fn engines(bench: &Bench) -> Vec<&'static str> {
     let probe = bench.prony("run select-only --io ring --transactions 1 --no-store");
     if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];
     }
-    let said = said(&probe);
-    assert_eq!(probe.status.code(), Some(2), "{said}");
-    assert!(said.contains("--io ring: "), "{said}");
-    eprintln!("only epoll is tested: {said}");
+    let stderr = stderr_text(&probe);
+    assert_eq!(probe.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--io ring: "), "{stderr}");
+    eprintln!("only epoll is tested: {stderr}");
     vec!["epoll"]
 }

@@ -1,12 +1,12 @@
-//! `prony pgbench -i`: its tables, its words, and its ends.
+//! `prony pgbench -i`: its tables, its messages, and its exits.
 
-use crate::common::{Bench, PATIENCE, number, ok, said, signal};
+use crate::common::{Bench, WAIT_TIMEOUT, number, ok, signal, stderr_text};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
-/// `prony pgbench -i` with these words on this database, loading over so many connections.
+/// `prony pgbench -i` with these words on this database, loading over `jobs` connections.
 fn command(bench: &Bench, words: &str, jobs: &str) -> Command {
     let mut command = bench.command(&format!("pgbench -i {words}"));
     command
@@ -18,10 +18,10 @@ fn command(bench: &Bench, words: &str, jobs: &str) -> Command {
 
 fn initialize(bench: &Bench, words: &str, jobs: &str) -> Output {
     let output = command(bench, words, jobs).output().expect("it starts");
-    bench.silent(output)
+    bench.assert_no_password(output)
 }
 
-/// Texts with N for each time.
+/// The text with N for each time.
 fn without_times(text: &str) -> String {
     let words = text.split(' ').map(|word| {
         let number = word.trim_start_matches('(');
@@ -50,18 +50,18 @@ done in N s (drop tables N s, create tables N s, client-side generate N s, vacuu
 ";
 
 #[test]
-fn one_connection_and_several_make_the_same_tables_in_the_same_words() {
+fn one_connection_and_several_create_the_same_tables_with_the_same_messages() {
     for (jobs, name) in [("1", "init_one"), ("3", "init_three")] {
         let bench = Bench::new(name);
         let output = initialize(&bench, "-s 2", jobs);
         ok(&output);
-        assert_eq!(without_times(&said(&output)), WORDS, "{jobs}");
+        assert_eq!(without_times(&stderr_text(&output)), WORDS, "{jobs}");
         ok(&bench.prony("check tpcb"));
-        // Over tables that are there, partitioned, with keys between them, generated twice.
+        // Over existing tables, partitioned, with foreign keys between them, generated twice.
         let words = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
         let output = initialize(&bench, words, jobs);
         ok(&output);
-        assert!(said(&output).contains("creating 3 partitions...\n"));
+        assert!(stderr_text(&output).contains("creating 3 partitions...\n"));
         ok(&bench.prony("check tpcb"));
         let rows = number(
             &mut bench.control(),
@@ -72,20 +72,20 @@ fn one_connection_and_several_make_the_same_tables_in_the_same_words() {
 }
 
 #[test]
-fn the_newest_level_asks_what_kind_of_table_it_is() {
+fn the_newest_compatibility_level_queries_the_kind_of_table() {
     let bench = Bench::new("init_newest");
     for words in ["-n", "-n --partitions=2"] {
         let mut command = command(&bench, words, "1");
         let output = command.env("PRONY_PGBENCH_COMPAT", "18").output();
-        let output = bench.silent(output.expect("it starts"));
+        let output = bench.assert_no_password(output.expect("it starts"));
         ok(&output);
-        assert!(said(&output).contains("tuples (100%) of pgbench_accounts done"));
+        assert!(stderr_text(&output).contains("tuples (100%) of pgbench_accounts done"));
         ok(&bench.prony("check tpcb"));
     }
 }
 
 #[test]
-fn what_the_server_refuses_is_told_in_pgbenchs_words() {
+fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
     let bench = Bench::new("init_refused");
     let output = initialize(&bench, "-I g", "1");
     assert_eq!(output.status.code(), Some(1));
@@ -96,18 +96,21 @@ fn what_the_server_refuses_is_told_in_pgbenchs_words() {
          pgbench: error: query failed: ERROR:  relation \"pgbench_accounts\" does not exist\n\
          pgbench: detail: Query was: {truncate}\n"
     );
-    assert_eq!(said(&output), expected);
+    assert_eq!(stderr_text(&output), expected);
     for jobs in ["1", "3"] {
         ok(&initialize(&bench, "-I dt", jobs));
         let check = "ALTER TABLE pgbench_accounts ADD CHECK (aid < 90000)";
         bench.control().execute(check).expect("a constraint");
         let output = initialize(&bench, "-I g", jobs);
         assert_eq!(output.status.code(), Some(1));
-        let told = said(&output);
-        assert!(told.contains("\nERROR:  new row for relation"), "{told}");
+        let messages = stderr_text(&output);
         assert!(
-            told.ends_with("\npgbench: error: PQendcopy failed\n"),
-            "{told}"
+            messages.contains("\nERROR:  new row for relation"),
+            "{messages}"
+        );
+        assert!(
+            messages.ends_with("\npgbench: error: PQendcopy failed\n"),
+            "{messages}"
         );
     }
 }
@@ -137,7 +140,7 @@ fn a_signal_cancels_and_leaves_no_connection() {
         assert!(rest.contains("Cancel request sent\n"), "{rest}");
         let since = Instant::now();
         while number(&mut bench.control(), sessions) > 0 {
-            assert!(since.elapsed() < PATIENCE, "a session is left");
+            assert!(since.elapsed() < WAIT_TIMEOUT, "a session is left");
         }
         if jobs == "1" {
             let rows = number(
@@ -149,9 +152,9 @@ fn a_signal_cancels_and_leaves_no_connection() {
     }
 }
 
-/// Without a terminal the password comes from standard input, as with pgbench.
+/// Without a terminal the password is read from standard input, as in pgbench.
 #[test]
-fn a_password_that_the_server_wants_is_asked_for() {
+fn a_required_password_is_prompted_for() {
     let bench = Bench::new("init_prompt");
     let without = bench.url.replace(&format!(":{}@", bench.password), "@");
     for (typed, code) in [(bench.password.as_str(), 0), ("", 1)] {
@@ -163,18 +166,18 @@ fn a_password_that_the_server_wants_is_asked_for() {
             .stderr(Stdio::piped());
         // SAFETY: setsid is safe to call between fork and exec (signal-safety(7)).
         unsafe {
-            // The terminal of whoever runs the tests is not to be asked.
+            // The developer's terminal must not be prompted.
             command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
         }
         let mut child = command.spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("piped");
         writeln!(stdin, "{typed}").expect("it reads");
         drop(stdin);
-        let output = bench.silent(child.wait_with_output().expect("it ends"));
-        let told = said(&output);
-        assert_eq!(output.status.code(), Some(code), "{told}");
-        assert!(told.starts_with("Password: "), "{told}");
-        let missing = told.contains("fe_sendauth: no password supplied");
-        assert_eq!(missing, typed.is_empty(), "{told}");
+        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+        let messages = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(code), "{messages}");
+        assert!(messages.starts_with("Password: "), "{messages}");
+        let missing = messages.contains("fe_sendauth: no password supplied");
+        assert_eq!(missing, typed.is_empty(), "{messages}");
     }
 }

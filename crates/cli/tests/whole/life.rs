@@ -1,7 +1,8 @@
-//! The life of a run: loaded, driven, interrupted, killed, shown again, removed.
+//! The life of a run: load, drive, interrupt, kill, show, remove.
 
-use crate::common::{Bench, PATIENCE, document, last, ok, said, signal, under_way};
-use prony_store::{Run, State};
+use crate::common::{Bench, WAIT_TIMEOUT, document, last, ok, signal, start_run, stderr_text};
+use prony_store::{Run, RunState};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -21,10 +22,10 @@ fn load_check_run_show_clean() {
         "all is whole"
     );
 
-    // stdout is the document alone.
+    // stdout holds only the document.
     let json = ok(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
     let run: Run = serde_json::from_str(&json).expect("a document");
-    assert_eq!(run.state, State::Complete, "{:?}", run.ended_because);
+    assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
     assert_eq!(run.measured.kinds[0].committed, 150);
     assert_eq!((run.drive.seed, run.workload.scale), (7, 2));
     assert!(run.server.settings.contains_key("fsync"));
@@ -63,46 +64,46 @@ fn a_signal_ends_a_run_with_its_partial_result() {
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
         signal(&child, name);
-        let output = bench.silent(child.wait_with_output().expect("it ends"));
+        let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains("PARTIAL RESULT"), "{shown}");
         let run = last(&bench);
-        assert_eq!(run.state, State::Partial);
+        assert_eq!(run.state, RunState::Partial);
         assert!(run.measured.kinds[0].committed > 0);
     }
 }
 
-/// Scripts must notice a run whose figures say nothing.
+/// Scripts must notice a run whose figures are worthless.
 #[test]
-fn a_run_whose_figures_must_not_be_used_says_so_by_its_exit_code() {
+fn an_invalid_run_has_its_own_exit_code() {
     let bench = Bench::new("read_only");
     ok(&bench.prony("load tpcb --scale 1"));
     let mut command = bench.command("run tpcb --clients 2 --transactions 10");
     command.args(["--url", &bench.url]);
     command.env("PGOPTIONS", "-c default_transaction_read_only=on");
-    let output = bench.silent(command.output().expect("it starts"));
-    assert_eq!(output.status.code(), Some(7), "{}", said(&output));
+    let output = bench.assert_no_password(command.output().expect("it starts"));
+    assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("this figure must not be"), "{shown}");
     let run = last(&bench);
-    assert_eq!(run.state, State::Complete);
+    assert_eq!(run.state, RunState::Complete);
     assert_eq!(run.checks[0].id, "nothing-committed");
     assert_eq!(run.measured.errors[0].code, "25006", "read only");
 }
 
 #[test]
-fn a_killed_run_leaves_what_it_measured() {
+fn a_killed_run_keeps_its_measurements() {
     let bench = Bench::new("killed");
     ok(&bench.prony("load tpcb --scale 1"));
     let mut child = bench.long_run();
     signal(&child, "-KILL");
     child.wait().expect("it ends");
     let run = last(&bench);
-    assert_eq!(run.state, State::Partial);
+    assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
     assert!(ok(&bench.local("runs")).contains("partial"));
-    // Nobody judged it, so its reader does.
+    // It was never judged, so its reader judges it.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
         ids.contains(&"partial-run") && ids.contains(&"one-host"),
@@ -119,7 +120,7 @@ fn a_killed_run_leaves_what_it_measured() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let bench = Bench::new("pipes");
     ok(&bench.prony("load tpcb --scale 1"));
     ok(&bench.prony("run select-only --transactions 10"));
@@ -132,34 +133,73 @@ fn a_reader_that_goes_away_is_no_error() {
             .expect("it starts");
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.success() && said.is_empty(),
-            "{words}: {said}"
+            output.status.success() && stderr.is_empty(),
+            "{words}: {stderr}"
         );
     }
 }
 
-/// Nothing is said of tables that nobody can reach any more.
+/// Tables that can no longer be reached are not reported.
 #[test]
 fn a_signal_during_the_load_of_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway_load");
     let words = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
-    let (child, begun) = under_way(bench.command(words));
+    let (child, begun) = start_run(bench.command(words));
     assert!(begun.starts_with("Started "), "{begun}");
     signal(&child, "-INT");
-    let output = bench.silent(child.wait_with_output().expect("it ends"));
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
-    let said = said(&output);
+    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
+    let stderr = stderr_text(&output);
     let left = "left behind: nothing: the throw-away server is removed";
     assert!(
-        said.contains(left) && !said.contains("tables with"),
-        "{said}"
+        stderr.contains(left) && !stderr.contains("tables with"),
+        "{stderr}"
     );
-    assert_eq!(said.matches("left behind").count(), 1, "{said}");
+    assert_eq!(stderr.matches("left behind").count(), 1, "{stderr}");
 }
 
-/// The throw-away server and its directory are gone when the command has ended.
+/// Prony does not wait for a slow initdb, as on a slow disk.
+#[test]
+fn a_signal_ends_the_start_of_a_throw_away_server() {
+    let bench = Bench::new("throwaway_start");
+    let programs = bench.home.join("bin");
+    std::fs::create_dir(&programs).expect("a folder");
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&programs, open.clone()).expect("it is ours");
+    let begun = programs.join("begun");
+    let says = "#!/bin/sh\ntest \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2'";
+    // It ends by itself eventually, so that nothing outlives a failed test.
+    let initdb = format!(
+        "{says} && exit\n: >{}\nfor i in $(seq 600); do sleep 0.1; done\nexit 1\n",
+        begun.display()
+    );
+    let postgres = format!("{says}\n");
+    for (name, text) in [("initdb", initdb), ("postgres", postgres)] {
+        std::fs::write(programs.join(name), text).expect("a file");
+        std::fs::set_permissions(programs.join(name), open.clone()).expect("it is ours");
+    }
+    let mut command = bench.command("run tpcb --embedded --duration 1s");
+    let command = command.env("PRONY_PG_BINDIR", &programs);
+    let child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let began = Instant::now();
+    while !begun.exists() {
+        assert!(began.elapsed() < WAIT_TIMEOUT, "initdb is not run");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    signal(&child, "-INT");
+    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let stderr = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("interrupted while preparing"), "{stderr}");
+}
+
+/// The embedded server and its directory are gone when the command has ended.
 #[test]
 fn a_run_on_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway");
@@ -167,8 +207,8 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
     let output = bench.local(words);
     let shown = ok(&output);
     assert!(shown.contains("kernel stamps on 1 of 2 clients"), "{shown}");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let line = said
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let line = stderr
         .lines()
         .find(|line| line.starts_with("Started "))
         .expect("it says so");
@@ -179,7 +219,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
     let directory = Path::new(directory.expect("it names its directory"));
     assert!(directory.is_absolute(), "{line}");
     let began = Instant::now();
-    while directory.exists() && began.elapsed() < PATIENCE {
+    while directory.exists() && began.elapsed() < WAIT_TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(!directory.exists(), "{}", directory.display());
@@ -187,7 +227,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
 
 /// Rings count as locked memory, and an ordinary user has little of it for all threads together.
 #[test]
-fn where_the_rings_find_no_room_all_threads_use_epoll() {
+fn without_memory_for_the_rings_all_threads_use_epoll() {
     const CAP_IPC_LOCK: libc::c_ulong = 14;
     const LOCKED_BYTES: u64 = 256 * 1024;
     let bench = Bench::new("locked_memory");
@@ -199,7 +239,7 @@ fn where_the_rings_find_no_room_all_threads_use_epoll() {
         rlim_cur: LOCKED_BYTES,
         rlim_max: LOCKED_BYTES,
     };
-    // SAFETY: two system calls on the child's own limits; root loses its freedom from the second.
+    // SAFETY: two system calls on the child's own limits; the second takes away root's exemption.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
@@ -209,9 +249,9 @@ fn where_the_rings_find_no_room_all_threads_use_epoll() {
             }
         });
     }
-    let run = document(&bench.silent(command.output().expect("it starts")));
+    let run = document(&bench.assert_no_password(command.output().expect("it starts")));
     assert_eq!(run.measured.kinds[0].committed, 640);
-    // Kernels before 6.13 do not count them, and have room.
+    // Kernels before 6.13 do not count them, so there is room.
     if run.drive.io == "epoll" {
         let reason = &run.drive.io_reason;
         assert!(reason.contains("more locked memory"), "{reason}");

@@ -1,14 +1,14 @@
-//! Logging in with the loop itself: TLS with verified certificates, SCRAM bound to the channel, md5
-//! and plain passwords.
+//! Logins of the loop itself: TLS with verified certificates, SCRAM with channel binding, md5 and
+//! plain passwords.
 
-use crate::common::{Bench, control, document, engines, number, ok, said};
-use prony_server::embedded::{self, Options};
+use crate::common::{Bench, control, document, engines, number, ok, stderr_text};
+use prony_server::embedded::{self, EmbeddedOptions};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Roles are named after how they log in. They are let in over TLS alone, so that a run of theirs
-/// that gets through has used it.
+/// Roles are named after their login method. They are admitted over TLS only, so that a run of
+/// theirs that succeeds has used it.
 const HBA: [&str; 5] = [
     "hostssl all scram_user all scram-sha-256",
     "hostssl all md5_user all md5",
@@ -26,15 +26,15 @@ CREATE ROLE scram_user LOGIN PASSWORD 'sesame-0815';
 ";
 const PASSWORD: &str = "sesame-0815";
 
-/// A loaded database on a server that asks for TLS.
+/// A loaded database on a server that requires TLS.
 struct Secured {
     bench: Bench,
-    /// The authority that signed the server's certificate.
+    /// The CA that signed the server's certificate.
     right: PathBuf,
-    /// One of the same name that did not, and one of another name.
+    /// A CA of the same name that did not sign it, and one of another name.
     namesake: PathBuf,
     stranger: PathBuf,
-    server: embedded::Server,
+    server: embedded::EmbeddedPostgres,
 }
 
 impl Secured {
@@ -42,18 +42,18 @@ impl Secured {
         let (right, certificate, key) = certify("Authority of the tests");
         let (namesake, _, _) = certify("Authority of the tests");
         let (stranger, _, _) = certify("Another authority");
-        let options = Options {
+        let options = EmbeddedOptions {
             shared_buffers_mib: 16,
             hba: HBA.map(str::to_owned).to_vec(),
             files: vec![
                 ("server.crt".into(), certificate.into_bytes()),
                 ("server.key".into(), key.into_bytes()),
             ],
-            ..Options::default()
+            ..EmbeddedOptions::default()
         }
         .set("ssl", "on");
         let installation = embedded::find().expect("PostgreSQL's programs");
-        let server = embedded::Server::start(&installation, &options).expect("it starts");
+        let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
         let bench = Bench::on(&server, "logins");
         control(&server.url()).execute(ROLES).expect("roles");
         ok(&bench.prony("load tpcb --scale 1"));
@@ -73,7 +73,7 @@ impl Secured {
         }
     }
 
-    /// A command as a role, over a connection string that goes on with `options`.
+    /// Runs a command as a role, over a connection string with `options` appended.
     fn prony(&self, words: &str, user: &str, authority: &Path, options: &str) -> Output {
         let url = format!(
             "host=localhost hostaddr=127.0.0.1 port={} dbname=logins user={user} \
@@ -84,12 +84,12 @@ impl Secured {
         let mut command = self.bench.command(words);
         command.args(["--url", &url]).env("PGPASSWORD", PASSWORD);
         let output = command.output().expect("it starts");
-        crate::common::hidden(PASSWORD, &output, &self.bench.home);
+        crate::common::assert_hidden(PASSWORD, &output, &self.bench.home);
         output
     }
 }
 
-/// An authority of this name, and a certificate for `localhost` by it with its key; all PEM.
+/// A CA of this name, and a certificate for `localhost` signed by it with its key; all PEM.
 fn certify(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
@@ -104,7 +104,7 @@ fn certify(name: &str) -> (String, String, String) {
 
 /// One test, because its parts share a server that ends with it.
 #[test]
-fn the_loop_logs_in_every_way() {
+fn the_loop_supports_every_login_method() {
     let secured = Secured::start();
     let engines = engines(&secured.bench);
     let rows = || {
@@ -147,12 +147,12 @@ fn the_loop_logs_in_every_way() {
     refusals(&secured);
 }
 
-/// What must not come through does not, by its exit code and in words.
+/// Logins that must fail do so, with the right exit code and message.
 fn refusals(secured: &Secured) {
     let words = "run tpcb --clients 2 --transactions 1";
     let right = &secured.right;
     let untrusted = "sslrootcert=FILE";
-    for (user, authority, options, told) in [
+    for (user, authority, options, expected) in [
         ("scram_user", &secured.namesake, "", untrusted),
         ("scram_user", &secured.stranger, "", untrusted),
         ("scram_user", right, "host=127.0.0.1", "127.0.0.1"),
@@ -166,9 +166,9 @@ fn refusals(secured: &Secured) {
         ("no_user", right, "", "no_user"),
     ] {
         let output = secured.prony(words, user, authority, options);
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(3), "{user} {options}: {said}");
-        assert!(said.contains(told), "{user} {options}: {said}");
+        let stderr = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(3), "{user} {options}: {stderr}");
+        assert!(stderr.contains(expected), "{user} {options}: {stderr}");
         assert!(output.stdout.is_empty());
     }
 }

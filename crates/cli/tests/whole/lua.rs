@@ -1,22 +1,24 @@
-//! Scripts in Lua, called as sysbench's users call them.
+//! Lua scripts, called as sysbench's users call them.
+//!
+//! Longer than 400 lines: each test is a script and what becomes of it.
 
-use crate::common::{control, hidden};
-use prony_server::embedded::{shared, shared_mariadb};
+use crate::common::{assert_hidden, control};
+use prony_server::embedded::{shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// A database, and a folder for scripts and the store.
-pub struct Scene {
+pub struct LuaBench {
     arguments: Vec<String>,
     password: String,
     pub home: PathBuf,
 }
 
-impl Scene {
-    pub fn maria(name: &str) -> Scene {
+impl LuaBench {
+    pub fn maria(name: &str) -> LuaBench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
         control(&server.url()).execute(&sql).expect("a database");
@@ -28,11 +30,11 @@ impl Scene {
             format!("--mysql-password={password}"),
             format!("--mysql-db={name}"),
         ];
-        Scene::new(name, arguments.to_vec(), password)
+        LuaBench::new(name, arguments.to_vec(), password)
     }
 
-    pub fn postgres(name: &str) -> Scene {
-        let server = shared();
+    pub fn postgres(name: &str) -> LuaBench {
+        let server = shared_postgres();
         let sql = format!("create database {name}");
         control(&server.url()).execute(&sql).expect("a database");
         let password = server.password().reveal().to_owned();
@@ -44,13 +46,13 @@ impl Scene {
             format!("--pgsql-password={password}"),
             format!("--pgsql-db={name}"),
         ];
-        Scene::new(name, arguments.to_vec(), password)
+        LuaBench::new(name, arguments.to_vec(), password)
     }
 
-    pub fn new(name: &str, arguments: Vec<String>, password: String) -> Scene {
+    pub fn new(name: &str, arguments: Vec<String>, password: String) -> LuaBench {
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
-        Scene {
+        LuaBench {
             arguments,
             password,
             home,
@@ -62,12 +64,12 @@ impl Scene {
     }
 
     pub fn sysbench(&self, words: &str) -> (i32, String, String) {
-        self.called(words, &[])
+        self.sysbench_with(words, &[])
     }
 
-    pub fn called(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
+    pub fn sysbench_with(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
         let output: Output = self.command(words, variables).output().expect("it starts");
-        hidden(&self.password, &output, &self.home);
+        assert_hidden(&self.password, &output, &self.home);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (
             output.status.code().unwrap_or(-1),
@@ -91,7 +93,7 @@ impl Scene {
         command
     }
 
-    /// The endings of the files that are stored of runs.
+    /// The file extensions of the stored runs.
     pub fn stored(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
         let ending = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
@@ -101,14 +103,51 @@ impl Scene {
     }
 }
 
-impl Drop for Scene {
+impl Drop for LuaBench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
 }
 
+/// Each thread here has a 1 GB stack and the process a 16 GB address space, which limits its threads as
+/// `pids.max` does elsewhere.
 #[test]
-fn what_a_script_asks_outside_of_threads_stands_in_its_report() {
+fn threads_that_cannot_be_created_are_reported() {
+    let bench = LuaBench::postgres("lua_threads");
+    // With os.execute, each of the script's threads is an OS thread.
+    let script = "function thread_init() os.execute('true') end function event() end";
+    bench.write("threads.lua", script);
+    let words = "--threads=200 --events=1 --time=0 ./threads.lua run";
+    let mut command = bench.command(words, &[("RUST_MIN_STACK", "1073741824")]);
+    // SAFETY: a system call in the child only.
+    unsafe {
+        command.pre_exec(|| {
+            let most = 16 << 30;
+            let limit = libc::rlimit {
+                rlim_cur: most,
+                rlim_max: most,
+            };
+            match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            }
+        });
+    }
+    let output = command.output().expect("it starts");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let printed = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    let of_thread = printed.lines().find_map(|line| {
+        let line = line.strip_prefix("FATAL: sb_thread_create() for thread #")?;
+        line.strip_suffix(" failed. errno = 11 (Resource temporarily unavailable)")
+    });
+    let thread: u32 = of_thread.expect(&printed).parse().expect("a number");
+    assert!((1..200).contains(&thread), "{printed}");
+    assert!(!printed.contains("panicked"), "{printed}");
+}
+
+#[test]
+fn queries_outside_of_threads_are_counted() {
     let script = "function init()
            local con = sysbench.sql.driver():connect()
            con:query('create table t (a int)')
@@ -123,12 +162,12 @@ fn what_a_script_asks_outside_of_threads_stands_in_its_report() {
         function done()
            print('rows', sysbench.sql.driver():connect():query_row('select count(*) from t'))
         end";
-    for scene in [
-        Scene::maria("lua_outside_m"),
-        Scene::postgres("lua_outside_p"),
+    for bench in [
+        LuaBench::maria("lua_outside_m"),
+        LuaBench::postgres("lua_outside_p"),
     ] {
-        scene.write("outside.lua", script);
-        let (status, out, err) = scene.sysbench("--events=5 --time=0 ./outside.lua run");
+        bench.write("outside.lua", script);
+        let (status, out, err) = bench.sysbench("--events=5 --time=0 ./outside.lua run");
         assert_eq!(status, 0, "{out}{err}");
         let counts = "        read:                            105\n        \
                       write:                           9\n        \
@@ -154,14 +193,14 @@ end
 "#;
 
 #[test]
-fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
-    for scene in [
-        Scene::maria("lua_whole_my"),
-        Scene::postgres("lua_whole_pg"),
+fn a_script_that_extends_the_bundled_ones_runs() {
+    for bench in [
+        LuaBench::maria("lua_whole_my"),
+        LuaBench::postgres("lua_whole_pg"),
     ] {
-        scene.write("mine.lua", EXTENDED);
+        bench.write("mine.lua", EXTENDED);
         let sizes = "--tables=2 --table-size=100 --threads=2";
-        let (status, out, _) = scene.sysbench(&format!("./mine.lua {sizes} prepare"));
+        let (status, out, _) = bench.sysbench(&format!("./mine.lua {sizes} prepare"));
         assert_eq!(status, 0, "{out}");
         assert!(out.contains("Initializing worker threads...\n\n"), "{out}");
         assert!(
@@ -170,7 +209,7 @@ fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
         );
         let words =
             format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
-        let (status, out, _) = scene.sysbench(&words);
+        let (status, out, _) = bench.sysbench(&words);
         assert_eq!(status, 0, "{out}");
         for line in [
             "Running the test with following options:\nNumber of threads: 2\n",
@@ -182,16 +221,16 @@ fn a_script_that_extends_the_bundled_ones_runs_to_its_report() {
         ] {
             assert!(out.contains(line), "{line}\n{out}");
         }
-        let (status, out, _) = scene.sysbench("./mine.lua help");
+        let (status, out, _) = bench.sysbench("./mine.lua help");
         assert_eq!(status, 0);
         assert!(out.contains("mine.lua options:\n"), "{out}");
         assert!(
             out.contains("  --extra=N                     An option of its own [2]\n"),
             "{out}"
         );
-        let (status, _, err) = scene.sysbench("./mine.lua --nosuch=1 run");
+        let (status, _, err) = bench.sysbench("./mine.lua --nosuch=1 run");
         assert_eq!((status, err.as_str()), (1, "invalid option: --nosuch=1\n"));
-        let (status, out, _) = scene.sysbench(&format!("./mine.lua {sizes} cleanup"));
+        let (status, out, _) = bench.sysbench(&format!("./mine.lua {sizes} cleanup"));
         assert_eq!(status, 0);
         assert!(
             out.ends_with("Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"),
@@ -210,17 +249,17 @@ function done() print("done") end
 "#;
 
 #[test]
-fn a_script_makes_its_own_reports() {
-    let scene = Scene::maria("lua_reports");
-    scene.write("reports.lua", REPORTS);
-    let (status, out, _) = scene.sysbench("reports.lua --time=2 --report-interval=1 run");
+fn a_script_can_write_its_own_reports() {
+    let bench = LuaBench::maria("lua_reports");
+    bench.write("reports.lua", REPORTS);
+    let (status, out, _) = bench.sysbench("reports.lua --time=2 --report-interval=1 run");
     assert_eq!(status, 0, "{out}");
     let started = out.find("Threads started!").expect("it starts");
     assert!(out.find("init\t0\n").expect("init") < out.find("Running the test").expect("runs"));
     assert!(out.find("ready\n").expect("ready") < started, "{out}");
     let lines: Vec<&str> = out[started..].lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("1,1,")), "{out}");
-    // Longer, where what was under way at the end took its time.
+    // It is longer if the transactions in flight at the end took their time.
     let list = out.split("[\n  {\n    \"time\":    ").nth(1);
     let (seconds, rest) = list.and_then(|list| list.split_once(",\n")).expect(&out);
     assert!(
@@ -233,17 +272,17 @@ fn a_script_makes_its_own_reports() {
 }
 
 #[test]
-fn what_threads_ask_before_the_start_is_counted() {
-    let scene = Scene::maria("lua_early");
+fn queries_of_thread_init_are_counted() {
+    let bench = LuaBench::maria("lua_early");
     let script = "function thread_init() con = sysbench.sql.driver():connect() con:query('SELECT 2') \
                   con:query('SET @b = 2') end function event() con:query('SELECT 3') end";
-    scene.write("early.lua", script);
-    let (status, out, _) = scene.sysbench("early.lua --threads=4 --events=12 --time=0 run");
+    bench.write("early.lua", script);
+    let (status, out, _) = bench.sysbench("early.lua --threads=4 --events=12 --time=0 run");
     assert_eq!(status, 0, "{out}");
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    // As sysbench 1.0.20 counts them.
-    let told = "read: 16 write: 0 other: 4 total: 20 transactions: 12 ";
-    assert!(out.contains(told), "{out}");
+    // Counted as in sysbench 1.0.20.
+    let expected = "read: 16 write: 0 other: 4 total: 20 transactions: 12 ";
+    assert!(out.contains(expected), "{out}");
 }
 
 const OWN_LAST: &str = r#"
@@ -260,9 +299,9 @@ function done() print(sysbench.version_string) end
 
 #[test]
 fn a_list_of_reports_is_closed_before_the_last_report() {
-    let scene = Scene::maria("lua_own_last");
-    scene.write("own.lua", OWN_LAST);
-    let (status, out, _) = scene.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
+    let bench = LuaBench::maria("lua_own_last");
+    bench.write("own.lua", OWN_LAST);
+    let (status, out, _) = bench.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
     assert_eq!(status, 0, "{out}");
     let last = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
                 reconnects threads_running time_interval time_total writes\nsysbench 1.0.20\n";
@@ -271,10 +310,10 @@ fn a_list_of_reports_is_closed_before_the_last_report() {
 }
 
 #[test]
-fn bad_scripts_are_told_in_sysbench_words() {
-    let scene = Scene::maria("lua_bad");
+fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
+    let bench = LuaBench::maria("lua_bad");
     let connect = "con = sysbench.sql.driver():connect() ";
-    for (text, said) in [
+    for (text, expected) in [
         (
             "function thread_init() error('no') end function event() end",
             "FATAL: `thread_init' function failed: ./bad.lua:1: no\nFATAL: Thread initialization failed!\n",
@@ -292,39 +331,39 @@ fn bad_scripts_are_told_in_sysbench_words() {
         ),
         ("error('top')", "FATAL: ./bad.lua:1: top\n"),
     ] {
-        scene.write("bad.lua", &format!("{text}\n-- {connect}"));
-        let (status, out, _) = scene.sysbench("./bad.lua --threads=4 --time=10 run");
+        bench.write("bad.lua", &format!("{text}\n-- {connect}"));
+        let (status, out, _) = bench.sysbench("./bad.lua --threads=4 --time=10 run");
         assert_eq!(status, 1);
-        assert!(out.ends_with(said), "{out}");
+        assert!(out.ends_with(expected), "{out}");
     }
-    // What fails when all is measured takes no report away.
-    scene.write(
+    // An error after all is measured does not suppress the report.
+    bench.write(
         "late.lua",
         "function event() end function thread_done() error('late') end function done() print('all') end",
     );
     for words in ["--events=10 --time=0", "--events=0 --time=1"] {
-        let (status, out, _) = scene.sysbench(&format!("./late.lua --threads=2 {words} run"));
+        let (status, out, _) = bench.sysbench(&format!("./late.lua --threads=2 {words} run"));
         assert_eq!(status, 0, "{out}");
-        let said = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
+        let expected = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
                     (last message repeated 1 times)\n";
-        assert!(out.contains(said) && out.ends_with("all\n"), "{out}");
+        assert!(out.contains(expected) && out.ends_with("all\n"), "{out}");
         assert!(out.contains("Threads fairness:"), "{out}");
     }
-    scene.write("loop.lua", "function event()\n  while true do end\nend");
+    bench.write("loop.lua", "function event()\n  while true do end\nend");
     let patience = [("PRONY_LUA_PATIENCE", "1")];
-    let (status, out, _) = scene.called("./loop.lua run", &patience);
+    let (status, out, _) = bench.sysbench_with("./loop.lua run", &patience);
     assert_eq!(status, 1);
     assert!(
-        out.ends_with("failed: ./loop.lua:2: the script has run on without asking for anything; is this a loop without an \
-             end? How long it may is PRONY_LUA_PATIENCE, in seconds\n"),
+        out.ends_with("failed: ./loop.lua:2: the script has run too long without making a request; is this an infinite \
+             loop? The limit is PRONY_LUA_PATIENCE, in seconds\n"),
         "{out}"
     );
-    scene.write(
+    bench.write(
         "grow.lua",
         "function event()\n  local t = {} while true do t[#t + 1] = {} end\nend",
     );
     let bounds = [("PRONY_LUA_MEMORY", "32"), ("PRONY_LUA_PATIENCE", "600")];
-    let (status, out, _) = scene.called("./grow.lua run", &bounds);
+    let (status, out, _) = bench.sysbench_with("./grow.lua run", &bounds);
     assert_eq!(status, 1);
     assert!(
         out.ends_with(
@@ -332,22 +371,22 @@ fn bad_scripts_are_told_in_sysbench_words() {
         ),
         "{out}"
     );
-    let (status, _, err) = scene.sysbench("./grow.lua nosuch");
+    let (status, _, err) = bench.sysbench("./grow.lua nosuch");
     assert_eq!((status, err.as_str()), (1, "Unknown command: nosuch\n"));
-    let (status, _, err) = scene.sysbench("./grow.lua cleanup");
+    let (status, _, err) = bench.sysbench("./grow.lua cleanup");
     let missing = "'grow.lua' test does not implement the 'cleanup' command.\n";
     assert_eq!((status, err.as_str()), (1, missing));
 }
 
 #[test]
-fn the_first_signal_ends_a_script_that_runs_on() {
-    let scene = Scene::maria("lua_signal");
-    scene.write(
+fn the_first_signal_ends_a_script_in_an_endless_loop() {
+    let bench = LuaBench::maria("lua_signal");
+    bench.write(
         "loop.lua",
         "function event() pcall(function() while true do end end) while true do end end",
     );
-    // Without the signal it would run on for a day.
-    let mut child = scene
+    // Without the signal it would run for a day.
+    let mut child = bench
         .command(
             "./loop.lua --threads=3 run",
             &[("PRONY_LUA_PATIENCE", "86400")],
@@ -356,9 +395,9 @@ fn the_first_signal_ends_a_script_that_runs_on() {
         .spawn()
         .expect("it starts");
     let mut out = BufReader::new(child.stdout.take().expect("piped"));
-    let mut said = String::new();
-    while !said.ends_with("Threads started!\n") {
-        assert!(out.read_line(&mut said).expect("text") > 0, "{said}");
+    let mut printed = String::new();
+    while !printed.ends_with("Threads started!\n") {
+        assert!(out.read_line(&mut printed).expect("text") > 0, "{printed}");
     }
     let kill = Command::new("kill").arg(child.id().to_string()).status();
     assert!(kill.expect("kill").success());
@@ -371,7 +410,7 @@ fn the_first_signal_ends_a_script_that_runs_on() {
     });
     let rest = hear.recv_timeout(Duration::from_secs(60));
     if rest.is_err() {
-        // The second one ends it in any case.
+        // The second signal ends it in any case.
         let _ = Command::new("kill").arg(&id).status();
     }
     let status = child.wait().expect("it ends");
@@ -381,50 +420,50 @@ fn the_first_signal_ends_a_script_that_runs_on() {
 }
 
 #[test]
-fn a_run_whose_script_cannot_be_stopped_is_stored_as_far_as_it_went() {
-    let scene = Scene::maria("lua_stuck");
-    scene.write(
+fn a_run_whose_script_cannot_be_stopped_is_stored_up_to_then() {
+    let bench = LuaBench::maria("lua_stuck");
+    bench.write(
         "stuck.lua",
         "ffi.cdef('int pause(void); int usleep(unsigned);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
          ffi.C.usleep(10000)\n  if n > 300 then ffi.C.pause() end\nend",
     );
     let patience = [("PRONY_LUA_PATIENCE", "3")];
-    let (status, out, _) = scene.called("./stuck.lua --time=0 --events=0 run", &patience);
+    let (status, out, _) = bench.sysbench_with("./stuck.lua --time=0 --events=0 run", &patience);
     assert_eq!(status, 1, "{out}");
     assert!(
         out.ends_with(
-            "FATAL: a script has run on without asking for anything, and cannot be interrupted: how long it may is \
+            "FATAL: a script has run too long without making a request, and cannot be interrupted; the limit is \
              PRONY_LUA_PATIENCE, in seconds\n"
         ),
         "{out}"
     );
-    assert_eq!(scene.stored(), ["json"]);
-    scene.write(
+    assert_eq!(bench.stored(), ["json"]);
+    bench.write(
         "early.lua",
         "ffi.cdef('int pause(void);')\nfunction thread_init() ffi.C.pause() end\nfunction event() end",
     );
-    let (status, out, _) = scene.called("./early.lua run", &patience);
+    let (status, out, _) = bench.sysbench_with("./early.lua run", &patience);
     assert_eq!(status, 1, "{out}");
-    // A run that never began is none.
-    assert_eq!(scene.stored(), ["json"]);
+    // A run that never began is not stored.
+    assert_eq!(bench.stored(), ["json"]);
 }
 
 #[test]
 fn the_hot_row_of_the_white_paper_runs() {
-    let scene = Scene::maria("lua_hot");
+    let bench = LuaBench::maria("lua_hot");
     let script =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/lua/scripts/hot.lua");
     let script = std::fs::read_to_string(script).expect("it is there");
     let words =
         "--oltp-tables-count=1 --oltp-table-size=100 --num-threads=2 --max-requests=0 --max-time=1";
     for (name, pattern) in [("with.lua", "\"(.*/)\""), ("as-printed.lua", "\"(.*)\"")] {
-        scene.write(name, &script.replace("\"(.*/)\"", pattern));
-        let test = format!("--test={}/{name} {words}", scene.home.display());
+        bench.write(name, &script.replace("\"(.*/)\"", pattern));
+        let test = format!("--test={}/{name} {words}", bench.home.display());
         if name == "with.lua" {
-            let (status, out, _) = scene.sysbench(&format!("{test} prepare"));
+            let (status, out, _) = bench.sysbench(&format!("{test} prepare"));
             assert_eq!(status, 0, "{out}");
         }
-        let (status, out, err) = scene.sysbench(&format!("{test} run"));
+        let (status, out, err) = bench.sysbench(&format!("{test} run"));
         assert_eq!(status, 0, "{out}{err}");
         assert!(err.contains("the --test option is deprecated"), "{err}");
         assert!(out.contains("    transactions:  "), "{out}");

@@ -1,29 +1,36 @@
-//! The whole house from outside: the program on a real server, as a user runs it.
+//! End-to-end tests: the program on a real server, as a user runs it.
 //!
-//! Needs PostgreSQL's programs on this machine, as all tests on a real server do. One binary, so
-//! that its tests share one server and are linked once.
+//! Requires PostgreSQL's programs on this machine, as all tests on a real server do. A single test
+//! binary, so that its tests share one server and are linked once.
 
 mod benchmark;
+mod commit_counts;
 mod common;
+mod documentation;
+mod full_disk;
+mod half_open;
 mod hammerdb;
 mod initialize;
+mod invalid;
 mod life;
 mod logins;
-mod looking_on;
 mod lua;
+mod lua_api;
 mod lua_connections;
-mod manual;
 mod maria;
 mod modes;
+mod observation;
+mod observers;
 mod oltp;
-mod orders;
-mod others;
+mod other_versions;
+mod passwords;
 mod pgbench;
+mod relay;
 mod repeats;
 mod reproduce;
 mod script;
-mod secrecy;
 mod split;
 mod sysbench;
-mod trouble;
-mod watched;
+mod tpcc;
+mod tpcc_errors;
+mod ycsb;

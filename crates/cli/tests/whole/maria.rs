@@ -1,12 +1,14 @@
-//! The whole way over a `mysql://` URL with a password in it: load, run, check, clean.
+//! All commands over a `mysql://` URL with a password in it: load, run, check, clean.
 
-use crate::common::{control, document, hidden, ok, said, signal, under_way, until};
+use crate::common::{
+    assert_hidden, control, document, ok, program, signal, start_run, stderr_text, until,
+};
 use prony_server::embedded::shared_mariadb;
-use prony_store::{Run, ServerSecond};
+use prony_store::{Engine, Run, ServerSecond};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-/// A database and a store of a test's own.
+/// A database and a store for one test.
 pub struct Bench {
     url: String,
     password: String,
@@ -29,22 +31,18 @@ impl Bench {
         }
     }
 
-    fn command(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command
-            .args(words.split_whitespace())
-            .env("PRONY_HOME", &self.home)
-            .env("HOME", &self.home)
-            .env_remove("MYSQL_PWD")
-            .env_remove("MYSQL_HOST")
-            .stdin(Stdio::null());
-        command
+    pub fn command(&self, words: &str) -> Command {
+        program(words, &self.home)
     }
 
-    /// The program without a server's environment, its output looked through for the password.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Runs the program without a server's environment, and checks its output for the password.
     pub fn local(&self, words: &str, more: &[&str]) -> Output {
         let output = self.command(words).args(more).output().expect("it starts");
-        hidden(&self.password, &output, &self.home);
+        assert_hidden(&self.password, &output, &self.home);
         output
     }
 
@@ -74,7 +72,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         let run: Run = document(&bench.prony(&words));
         assert_eq!(run.measured.kinds[0].committed, 100, "{protocol}");
         assert_eq!(run.measured.kinds[0].failed, 0, "{protocol}");
-        assert_eq!(run.server.engine, "mariadb");
+        assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
         assert!(run.server.version.contains("MariaDB"), "{:?}", run.server);
         for name in [
             "sync_binlog",
@@ -113,19 +111,19 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         bench.url.replace(&format!(":{}@", bench.password), "@")
     );
     std::fs::write(&plan, text).expect("a plan");
-    // A plan's URL has no password; the one given beside it has.
+    // The URL in a plan has no password; the one given beside it has.
     ok(&bench.prony("load hot-row"));
     let run = bench.prony(&format!("run {} --json", plan.display()));
     assert_eq!(document(&run).measured.kinds[0].committed, 20);
 }
 
 #[test]
-fn a_run_on_mariadb_has_its_server_beside_it() {
+fn a_run_on_mariadb_records_its_server() {
     let bench = Bench::new("watched");
     ok(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
     let words = "run oltp_read_write --clients 4 --duration 3s --json";
     let run: Run = document(&bench.prony(words));
-    let seen = run.observed.as_ref().expect("it was looked at");
+    let seen = run.observed.as_ref().expect("it was observed");
     assert_eq!(seen.missing, []);
     let (before, after) = (seen.before.as_ref(), seen.after.as_ref());
     let (before, after) = (before.expect("before"), after.expect("after"));
@@ -141,10 +139,10 @@ fn a_run_on_mariadb_has_its_server_beside_it() {
     );
     assert!(seen.cost.as_ref().expect("its cost").server_cpu_s.is_some());
 
-    // Its rows, of a run that goes on until there are enough.
+    // Rows of a run that goes on until there are enough.
     let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m");
     command.args(["--url", &bench.url]);
-    let (child, _) = under_way(command);
+    let (child, _) = start_run(command);
     let is_full = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
     until(&bench.home, |run| {
         let rows = run.observed.as_ref().map_or(&[][..], |seen| &seen.series);
@@ -152,9 +150,9 @@ fn a_run_on_mariadb_has_its_server_beside_it() {
     });
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
-    hidden(&bench.password, &output, &bench.home);
+    assert_hidden(&bench.password, &output, &bench.home);
     let run: Run = document(&bench.local("show last --json", &[]));
-    for row in &run.observed.as_ref().expect("it was looked at").series {
+    for row in &run.observed.as_ref().expect("it was observed").series {
         assert!(row.commits.is_some() && row.cache_hits.is_some(), "{row:?}");
         assert!(row.checkpoint_age_bytes.is_some() && row.history_length.is_some());
         let machine = row.machine.as_ref().expect("its machine");
@@ -163,16 +161,16 @@ fn a_run_on_mariadb_has_its_server_beside_it() {
 }
 
 #[test]
-fn order_entry_on_mariadb_is_loaded_run_checked_and_cleaned() {
+fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
     let bench = Bench::new("orders");
     let loaded = ok(&bench.prony("load tpcc --scale 1 --jobs 1"));
     assert!(loaded.contains("Loaded tpcc, scale 1: 5"), "{loaded}");
-    assert!(loaded.contains("a transaction a warehouse"), "{loaded}");
+    assert!(loaded.contains("in one transaction per part"), "{loaded}");
     for mode in ["procedures", "statements", "pipelined"] {
         let words = format!("run tpcc --mode {mode} --clients 2 -T 5s --json");
-        // Each of the users' transactions ends by one COMMIT or ROLLBACK, and nobody else is here
-        // but the tests beside this one. The server is read near the ends of the window: on a machine
-        // that stands still for seconds less may be under way there.
+        // Each of the users' transactions ends with one COMMIT or ROLLBACK, and the only other
+        // sessions are those of the tests beside this one. The server is read near the ends of the
+        // window: on a machine that pauses for seconds, less may run there.
         let mut others = Vec::new();
         let run = loop {
             let run: Run = document(&bench.prony(&words));
@@ -185,14 +183,11 @@ fn order_entry_on_mariadb_is_loaded_run_checked_and_cleaned() {
             others.push((run.rates, own));
             assert!(others.len() < 5, "{mode}: {others:?}");
         };
-        assert_eq!(run.server.engine, "mariadb", "{mode}");
-        // The first kind is all of them.
+        assert_eq!(run.server.known_engine(), Some(Engine::MariaDb), "{mode}");
+        // The first entry is all kinds together.
         let committed = run.measured.kinds[0].committed;
         assert!(committed > 0, "{mode}: {committed}");
-        assert!(
-            run.workload.settings.contains(&format!("mode {mode}")),
-            "{mode}"
-        );
+        assert_eq!(run.workload.setting("mode"), Some(mode));
     }
     let checked = ok(&bench.prony("check tpcc"));
     assert!(checked.contains("condition-12"), "{checked}");
@@ -201,21 +196,30 @@ fn order_entry_on_mariadb_is_loaded_run_checked_and_cleaned() {
 }
 
 #[test]
-fn what_mariadb_refuses_is_said() {
+fn errors_of_mariadb_are_reported() {
     let bench = Bench::new("refused");
     for words in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
         let output = bench.prony(words);
-        assert_eq!(output.status.code(), Some(2), "{words}: {}", said(&output));
-        let said = said(&output);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{words}: {}",
+            stderr_text(&output)
+        );
+        let stderr = stderr_text(&output);
         assert!(
-            said.contains("this workload runs on PostgreSQL alone, and the server is MariaDB"),
-            "{words}: {said}"
+            stderr.contains("this workload runs only on PostgreSQL, but the server is MariaDB"),
+            "{words}: {stderr}"
         );
     }
     let wrong = "gehe1m-aus-Paris";
     let url = bench.url.replace(&bench.password, wrong);
     let output = bench.local("run oltp_insert", &["--url", &url]);
-    assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-    assert!(said(&output).contains("Access denied"), "{}", said(&output));
-    hidden(wrong, &output, &bench.home);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
+    assert!(
+        stderr_text(&output).contains("Access denied"),
+        "{}",
+        stderr_text(&output)
+    );
+    assert_hidden(wrong, &output, &bench.home);
 }

@@ -1,21 +1,21 @@
-//! Every way to send a statement, by every engine, on every workload: what Prony counts is what the
-//! server counted.
+//! Every protocol mode, on every I/O engine, with every workload: Prony's counts equal the
+//! server's.
 
-use crate::common::{Bench, PATIENCE, engines, number, ok};
+use crate::common::{Bench, WAIT_TIMEOUT, engines, number, ok};
 use prony_server::Control;
-use prony_store::{Figures, Run, State};
+use prony_store::{Choice, Figures, Run, RunState};
 use std::time::{Duration, Instant};
 
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;
 
-/// What the server counts: rows that transactions added, reads of an account by its key, commits.
+/// Counts by the server: rows added by transactions, reads of an account by its key, commits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
     history: u64,
     reads: u64,
     commits: u64,
-    /// The test's own queries so far, which commit too.
+    /// Number of the test's own queries so far, which commit too.
     asked: u64,
 }
 
@@ -46,9 +46,9 @@ impl Counts {
     }
 }
 
-/// What was counted since, when all of Prony's sessions have ended: a session hands in its counts
-/// before it leaves `pg_stat_activity`. Waits until there are so many reads, as servers before
-/// PostgreSQL 15 take the counts up later.
+/// The growth of the counts, once all of Prony's sessions have ended: a session reports its counts
+/// before it leaves `pg_stat_activity`. Waits until `reads` is reached, as servers before
+/// PostgreSQL 15 add the counts later.
 fn counted_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
     const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND backend_type = 'client backend' \
@@ -60,14 +60,14 @@ fn counted_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
         let now = Counts::take(control, asked + 1);
         asked = now.asked;
         let counts = now.since(before);
-        if (alone && counts.reads >= reads) || began.elapsed() > PATIENCE {
+        if (alone && counts.reads >= reads) || began.elapsed() > WAIT_TIMEOUT {
             return counts;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Committed, warm-up included, and what was in flight at the end and then ended too.
+/// Committed transactions, warm-up included, plus those in flight at the end that then ended.
 fn ended(run: &Run) -> u64 {
     let committed = |part: &Figures| part.kinds[0].committed;
     run.warmup.as_ref().map_or(0, committed) + committed(&run.measured) + run.measured.unfinished
@@ -76,7 +76,7 @@ fn ended(run: &Run) -> u64 {
 fn flawless(run: &Run, words: &str) {
     assert_eq!(
         run.state,
-        State::Complete,
+        RunState::Complete,
         "{words}: {:?}",
         run.ended_because
     );
@@ -94,10 +94,10 @@ fn flawless(run: &Run, words: &str) {
     assert!(ended(run) > 0, "{words}");
 }
 
-/// Each mode on each engine for a second, and for a count. A read of an account is an index scan
-/// that the server counts; each transaction of these workloads makes `reads` of them. The queries
-/// by which Prony looks at the data first are the same in each run; the first run shows how many
-/// they add.
+/// Runs each mode on each engine for a second, and for a number of transactions. A read of an
+/// account is an index scan that the server counts; each transaction of these workloads makes
+/// `reads` of them. The queries with which Prony first examines the data are the same in each run;
+/// the first run shows how many they add.
 fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
     let bench = Bench::new(database);
     ok(&bench.prony("load tpcb --scale 1"));
@@ -106,7 +106,7 @@ fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
     let mut looks = None;
     for engine in engines {
         for protocol in PROTOCOLS {
-            // Who watches the server makes it commit too.
+            // Observing the server makes it commit too.
             let words = format!(
                 "run {workload} --io {engine} --protocol {protocol} --clients 3 --no-observe"
             );
@@ -118,7 +118,8 @@ fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
                 let before = Counts::take(&mut control, 0);
                 let run = bench.run(&words);
                 flawless(&run, &words);
-                assert_eq!((&*run.drive.io, &*run.drive.protocol), (engine, protocol));
+                let mode = Choice::from_name(protocol);
+                assert_eq!((&*run.drive.io, run.drive.protocol), (engine, mode));
                 let ended = ended(&run);
                 if length.starts_with("--transactions") {
                     assert_eq!(run.measured.kinds[0].committed, CLIENTS * 40, "{words}");
@@ -135,7 +136,7 @@ fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
                 assert_eq!(counts.history, if writes { ended } else { 0 }, "{words}");
                 let more = counts.reads - (reads * ended).min(counts.reads);
                 assert_eq!(*looks.get_or_insert(more), more, "{words}: {counts:?}");
-                // Housekeeping of the server commits too.
+                // The server's background work commits too.
                 let commits = ended..=ended + counts.asked + 200;
                 assert!(commits.contains(&counts.commits), "{words}: {counts:?}");
             }

@@ -1,10 +1,10 @@
-//! The system's pgbench on tables that `prony load` made, and Prony on tables that pgbench made.
+//! The installed pgbench on tables that `prony load` made, and Prony on tables that pgbench made.
 
 use crate::common::{Bench, ok};
 use prony_server::embedded;
 use std::process::Command;
 
-/// Runs the system's pgbench, which must succeed.
+/// Runs the installed pgbench, which must succeed.
 fn pgbench(bench: &Bench, words: &str) {
     let beside = embedded::find()
         .expect("a PostgreSQL")
@@ -23,7 +23,7 @@ fn pgbench(bench: &Bench, words: &str) {
     ok(&output);
 }
 
-/// `prony check` passes, and finds so many rows in the history.
+/// `prony check` passes, and finds `history` rows in the history.
 fn checked(bench: &Bench, history: u64) {
     let shown = ok(&bench.prony("check tpcb"));
     assert!(shown.contains("balances-accounts-history"), "{shown}");
@@ -40,7 +40,7 @@ fn pgbench_on_our_tables() {
     pgbench(&bench, "-n -S -c 2 -t 100");
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
     checked(&bench, 100);
-    // Its own check of the tables and its vacuum are content too.
+    // pgbench's own check of the tables and its vacuum succeed too.
     pgbench(&bench, "-b tpcb-like -c 2 -t 10");
     ok(&bench.prony("check tpcb"));
 }

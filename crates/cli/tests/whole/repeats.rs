@@ -1,7 +1,7 @@
-//! Plans with repeats and variants: one run after another, each stored by itself.
+//! Plans with repeats and variants: one run after another, each stored separately.
 
-use crate::common::{Bench, PATIENCE, ok, said, signal, under_way};
-use prony_store::{Filter, Run, RunStore, State};
+use crate::common::{Bench, WAIT_TIMEOUT, ok, signal, start_run, stderr_text};
+use prony_store::{Choice, Run, RunFilter, RunState, RunStore};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ protocol = \"simple\"
 [variants.prepared]
 ";
 
-/// A loaded database, and a file of it with a plan.
+/// A loaded database, and a file with a plan for it.
 fn loaded(name: &str, plan: &str) -> (Bench, String) {
     let bench = Bench::new(name);
     ok(&bench.prony("load select-only --scale 1"));
@@ -27,10 +27,10 @@ fn loaded(name: &str, plan: &str) -> (Bench, String) {
     (bench, path.display().to_string())
 }
 
-/// All stored runs, in the order in which they were carried out.
+/// All stored runs, in the order of execution.
 fn stored(bench: &Bench) -> Vec<Run> {
     let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let listed = store.list(&Filter::default()).expect("a listing").runs;
+    let listed = store.list(&RunFilter::default()).expect("a listing").runs;
     let mut runs: Vec<Run> = listed
         .iter()
         .map(|run| store.load(&run.id).expect("a document"))
@@ -40,17 +40,17 @@ fn stored(bench: &Bench) -> Vec<Run> {
 }
 
 #[test]
-fn variants_are_run_in_turn_and_belong_together() {
+fn variants_are_run_in_turn_as_one_experiment() {
     let (bench, plan) = loaded("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
-    let (printed, told) = (ok(&output), said(&output));
+    let (printed, messages) = (ok(&output), stderr_text(&output));
     for line in [
         "run 1 of 4: variant simple, repeat 1",
         "run 2 of 4: variant prepared, repeat 1",
         "run 3 of 4: variant prepared, repeat 2",
         "run 4 of 4: variant simple, repeat 2",
     ] {
-        assert!(told.contains(line), "{line}:\n{told}");
+        assert!(messages.contains(line), "{line}:\n{messages}");
     }
     let runs = stored(&bench);
     assert_eq!(runs.len(), 4);
@@ -60,18 +60,18 @@ fn variants_are_run_in_turn_and_belong_together() {
     {
         let of = run.experiment.as_ref().expect("it belongs to one");
         assert_eq!(
-            (&of.id, of.runs, of.order.as_str()),
-            (&runs[0].id, 4, "interleaved")
+            (&of.id, of.runs, of.order),
+            (&runs[0].id, 4, prony_store::Order::Interleaved)
         );
         assert_eq!(of.variants, ["simple", "prepared"], "the plan's order");
         assert_eq!(
-            (of.variant.as_str(), run.drive.protocol.as_str()),
-            (protocol, protocol)
+            (of.variant.as_str(), run.drive.protocol),
+            (protocol, Choice::from_name(protocol))
         );
-        assert_eq!(run.state, State::Complete);
+        assert_eq!(run.state, RunState::Complete);
         assert_eq!(run.measured.kinds[0].committed, 80);
         assert!(printed.contains(&run.id), "a line each:\n{printed}");
-        let given = &run.asked["given"];
+        let given = &run.request["given"];
         assert_eq!(given["experiment.order"]["place"], "--order");
         let place = given["run.protocol"]["place"].as_str();
         assert_eq!(place.is_some(), protocol == "simple", "{given}");
@@ -81,16 +81,17 @@ fn variants_are_run_in_turn_and_belong_together() {
         printed.contains("4 runs, interleaved order") && printed.contains(&compare),
         "{printed}"
     );
-    // What is printed is carried out: the variants differ on purpose.
+    // The printed command works: the variants differ on purpose.
     let beside = ok(&bench.local(&format!("compare {}", runs[0].id)));
     assert!(
-        beside.starts_with("COMPARABLE, WITH ") && beside.contains("this is what was varied"),
+        beside.starts_with("COMPARABLE, WITH ")
+            && beside.contains("this is what the experiment varied"),
         "{beside}"
     );
     for part in ["A  simple, 2 runs", "B  prepared, 2 runs", "B against A"] {
         assert!(beside.contains(part), "{part}:\n{beside}");
     }
-    assert!(!beside.contains("Why not"), "{beside}");
+    assert!(!beside.contains("Why they do not"), "{beside}");
     let listed = ok(&bench.local("runs"));
     assert!(
         listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
@@ -99,7 +100,7 @@ fn variants_are_run_in_turn_and_belong_together() {
 }
 
 #[test]
-fn a_plain_workload_is_repeated_and_documents_come_in_lines() {
+fn repeats_of_a_workload_print_one_document_a_line() {
     let (bench, _) = loaded("repeated", PLAN);
     let words = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
     let printed = ok(&bench.prony(words));
@@ -126,7 +127,7 @@ fn a_plain_workload_is_repeated_and_documents_come_in_lines() {
 }
 
 #[test]
-fn a_random_order_is_stored_with_its_seed_and_comes_again() {
+fn a_random_order_is_stored_with_its_seed_and_reproducible() {
     let plan = PLAN.replace("repeats = 2", "repeats = 3\norder = \"random\"");
     let (bench, plan) = loaded("shuffled", &plan);
     let order = |runs: &[Run]| {
@@ -151,9 +152,9 @@ fn a_random_order_is_stored_with_its_seed_and_comes_again() {
 }
 
 #[test]
-fn the_command_between_ends_the_experiment_when_it_fails_and_what_is_there_stays() {
-    // It is run before the second and the third run, and fails before the third; the password in it is
-    // nowhere to be seen.
+fn a_failing_command_between_runs_ends_the_experiment() {
+    // It is executed before the second and the third run, and fails before the third; its password
+    // appears nowhere.
     let log = std::env::temp_dir().join(format!("prony-log-between-{}", std::process::id()));
     let between = format!(
         "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 2 # hunter2\"",
@@ -162,13 +163,13 @@ fn the_command_between_ends_the_experiment_when_it_fails_and_what_is_there_stays
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
     let (bench, plan) = loaded("between", &plan);
     let output = bench.prony(&format!("run {plan}"));
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    let told = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
+    let messages = stderr_text(&output);
     assert!(
-        told.contains("experiment.between") && told.contains("exit status: 1"),
-        "{told}"
+        messages.contains("experiment.between") && messages.contains("exit status: 1"),
+        "{messages}"
     );
-    assert!(!told.contains("hunter2"), "{told}");
+    assert!(!messages.contains("hunter2"), "{messages}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("2 of 4 runs"), "{printed}");
     let asked = std::fs::read_to_string(&log).expect("it ran");
@@ -190,7 +191,7 @@ fn start(bench: &Bench, plan: &str, more: &str) -> Command {
 }
 
 fn end(child: Child, bench: &Bench) -> (Option<i32>, String) {
-    let output = bench.silent(child.wait_with_output().expect("it ends"));
+    let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), printed)
 }
@@ -201,8 +202,8 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         "interrupted",
         &PLAN.replace("transactions = 40", "duration = \"5m\""),
     );
-    let (child, told) = under_way(start(&bench, &plan, ""));
-    assert!(told.contains("run 1 of 4"), "{told}");
+    let (child, messages) = start_run(start(&bench, &plan, ""));
+    assert!(messages.contains("run 1 of 4"), "{messages}");
     signal(&child, "-INT");
     let (code, printed) = end(child, &bench);
     assert_eq!(code, Some(130), "{printed}");
@@ -212,11 +213,11 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
     );
     assert!(!printed.contains("prony compare"), "{printed}");
     let runs = stored(&bench);
-    assert_eq!((runs.len(), runs[0].state), (1, State::Partial));
+    assert_eq!((runs.len(), runs[0].state), (1, RunState::Partial));
 }
 
 #[test]
-fn a_signal_in_the_pause_ends_it_and_a_kill_leaves_all_before_it() {
+fn signals_and_kills_in_the_pause_keep_earlier_runs() {
     let paused = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
     let (bench, plan) = loaded("paused", &paused);
     for (name, codes) in [("-TERM", Some(143)), ("-KILL", None)] {
@@ -225,14 +226,14 @@ fn a_signal_in_the_pause_ends_it_and_a_kill_leaves_all_before_it() {
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().expect("it starts");
         let began = Instant::now();
-        // The first run's document is there: what follows is the pause.
+        // The first run's document is stored: what follows is the pause.
         while stored(&bench)
             .iter()
-            .filter(|run| run.state == State::Complete)
+            .filter(|run| run.state == RunState::Complete)
             .count()
             == before
         {
-            assert!(began.elapsed() < PATIENCE, "it takes too long");
+            assert!(began.elapsed() < WAIT_TIMEOUT, "it takes too long");
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         signal(&child, name);
@@ -245,21 +246,21 @@ fn a_signal_in_the_pause_ends_it_and_a_kill_leaves_all_before_it() {
 }
 
 #[test]
-fn mistakes_of_all_variants_are_named_before_anything_runs() {
+fn mistakes_of_all_variants_are_reported_before_anything_runs() {
     let wrong = PLAN.replace("protocol = \"simple\"", "protocol = \"simpel\"")
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
     let (bench, plan) = loaded("mistakes", &wrong);
     for words in [format!("plan check {plan}"), format!("run {plan}")] {
         let output = bench.local(&words);
         assert_eq!(output.status.code(), Some(2));
-        let told = said(&output);
+        let messages = stderr_text(&output);
         for what in [
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",
             "bogus",
             "(variant forth)",
         ] {
-            assert!(told.contains(what), "{what}:\n{told}");
+            assert!(messages.contains(what), "{what}:\n{messages}");
         }
     }
     assert_eq!(stored(&bench).len(), 0);

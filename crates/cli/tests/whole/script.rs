@@ -1,14 +1,14 @@
-//! The script workload on a real server: the builtin scripts beside the native workloads, and
-//! scripts of the user's own.
+//! The script workload on a real server: the builtin scripts compared with the native workloads,
+//! and user-written scripts.
 
-use crate::common::{Bench, number, ok, said};
-use prony_store::{Run, State};
+use crate::common::{Bench, number, ok, stderr_text};
+use prony_store::{Run, RunState};
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
 const HISTORY: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
 
-/// Writes a script; its path.
+/// Writes a script; returns its path.
 fn file(bench: &Bench, name: &str, text: &str) -> String {
     let path = bench.home.join(name);
     std::fs::write(&path, text).expect("a file");
@@ -19,12 +19,12 @@ fn table(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
     bench.control().query(sql).expect(sql)
 }
 
-/// A run in which no client could go on, and why.
+/// A run in which no client could continue, and why.
 fn stuck(bench: &Bench, words: &str) -> (Run, String) {
     let output = bench.prony(&format!("{words} --json"));
-    assert_eq!(output.status.code(), Some(5), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
     let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
-    assert_eq!(run.state, State::Partial);
+    assert_eq!(run.state, RunState::Partial);
     let detail = run.events[0].detail.clone();
     (run, detail)
 }
@@ -47,7 +47,7 @@ fn builtin_scripts_do_what_the_native_workloads_do() {
                     .expect("empties");
                 let run = bench.run(&format!("run {what} {how}"));
                 assert_eq!(run.measured.kinds[0].committed, 30, "{what} {mode}");
-                assert_eq!((run.state, run.workload.scale), (State::Complete, 2));
+                assert_eq!((run.state, run.workload.scale), (RunState::Complete, 2));
                 let rows = table(&bench, HISTORY);
                 let written = if native == "select-only" { 0 } else { 30 };
                 assert_eq!(rows.len(), written, "{what} {mode}");
@@ -81,7 +81,7 @@ fn variables_conditions_results_and_sleeps() {
          \\endif\n",
     );
     for mode in MODES {
-        // Values go into the text as they are in simple mode, so there they bring their quotes.
+        // In simple mode values are inserted into the text verbatim, so they need quotes.
         let word = format!("'{mode}'");
         let quoted = if mode == "simple" { &word } else { mode };
         let script = match mode {
@@ -130,7 +130,7 @@ fn joined_statements_and_pipelines() {
     ));
     assert_eq!(run.measured.kinds[0].committed, 2, "{:?}", run.events);
     assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 8);
-    // The last of the three fails the constraint, which undoes the first two.
+    // The last of the three violates the constraint, which undoes the first two.
     let pipeline = file(
         &bench,
         "pipeline.sql",
@@ -151,7 +151,7 @@ fn joined_statements_and_pipelines() {
 }
 
 #[test]
-fn scripts_get_their_shares() {
+fn scripts_run_by_their_weights() {
     let bench = Bench::new("script_weights");
     let (often, never, seldom) = (
         file(&bench, "often.sql", "SELECT 1;"),
@@ -161,7 +161,7 @@ fn scripts_get_their_shares() {
     let run = bench.run(&format!(
         "run script -f {often}@3 -f {never}@0 -f {seldom} --clients 4 --transactions 500 --seed 1"
     ));
-    // The first is all kinds together.
+    // The first entry is all kinds together.
     let kinds = &run.measured.kinds[1..];
     let counts: Vec<u64> = kinds.iter().map(|kind| kind.committed).collect();
     assert_eq!(counts.iter().sum::<u64>(), 2000);
@@ -171,7 +171,7 @@ fn scripts_get_their_shares() {
 }
 
 #[test]
-fn what_a_user_cannot_go_on_with_is_said() {
+fn errors_that_end_a_user_are_reported() {
     let bench = Bench::new("script_stuck");
     for (text, wanted) in [
         (
@@ -194,10 +194,10 @@ fn what_a_user_cannot_go_on_with_is_said() {
             assert_eq!(detail, format!("{path}{wanted}"));
             assert_eq!(run.events.iter().map(|event| event.count).sum::<u64>(), 3);
             let because = run.ended_because.expect("a reason");
-            assert!(because.contains("could go on") || because.contains("could not go on"));
+            assert!(because.contains("could continue") || because.contains("could not continue"));
         }
     }
-    // A failed statement is a failed transaction, and the user goes on.
+    // A failed statement is a failed transaction, and the user continues.
     let path = file(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
     let run = bench.run(&format!(
         "run script -f {path} --clients 2 --transactions 5"
@@ -207,35 +207,35 @@ fn what_a_user_cannot_go_on_with_is_said() {
 }
 
 #[test]
-fn it_has_no_tables_of_its_own() {
+fn the_script_workload_has_no_tables() {
     let bench = Bench::new("script_tables");
     for (words, hint) in [
-        ("load script", "prony load tpcb makes those of the builtin"),
+        ("load script", "prony load tpcb creates the tables of the builtin"),
         (
             "check script",
-            "prony check tpcb checks those of the builtin",
+            "prony check tpcb checks the tables of the builtin",
         ),
         (
             "clean script",
-            "prony clean tpcb drops those of the builtin",
+            "prony clean tpcb drops the tables of the builtin",
         ),
     ] {
         let output = bench.prony(words);
         assert_eq!(output.status.code(), Some(2), "{words}");
-        let said = said(&output)
+        let stderr = stderr_text(&output)
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
         assert!(
-            said.contains("the script workload brings no tables of its own"),
-            "{said}"
+            stderr.contains("the script workload has no tables of its own"),
+            "{stderr}"
         );
-        assert!(said.contains(hint), "{said}");
+        assert!(stderr.contains(hint), "{stderr}");
     }
     let output = bench.prony("run script -b select-only --transactions 1");
     assert!(
-        said(&output).contains("prony load tpcb"),
+        stderr_text(&output).contains("prony load tpcb"),
         "{}",
-        said(&output)
+        stderr_text(&output)
     );
 }

@@ -1,6 +1,6 @@
-//! The split of the response time where most clients use a unix socket.
+//! The split of the response time when most clients use a unix socket.
 
-use crate::common::{Bench, document, engines, ok, said};
+use crate::common::{Bench, document, engines, ok, stderr_text};
 
 #[test]
 fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
@@ -12,17 +12,22 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
                 format!("run select-only --io {engine} --clients 6 --transactions 2000 {words}");
             let mut command = bench.command(&words);
             command.args(["--url", &bench.socket_url]);
-            // The unix socket asks for none; the connections over TCP do.
+            // The unix socket requires no password; the connections over TCP do.
             command.env("PGPASSWORD", &bench.password);
-            bench.silent(command.output().expect("it starts"))
+            bench.assert_no_password(command.output().expect("it starts"))
         };
         let run = document(&sample("--tcp-sample 2 --json"));
-        assert_eq!(run.drive.network, "unix + 2 tcp");
-        assert_eq!(run.timing.split, "kernel stamps on 2 of 6 clients");
+        let sampled = prony_store::Network::UnixWithTcpSample { clients: 2 };
+        assert_eq!(run.drive.network, Some(sampled));
+        let of = prony_store::SplitSource::SampledStamps {
+            clients: 2,
+            of_clients: 6,
+        };
+        assert_eq!(run.timing.split, of);
+        let address = &run.server.address;
         assert!(
-            run.server.address.starts_with("unix:"),
-            "{}",
-            run.server.address
+            matches!(address, Some(prony_store::ServerAddress::Unix(_))),
+            "{address:?}"
         );
         let all = &run.measured.kinds[0];
         let split = all.split.as_ref().expect("measured on two of them");
@@ -30,7 +35,7 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
         for part in parts {
             assert_eq!(part.samples, split.server.samples);
         }
-        // Some of the transactions, and never those of the clients without stamps.
+        // Some of the transactions, and never those of clients without stamps.
         assert!((1..all.committed).contains(&split.server.samples));
         assert!(split.server.mean_ns > 0.0 && split.server.max_ns <= all.service.max_ns);
         assert!(run.timing.stamped >= split.server.samples);
@@ -39,16 +44,19 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
         let shown = ok(&sample("--tcp-sample 2"));
         assert!(shown.contains("2 of 6 clients"), "{shown}");
         let run = document(&sample("--json"));
-        assert_eq!(run.drive.network, "unix");
+        assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(
-            run.timing.split.starts_with("unavailable: unix sockets"),
+            run.timing
+                .split
+                .to_string()
+                .starts_with("unavailable: unix sockets"),
             "{}",
             run.timing.split
         );
         assert!(run.measured.kinds[0].split.is_none());
         assert!(ok(&sample("")).contains("--tcp-sample"), "it is on offer");
     }
-    // What cannot be had is said, not left out.
+    // An unavailable split is reported as such, not left out.
     let output = bench.prony("run select-only --clients 2 --tcp-sample 3 --transactions 1");
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
 }

@@ -1,37 +1,36 @@
-//! The ways to call hammerdbcli: its arguments, its prompt, its scripts.
+//! The arguments, the prompt and the scripts of hammerdbcli.
 //!
-//! In: arguments; lines of standard input; a file's path. Out: texts to a [`World`], an exit status.
+//! In: arguments; lines of standard input; a file's path. Out: texts to a [`Backend`], an exit status.
 //! Must never: read a terminal by itself.
 
+use super::backend::Backend;
 use super::session::{Session, VERSION};
-use super::tcl::{Channel, Flow, Host, Interp, Outcome, PathKind, is_complete};
-use super::world::World;
+use super::tcl::{Channel, Flow, Host, Interp, PathKind, TclResult, is_complete, join_list};
 
-/// How hammerdbcli was called.
+/// How hammerdbcli is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Invocation {
-    /// Commands come from standard input.
+    /// Read commands from standard input.
     Input,
-    /// `auto FILE`: commands come from a file.
+    /// `auto FILE`: read commands from a file.
     Auto(String),
-    /// The usage was asked for.
+    /// Print the usage.
     Help,
 }
 
-/// The usage.
+/// The usage text.
 pub const USAGE: &str = "Usage: hammerdbcli [ tcl ] [ auto [ script_to_autoload.tcl ] ]\n";
 
 /// Reads the arguments after the program's name.
 ///
-/// # Errors
-/// The whole text for standard error; hammerdbcli then ends with 1.
-pub fn read<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
+/// The complete text for standard error; hammerdbcli then exits with 1.
+pub fn parse_args<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     let words: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
     let words = match words.as_slice() {
         ["tcl", rest @ ..] => rest,
         ["py" | "python", ..] => {
             return Err(format!(
-                "hammerdbcli: Prony does not offer the Python mode: write the script in Tcl\n{USAGE}"
+                "hammerdbcli: Prony does not support the Python mode: write the script in Tcl\n{USAGE}"
             ));
         }
         words => words,
@@ -44,26 +43,26 @@ pub fn read<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     }
 }
 
-/// The TPC-C profiles that [`compat`] picks from.
+/// The TPC-C profiles that [`compat`] selects from.
 pub const PROFILES: [&str; 2] = ["hammerdb", "hammerdb-4.6"];
 
-/// The environment variable that picks the TPC-C profile.
+/// The environment variable that selects the TPC-C profile.
 pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 
-/// The TPC-C profile for a value of [`COMPAT_VARIABLE`], and what is said of it once on standard
-/// error.
+/// The TPC-C profile for a value of [`COMPAT_VARIABLE`], and a notice about it for standard error.
 ///
 /// # Errors
-/// The text for standard error about a value that means nothing.
+///
+/// The value is invalid; the error is the text for standard error.
 pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
-    let (profile, more) = match value.unwrap_or_default() {
+    let (profile, note) = match value.unwrap_or_default() {
         "" => (
             PROFILES[0],
-            "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures that compare with published ones of 4.6",
+            "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures comparable with published ones of 4.6",
         ),
         "4.6" => (
             PROFILES[1],
-            "as HammerDB 4.6, with what makes its payments and orders cheaper on PostgreSQL",
+            "as HammerDB 4.6: on PostgreSQL the server does as much work per call, for figures comparable with published ones",
         ),
         other => {
             return Err(format!(
@@ -71,58 +70,94 @@ pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
             ));
         }
     };
-    let notice = format!("hammerdbcli: Prony runs TPC-C with the profile {profile} ({more})\n");
+    let notice = format!("hammerdbcli: Prony runs TPC-C with the profile {profile} ({note})\n");
     Ok((profile, notice))
 }
 
-/// The first lines of a session.
+/// The text at the start of a session.
 pub fn banner(prony_version: &str) -> String {
     format!(
-        "HammerDB CLI {VERSION}\nspoken by Prony {prony_version}\nType \"help\" for a list of commands\n"
+        "HammerDB CLI {VERSION}\nemulated by Prony {prony_version}\nType \"help\" for a list of commands\n"
     )
 }
 
-/// The interpreter's host: HammerDB's commands first, then the world.
-struct Bound<'a> {
+/// The interpreter's host: tries HammerDB's commands first, then the backend's.
+struct SessionHost<'a> {
     session: &'a mut Session,
-    world: &'a mut dyn World,
+    backend: &'a mut dyn Backend,
 }
 
-impl Host for Bound<'_> {
-    fn call(&mut self, name: &str, args: &[String]) -> Option<Outcome> {
-        let found = self.session.command(self.world, name, args);
-        found.or_else(|| self.world.call(name, args))
+impl Host for SessionHost<'_> {
+    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
+        let outcome = self.session.command(self.backend, name, args);
+        outcome.or_else(|| self.backend.call(name, args))
     }
     fn put(&mut self, channel: Channel, text: &str) {
-        self.world.put(channel, text);
+        self.backend.put(channel, text);
     }
-    fn variable(&self, name: &str) -> Option<String> {
-        self.world.variable(name)
+    fn env_var(&self, name: &str) -> Option<String> {
+        self.backend.env_var(name)
     }
     fn sleep(&mut self, ms: u64) {
-        self.world.sleep(ms);
+        self.backend.sleep(ms);
     }
     fn is_stopped(&self) -> bool {
-        self.world.is_stopped()
+        self.backend.is_stopped()
     }
     fn now_ms(&self) -> i64 {
-        self.world.now_ms()
+        self.backend.now_ms()
     }
-    fn date(&self, seconds: i64, format: Option<&str>) -> Result<String, String> {
-        self.world.date(seconds, format)
+    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        self.backend.date(seconds, format, utc)
+    }
+    fn scan_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
+        self.backend.scan_date(text, format, utc)
+    }
+    fn now_us(&self) -> i64 {
+        self.backend.now_us()
+    }
+    fn capture(&mut self, on: bool) -> Vec<String> {
+        self.backend.capture(on)
+    }
+    fn has_command(&self, name: &str) -> bool {
+        super::session::has_command(name)
+    }
+    fn set_env_var(&mut self, name: &str, value: &str) {
+        self.backend.set_env_var(name, value);
+    }
+    fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
+        self.backend.list_directory(path)
+    }
+    fn create_directory(&mut self, path: &str) -> Result<(), String> {
+        self.backend.create_directory(path)
+    }
+    fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String> {
+        self.backend.delete_path(path, force)
+    }
+    fn working_directory(&self) -> String {
+        self.backend.working_directory()
+    }
+    fn change_directory(&mut self, path: &str) -> Result<(), String> {
+        self.backend.change_directory(path)
+    }
+    fn process_id(&self) -> u32 {
+        self.backend.process_id()
+    }
+    fn host_name(&self) -> String {
+        self.backend.host_name()
     }
     fn read_file(&mut self, path: &str) -> Result<String, String> {
-        self.world.read_file(path)
+        self.backend.read_file(path)
     }
-    fn write_file(&mut self, path: &str, text: &str, at_end: bool) -> Result<(), String> {
-        self.world.write_file(path, text, at_end)
+    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
+        self.backend.write_file(path, text, append)
     }
     fn path_kind(&self, path: &str) -> PathKind {
-        self.world.path_kind(path)
+        self.backend.path_kind(path)
     }
 }
 
-/// A hammerdbcli: interpreter, session, and the command that is not yet complete.
+/// A hammerdbcli session: interpreter, commands, and the input of an incomplete command.
 pub struct Console {
     interp: Interp,
     session: Session,
@@ -130,7 +165,7 @@ pub struct Console {
     on_terminal: bool,
 }
 
-/// Without the pending text: a password may stand in it.
+/// Without the pending text, which may contain a password.
 impl std::fmt::Debug for Console {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Console")
@@ -139,26 +174,30 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// The exit status of a session that was interrupted, as a shell has it.
+/// The exit status of a session that was interrupted, as in a shell.
 const INTERRUPTED: u8 = 130;
 
 impl Console {
-    /// `on_terminal`: a person types; without, HammerDB prints an empty line for each line of input.
+    /// `on_terminal`: a user types. Otherwise HammerDB prints an empty line for each line of input.
     pub fn new(session: Session, on_terminal: bool) -> Self {
+        let mut interp = Interp::new();
+        for (name, value) in [("argv0", ""), ("argv", ""), ("argc", "0")] {
+            interp.set_global(name, value);
+        }
         Self {
-            interp: Interp::new(),
+            interp,
             session,
             pending: String::new(),
             on_terminal,
         }
     }
 
-    /// The session.
+    /// The session of HammerDB's commands.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What a terminal shows before the next line; nothing elsewhere.
+    /// The prompt on a terminal; elsewhere empty.
     pub fn prompt(&self) -> &'static str {
         match (self.on_terminal, self.pending.is_empty()) {
             (false, _) => "",
@@ -167,10 +206,10 @@ impl Console {
         }
     }
 
-    /// Takes one line of input, without its end. The exit status if the session ends.
-    pub fn line(&mut self, world: &mut dyn World, line: &str) -> Option<u8> {
+    /// Executes one line of input, without its line end. Returns the exit status if the session ends.
+    pub fn line(&mut self, backend: &mut dyn Backend, line: &str) -> Option<u8> {
         if !self.on_terminal {
-            world.put(Channel::Out, "\n");
+            backend.put(Channel::Out, "\n");
         }
         self.pending.push_str(line.trim_end_matches('\r'));
         self.pending.push('\n');
@@ -178,32 +217,32 @@ impl Console {
             return None;
         }
         let script = std::mem::take(&mut self.pending);
-        match self.eval(world, &script) {
+        match self.eval(backend, &script) {
             Ok(result) => {
                 if !result.is_empty() || !self.on_terminal {
-                    world.put(Channel::Out, &format!("{result}\n"));
+                    backend.put(Channel::Out, &format!("{result}\n"));
                 }
                 None
             }
             Err(Flow::Exit(status)) => Some(status),
             Err(Flow::Error(message)) => {
-                world.put(Channel::Out, &format!("{message}\n"));
+                backend.put(Channel::Out, &format!("{message}\n"));
                 None
             }
             Err(_) => Some(INTERRUPTED),
         }
     }
 
-    /// The end of the input: a command that was never completed is an error.
-    pub fn end(&mut self, world: &mut dyn World) -> u8 {
+    /// Ends the input; an incomplete command is an error. Returns the exit status.
+    pub fn end(&mut self, backend: &mut dyn Backend) -> u8 {
         if self.pending.trim().is_empty() {
             return 0;
         }
         let script = std::mem::take(&mut self.pending);
-        match self.eval(world, &script) {
+        match self.eval(backend, &script) {
             Err(Flow::Exit(status)) => status,
             Err(Flow::Error(message)) => {
-                world.put(Channel::Error, &format!("{message}\n"));
+                backend.put(Channel::Error, &format!("{message}\n"));
                 1
             }
             Err(_) => INTERRUPTED,
@@ -211,18 +250,22 @@ impl Console {
         }
     }
 
-    /// Runs a file (`auto FILE`) and gives the exit status.
-    pub fn run_file(&mut self, world: &mut dyn World, path: &str) -> u8 {
-        let mut bound = Bound {
+    /// Runs a file (`auto FILE`) and returns the exit status.
+    pub fn run_file(&mut self, backend: &mut dyn Backend, path: &str) -> u8 {
+        let argv = join_list(&["auto", path]);
+        for (name, value) in [("argv0", "auto"), ("argv", &argv), ("argc", "2")] {
+            self.interp.set_global(name, value);
+        }
+        let mut host = SessionHost {
             session: &mut self.session,
-            world,
+            backend,
         };
-        match self.interp.source(&mut bound, path) {
+        match self.interp.source(&mut host, path) {
             Ok(_) => 0,
             Err(Flow::Exit(status)) => status,
             Err(Flow::Error(message)) => {
                 let text = format!("{message}\n    while running \"{path}\"\n");
-                world.put(Channel::Error, &text);
+                backend.put(Channel::Error, &text);
                 1
             }
             Err(Flow::Stopped(_)) => INTERRUPTED,
@@ -230,11 +273,11 @@ impl Console {
         }
     }
 
-    fn eval(&mut self, world: &mut dyn World, script: &str) -> Outcome {
-        let mut bound = Bound {
+    fn eval(&mut self, backend: &mut dyn Backend, script: &str) -> TclResult {
+        let mut host = SessionHost {
             session: &mut self.session,
-            world,
+            backend,
         };
-        self.interp.eval(&mut bound, script)
+        self.interp.eval(&mut host, script)
     }
 }

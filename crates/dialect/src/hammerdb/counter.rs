@@ -1,15 +1,15 @@
-//! The transaction counter: `tcset`, `tcstart`, `tcstatus`, `tcstop`.
+//! The commands of the transaction counter: `tcset`, `tcstart`, `tcstatus`, `tcstop`.
 //!
-//! In: words. Out: settings, and what a run shall count. Must never: count by itself: the run does.
+//! They only change settings; the counting is done during a run.
 
+use super::backend::Backend;
 use super::dictionary::GENERIC;
-use super::request::Counter;
-use super::session::{Session, say};
-use super::world::World;
+use super::request::TransactionCounter;
+use super::session::{Session, putscli};
 
 const USAGE: &str = "Usage: tcset [refreshrate|logtotemp|unique|timestamps]";
 
-/// The options of tcset: word, key, name in texts.
+/// The options of `tcset`: option, key, name in texts.
 const OPTIONS: [(&str, &str, &str); 4] = [
     ("refreshrate", "tc_refresh_rate", "refresh rate"),
     ("logtotemp", "tc_log_to_temp", "log to temp"),
@@ -19,14 +19,14 @@ const OPTIONS: [(&str, &str, &str); 4] = [
 
 impl Session {
     /// `tcset OPTION VALUE`.
-    pub(super) fn tcset(&mut self, world: &mut dyn World, words: &[&str]) {
+    pub(super) fn tcset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
         let [option, value] = words else {
-            say(world, USAGE);
+            putscli(backend, USAGE);
             return;
         };
         let Some((word, key, name)) = OPTIONS.iter().find(|(word, ..)| word == option) else {
-            say(world, "Error: invalid option");
-            say(world, USAGE);
+            putscli(backend, "Error: invalid option");
+            putscli(backend, USAGE);
             return;
         };
         let number: Option<u64> = value.parse().ok();
@@ -36,37 +36,40 @@ impl Session {
             _ => Some("must be 0 or 1"),
         };
         match complaint {
-            Some(complaint) => say(world, &format!("Error: {name} {complaint}")),
+            Some(complaint) => putscli(backend, &format!("Error: {name} {complaint}")),
             None => {
                 self.settings
                     .set(GENERIC, "transaction_counter", key, value);
-                say(world, &format!("Transaction Counter {name} set to {value}"));
-                self.save(world);
+                putscli(
+                    backend,
+                    &format!("Transaction Counter {name} set to {value}"),
+                );
+                self.save(backend);
             }
         }
     }
 
-    /// `tcstart`: the runs that follow print their transactions a minute.
-    pub(super) fn tcstart(&mut self, world: &mut dyn World) {
+    /// `tcstart`: later runs print transactions per minute.
+    pub(super) fn tcstart(&mut self, backend: &mut dyn Backend) {
         if self.counter.is_some() {
-            say(world, "Transaction Counter is already running");
+            putscli(backend, "Transaction Counter is already running");
             return;
         }
         let option = |key: &str| self.settings.generic("transaction_counter", key).to_owned();
         let log = (option("tc_log_to_temp") == "1").then(|| {
-            let folder = Self::temp(world);
+            let folder = Self::temp_dir(backend);
             if option("tc_unique_log_name") == "1" {
-                format!("{folder}/hdbtcount_{}.log", world.job_id())
+                format!("{folder}/hdbtcount_{}.log", backend.job_id())
             } else {
                 format!("{folder}/hdbtcount.log")
             }
         });
         if let Some(path) = &log {
             let line = format!("Transaction Counter logging activated to {path}");
-            say(world, &line);
+            putscli(backend, &line);
         }
-        say(world, "Transaction Counter Started");
-        self.counter = Some(Counter {
+        putscli(backend, "Transaction Counter Started");
+        self.counter = Some(TransactionCounter {
             refresh_s: option("tc_refresh_rate").parse().unwrap_or(10),
             log,
             timestamps: option("tc_log_timestamps") == "1",
@@ -74,9 +77,9 @@ impl Session {
     }
 
     /// `tcstatus`.
-    pub(super) fn tcstatus(&self, world: &mut dyn World) {
-        say(
-            world,
+    pub(super) fn tcstatus(&self, backend: &mut dyn Backend) {
+        putscli(
+            backend,
             if self.counter.is_some() {
                 "Transaction Counter thread running"
             } else {
@@ -86,13 +89,13 @@ impl Session {
     }
 
     /// `tcstop`.
-    pub(super) fn tcstop(&mut self, world: &mut dyn World) {
+    pub(super) fn tcstop(&mut self, backend: &mut dyn Backend) {
         match self.counter.take() {
-            None => say(world, "Transaction Counter is not running"),
+            None => putscli(backend, "Transaction Counter is not running"),
             Some(counter) => {
-                say(world, "Stopping Transaction Counter");
+                putscli(backend, "Stopping Transaction Counter");
                 if counter.log.is_some() {
-                    say(world, "Closed Transaction Counter Log");
+                    putscli(backend, "Closed Transaction Counter Log");
                 }
             }
         }

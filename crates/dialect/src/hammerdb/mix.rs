@@ -1,11 +1,11 @@
-//! The shares of kinds of transaction that HammerDB means.
+//! The intended shares of HammerDB's kinds of transaction.
 //!
-//! In: counts of a time profile. Out: shares with what is meant. Must never: count a kind that was not
-//! printed.
+//! In: counts of a time profile. Out: observed shares beside the intended ones. Must never: count a kind that
+//! was not printed.
 
-use prony_store::{Reported, Share};
+use prony_store::{ObservedShare, ReportedRun};
 
-/// Of 23 transactions, so many are of each kind.
+/// Transactions of each kind in a deck of 23.
 const DECK: [(&str, f64); 5] = [
     ("new-order", 10.0),
     ("payment", 10.0),
@@ -13,25 +13,25 @@ const DECK: [(&str, f64); 5] = [
     ("delivery", 1.0),
     ("stock-level", 1.0),
 ];
-const ALL: f64 = 23.0;
+const DECK_SIZE: f64 = 23.0;
 
-/// The share of new orders among all transactions.
-pub const NEW_ORDERS: f64 = 10.0 / ALL;
+/// The intended share of new orders among all transactions.
+pub const NEW_ORDERS: f64 = 10.0 / DECK_SIZE;
 
-/// Adds the shares of the kinds that were counted, if all are there.
-pub(super) fn add_shares(run: &mut Reported, whole: u64) {
-    if run.kinds.len() != DECK.len() || whole == 0 {
+/// Adds the shares of the counted kinds, if all kinds were counted.
+pub(super) fn add_shares(run: &mut ReportedRun, transactions: u64) {
+    if run.kinds.len() != DECK.len() || transactions == 0 {
         return;
     }
     for kind in &run.kinds {
-        let meant = DECK.iter().find(|(name, _)| *name == kind.name);
-        run.shares.push(Share {
+        let expected = DECK.iter().find(|(name, _)| *name == kind.name);
+        run.shares.push(ObservedShare {
             name: kind.name.clone(),
             of: "transactions".to_owned(),
             part: kind.count,
-            whole,
-            meant: meant.map(|(_, of)| of / ALL),
-            ..Share::default()
+            whole: transactions,
+            expected_share: expected.map(|(_, count)| count / DECK_SIZE),
+            ..ObservedShare::default()
         });
     }
 }

@@ -1,13 +1,16 @@
 //! The hammerdbcli dialect, after HammerDB 4.6.
 //!
-//! In: arguments, scripts and kept settings; plain figures. Out: requests to a [`World`], and what they
-//! mean to the core; the text of commands, builds, runs and time profiles. Must never: connect, measure, read a clock or print;
-//! show or store a password.
+//! In: arguments, scripts and stored settings; plain figures. Out: requests to a [`Backend`] and their plans;
+//! the texts of commands, builds, runs and time profiles. Must never: connect, measure, read a clock or
+//! print; print or store a password.
 //!
-//! HammerDB's words are its interface: scripts grep them. They are facts here; the code is Prony's.
-//! Where Prony differs on purpose: passwords are hidden in `print dict` and `diset`; the summary of a
-//! time profile counts each call once; a script that `print script` could show does not exist.
+//! Scripts grep HammerDB's texts, so these texts are its interface. The code is Prony's. Deliberate
+//! differences: `print dict` and `diset` hide passwords; the summary of a time profile counts each call once;
+//! there is no script for `print script` to print.
 
+mod backend;
+mod build_progress;
+mod commands;
 mod console;
 mod counter;
 mod dictionary;
@@ -17,22 +20,27 @@ mod print;
 mod profile;
 mod reading;
 mod request;
+mod server_commands;
 mod session;
 mod set;
 mod settings;
 pub mod tcl;
 pub mod text;
 mod time_profile;
-mod work;
-mod world;
+mod timeline;
 
-pub use console::{COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, read};
+pub use backend::{Backend, VuserOutcome};
+pub use build_progress::BuildProgress;
+pub use commands::HammerdbCommands;
+pub use console::{
+    COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, parse_args,
+};
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
 pub use reading::read_output;
 pub use request::{
-    BuildRequest, Counter, Driver, Login, Output, Product, RunRequest, SchemaRequest, Ssl,
+    BuildRequest, Driver, Login, OutputOptions, RunRequest, SchemaRequest, Ssl, TransactionCounter,
 };
 pub use session::{Session, VERSION};
 pub use settings::Settings;
 pub use text::{BuildLine, RunLine};
-pub use world::{Ended, World};
+pub use timeline::{Timeline, TimelineEvent};

@@ -1,27 +1,26 @@
-//! What a script's requests mean to Prony's core.
+//! Translates a script's requests into plans of Prony's core.
 //!
-//! In: requests. Out: how to drive, on which workload with which options. Must never: leave out a
-//! setting that changes what a server sees.
+//! In: requests. Out: how to drive, which workload with which options. Must never: omit a setting that
+//! changes what a server executes.
 
 use super::request::{BuildRequest, Driver, RunRequest};
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The workload that is TPROC-C.
+/// The workload that implements TPROC-C.
 pub const WORKLOAD: &str = "tpcc";
 
-/// The option by which that workload cuts `order_line` in parts.
+/// The workload's option that partitions `order_line`.
 const PARTITIONS: &str = "partitions";
 
-/// Virtual users that one thread drives with ease.
-const USERS_A_THREAD: u32 = 64;
+/// Virtual users per worker thread.
+const USERS_PER_THREAD: u32 = 64;
 
-/// How long transactions in flight at the end may take.
-const GRACE: Duration = Duration::from_secs(30);
+/// Time limit for transactions that are in flight at the end.
+pub const GRACE: Duration = Duration::from_secs(30);
 
-/// How a run is driven. `minute`: how long a minute of the script lasts; `processors`: of this
-/// machine.
+/// How to drive a run. `minute`: the length of a minute of the script; `processors`: those of this machine.
 pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> DrivePlan {
     let minutes = |count: u64| minute.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
     let (stop, warmup) = match request.driver {
@@ -35,34 +34,26 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
     let most = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     DrivePlan {
         clients: request.vusers,
-        threads: request.vusers.div_ceil(USERS_A_THREAD).clamp(1, most),
-        pace: Pace::Closed,
+        threads: request.vusers.div_ceil(USERS_PER_THREAD).clamp(1, most),
         stop,
         warmup,
         grace: GRACE,
-        latency_limit: None,
-        reconnect: true,
-        // HammerDB prepares its calls once a connection.
+        // HammerDB prepares its calls once per connection.
         protocol: QueryMode::Prepared,
-        describe: true,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
         connect_counts: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..DrivePlan::default()
     }
 }
 
-/// The workload of a run with a profile, on the tables that are there.
+/// The workload of a run by a TPC-C profile, on existing tables.
 pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
-    let word = |truth: bool, yes: &str, no: &str| if truth { yes } else { no }.to_owned();
+    let choose = |flag: bool, yes: &str, no: &str| if flag { yes } else { no }.to_owned();
     let options = [
-        ("home", word(request.all_warehouses, "all", "user")),
-        // HammerDB tries nothing again.
+        ("home", choose(request.all_warehouses, "all", "user")),
+        // HammerDB retries nothing.
         ("max_tries", "1".to_owned()),
         ("mode", "procedures".to_owned()),
-        ("pacing", word(request.key_and_think, "spec", "none")),
+        ("pacing", choose(request.key_and_think, "spec", "none")),
         ("profile", profile.to_owned()),
     ];
     let options = options.map(|(key, value)| (key.to_owned(), value.into()));
@@ -72,7 +63,7 @@ pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
 /// The workload of a build.
 ///
 /// # Errors
-/// Why it cannot be built so.
+/// The schema cannot be built with these settings.
 pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(
@@ -80,7 +71,7 @@ pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
             request.warehouses
         ));
     };
-    // The rows by HammerDB's rules: half of the customers have bad credit.
+    // The rows follow HammerDB's rules: half of the customers have bad credit.
     let profile = ("profile".to_owned(), super::PROFILES[0].into());
     let mut options = BTreeMap::from([profile]);
     if let Some(parts) = partitions(request) {
@@ -89,7 +80,7 @@ pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     Ok(workload(Some(scale), options))
 }
 
-/// The parts of `order_line`: one for a hundred warehouses, from 200 on.
+/// The number of partitions of `order_line`: one per hundred warehouses, from 200 on.
 fn partitions(request: &BuildRequest) -> Option<i64> {
     let parts = i64::try_from(request.warehouses / 100).ok()?;
     (request.partition && request.warehouses >= 200).then_some(parts)
@@ -104,39 +95,40 @@ fn workload(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> Workl
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::request::{Login, Output, Reader};
+pub(super) mod tests {
+    use super::super::request::{Login, OutputOptions, RequestBuilder};
     use super::super::settings::Settings;
     use super::*;
 
-    fn output() -> Output {
-        Output {
-            shown: true,
+    fn output() -> OutputOptions {
+        OutputOptions {
+            show_output: true,
             log: None,
             timestamps: false,
         }
     }
 
-    fn run(set: &[(&str, &str)]) -> RunRequest {
+    /// The request of a script that makes these settings.
+    pub fn run(set: &[(&str, &str)]) -> RunRequest {
         let mut settings = Settings::default();
         for (key, value) in set {
             assert!(settings.set("pg", "tpcc", key, value), "{key}");
         }
-        let mut reader = Reader::new(&settings);
-        let request = reader.run(output(), String::new(), String::new());
-        assert_eq!(reader.complaints, [""; 0]);
+        let mut builder = RequestBuilder::new(&settings);
+        let request = builder.run(output(), String::new(), String::new());
+        assert_eq!(builder.complaints, [""; 0]);
         request
     }
 
     fn build(warehouses: u64, partition: bool) -> BuildRequest {
         let settings = Settings::default();
-        let mut request = Reader::new(&settings).build(output(), String::new());
+        let mut request = RequestBuilder::new(&settings).build(output(), String::new());
         (request.warehouses, request.partition) = (warehouses, partition);
         request
     }
 
     #[test]
-    fn a_timed_run_warms_up_and_ends_by_time() {
+    fn a_timed_run_has_a_warmup_and_ends_by_time() {
         let mut request = run(&[("pg_rampup", "10"), ("pg_duration", "60")]);
         request.vusers = 256;
         let plan = drive_plan(&request, Duration::from_secs(60), 16);
@@ -149,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_driver_ends_by_count() {
+    fn the_test_driver_ends_after_its_iterations() {
         let request = run(&[("pg_driver", "test"), ("pg_total_iterations", "20")]);
         let plan = drive_plan(&request, Duration::from_secs(60), 1);
         assert_eq!(
@@ -159,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_of_a_run_reaches_the_workload_that_knows_them() {
+    fn every_run_setting_becomes_a_known_workload_option() {
         let request = run(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
         let workload = prony_workload::find(WORKLOAD).expect("it is registered");
         for profile in super::super::PROFILES {
@@ -177,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn order_lines_are_cut_from_two_hundred_warehouses_on() {
+    fn order_line_is_partitioned_from_200_warehouses() {
         let parts = |warehouses, partition| {
             let plan = build_plan(&build(warehouses, partition)).expect("it can be built");
             assert_eq!(plan.scale.map(u64::from), Some(warehouses));
@@ -192,33 +184,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_offered_is_refused_by_its_key() {
+    fn unsupported_settings_are_refused_by_key() {
         for key in ["pg_oracompat", "pg_cituscompat"] {
             let mut settings = Settings::default();
             settings.set("pg", "tpcc", key, "true");
             let refused = |complaints: &[String]| {
-                let words = format!("diset tpcc {key} false");
+                let advice = format!("diset tpcc {key} false");
                 assert!(
-                    complaints.iter().any(|one| one.contains(&words)),
+                    complaints.iter().any(|one| one.contains(&advice)),
                     "{complaints:?}"
                 );
             };
-            let mut reader = Reader::new(&settings);
-            reader.build(output(), String::new());
-            refused(&reader.complaints);
-            let mut reader = Reader::new(&settings);
-            reader.run(output(), String::new(), String::new());
-            refused(&reader.complaints);
+            let mut builder = RequestBuilder::new(&settings);
+            builder.build(output(), String::new());
+            refused(&builder.complaints);
+            let mut builder = RequestBuilder::new(&settings);
+            builder.run(output(), String::new(), String::new());
+            refused(&builder.complaints);
         }
         assert!(build_plan(&build(u64::MAX, false)).is_err());
     }
 
     #[test]
-    fn the_dictionary_that_is_kept_has_no_password() {
+    fn the_stored_dictionary_has_no_password() {
         let mut settings = Settings::default();
-        settings.set("pg", "tpcc", "pg_pass", "geheim");
-        let shown = settings.shown();
-        let (_, tpcc) = shown
+        settings.set("pg", "tpcc", "pg_pass", "hunter2");
+        let masked = settings.masked();
+        let (_, tpcc) = masked
             .iter()
             .find(|(name, _)| *name == "tpcc")
             .expect("it is there");
@@ -230,7 +222,7 @@ mod tests {
         assert_eq!(value("pg_pass"), Some("********"));
         assert_eq!(value("pg_superuserpass"), Some("********"));
         assert_eq!(value("pg_count_ware"), Some("1"));
-        let login: Login = run(&[("pg_pass", "geheim")]).login;
-        assert!(!format!("{login:?}{shown:?}").contains("geheim"));
+        let login: Login = run(&[("pg_pass", "hunter2")]).login;
+        assert!(!format!("{login:?}{masked:?}").contains("hunter2"));
     }
 }

@@ -1,67 +1,28 @@
 //! `print`, `vustatus`, `help`.
 //!
-//! In: a session. Out: texts. Must never: print a password.
+//! Must never: print a password.
 
+use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC, Section};
-use super::session::{Session, State, Users, puts};
-use super::settings::{Settings, shown};
+use super::session::{Session, VirtualUsers, VuserState, puts};
+use super::settings::{Settings, masked};
 use super::tcl::Channel;
-use super::world::World;
+use crate::table;
 
 const USAGE: &str =
     "Usage: print [db|bm|dict|generic|script|vuconf|vucreated|vustatus|vucomplete|datagen|tcconf]";
 
-/// The commands with what help says of them.
-pub(super) const COMMANDS: [(&str, &str); 22] = [
-    (
-        "buildschema",
-        "Makes the schema with the dictionary's settings, and loads it.",
-    ),
-    ("checkschema", "Checks the schema against its own rules."),
-    ("deleteschema", "Drops the schema's database and role."),
-    ("clearscript", "Forgets the loaded driver."),
-    ("dbset", "Usage: dbset [db|bm] value"),
-    ("diset", "Usage: diset dict key value"),
-    ("giset", "Usage: giset dict key value"),
-    ("help", "Lists the commands, or tells about one."),
-    ("jobs", "Lists the jobs, or tells about one."),
-    (
-        "loadscript",
-        "Loads the driver for the database and benchmark.",
-    ),
-    ("print", USAGE),
-    ("quit", "Ends the session."),
-    (
-        "tcset",
-        "Usage: tcset [refreshrate|logtotemp|unique|timestamps] value",
-    ),
-    ("tcstart", "Runs print their transactions a minute."),
-    ("tcstatus", "Tells whether the transaction counter is on."),
-    (
-        "tcstop",
-        "Runs no longer print their transactions a minute.",
-    ),
-    (
-        "vucomplete",
-        "Gives true when all virtual users have ended.",
-    ),
-    (
-        "vucreate",
-        "Creates the virtual users; a timed driver adds a monitor.",
-    ),
-    ("vudestroy", "Destroys the virtual users."),
-    (
-        "vurun",
-        "Runs the virtual users and waits until they have ended.",
-    ),
-    (
-        "vuset",
-        "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value",
-    ),
-    ("vustatus", "Prints the state of each virtual user."),
-];
+/// The commands with their help texts.
+pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
+    table::rows(include_str!("commands.txt")).map(|(_, [name, about])| (name, about))
+}
 
-/// A section's keys and values.
+/// Whether `help` lists a command of this name.
+pub(super) fn is_listed(name: &str) -> bool {
+    commands().any(|(known, _)| known == name)
+}
+
+/// The keys and values of a section as text.
 fn section_text(
     settings: &Settings,
     prefix: &str,
@@ -70,14 +31,14 @@ fn section_text(
 ) -> String {
     let width = keys.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (key, _) in *keys {
+    for (key, _) in keys {
         let value = settings.value(prefix, section, key).unwrap_or_default();
-        text += &format!("{indent}{key:width$} = {}\n", shown(key, value));
+        text += &format!("{indent}{key:width$} = {}\n", masked(key, value));
     }
     text
 }
 
-/// A dictionary as `print dict` shows it, without its title.
+/// A dictionary as `print dict` prints it, without its title.
 pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
     let sections = dictionary::sections(prefix).unwrap_or(&[]);
     let width = sections
@@ -93,50 +54,50 @@ pub(super) fn dictionary_text(settings: &Settings, prefix: &str) -> String {
     text
 }
 
-/// The states of virtual users.
-pub(super) fn status(world: &mut dyn World, users: Option<&Users>) {
+/// Prints the states of virtual users.
+pub(super) fn print_status(backend: &mut dyn Backend, users: Option<&VirtualUsers>) {
     let Some(users) = users else {
-        puts(world, "No Virtual Users found");
+        puts(backend, "No Virtual Users found");
         return;
     };
     let mut text = String::new();
     for (index, state) in users.states.iter().enumerate() {
         let state = match state {
-            State::Idle => "WAIT IDLE",
-            State::Success => "FINISH SUCCESS",
-            State::Failed => "FINISH FAILED",
+            VuserState::Idle => "WAIT IDLE",
+            VuserState::Success => "FINISH SUCCESS",
+            VuserState::Failed => "FINISH FAILED",
         };
         text += &format!("{} = {state}\n", index + 1);
     }
-    puts(world, &text);
+    puts(backend, &text);
 }
 
 /// `help`, or `help COMMAND`.
-pub(super) fn help(world: &mut dyn World, command: Option<&str>) {
+pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
     let text = match command {
         None => {
             let mut text =
                 "Type \"help command\" for more details on specific commands below\n".to_owned();
-            for (name, _) in COMMANDS {
+            for (name, _) in commands() {
                 text += &format!("\n\t{name}");
             }
             text
         }
-        Some(command) => match COMMANDS.iter().find(|(name, _)| *name == command) {
+        Some(command) => match commands().find(|(name, _)| *name == command) {
             Some((name, about)) => format!("{name} - {about}"),
             None => {
                 format!("Error: no help for \"{command}\": type \"help\" for a list of commands")
             }
         },
     };
-    puts(world, &text);
+    puts(backend, &text);
 }
 
 impl Session {
-    /// `print WHAT`; its result.
-    pub(super) fn print(&self, world: &mut dyn World, words: &[&str]) -> String {
+    /// Runs `print WHAT` and returns its result.
+    pub(super) fn print(&self, backend: &mut dyn Backend, words: &[&str]) -> String {
         let [what] = words else {
-            puts(world, USAGE);
+            puts(backend, USAGE);
             return String::new();
         };
         match *what {
@@ -148,14 +109,14 @@ impl Session {
                     "Database {} set.\nTo change do: dbset db prefix, one of:\n{list}",
                     self.database_name()
                 );
-                world.put(Channel::Out, &text);
+                backend.put(Channel::Out, &text);
             }
             "bm" => {
                 let line = format!(
                     "Benchmark set to {}",
                     self.settings.generic("benchmark", "bm")
                 );
-                puts(world, &line);
+                puts(backend, &line);
             }
             "dict" => {
                 let text = format!(
@@ -163,11 +124,11 @@ impl Session {
                     self.database_name(),
                     dictionary_text(&self.settings, &self.settings.database)
                 );
-                world.put(Channel::Out, &text);
+                backend.put(Channel::Out, &text);
             }
             "generic" => {
                 let text = dictionary_text(&self.settings, GENERIC);
-                world.put(
+                backend.put(
                     Channel::Out,
                     &format!("Generic Dictionary Settings\n{text}"),
                 );
@@ -180,32 +141,35 @@ impl Session {
                 let text: String = found
                     .map(|s| section_text(&self.settings, GENERIC, s, ""))
                     .collect();
-                world.put(Channel::Out, &text);
+                backend.put(Channel::Out, &text);
             }
             "script" if self.is_loaded => {
                 puts(
-                    world,
+                    backend,
                     "# The driver is part of Prony; there is no Tcl text of it",
                 );
             }
-            "script" => puts(world, "\nNo Script loaded: Load with loadscript"),
-            "vuconf" => self.print_options(world),
+            "script" => puts(backend, "\nNo Script loaded: Load with loadscript"),
+            "vuconf" => self.print_options(backend),
             "vucreated" => {
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
-                puts(world, &format!("{count} Virtual Users created"));
+                puts(backend, &format!("{count} Virtual Users created"));
             }
-            "vustatus" => status(world, self.users.as_ref()),
+            "vustatus" => print_status(backend, self.users.as_ref()),
             "vucomplete" => return self.is_complete.to_string(),
-            "datagen" => puts(world, "Error: Prony's hammerdbcli does not offer datagen"),
+            "datagen" => puts(
+                backend,
+                "Error: Prony's hammerdbcli does not support datagen",
+            ),
             _ => {
-                puts(world, "Error: invalid option");
-                puts(world, USAGE);
+                puts(backend, "Error: invalid option");
+                puts(backend, USAGE);
             }
         }
         String::new()
     }
 
-    fn print_options(&self, world: &mut dyn World) {
+    fn print_options(&self, backend: &mut dyn Backend) {
         let names = [
             ("Virtual Users", "virtual_users"),
             ("User Delay(ms)", "user_delay"),
@@ -219,7 +183,7 @@ impl Session {
         ];
         for (name, key) in names {
             let value = self.settings.generic("virtual_user_options", key);
-            puts(world, &format!("{name} = {value}"));
+            puts(backend, &format!("{name} = {value}"));
         }
     }
 }

@@ -1,41 +1,41 @@
-//! The time profile (`pg_timeprofile`), as xtprof writes it.
+//! Writes the time profile (`pg_timeprofile`) as xtprof does.
 //!
-//! In: timings as plain data. Out: the text of `hdbxtprofile.log`. Must never: count a call twice in
-//! the summary, as HammerDB 4.6 does when it stores jobs.
+//! In: timings as plain data. Out: the text of `hdbxtprofile.log`. Must never: count a call twice in the
+//! summary, as HammerDB 4.6 does if it stores jobs.
 
 use prony_measure::{Counter, Distribution};
 use std::fmt::Write;
 
-/// The timings of one transaction. Times are nanoseconds.
+/// The timings of one routine, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcTiming {
     /// `NEWORD`, `PAYMENT`, `DELIVERY`, `SLEV` or `OSTAT`.
     pub name: String,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// The shortest.
+    /// The shortest call.
     pub min_ns: u64,
-    /// The longest.
+    /// The longest call.
     pub max_ns: u64,
-    /// All together.
+    /// The sum of all calls.
     pub total_ns: u64,
-    /// Percentiles.
+    /// The 99th percentile.
     pub p99_ns: u64,
-    /// The 95th.
+    /// The 95th percentile.
     pub p95_ns: u64,
     /// The median.
     pub p50_ns: u64,
-    /// Standard deviation.
+    /// The standard deviation.
     pub deviation_ns: f64,
 }
 
 impl ProcTiming {
-    /// The timings of a routine that was called; none if it was not.
+    /// The timings of a routine; none if it was not called.
     pub fn of<C: Counter>(routine: &str, times: &Distribution<C>) -> Option<ProcTiming> {
         if times.samples == 0 {
             return None;
         }
-        // xtprof gives a percentile of any number of calls.
+        // xtprof prints a percentile for any number of calls.
         let quantile = |quantile| {
             let value_ns = times.histogram.value_at_quantile(quantile);
             value_ns.clamp(times.min_ns, times.max_ns)
@@ -60,24 +60,24 @@ impl ProcTiming {
 /// The timings of one virtual user.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UserTiming {
-    /// The virtual user's number; the first that drives is 2.
+    /// The virtual user's number; the first that runs transactions is 2.
     pub vuser: u32,
-    /// From its first call to its last, in nanoseconds.
+    /// Nanoseconds from its first call to the end of its last.
     pub elapsed_ns: u64,
-    /// Its transactions.
+    /// The timings of its routines.
     pub procs: Vec<ProcTiming>,
 }
 
-/// A profile.
+/// A time profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeProfile {
-    /// `PostgreSQL`.
+    /// The database's name, such as `PostgreSQL`.
     pub database: String,
-    /// When it was written.
+    /// The date at which it was written.
     pub date: String,
     /// The virtual users.
     pub users: Vec<UserTiming>,
-    /// All virtual users together: merged by the caller, who has the histograms.
+    /// All virtual users together, merged by the caller, which has the histograms.
     pub summary: Vec<ProcTiming>,
 }
 
@@ -88,7 +88,18 @@ fn ms(ns: f64) -> f64 {
 }
 
 impl TimeProfile {
-    /// The text of the profile.
+    /// The median of the users' elapsed times in nanoseconds; 0 without users.
+    pub fn median_elapsed_ns(&self) -> f64 {
+        let mut elapsed: Vec<u64> = self.users.iter().map(|user| user.elapsed_ns).collect();
+        elapsed.sort_unstable();
+        match elapsed.len() {
+            0 => 0.0,
+            odd if odd % 2 == 1 => elapsed[odd / 2] as f64,
+            even => (elapsed[even / 2 - 1] as f64 + elapsed[even / 2] as f64) / 2.0,
+        }
+    }
+
+    /// The profile's text.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} Hammerdb Time Profile Report @ {}\n{RULE}",
@@ -104,14 +115,7 @@ impl TimeProfile {
             );
             procs(&mut text, &user.procs, user.elapsed_ns as f64);
         }
-        let mut elapsed: Vec<u64> = self.users.iter().map(|user| user.elapsed_ns).collect();
-        elapsed.sort_unstable();
-        let count = elapsed.len();
-        let median = match count {
-            0 => 0.0,
-            odd if odd % 2 == 1 => elapsed[count / 2] as f64,
-            _ => (elapsed[count / 2 - 1] as f64 + elapsed[count / 2] as f64) / 2.0,
-        };
+        let (median, count) = (self.median_elapsed_ns(), self.users.len());
         let _ = writeln!(
             text,
             ">>>>> SUMMARY OF {count} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {:.0}ms",
@@ -122,7 +126,7 @@ impl TimeProfile {
     }
 }
 
-/// The transactions, those that took most of the time first.
+/// Writes the routines, the one with the largest total time first.
 fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
     let mut procs: Vec<&ProcTiming> = procs.iter().collect();
     procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
@@ -148,7 +152,7 @@ fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
             ms(proc.max_ns as f64),
             ms(total)
         );
-        // The deviation has no unit in the text; it is microseconds.
+        // xtprof prints the deviation without a unit; it is microseconds.
         let _ = writeln!(
             text,
             "P99: {:.3}ms\tP95: {:.3}ms\tP50: {:.3}ms\tSD: {:.3}\tRATIO: {ratio:.3}%",
@@ -166,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timings_are_those_of_the_calls_however_few() {
+    fn timings_are_exact_for_few_calls() {
         assert_eq!(
             ProcTiming::of("NEWORD", &Distribution::<u32>::default()),
             None
@@ -178,10 +182,10 @@ mod tests {
         let timing = ProcTiming::of("NEWORD", &times).expect("three calls");
         assert_eq!((timing.calls, timing.total_ns), (3, 12_000_000));
         assert_eq!((timing.min_ns, timing.max_ns), (1_000_000, 9_000_000));
-        // Two digits.
+        // Histograms have two digits.
         assert!(timing.p50_ns.abs_diff(2_000_000) < 20_000, "{timing:?}");
         assert_eq!(timing.p99_ns, timing.max_ns);
-        // The squares of 3, 2 and 5 ms, a third of their sum, its root.
+        // The square root of a third of the sum of the squares of 3, 2 and 5 ms.
         assert!(
             (timing.deviation_ns - 3_559_026.0).abs() < 1.0,
             "{timing:?}"

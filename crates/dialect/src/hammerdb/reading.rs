@@ -1,79 +1,77 @@
-//! What HammerDB's output says: the inverse of `text` and the dictionary's listing.
+//! Reads results from HammerDB's output, the inverse of `text` and of the listing of the dictionary.
 //!
-//! In: what hammerdbcli prints, or its logs, of TPROC-C. Out: a [`Reported`] for each result or time
-//! profile in it. Must never: call TPM commits: the server counts rollbacks with them.
+//! In: output or logs of hammerdbcli's TPROC-C. Out: a [`ReportedRun`] for each result or time profile. Must
+//! never: call TPM commits, because the server counts rollbacks too.
 
 use super::time_profile::{self, Section};
-use crate::reading::{count, small, unreadable};
-use prony_store::Reported;
+use crate::reading::{count, record_unreadable, to_u32};
+use prony_store::{ReportedRun, ServerEngine, Setting};
 
-/// What is known before a result comes.
+/// Reads one output, line by line.
 #[derive(Default)]
-struct Reading {
-    runs: Vec<Reported>,
-    /// The one that is being read.
-    run: Reported,
-    rampup: bool,
+struct OutputReader {
+    runs: Vec<ReportedRun>,
+    /// The run that is being read.
+    run: ReportedRun,
+    had_rampup: bool,
     failed: u64,
     profile: Vec<Section>,
-    /// Time profiles that are complete: a log holds those of many runs.
+    /// Complete time profiles: a log holds those of many runs.
     profiles: Vec<Vec<Section>>,
 }
 
-/// Reads all results in the text; none where it is not of HammerDB.
-pub fn read_output(text: &str) -> Vec<Reported> {
-    let mut reading = Reading::default();
-    let mut known = false;
+/// Reads all results in the text; none if it is not HammerDB's.
+pub fn read_output(text: &str) -> Vec<ReportedRun> {
+    let mut reader = OutputReader::default();
+    let mut is_hammerdb = false;
     for line in text.split(['\n', '\r']).map(str::trim) {
-        known |= line.starts_with("HammerDB CLI")
+        is_hammerdb |= line.starts_with("HammerDB CLI")
             || line.starts_with("Hammerdb Log @")
             || line.contains("Hammerdb Time Profile Report")
             || (line.starts_with("Vuser ") && line.contains(':'));
-        reading.line(line);
+        reader.line(line);
     }
-    if !known && reading.runs.is_empty() {
+    if !is_hammerdb && reader.runs.is_empty() {
         return Vec::new();
     }
-    reading.end()
+    reader.end()
 }
 
-impl Reading {
+impl OutputReader {
     fn line(&mut self, line: &str) {
         if line.contains("Hammerdb Time Profile Report") {
             self.end_profile();
         } else if let Some(rest) = line.strip_prefix(">>>>> ") {
-            time_profile::head(&mut self.profile, rest);
+            time_profile::read_header(&mut self.profile, rest);
         } else if line.starts_with("CALLS: ") || line.starts_with("P99: ") {
-            time_profile::figures(&mut self.profile, line);
+            time_profile::read_figures(&mut self.profile, line);
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.run.version = version.chars().take(20).collect();
         } else if let Some((name, value)) = line.split_once('=') {
             self.setting(name.trim(), value.trim());
         } else {
-            self.said(line);
+            self.vuser_line(line);
         }
     }
 
-    /// A line of the dictionary's listing.
+    /// Reads a line of the dictionary's listing.
     fn setting(&mut self, name: &str, value: &str) {
-        let known = ["pg_", "mysql_", "maria_"]
+        let key = ["pg_", "mysql_", "maria_"]
             .iter()
             .find_map(|start| name.strip_prefix(start));
-        match known {
-            Some("count_ware") => self.run.scale = count(value).and_then(|(it, _)| small(it)),
+        match key {
+            Some("count_ware") => self.run.scale = count(value).and_then(|(it, _)| to_u32(it)),
             Some(name @ ("keyandthink" | "storedprocs" | "allwarehouse" | "driver")) => {
                 let value: String = value.chars().take(20).collect();
-                self.run
-                    .settings
-                    .retain(|one| !one.starts_with(&format!("{name} ")));
-                self.run.settings.push(format!("{name} {value}"));
+                self.run.settings.retain(|one| one.name != name);
+                self.run.settings.push(Setting::new(name, value));
             }
             _ => {}
         }
     }
 
-    /// A line of a virtual user's.
-    fn said(&mut self, line: &str) {
+    /// Reads a line of a virtual user.
+    fn vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
             Some(rest) => rest.split_once(':').map_or(line, |(_, text)| text),
             None => line,
@@ -82,31 +80,33 @@ impl Reading {
         if let Some(rest) = text.strip_prefix("TEST RESULT : System achieved ") {
             self.result(rest, line);
         } else if let Some(minutes) = minutes("Timing test period of ") {
-            self.run.asked_s = Some(minutes.min(1_000_000) as f64 * 60.0);
+            self.run.requested_s = Some(minutes.min(1_000_000) as f64 * 60.0);
         } else if text.starts_with("Beginning rampup time of ") {
-            self.rampup = true;
+            self.had_rampup = true;
         } else if text.ends_with("Active Virtual Users configured") {
-            self.run.clients = count(text).and_then(|(it, _)| small(it));
+            self.run.clients = count(text).and_then(|(it, _)| to_u32(it));
         } else if let Some((_, rest)) = text.split_once(" Warehouses = ") {
-            self.run.scale = count(rest).and_then(|(it, _)| small(it)).or(self.run.scale);
+            self.run.scale = count(rest)
+                .and_then(|(it, _)| to_u32(it))
+                .or(self.run.scale);
         } else if text.contains("Procedure Error") {
             self.failed += 1;
-            self.trouble(text);
+            self.add_problem(text);
         } else if text == "FINISHED FAILED" {
-            self.trouble("a virtual user failed (FINISHED FAILED)");
+            self.add_problem("a virtual user failed (FINISHED FAILED)");
         } else if line.starts_with("Error in Virtual User ") {
-            self.trouble(line);
+            self.add_problem(line);
         }
     }
 
-    fn trouble(&mut self, text: &str) {
+    fn add_problem(&mut self, text: &str) {
         let text: String = text.chars().take(120).collect();
-        if self.run.troubles.len() < 5 && !self.run.troubles.contains(&text) {
-            self.run.troubles.push(text);
+        if self.run.messages.len() < 5 && !self.run.messages.contains(&text) {
+            self.run.messages.push(text);
         }
     }
 
-    /// `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
+    /// Reads `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
     fn result(&mut self, text: &str, line: &str) {
         let words: Vec<&str> = text.split_whitespace().collect();
         let number = |word: &str| word.parse::<u64>().ok().map(|number| number as f64);
@@ -117,46 +117,44 @@ impl Reading {
         };
         let numbers = read.and_then(|(nopm, tpm, _)| Some((number(nopm)?, number(tpm)?)));
         let (Some((nopm, tpm)), Some((.., database))) = (numbers, read) else {
-            unreadable(&mut self.run, line);
+            record_unreadable(&mut self.run, line);
             return;
         };
         let database: String = database.join(" ").chars().take(40).collect();
         let run = &mut self.run;
-        run.engine = match database.as_str() {
-            "PostgreSQL" => "postgresql".to_owned(),
+        run.engine = Some(ServerEngine::from(match database.as_str() {
             "MSSQLServer" | "SQL Server" => "sqlserver".to_owned(),
             other => other.to_lowercase(),
-        };
+        }));
         run.title = format!("HammerDB's TPROC-C on {database}");
         (run.nopm, run.tpm) = (Some(nopm), Some(tpm));
         run.tps = Some(tpm / 60.0);
-        run.ran_s = run.asked_s;
+        run.actual_s = run.requested_s;
         run.transactions = run
-            .asked_s
+            .requested_s
             .map(|seconds| (tpm / 60.0 * seconds).round() as u64);
-        self.close();
+        self.end_run();
     }
 
-    /// The run that is being read is over; what holds for the next one stays.
-    fn close(&mut self) {
-        let next = Reported {
+    /// Ends the run that is being read; settings that also apply to the next one stay.
+    fn end_run(&mut self) {
+        let next = ReportedRun {
             version: self.run.version.clone(),
             scale: self.run.scale,
             settings: self.run.settings.clone(),
-            ..Reported::default()
+            ..ReportedRun::default()
         };
         let mut run = std::mem::replace(&mut self.run, next);
         run.tool = "HammerDB";
         run.workload = Some("tpcc");
-        run.protocol = "not told".to_owned();
-        if run.asked_s.is_none() {
-            run.lacks.push("the length of its test");
+        if run.requested_s.is_none() {
+            run.missing_parts.push("the length of its test");
         }
         if run.clients.is_none() {
-            run.lacks.push("the number of virtual users");
+            run.missing_parts.push("the number of virtual users");
         }
         self.runs.push(run);
-        self.rampup = false;
+        self.had_rampup = false;
     }
 
     fn end_profile(&mut self) {
@@ -166,34 +164,34 @@ impl Reading {
         }
     }
 
-    fn end(mut self) -> Vec<Reported> {
+    fn end(mut self) -> Vec<ReportedRun> {
         self.end_profile();
         let profiles = std::mem::take(&mut self.profiles);
         let results = self.runs.len();
-        let began = self.run.asked_s.is_some() || self.rampup;
+        let began = self.run.requested_s.is_some() || self.had_rampup;
         if began || (results == 0 && profiles.is_empty()) {
-            // It began, and no result came.
+            // The run began but printed no result.
             self.run.title = "HammerDB's TPROC-C".to_owned();
-            self.close();
+            self.end_run();
             if let Some(run) = self.runs.last_mut() {
-                run.lacks = vec!["its result (TEST RESULT)"];
+                run.missing_parts = vec!["its result (TEST RESULT)"];
             }
         }
         if let Some(run) = self.runs.last_mut() {
             run.failed = self.failed;
         }
-        // A profile is of the result beside it; where the numbers differ nobody knows of which.
-        let beside = profiles.len() == results;
-        for (place, sections) in profiles.iter().enumerate() {
-            if !beside {
+        // A profile belongs to the result beside it; if their numbers differ, the assignment is unknown.
+        let has_one_each = profiles.len() == results;
+        for (index, sections) in profiles.iter().enumerate() {
+            if !has_one_each {
                 self.run.title = "HammerDB's TPROC-C, by its time profile".to_owned();
-                self.close();
+                self.end_run();
                 if let Some(run) = self.runs.last_mut() {
-                    run.lacks.clear();
-                    time_profile::add(run, sections);
+                    run.missing_parts.clear();
+                    time_profile::add_to_run(run, sections);
                 }
-            } else if let Some(run) = self.runs.get_mut(place) {
-                time_profile::add(run, sections);
+            } else if let Some(run) = self.runs.get_mut(index) {
+                time_profile::add_to_run(run, sections);
             }
         }
         self.runs

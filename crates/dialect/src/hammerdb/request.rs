@@ -1,79 +1,42 @@
-//! What a script asks for, as plain data.
+//! A script's requests, as plain data.
 //!
-//! In: settings. Out: requests, or every complaint about them. Must never: connect.
+//! In: settings. Out: a request, or all complaints about its settings. Must never: connect.
+//!
+//! Longer than 400 lines: the settings of three databases differ in few places.
 
-use prony_wire::Secret;
+use prony_wire::{Engine, Secret};
 
 use super::dictionary;
 use super::settings::Settings;
 
-/// Which database is built, checked and run: one that Prony's hammerdbcli offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Product {
-    /// `pg`.
-    PostgreSql,
-    /// `mysql`.
-    MySql,
-    /// `maria`.
-    MariaDb,
-}
-
-impl Product {
-    const ALL: [Product; 3] = [Product::PostgreSql, Product::MySql, Product::MariaDb];
-
-    /// That with this prefix.
-    pub fn find(prefix: &str) -> Option<Product> {
-        let mut all = Product::ALL.into_iter();
-        all.find(|product| product.prefix() == prefix)
-    }
-
-    /// With what its settings begin.
-    pub fn prefix(self) -> &'static str {
-        match self {
-            Product::PostgreSql => "pg",
-            Product::MySql => "mysql",
-            Product::MariaDb => "maria",
-        }
-    }
-
-    /// As results call it.
-    pub fn name(self) -> &'static str {
-        dictionary::name(self.prefix())
-    }
-
-    /// A setting's whole key: `pg_host` of `host`.
-    pub fn key(self, name: &str) -> String {
-        format!("{}_{name}", self.prefix())
-    }
-}
-
 /// How a connection to MySQL or MariaDB is encrypted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ssl {
-    /// The authority's certificate (`mysql_ssl_ca`).
+    /// The certificate of the authority (`mysql_ssl_ca`).
     pub ca: String,
-    /// The client's own certificate and key (`mysql_ssl_two_way`).
-    pub own: Option<(String, String)>,
+    /// The client's certificate and key (`mysql_ssl_two_way`).
+    pub client_cert: Option<(String, String)>,
 }
 
-/// Where the server is and who asks.
+/// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
-    /// Which database.
-    pub product: Product,
+    /// The engine.
+    pub engine: Engine,
     /// Host name or address (`pg_host`).
     pub host: String,
     /// Port (`pg_port`).
     pub port: u16,
-    /// libpq's `sslmode` (`pg_sslmode`); empty for the others.
+    /// libpq's `sslmode` (`pg_sslmode`); empty for MySQL and MariaDB.
     pub ssl_mode: String,
-    /// The socket's path, where MySQL or MariaDB is reached by one: on this host, unless it is `null`.
+    /// The path of the unix socket of MySQL or MariaDB; used if the host is local and the path is not
+    /// `null`.
     pub socket: Option<String>,
-    /// MySQL's and MariaDB's encryption, where it is asked for.
+    /// TLS settings of MySQL and MariaDB; none without encryption.
     pub ssl: Option<Ssl>,
-    /// The role.
+    /// The role that logs in.
     pub user: String,
-    /// Its password.
+    /// The role's password.
     pub password: Secret,
     /// The database.
     pub database: String,
@@ -81,70 +44,90 @@ pub struct Login {
 
 impl Login {
     /// Host and port, or host and socket.
-    pub fn place(&self) -> String {
+    pub fn address(&self) -> String {
         match &self.socket {
             Some(socket) => format!("{}:{socket}", self.host),
             None => format!("{}:{}", self.host, self.port),
         }
     }
+
+    /// The full key of a setting of this database, such as `pg_host` for `host`.
+    pub fn key(&self, setting: &str) -> String {
+        key(self.engine, setting)
+    }
 }
 
-/// Where the lines of virtual users go.
+/// The full key of a database's setting, such as `pg_host` for `host`.
+fn key(engine: Engine, setting: &str) -> String {
+    format!("{}_{setting}", dictionary::prefix(engine))
+}
+
+/// Where the lines of virtual users are printed and logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
-    /// To the terminal (`vuset showoutput`); RUNNING and FINISHED lines go there in any case.
-    pub shown: bool,
+pub struct OutputOptions {
+    /// Whether lines go to the terminal (`vuset showoutput`); RUNNING and FINISHED lines always do.
+    pub show_output: bool,
     /// The log file's path (`vuset logtotemp`).
     pub log: Option<String>,
-    /// A line with the time before each line of the log (`vuset timestamps`).
+    /// Whether a line with the time precedes each line of the log (`vuset timestamps`).
     pub timestamps: bool,
 }
 
-/// What `tcstart` asks of a run: transactions a minute, at intervals.
+/// `tcstart`: print transactions per minute at intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Counter {
+pub struct TransactionCounter {
     /// Seconds between two counts.
     pub refresh_s: u64,
     /// The log file's path.
     pub log: Option<String>,
-    /// A line with the time before each count in the log.
+    /// Whether the time is logged with each count.
     pub timestamps: bool,
 }
 
 /// `buildschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in none.
+    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
     pub superuser: Login,
-    /// The role that will own the schema, in the database to be made.
+    /// The role that will own the schema, in the database that the build creates.
     pub owner: Login,
     /// Tablespace (`pg_tspace`).
     pub tablespace: String,
     /// Warehouses.
     pub warehouses: u64,
-    /// Virtual users that load; above one, a monitor is added.
+    /// Virtual users that load; if more than one, a monitor is added.
     pub vusers: u32,
-    /// Procedures in place of functions.
+    /// Whether to create procedures instead of functions.
     pub stored_procedures: bool,
-    /// `order_line` in parts, from 200 warehouses on.
+    /// Whether to partition `order_line`, which needs at least 200 warehouses.
     pub partition: bool,
-    /// Where lines go.
-    pub output: Output,
+    /// Where to print and log lines.
+    pub output: OutputOptions,
     /// The job's identifier.
     pub job: String,
+}
+
+impl BuildRequest {
+    /// The schema's name in HammerDB's texts: the owner's name on PostgreSQL, elsewhere the database's.
+    pub fn schema(&self) -> String {
+        match self.owner.engine {
+            Engine::PostgreSql => self.owner.user.clone(),
+            Engine::MySql | Engine::MariaDb => self.owner.database.clone(),
+        }
+    }
 }
 
 /// `checkschema` and `deleteschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in none.
+    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
     pub superuser: Login,
     /// The schema's owner, in its database.
     pub owner: Login,
-    /// The warehouses that are expected.
+    /// The expected number of warehouses.
     pub warehouses: u64,
-    /// Where lines go.
-    pub output: Output,
+    /// Where to print and log lines.
+    pub output: OutputOptions,
     /// The job's identifier.
     pub job: String,
 }
@@ -152,82 +135,80 @@ pub struct SchemaRequest {
 /// How a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
-    /// By time, with a monitor as virtual user 1.
+    /// After a time, with a monitor as virtual user 1.
     Timed {
-        /// Minutes before counting begins.
+        /// Minutes before the window.
         rampup_min: u64,
-        /// Minutes that count.
+        /// Minutes of the window.
         duration_min: u64,
-        /// A checkpoint and a vacuum at the end.
+        /// Whether to run a checkpoint and a vacuum at the end.
         vacuum: bool,
     },
-    /// After the iterations; each transaction is printed.
+    /// After all iterations; prints each transaction.
     Test,
 }
 
 /// `vurun`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
-    /// The role that runs.
+    /// The role that runs the transactions.
     pub login: Login,
-    /// The superuser, in the schema's database: for what is done after the run.
+    /// The superuser, in the schema's database, for the work after the run.
     pub superuser: Login,
     /// How the run ends.
     pub driver: Driver,
-    /// Virtual users that drive; the monitor not counted.
+    /// Virtual users that run transactions; the monitor is not counted.
     pub vusers: u32,
-    /// Transactions a virtual user makes at most (`pg_total_iterations`).
+    /// The most transactions that a virtual user runs (`pg_total_iterations`).
     pub iterations: u64,
-    /// A failed transaction ends its virtual user.
+    /// Whether a failed transaction ends its virtual user.
     pub raise_error: bool,
-    /// Keying and think times.
+    /// Whether users wait for keying and think times (`pg_keyandthink`).
     pub key_and_think: bool,
-    /// Each virtual user takes its share of all warehouses.
+    /// Whether the virtual users share out all warehouses.
     pub all_warehouses: bool,
-    /// Procedures are called, not functions.
+    /// Whether to call procedures instead of functions.
     pub stored_procedures: bool,
-    /// Where the time profile goes, if there shall be one.
+    /// The path of the time profile, if one is requested.
     pub time_profile: Option<String>,
     /// Milliseconds between the starts of virtual users.
     pub user_delay_ms: u64,
-    /// Transactions a minute, as the run goes.
-    pub counter: Option<Counter>,
-    /// TPM stands before NOPM in the result.
+    /// The transaction counter, if it is on.
+    pub counter: Option<TransactionCounter>,
+    /// Whether the result prints TPM before NOPM.
     pub tpm_first: bool,
-    /// Where lines go.
-    pub output: Output,
+    /// Where to print and log lines.
+    pub output: OutputOptions,
     /// The job's identifier.
     pub job: String,
 }
 
-/// Reads settings and gathers what is wrong with them.
-pub(super) struct Reader<'a> {
+/// Builds requests from settings, and collects complaints about them.
+pub(super) struct RequestBuilder<'a> {
     settings: &'a Settings,
-    product: Product,
+    engine: Engine,
     pub complaints: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
-        let found = Product::find(&settings.database);
+        let prefix = settings.database.as_str();
+        let mut all = Engine::ALL.into_iter();
+        let found = all.find(|engine| dictionary::prefix(*engine) == prefix);
         Self {
             settings,
-            product: found.unwrap_or(Product::PostgreSql),
+            engine: found.unwrap_or(Engine::PostgreSql),
             complaints: found
                 .is_none()
-                .then(|| not_offered(settings))
+                .then(|| unsupported_database(settings))
                 .into_iter()
                 .collect(),
         }
     }
 
-    fn is_postgres(&self) -> bool {
-        self.product == Product::PostgreSql
-    }
-
-    /// A value, by its key without the prefix.
+    /// The value of a key without the database's prefix.
     fn text(&self, section: &str, name: &str) -> String {
-        let (prefix, key) = (self.product.prefix(), self.product.key(name));
+        let (prefix, key) = (dictionary::prefix(self.engine), key(self.engine, name));
         let value = self.settings.value(prefix, section, &key);
         value.unwrap_or_default().to_owned()
     }
@@ -236,13 +217,21 @@ impl<'a> Reader<'a> {
         self.switch("tpcc", name)
     }
 
+    /// A flag that only PostgreSQL's dictionary has; false for the others.
+    fn postgres_flag(&mut self, name: &str) -> bool {
+        match self.engine {
+            Engine::PostgreSql => self.flag(name),
+            Engine::MySql | Engine::MariaDb => false,
+        }
+    }
+
     fn switch(&mut self, section: &str, name: &str) -> bool {
         let value = self.text(section, name);
         match value.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => true,
             "false" | "0" | "no" | "off" => false,
             _ => {
-                let key = self.product.key(name);
+                let key = key(self.engine, name);
                 let complaint = format!("Error: {key} must be true or false, not \"{value}\"");
                 self.complaints.push(complaint);
                 false
@@ -250,22 +239,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A choice that Prony does not offer.
+    /// Complains if an option that Prony does not support is on.
     fn must_be_off(&mut self, name: &str) {
         if self.flag(name) {
-            let key = self.product.key(name);
-            let complaint = format!("Error: Prony does not offer {key}: diset tpcc {key} false");
+            let key = key(self.engine, name);
+            let complaint = format!("Error: Prony does not support {key}: diset tpcc {key} false");
             self.complaints.push(complaint);
         }
     }
 
-    /// A setting with one value that Prony offers.
+    /// Complains if a setting has another value than the only one that Prony supports.
     fn must_be(&mut self, section: &str, name: &str, only: &str) {
         let value = self.text(section, name);
         if !value.eq_ignore_ascii_case(only) {
-            let key = self.product.key(name);
-            let complaint =
-                format!("Error: Prony does not offer {key} {value}: diset {section} {key} {only}");
+            let key = key(self.engine, name);
+            let complaint = format!(
+                "Error: Prony does not support {key} {value}: diset {section} {key} {only}"
+            );
             self.complaints.push(complaint);
         }
     }
@@ -280,7 +270,7 @@ impl<'a> Reader<'a> {
                 } else {
                     format!(" to {most}")
                 };
-                let key = self.product.key(name);
+                let key = key(self.engine, name);
                 let complaint =
                     format!("Error: {key} must be an integer of {least}{most}, not \"{value}\"");
                 self.complaints.push(complaint);
@@ -291,20 +281,29 @@ impl<'a> Reader<'a> {
 
     fn login(&mut self, user: &str, password: &str, database: &str) -> Login {
         let port = self.number("connection", "port", 1, 65_535) as u16;
-        let (socket, ssl) = match self.is_postgres() {
-            true => (None, None),
-            false => (self.socket(), self.ssl()),
+        let (socket, ssl) = match self.engine {
+            Engine::PostgreSql => (None, None),
+            Engine::MySql | Engine::MariaDb => (self.socket(), self.ssl()),
         };
         Login {
-            product: self.product,
+            engine: self.engine,
             host: self.text("connection", "host"),
             port,
             ssl_mode: self.text("connection", "sslmode"),
             socket,
             ssl,
             user: self.text("tpcc", user),
-            password: Secret::new(self.text("tpcc", password)),
+            password: Secret::new(self.password(password)),
             database: self.text("tpcc", database),
+        }
+    }
+
+    /// The password; on MariaDB HammerDB writes `null` for none.
+    fn password(&self, key: &str) -> String {
+        let password = self.text("tpcc", key);
+        match self.engine {
+            Engine::MariaDb if password.eq_ignore_ascii_case("null") => String::new(),
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => password,
         }
     }
 
@@ -321,8 +320,8 @@ impl<'a> Reader<'a> {
         }
         self.must_be("connection", "ssl_cipher", "server");
         let folder = self.text("connection", "ssl_linux_capath");
-        let path = |reader: &Self, name: &str| {
-            let file = reader.text("connection", name);
+        let path = |builder: &Self, name: &str| {
+            let file = builder.text("connection", name);
             match file.starts_with('/') {
                 true => file,
                 false => format!("{}/{file}", folder.trim_end_matches('/')),
@@ -331,14 +330,14 @@ impl<'a> Reader<'a> {
         let two_way = self.switch("connection", "ssl_two_way");
         Some(Ssl {
             ca: path(self, "ssl_ca"),
-            own: two_way.then(|| (path(self, "ssl_cert"), path(self, "ssl_key"))),
+            client_cert: two_way.then(|| (path(self, "ssl_cert"), path(self, "ssl_key"))),
         })
     }
 
     fn superuser(&mut self) -> Login {
-        match self.is_postgres() {
-            true => self.login("superuser", "superuserpass", "defaultdbase"),
-            false => Login {
+        match self.engine {
+            Engine::PostgreSql => self.login("superuser", "superuserpass", "defaultdbase"),
+            Engine::MySql | Engine::MariaDb => Login {
                 database: String::new(),
                 ..self.owner()
             },
@@ -349,33 +348,36 @@ impl<'a> Reader<'a> {
         self.login("user", "pass", "dbase")
     }
 
-    /// Schemas that Prony neither makes nor runs on.
+    /// Complains about schemas that Prony can neither build nor run on.
     fn refuse_other_schemas(&mut self) {
-        if self.is_postgres() {
-            self.must_be_off("oracompat");
-            self.must_be_off("cituscompat");
-        } else {
-            self.must_be("tpcc", "storage_engine", "innodb");
+        match self.engine {
+            Engine::PostgreSql => {
+                self.must_be_off("oracompat");
+                self.must_be_off("cituscompat");
+            }
+            Engine::MySql | Engine::MariaDb => self.must_be("tpcc", "storage_engine", "innodb"),
         }
     }
 
-    pub fn build(&mut self, output: Output, job: String) -> BuildRequest {
+    pub fn build(&mut self, output: OutputOptions, job: String) -> BuildRequest {
         self.refuse_other_schemas();
-        let is_postgres = self.is_postgres();
         BuildRequest {
             superuser: self.superuser(),
             owner: self.owner(),
             tablespace: self.text("tpcc", "tspace"),
             warehouses: self.number("tpcc", "count_ware", 1, u64::MAX),
             vusers: self.number("tpcc", "num_vu", 1, 1024) as u32,
-            stored_procedures: !is_postgres || self.flag("storedprocs"),
+            stored_procedures: match self.engine {
+                Engine::PostgreSql => self.flag("storedprocs"),
+                Engine::MySql | Engine::MariaDb => true,
+            },
             partition: self.flag("partition"),
             output,
             job,
         }
     }
 
-    pub fn schema(&mut self, output: Output, job: String) -> SchemaRequest {
+    pub fn schema(&mut self, output: OutputOptions, job: String) -> SchemaRequest {
         SchemaRequest {
             superuser: self.superuser(),
             owner: self.owner(),
@@ -385,16 +387,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn run(&mut self, output: Output, job: String, profile_path: String) -> RunRequest {
-        let is_postgres = self.is_postgres();
+    pub fn run(&mut self, output: OutputOptions, job: String, profile_path: String) -> RunRequest {
         for name in ["async_scale", "connect_pool"] {
             self.must_be_off(name);
         }
-        if is_postgres {
-            self.must_be_off("dritasnap");
-        } else {
-            // Its calls are prepared in any case, but a value that is none is told.
-            self.flag("prepared");
+        match self.engine {
+            Engine::PostgreSql => self.must_be_off("dritasnap"),
+            // HammerDB prepares these calls in any case, but an invalid value is reported.
+            Engine::MySql | Engine::MariaDb => {
+                self.flag("prepared");
+            }
         }
         self.refuse_other_schemas();
         let driver = if self.text("tpcc", "driver") == "test" {
@@ -403,14 +405,14 @@ impl<'a> Reader<'a> {
             Driver::Timed {
                 rampup_min: self.number("tpcc", "rampup", 0, 1_000_000),
                 duration_min: self.number("tpcc", "duration", 1, 1_000_000),
-                vacuum: is_postgres && self.flag("vacuum"),
+                vacuum: self.postgres_flag("vacuum"),
             }
         };
         RunRequest {
             login: self.owner(),
-            superuser: match is_postgres {
-                true => self.login("superuser", "superuserpass", "dbase"),
-                false => self.owner(),
+            superuser: match self.engine {
+                Engine::PostgreSql => self.login("superuser", "superuserpass", "dbase"),
+                Engine::MySql | Engine::MariaDb => self.owner(),
             },
             driver,
             vusers: u32::try_from(self.settings.option("virtual_users")).unwrap_or(u32::MAX),
@@ -418,7 +420,7 @@ impl<'a> Reader<'a> {
             raise_error: self.flag("raiseerror"),
             key_and_think: self.flag("keyandthink"),
             all_warehouses: self.flag("allwarehouse"),
-            stored_procedures: is_postgres && self.flag("storedprocs"),
+            stored_procedures: self.postgres_flag("storedprocs"),
             time_profile: self.flag("timeprofile").then_some(profile_path),
             user_delay_ms: self.settings.option("user_delay"),
             counter: None,
@@ -429,7 +431,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn not_offered(settings: &Settings) -> String {
+fn unsupported_database(settings: &Settings) -> String {
     let name = dictionary::name(&settings.database);
-    format!("Error: Prony's hammerdbcli does not offer {name}, choose one from mysql pg maria")
+    format!("Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria")
 }

@@ -1,59 +1,59 @@
-//! HammerDB's commands.
+//! A session of HammerDB's commands.
 //!
-//! In: a command's words. Out: its texts and requests to a [`World`], its result. Must never: print a
+//! In: the words of a command. Out: its texts, its requests to a [`Backend`], its result. Must never: print a
 //! password; connect.
 
+use super::backend::Backend;
 use super::print;
-use super::request::Counter;
+use super::request::TransactionCounter;
 use super::settings::Settings;
-use super::tcl::{Channel, Flow, Outcome};
+use super::tcl::{Channel, Flow, TclResult};
 use super::text;
-use super::world::World;
 
-/// HammerDB's version that the texts follow.
+/// The version of HammerDB whose texts are printed.
 pub const VERSION: &str = "v4.6";
 
-/// The states that `vustatus` prints.
+/// The states of a virtual user, as `vustatus` prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum VuserState {
     Idle,
     Success,
     Failed,
 }
 
-/// Virtual users that were created and not destroyed.
+/// Virtual users that were created and not yet destroyed.
 #[derive(Debug)]
-pub(super) struct Users {
-    pub states: Vec<State>,
+pub(super) struct VirtualUsers {
+    pub states: Vec<VuserState>,
     pub log: Option<String>,
-    /// Whether the first is a timed driver's monitor.
+    /// Whether the first one is the monitor of a timed driver.
     pub has_monitor: bool,
 }
 
-/// A session: settings, and what was loaded and created.
+/// A session: settings, the loaded script and the virtual users.
 #[derive(Debug, Default)]
 pub struct Session {
     pub(super) settings: Settings,
     pub(super) is_loaded: bool,
-    pub(super) users: Option<Users>,
+    pub(super) users: Option<VirtualUsers>,
     pub(super) is_complete: bool,
-    pub(super) counter: Option<Counter>,
-    /// That settings cannot be kept is said once.
+    pub(super) counter: Option<TransactionCounter>,
+    /// Whether a failure to store the settings has been printed.
     save_failed: bool,
 }
 
-/// A line as HammerDB's putscli prints it.
-pub(super) fn say(world: &mut dyn World, line: &str) {
-    world.put(Channel::Out, &text::terminal(line));
+/// Prints a line as HammerDB's putscli does.
+pub(super) fn putscli(backend: &mut dyn Backend, line: &str) {
+    backend.put(Channel::Out, &text::terminal(line));
 }
 
-/// A line as Tcl's puts prints it.
-pub(super) fn puts(world: &mut dyn World, line: &str) {
-    world.put(Channel::Out, &format!("{line}\n"));
+/// Prints a line as Tcl's puts does.
+pub(super) fn puts(backend: &mut dyn Backend, line: &str) {
+    backend.put(Channel::Out, &format!("{line}\n"));
 }
 
 impl Session {
-    /// A session that starts with kept settings.
+    /// A session that starts with stored settings.
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -61,77 +61,77 @@ impl Session {
         }
     }
 
-    /// The settings as they are now.
+    /// The current settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Runs one of HammerDB's commands; none if there is no such command.
+    /// Runs one of HammerDB's commands; none if HammerDB has no such command.
     pub fn command(
         &mut self,
-        world: &mut dyn World,
+        backend: &mut dyn Backend,
         name: &str,
         args: &[String],
-    ) -> Option<Outcome> {
+    ) -> Option<TclResult> {
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
         match (name, words.as_slice()) {
-            ("dbset", words) => self.dbset(world, words),
-            ("diset", words) => self.diset(world, words),
-            ("giset", words) => self.giset(world, words),
-            ("vuset", words) => self.vuset(world, words),
-            ("print", words) => return Some(Ok(self.print(world, words))),
+            ("dbset", words) => self.dbset(backend, words),
+            ("diset", words) => self.diset(backend, words),
+            ("giset", words) => self.giset(backend, words),
+            ("vuset", words) => self.vuset(backend, words),
+            ("print", words) => return Some(Ok(self.print(backend, words))),
             ("loadscript", []) => {
                 self.is_loaded = true;
-                say(world, "Script loaded, Type \"print script\" to view");
+                putscli(backend, "Script loaded, Type \"print script\" to view");
             }
-            ("clearscript", []) => self.clear_script(world),
-            ("buildschema", []) => self.build(world),
-            ("checkschema", []) => return Some(Ok(self.check(world))),
-            ("deleteschema", []) => return Some(Ok(self.delete(world))),
-            ("vucreate", []) => self.create(world),
-            ("vurun", []) => return Some(Ok(self.run(world))),
-            ("vudestroy", []) => self.destroy(world),
-            ("vustatus", []) => print::status(world, self.users.as_ref()),
+            ("clearscript", []) => self.clear_script(backend),
+            ("buildschema", []) => self.build(backend),
+            ("checkschema", []) => return Some(Ok(self.check(backend))),
+            ("deleteschema", []) => return Some(Ok(self.delete(backend))),
+            ("vucreate", []) => self.create(backend),
+            ("vurun", []) => return Some(Ok(self.run(backend))),
+            ("vudestroy", []) => self.destroy(backend),
+            ("vustatus", []) => print::print_status(backend, self.users.as_ref()),
             ("vucomplete", []) => return Some(Ok(self.is_complete.to_string())),
-            ("waittocomplete" | "runtimer", _) => say(
-                world,
+            ("waittocomplete" | "runtimer", _) => putscli(
+                backend,
                 &format!(
                     "{name} command has been deprecated and is not required for version {VERSION}"
                 ),
             ),
-            // All commands wait for their end, so that there is nothing left to wait for.
+            // All commands block until they end, so there is nothing to wait for.
             ("vwait" | "keepalive", _) => {}
-            ("tcset", words) => self.tcset(world, words),
-            ("tcstart", []) => self.tcstart(world),
-            ("tcstatus", []) => self.tcstatus(world),
-            ("tcstop", []) => self.tcstop(world),
-            ("jobs" | "job", _) => match world.jobs(args) {
-                Ok(text) => puts(world, &text),
-                Err(complaint) => say(world, &complaint),
+            ("tcset", words) => self.tcset(backend, words),
+            ("tcstart", []) => self.tcstart(backend),
+            ("tcstatus", []) => self.tcstatus(backend),
+            ("tcstop", []) => self.tcstop(backend),
+            ("jobs" | "job", _) => match backend.jobs(args) {
+                Ok(text) => puts(backend, &text),
+                Err(complaint) => putscli(backend, &complaint),
             },
-            ("numberOfCPUs", []) => return Some(Ok(world.processors().to_string())),
+            ("numberOfCPUs", []) => return Some(Ok(backend.processors().to_string())),
             ("numberOfWHs", []) => {
                 let key = format!("{}_count_ware", self.settings.database);
                 let value = self.settings.value(&self.settings.database, "tpcc", &key);
                 return Some(Ok(value.unwrap_or("1").to_owned()));
             }
-            ("help", words) => print::help(world, words.first().copied()),
+            ("help", words) => print::help(backend, words.first().copied()),
             ("quit", []) => {
-                puts(world, "Shutting down HammerDB CLI");
+                puts(backend, "Shutting down HammerDB CLI");
                 return Some(Err(Flow::Exit(0)));
             }
-            (name, _) if print::COMMANDS.iter().any(|(known, _)| *known == name) => {
+            (name, _) if print::is_listed(name) => {
                 return Some(Err(Flow::Error(format!(
                     "wrong # args: should be \"{name}\""
                 ))));
             }
-            (name, _) if PASSED_OVER.contains(&name) => say(
-                world,
-                &format!("Prony's hammerdbcli does not offer {name}: the session goes on without"),
+            (name, _) if IGNORED.contains(&name) => putscli(
+                backend,
+                &format!("Prony's hammerdbcli does not support {name}: continuing without it"),
             ),
-            (name, _) if REFUSED.contains(&name) => {
+            (name, _) if UNSUPPORTED.contains(&name) => {
                 return Some(Err(Flow::Error(format!(
-                    "Prony's hammerdbcli does not offer {name}"
+                    "Prony's hammerdbcli does not support {name}"
                 ))));
             }
             _ => return None,
@@ -139,13 +139,13 @@ impl Session {
         Some(Ok(String::new()))
     }
 
-    pub(super) fn save(&mut self, world: &mut dyn World) {
-        if let Err(reason) = world.save(&self.settings)
+    pub(super) fn save(&mut self, backend: &mut dyn Backend) {
+        if let Err(reason) = backend.save(&self.settings)
             && !self.save_failed
         {
             self.save_failed = true;
-            let text = format!("hammerdbcli: the settings cannot be kept: {reason}\n");
-            world.put(Channel::Error, &text);
+            let text = format!("hammerdbcli: cannot store the settings: {reason}\n");
+            backend.put(Channel::Error, &text);
         }
     }
 
@@ -153,14 +153,23 @@ impl Session {
         self.settings.database_name()
     }
 
-    pub(super) fn clear_script(&mut self, world: &mut dyn World) {
+    pub(super) fn clear_script(&mut self, backend: &mut dyn Backend) {
         self.is_loaded = false;
-        say(world, "Script cleared");
+        putscli(backend, "Script cleared");
     }
 }
 
-/// Commands of HammerDB without which a script's figures are the same.
-const PASSED_OVER: [&str; 10] = [
+/// Whether HammerDB has a command of this name.
+pub(super) fn has_command(name: &str) -> bool {
+    let more = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
+    print::is_listed(name)
+        || more.contains(&name)
+        || IGNORED.contains(&name)
+        || UNSUPPORTED.contains(&name)
+}
+
+/// Commands of HammerDB that do not affect a script's figures; they are ignored.
+const IGNORED: [&str; 10] = [
     "librarycheck",
     "metset",
     "metstart",
@@ -173,8 +182,8 @@ const PASSED_OVER: [&str; 10] = [
     "wsstop",
 ];
 
-/// Commands of HammerDB that would make another run of it: to go on without them would mislead.
-const REFUSED: [&str; 7] = [
+/// Commands of HammerDB that would change the run: ignoring them would mislead.
+const UNSUPPORTED: [&str; 7] = [
     "customscript",
     "custommonitor",
     "datagenrun",

@@ -1,17 +1,17 @@
-//! The commands that set: `dbset`, `diset`, `giset`, `vuset`.
+//! The commands that change settings: `dbset`, `diset`, `giset`, `vuset`.
 //!
-//! In: words. Out: changed settings, and HammerDB's lines about them. Must never: print a password.
+//! Must never: print a password.
 
+use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC};
-use super::session::{Session, puts, say};
-use super::settings::shown;
+use super::session::{Session, puts, putscli};
+use super::settings::masked;
 use super::tcl::Channel;
-use super::world::World;
 
 const VUSET_USAGE: &str =
     "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value";
 
-/// The options of vuset: word, key, name in complaints, value after a bad one, whether 0 or 1.
+/// The options of `vuset`: option, key, name in complaints, value after an invalid one, whether it is 0 or 1.
 const VUSET: [(&str, &str, &str, &str, bool); 9] = [
     (
         "vu",
@@ -31,13 +31,13 @@ const VUSET: [(&str, &str, &str, &str, bool); 9] = [
 ];
 
 impl Session {
-    pub(super) fn dbset(&mut self, world: &mut dyn World, words: &[&str]) {
+    pub(super) fn dbset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
         match words {
             ["db", prefix] => {
                 let prefixes = DATABASES.map(|(_, prefix)| prefix).join(" ");
                 if !DATABASES.iter().any(|(_, known)| known == prefix) {
-                    say(
-                        world,
+                    putscli(
+                        backend,
                         &format!("Unknown prefix {prefix}, choose one from {prefixes}"),
                     );
                     return;
@@ -45,15 +45,15 @@ impl Session {
                 let name = dictionary::name(prefix);
                 if dictionary::sections(prefix).is_none() {
                     let complaint = format!(
-                        "Error: Prony's hammerdbcli does not offer {name}, choose one from mysql pg maria"
+                        "Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria"
                     );
-                    say(world, &complaint);
+                    putscli(backend, &complaint);
                     return;
                 }
                 (*prefix).clone_into(&mut self.settings.database);
                 self.settings.set(GENERIC, "benchmark", "rdbms", name);
-                say(world, &format!("Database set to {name}"));
-                self.save(world);
+                putscli(backend, &format!("Database set to {name}"));
+                self.save(backend);
             }
             ["bm", benchmark] => {
                 let upper = benchmark.to_uppercase();
@@ -61,15 +61,15 @@ impl Session {
                     "TPC-C" | "TPROC-C" => {
                         self.settings.set(GENERIC, "benchmark", "bm", "TPC-C");
                         let name = self.database_name();
-                        say(world, &format!("Benchmark set to {upper} for {name}"));
-                        self.save(world);
+                        putscli(backend, &format!("Benchmark set to {upper} for {name}"));
+                        self.save(backend);
                     }
-                    "TPC-H" | "TPROC-H" => say(
-                        world,
-                        "Error: Prony's hammerdbcli does not offer TPROC-H, only TPROC-C",
+                    "TPC-H" | "TPROC-H" => putscli(
+                        backend,
+                        "Error: Prony's hammerdbcli does not support TPROC-H, only TPROC-C",
                     ),
-                    _ => say(
-                        world,
+                    _ => putscli(
+                        backend,
                         &format!(
                             "Unknown benchmark {upper}, choose one from TPROC-C TPROC-H (or compatible names TPC-C TPC-H)"
                         ),
@@ -77,33 +77,33 @@ impl Session {
                 }
             }
             [_, _] => {
-                say(world, "Error: invalid option");
-                say(world, "Usage: dbset [db|bm] value");
+                putscli(backend, "Error: invalid option");
+                putscli(backend, "Usage: dbset [db|bm] value");
             }
-            _ => say(world, "Usage: dbset [db|bm] value"),
+            _ => putscli(backend, "Usage: dbset [db|bm] value"),
         }
     }
 
-    pub(super) fn diset(&mut self, world: &mut dyn World, words: &[&str]) {
+    pub(super) fn diset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
         let prefix = self.settings.database.clone();
         let name = self.database_name();
         let hint = format!("Type \"print dict\" for valid dictionaries and keys for {name}");
         let [section, key, value] = words else {
-            say(
-                world,
+            putscli(
+                backend,
                 "Error: Invalid number of arguments\nUsage: diset dict key value",
             );
-            say(world, &hint);
+            putscli(backend, &hint);
             return;
         };
         let sections = dictionary::sections(&prefix).unwrap_or(&[]);
         if !sections.iter().any(|(known, _)| known == section) {
-            say(world, "Usage: diset dict key value");
-            say(
-                world,
+            putscli(backend, "Usage: diset dict key value");
+            putscli(
+                backend,
                 &format!("Dictionary \"{section}\" for {name} does not exist"),
             );
-            say(world, &hint);
+            putscli(backend, &hint);
             return;
         }
         let value = value.trim();
@@ -121,54 +121,54 @@ impl Session {
             let complaint = format!(
                 "Dictionary \"{section}\" for {name} exists but key \"{key}\" doesn't, key \"{key}\" {elsewhere}"
             );
-            say(world, &complaint);
-            say(world, &hint);
+            putscli(backend, &complaint);
+            putscli(backend, &hint);
             return;
         };
-        let (before, after) = (shown(key, &old), shown(key, value));
+        let (before, after) = (masked(key, &old), masked(key, value));
         if old == value {
             let line = format!(
                 "Value {after} for {section}:{key} is the same as existing value {before}, no change made"
             );
-            say(world, &line);
+            putscli(backend, &line);
             return;
         }
         if key.ends_with("driver") {
-            say(
-                world,
+            putscli(
+                backend,
                 "Clearing Script, reload script to activate new setting",
             );
-            self.clear_script(world);
+            self.clear_script(backend);
             if value != "test" && value != "timed" {
-                say(
-                    world,
+                putscli(
+                    backend,
                     "Error: Driver script must be either \"test\" or \"timed\"",
                 );
                 return;
             }
         }
         self.settings.set(&prefix, section, key, value);
-        say(
-            world,
+        putscli(
+            backend,
             &format!("Changed {section}:{key} from {before} to {after} for {name}"),
         );
-        self.save(world);
+        self.save(backend);
     }
 
-    pub(super) fn giset(&mut self, world: &mut dyn World, words: &[&str]) {
+    pub(super) fn giset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
         let hint = "Type \"print generic\" for valid dictionaries and keys";
         let [section, key, value] = words else {
-            say(
-                world,
+            putscli(
+                backend,
                 "Error: Invalid number of arguments\nUsage: giset dict key value",
             );
-            say(world, hint);
+            putscli(backend, hint);
             return;
         };
         let sections = dictionary::sections(GENERIC).unwrap_or(&[]);
         if !sections.iter().any(|(known, _)| known == section) {
-            say(world, "Usage: giset dict key value");
-            say(world, hint);
+            putscli(backend, "Usage: giset dict key value");
+            putscli(backend, hint);
             return;
         }
         let value = value.trim();
@@ -180,11 +180,11 @@ impl Session {
             None => {
                 let complaint =
                     format!("Dictionary \"{section}\" exists but key \"{key}\" doesn't");
-                say(world, &complaint);
-                say(world, hint);
+                putscli(backend, &complaint);
+                putscli(backend, hint);
             }
-            Some(old) if old == value => say(
-                world,
+            Some(old) if old == value => putscli(
+                backend,
                 &format!(
                     "Value {value} for {section}:{key} is the same as existing value {old}, no change made"
                 ),
@@ -192,26 +192,26 @@ impl Session {
             Some(old) => {
                 self.settings.set(GENERIC, section, key, value);
                 let line = format!("Changed {section}:{key} from {old} to {value} for generic");
-                say(world, &line);
-                self.save(world);
+                putscli(backend, &line);
+                self.save(backend);
             }
         }
     }
 
-    pub(super) fn vuset(&mut self, world: &mut dyn World, words: &[&str]) {
+    pub(super) fn vuset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
         let [option, value] = words else {
-            puts(world, VUSET_USAGE);
+            puts(backend, VUSET_USAGE);
             return;
         };
         let found = VUSET.iter().find(|(word, ..)| word == option);
         let Some((word, key, name, fallback, is_switch)) = found else {
-            puts(world, "Error: invalid option");
-            puts(world, VUSET_USAGE);
+            puts(backend, "Error: invalid option");
+            puts(backend, VUSET_USAGE);
             return;
         };
-        // `vuset vu vcpu` takes as many as there are processors, as of HammerDB 4.10.
+        // As of HammerDB 4.10, `vuset vu vcpu` sets the number of processors.
         let value = match (*word, *value) {
-            ("vu", "vcpu") => world.processors().to_string(),
+            ("vu", "vcpu") => backend.processors().to_string(),
             (_, value) => value.to_owned(),
         };
         let complaint = match (value.parse::<i64>().ok(), is_switch) {
@@ -224,13 +224,13 @@ impl Session {
         let value = match complaint {
             None => value,
             Some(complaint) => {
-                say(world, &format!("{name} {complaint}"));
-                world.put(Channel::Out, "setting to value: ");
+                putscli(backend, &format!("{name} {complaint}"));
+                backend.put(Channel::Out, "setting to value: ");
                 (*fallback).to_owned()
             }
         };
         self.settings
             .set(GENERIC, "virtual_user_options", key, &value);
-        self.save(world);
+        self.save(backend);
     }
 }

@@ -1,7 +1,7 @@
-//! What a user set, kept from call to call.
+//! The settings that a user changed, stored between calls.
 //!
-//! In: changed values. Out: values, changed or as shipped; plain data for a store. Must never: give a
-//! password to the store, to `Debug`, or to a printed dictionary.
+//! In: changed values. Out: values, changed or default; plain data for a store. Must never: pass a password
+//! to the store, to `Debug`, or to a printed dictionary.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::dictionary::{self, GENERIC};
 
-/// What stands where a password would.
+/// Printed in place of a password.
 const HIDDEN: &str = "********";
 
-/// The settings. A stored document of them has no password: those live as long as the session.
+/// All settings. Stored documents contain no passwords, which live as long as the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
-    /// The database's prefix (`pg`).
+    /// The prefix of the selected database, such as `pg`.
     pub database: String,
-    /// The changed values: by `PREFIX:SECTION:KEY`.
+    /// Changed values by `PREFIX:SECTION:KEY`.
     pub changed: BTreeMap<String, String>,
     #[serde(skip)]
     secrets: BTreeMap<String, Secret>,
@@ -35,67 +35,67 @@ impl Default for Settings {
     }
 }
 
-fn place(prefix: &str, section: &str, key: &str) -> String {
+fn full_key(prefix: &str, section: &str, key: &str) -> String {
     format!("{prefix}:{section}:{key}")
 }
 
 impl Settings {
-    /// A value; none if there is no such key.
+    /// A value; none if the key does not exist.
     pub(super) fn value(&self, prefix: &str, section: &str, key: &str) -> Option<&str> {
         let (_, keys) = dictionary::sections(prefix)?
             .iter()
             .find(|(name, _)| *name == section)?;
         let (_, default) = keys.iter().find(|(name, _)| *name == key)?;
-        let place = place(prefix, section, key);
-        let secret = self.secrets.get(&place).map(Secret::reveal);
-        let changed = self.changed.get(&place).map(String::as_str);
+        let full_key = full_key(prefix, section, key);
+        let secret = self.secrets.get(&full_key).map(Secret::reveal);
+        let changed = self.changed.get(&full_key).map(String::as_str);
         Some(secret.or(changed).unwrap_or(default))
     }
 
-    /// The dictionary of the database: sections, keys and values as they may be shown and stored.
-    pub fn shown(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    /// The database's dictionary: sections, keys and values, without passwords.
+    pub fn masked(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         let sections = dictionary::sections(&self.database).unwrap_or(&[]);
         let all = sections.iter().map(|(section, keys)| {
             let value = |key: &str| self.value(&self.database, section, key).unwrap_or("");
-            let keys = keys.iter().map(|(key, _)| (*key, shown(key, value(key))));
+            let keys = keys.iter().map(|(key, _)| (*key, masked(key, value(key))));
             (*section, keys.collect())
         });
         all.collect()
     }
 
-    /// The database's name: `PostgreSQL`.
+    /// The database's name, such as `PostgreSQL`.
     pub fn database_name(&self) -> &'static str {
         dictionary::name(&self.database)
     }
 
-    /// Sets a value; whether there is such a key.
+    /// Sets a value; returns whether the key exists.
     pub(super) fn set(&mut self, prefix: &str, section: &str, key: &str, value: &str) -> bool {
         if self.value(prefix, section, key).is_none() {
             return false;
         }
-        let place = place(prefix, section, key);
+        let full_key = full_key(prefix, section, key);
         if dictionary::is_secret(key) {
-            self.secrets.insert(place, Secret::new(value));
+            self.secrets.insert(full_key, Secret::new(value));
         } else {
-            self.changed.insert(place, value.to_owned());
+            self.changed.insert(full_key, value.to_owned());
         }
         true
     }
 
-    /// A value of the settings that belong to no database.
+    /// A value of the settings that apply to all databases.
     pub(super) fn generic(&self, section: &str, key: &str) -> &str {
         self.value(GENERIC, section, key).unwrap_or("")
     }
 
-    /// A number of the virtual users' options; as shipped if what is stored is none.
+    /// A number among the virtual users' options; the default if the stored value is not a number.
     pub(super) fn option(&self, key: &str) -> u64 {
         let value = self.generic("virtual_user_options", key);
         value.parse().unwrap_or(1)
     }
 }
 
-/// A value as it may be shown.
-pub(super) fn shown(key: &str, value: &str) -> String {
+/// A value for printing and storing: a password is replaced by asterisks.
+pub(super) fn masked(key: &str, value: &str) -> String {
     if dictionary::is_secret(key) {
         HIDDEN.to_owned()
     } else {

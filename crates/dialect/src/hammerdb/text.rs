@@ -1,21 +1,22 @@
 //! The lines that a build and a run print.
 //!
-//! In: what happened, as plain data. Out: HammerDB 4.6's text. Must never: print, or read a clock:
-//! a date comes as text, in the form `Fri Nov 20 22:21:44 UTC 2026`.
+//! In: events as plain data. Out: HammerDB 4.6's text. Must never: print, or read a clock: dates are passed
+//! as text, such as `Fri Nov 20 22:21:44 UTC 2026`.
 
+use prony_server::control::Error;
 use std::fmt;
 
-/// A line of a virtual user's, before [`terminal`] or [`log`].
+/// A line of a virtual user, before [`terminal`] or [`log`].
 pub fn vuser(number: u32, text: impl fmt::Display) -> String {
     format!("Vuser {number}:{text}")
 }
 
-/// A virtual user begins. Not in the log.
+/// A virtual user begins. Not logged.
 pub fn running(number: u32) -> String {
     vuser(number, "RUNNING")
 }
 
-/// A virtual user ended. Not in the log.
+/// A virtual user ended. Not logged.
 pub fn finished(number: u32, success: bool) -> String {
     vuser(
         number,
@@ -27,347 +28,224 @@ pub fn finished(number: u32, success: bool) -> String {
     )
 }
 
-/// Why a virtual user failed; its FINISHED line follows. Not in the log.
+/// The reason why a virtual user failed; its FINISHED line follows. Not logged.
 pub fn failure(number: u32, reason: &str) -> String {
     format!("Error in Virtual User {number}: {reason}")
 }
 
-/// A line as HammerDB puts it on a terminal: a carriage return follows the line end.
+/// The reason why a virtual user could not connect. `server`: the server's address, for a connection to no
+/// database. Hints about URLs and password files are left out, because scripts use neither.
+pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) -> String {
+    let destination = match database {
+        // On MySQL the superuser connects to the server without a database.
+        "" => format!("server {server}"),
+        name => format!("database {name}"),
+    };
+    let reason = match error {
+        Error::Connect(failures) => {
+            let attempts: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            attempts.join("\n")
+        }
+        other => other.to_string(),
+    };
+    // Invalid password: HammerDB stores settings between calls, and scripts may rely on a stored password.
+    let hint = match error.sqlstate() {
+        Some("28P01" | "28000") => {
+            "\nPasswords are not stored between calls: set them with diset tpcc"
+        }
+        _ => "",
+    };
+    format!("Connection to {destination} as {user} failed\n{reason}{hint}")
+}
+
+/// A line as HammerDB prints it on a terminal: a carriage return follows the line feed.
 pub fn terminal(line: &str) -> String {
     format!("{line}\n\r")
 }
 
-/// What a log begins with.
+/// The header of a log.
 pub fn log_header(date: &str) -> String {
     format!("Hammerdb Log @ {date}\n{}\n", "+-".repeat(22))
 }
 
-/// A virtual user's line in a log; the date if the log has timestamps.
+/// A virtual user's line in a log, with the date if the log has timestamps.
 pub fn log(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
     let stamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
     format!("{}{}\n", stamp.unwrap_or_default(), vuser(number, text))
 }
 
-/// A line of the transaction counter, on the terminal and in its log.
-pub fn counted(tpm: u64, database: &str) -> String {
+/// A line of the transaction counter, for the terminal and its log.
+pub fn counter_line(tpm: u64, database: &str) -> String {
     format!("{tpm} {database} tpm")
 }
 
-/// What the transaction counter's log begins with.
+/// The header of the transaction counter's log.
 pub fn counter_log_header(date: &str) -> String {
     let rule = "+-".repeat(31);
     format!("Hammerdb Transaction Counter Log @ {date}\n{rule}+\n")
 }
 
-/// What a build says. Warehouses and districts count from 1; rows are those of the current table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each is named after its text.
-pub enum BuildLine {
-    MonitorThread,
-    WorkerThread,
-    WaitingForMonitor,
-    CreatingSchema,
-    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
-    SslCipher {
-        cipher: String,
-    },
-    /// On PostgreSQL under an owner.
-    CreatingDatabase {
-        database: String,
-        owner: Option<String>,
-    },
-    UsingDatabase {
-        database: String,
-    },
-    CreatingTables,
-    LoadingItem,
-    Items {
-        rows: u64,
-    },
-    ItemDone,
-    /// A worker's share.
-    LoadingWarehouses {
-        first: u64,
-        last: u64,
-    },
-    Start {
-        date: String,
-    },
-    LoadingWarehouse,
-    LoadingStock {
-        warehouse: u64,
-    },
-    Stock {
-        rows: u64,
-    },
-    StockDone,
-    LoadingDistrict,
-    DistrictDone,
-    LoadingCustomer {
-        district: u32,
-        warehouse: u64,
-    },
-    CustomerDone,
-    LoadingOrders {
-        district: u32,
-        warehouse: u64,
-    },
-    Orders {
-        rows: u64,
-    },
-    OrdersDone,
-    End {
-        date: String,
-    },
-    MonitoringWorkers,
-    Workers {
-        active: u32,
-        done: u32,
-    },
-    CreatingIndexes,
-    CreatingFunctions,
-    CreatingProcedures,
-    GatheringStatistics,
-    Complete,
-}
-
-impl fmt::Display for BuildLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = match self {
-            Self::MonitorThread => "Monitor Thread",
-            Self::WorkerThread => "Worker Thread",
-            Self::WaitingForMonitor => "Waiting for Monitor Thread...",
-            Self::CreatingSchema => "CREATING TPCC SCHEMA",
-            Self::CreatingTables => "CREATING TPCC TABLES",
-            Self::LoadingItem => "Loading Item",
-            Self::ItemDone => "Item done",
-            Self::LoadingWarehouse => "Loading Warehouse",
-            Self::StockDone => "Stock done",
-            Self::LoadingDistrict => "Loading District",
-            Self::DistrictDone => "District done",
-            Self::CustomerDone => "Customer Done",
-            Self::OrdersDone => "Orders Done",
-            Self::MonitoringWorkers => "Monitoring Workers...",
-            Self::CreatingIndexes => "CREATING TPCC INDEXES",
-            Self::CreatingFunctions => "CREATING TPCC FUNCTIONS",
-            Self::CreatingProcedures => "CREATING TPCC STORED PROCEDURES",
-            Self::GatheringStatistics => "GATHERING SCHEMA STATISTICS",
-            Self::Complete => "TPCC SCHEMA COMPLETE",
-            Self::SslCipher { cipher } => return ssl_cipher(f, cipher),
-            Self::CreatingDatabase { database, owner } => {
-                write!(f, "CREATING DATABASE {database}")?;
-                return match owner {
-                    Some(owner) => write!(f, " under OWNER {owner}"),
-                    None => Ok(()),
-                };
-            }
-            Self::UsingDatabase { database } => {
-                return write!(
-                    f,
-                    "Using existing empty Database {database} for Schema build"
-                );
-            }
-            Self::Items { rows } => return write!(f, "Loading Items - {rows}"),
-            Self::LoadingWarehouses { first, last } => {
-                let count = (last + 1).saturating_sub(*first);
-                return write!(f, "Loading {count} Warehouses start:{first} end:{last}");
-            }
-            Self::Start { date } => return write!(f, "Start:{date}"),
-            Self::LoadingStock { warehouse } => {
-                return write!(f, "Loading Stock Wid={warehouse}");
-            }
-            Self::Stock { rows } => return write!(f, "Loading Stock - {rows}"),
-            Self::LoadingCustomer {
-                district,
-                warehouse,
-            } => return write!(f, "Loading Customer for DID={district} WID={warehouse}"),
-            Self::LoadingOrders {
-                district,
-                warehouse,
-            } => return write!(f, "Loading Orders for D={district} W={warehouse}"),
-            Self::Orders { rows } => return write!(f, "...{rows}"),
-            Self::End { date } => return write!(f, "End:{date}"),
-            Self::Workers { active, done } => {
-                return write!(f, "Workers: {active} Active {done} Done");
-            }
-        };
-        f.write_str(plain)
+/// An entry of the transaction counter's log, with the date if the log has timestamps.
+pub fn counter_entry(line: &str, date: Option<&str>) -> String {
+    match date {
+        Some(date) => format!("{line} @ {date}\n"),
+        None => format!("{line}\n"),
     }
 }
 
-fn ssl_cipher(f: &mut fmt::Formatter<'_>, cipher: &str) -> fmt::Result {
-    write!(f, "Ssl_cipher {cipher}")
+/// Declares an enum of lines: each variant with its text, and those arguments of the text that are not
+/// fields.
+macro_rules! lines {
+    (
+        $(#[$about:meta])* $name:ident
+        $( $(#[$doc:meta])* $variant:ident $({ $($field:ident: $type:ty),* })? => $text:literal $(, $argument:expr)*; )*
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // Each variant is named after its text.
+        pub enum $name {
+            $( $(#[$doc])* $variant $({ $($field: $type),* })?, )*
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $( $name::$variant $({ $($field),* })? => write!(f, $text $(, $argument)*), )*
+                }
+            }
+        }
+    };
 }
 
-/// What a run says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each is named after its text.
-pub enum RunLine {
-    Profiler,
-    /// As that of a build.
-    SslCipher {
-        cipher: String,
-    },
-    Rampup {
-        minutes: u64,
-    },
-    /// That many minutes of the rampup are over.
-    RampupMinutes {
-        minutes: u64,
-    },
-    RampupComplete,
-    Timing {
-        minutes: u64,
-    },
-    /// That many minutes of the test are over.
-    Minute {
-        minutes: u64,
-    },
-    TestComplete,
-    ActiveUsers {
-        users: u32,
-    },
-    /// The figures; `database` as in `PostgreSQL`.
-    Result {
-        nopm: u64,
-        tpm: u64,
-        database: String,
-        tpm_first: bool,
-    },
-    /// One warehouse of a virtual user's share: the `nth` of `of`.
-    Assigning {
-        vuser: u32,
-        warehouse: u64,
-        users: u32,
-        warehouses: u64,
-        nth: u64,
-        of: u64,
-    },
-    Processing {
-        iterations: u64,
-        suppressed: bool,
-    },
-    /// A transaction failed, and its virtual user goes on.
-    Error {
-        kind: Kind,
-    },
-    /// The test driver begins a transaction.
-    Kind {
-        kind: Kind,
-    },
-    CheckpointAndVacuum,
-    CheckpointAndVacuumComplete,
-    GatheringTimings,
-    CalculatingTimings,
-    WritingTimings {
-        path: String,
-    },
+lines! {
+    /// A line of a build. Warehouses and districts count from 1; rows are those of the current table.
+    BuildLine
+    MonitorThread => "Monitor Thread";
+    WorkerThread => "Worker Thread";
+    WaitingForMonitor => "Waiting for Monitor Thread...";
+    /// `schema`: the owner's name on PostgreSQL, elsewhere the database's.
+    CreatingSchema { schema: String } => "CREATING {} SCHEMA", schema.to_uppercase();
+    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
+    SslCipher { cipher: String } => "Ssl_cipher {cipher}";
+    /// `owner`: on PostgreSQL only.
+    CreatingDatabase { database: String, owner: Option<String> } => "CREATING DATABASE {database}{}", owner_clause(owner);
+    UsingDatabase { database: String } => "Using existing empty Database {database} for Schema build";
+    CreatingTables => "CREATING TPCC TABLES";
+    LoadingItem => "Loading Item";
+    Items { rows: u64 } => "Loading Items - {rows}";
+    ItemDone => "Item done";
+    /// A worker's part of the warehouses.
+    LoadingWarehouses { first: u64, last: u64 } =>
+        "Loading {} Warehouses start:{first} end:{last}", (last + 1).saturating_sub(*first);
+    Start { date: String } => "Start:{date}";
+    LoadingWarehouse => "Loading Warehouse";
+    LoadingStock { warehouse: u64 } => "Loading Stock Wid={warehouse}";
+    Stock { rows: u64 } => "Loading Stock - {rows}";
+    StockDone => "Stock done";
+    LoadingDistrict => "Loading District";
+    DistrictDone => "District done";
+    LoadingCustomer { district: u32, warehouse: u64 } => "Loading Customer for DID={district} WID={warehouse}";
+    CustomerDone => "Customer Done";
+    LoadingOrders { district: u32, warehouse: u64 } => "Loading Orders for D={district} W={warehouse}";
+    Orders { rows: u64 } => "...{rows}";
+    OrdersDone => "Orders Done";
+    End { date: String } => "End:{date}";
+    MonitoringWorkers => "Monitoring Workers...";
+    Workers { active: u32, done: u32 } => "Workers: {active} Active {done} Done";
+    CreatingIndexes => "CREATING TPCC INDEXES";
+    CreatingFunctions => "CREATING TPCC FUNCTIONS";
+    CreatingProcedures => "CREATING TPCC STORED PROCEDURES";
+    GatheringStatistics => "GATHERING SCHEMA STATISTICS";
+    Complete { schema: String } => "{} SCHEMA COMPLETE", schema.to_uppercase();
 }
 
-/// A kind of transaction under its three names.
+fn owner_clause(owner: &Option<String>) -> String {
+    let owner = owner.as_ref();
+    owner.map_or(String::new(), |owner| format!(" under OWNER {owner}"))
+}
+
+lines! {
+    /// A line of a run.
+    RunLine
+    Profiler => "Initializing xtprof time profiler";
+    /// As in a build.
+    SslCipher { cipher: String } => "Ssl_cipher {cipher}";
+    Rampup { minutes: u64 } => "Beginning rampup time of {minutes} minutes";
+    /// This many minutes of the ramp-up are over.
+    RampupMinutes { minutes: u64 } => "Rampup {minutes} minutes complete ...";
+    RampupComplete => "Rampup complete, Taking start Transaction Count.";
+    Timing { minutes: u64 } => "Timing test period of {minutes} in minutes";
+    /// This many minutes of the test are over.
+    Minute { minutes: u64 } => "{minutes} ...,";
+    TestComplete => "Test complete, Taking end Transaction Count.";
+    ActiveUsers { users: u32 } => "{users} Active Virtual Users configured";
+    /// The result; `database` is a name such as `PostgreSQL`.
+    Result { nopm: u64, tpm: u64, database: String, tpm_first: bool } =>
+        "TEST RESULT : System achieved {}", result_figures(*nopm, *tpm, database, *tpm_first);
+    /// One warehouse of a virtual user's part: number `index` of `count`.
+    Assigning { vuser: u32, warehouse: u64, users: u32, warehouses: u64, index: u64, count: u64 } =>
+        "VU {vuser} : Assigning WID={warehouse} based on VU count {users}, Warehouses = {warehouses} ({index} out of {count})";
+    Processing { iterations: u64, suppressed: bool } =>
+        "Processing {iterations} transactions {} output suppressed...", if *suppressed { "with" } else { "without" };
+    /// A transaction failed, and its virtual user continues.
+    Error { kind: TransactionKind } => "{} Procedure Error set RAISEERROR for Details", kind.title;
+    /// The test driver starts a transaction.
+    StartTransaction { kind: TransactionKind } => "{}", kind.title.to_lowercase();
+    CheckpointAndVacuum => "Checkpoint and Vacuum";
+    CheckpointAndVacuumComplete => "Checkpoint and Vacuum Complete";
+    GatheringTimings => "Gathering timing data from Active Virtual Users...";
+    CalculatingTimings => "Calculating timings...";
+    WritingTimings { path: String } => "Writing timing data to {path}";
+}
+
+fn result_figures(nopm: u64, tpm: u64, database: &str, tpm_first: bool) -> String {
+    match tpm_first {
+        true => format!("{tpm} {database} TPM at {nopm} NOPM"),
+        false => format!("{nopm} NOPM from {tpm} {database} TPM"),
+    }
+}
+
+/// A kind of transaction, with its three names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
-    /// In errors: `New Order`.
+pub struct TransactionKind {
+    /// Name in errors, such as `New Order`.
     pub title: &'static str,
-    /// Of its routine, in time profiles: `NEWORD`.
+    /// Name of its routine in time profiles, such as `NEWORD`.
     pub routine: &'static str,
-    /// In the workload's list.
+    /// Name in the workload.
     name: &'static str,
 }
 
-impl Kind {
-    /// All, in the order of the workload's list.
-    pub const ALL: [Kind; 5] = [
-        Kind::new("New Order", "NEWORD", "new-order"),
-        Kind::new("Payment", "PAYMENT", "payment"),
-        Kind::new("Order Status", "OSTAT", "order-status"),
-        Kind::new("Delivery", "DELIVERY", "delivery"),
-        Kind::new("Stock Level", "SLEV", "stock-level"),
+impl TransactionKind {
+    /// All kinds, in the workload's order.
+    pub const ALL: [TransactionKind; 5] = [
+        TransactionKind::new("New Order", "NEWORD", "new-order"),
+        TransactionKind::new("Payment", "PAYMENT", "payment"),
+        TransactionKind::new("Order Status", "OSTAT", "order-status"),
+        TransactionKind::new("Delivery", "DELIVERY", "delivery"),
+        TransactionKind::new("Stock Level", "SLEV", "stock-level"),
     ];
 
     const fn new(title: &'static str, routine: &'static str, name: &'static str) -> Self {
-        Kind {
+        TransactionKind {
             title,
             routine,
             name,
         }
     }
 
-    /// The kind of this name of the workload's; any other is said to be a new order.
-    pub fn find(name: &str) -> Kind {
-        let found = Kind::ALL.into_iter().find(|kind| kind.name == name);
-        found.unwrap_or(Kind::ALL[0])
+    /// The kind with this name in the workload; new order if no kind has it.
+    pub fn find(name: &str) -> TransactionKind {
+        let found = TransactionKind::ALL
+            .into_iter()
+            .find(|kind| kind.name == name);
+        found.unwrap_or(TransactionKind::ALL[0])
     }
 }
 
-impl fmt::Display for RunLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Profiler => f.write_str("Initializing xtprof time profiler"),
-            Self::SslCipher { cipher } => ssl_cipher(f, cipher),
-            Self::Rampup { minutes } => write!(f, "Beginning rampup time of {minutes} minutes"),
-            Self::RampupMinutes { minutes } => write!(f, "Rampup {minutes} minutes complete ..."),
-            Self::RampupComplete => f.write_str("Rampup complete, Taking start Transaction Count."),
-            Self::Timing { minutes } => write!(f, "Timing test period of {minutes} in minutes"),
-            Self::Minute { minutes } => write!(f, "{minutes} ...,"),
-            Self::TestComplete => f.write_str("Test complete, Taking end Transaction Count."),
-            Self::ActiveUsers { users } => write!(f, "{users} Active Virtual Users configured"),
-            Self::Result {
-                nopm,
-                tpm,
-                database,
-                tpm_first,
-            } => {
-                f.write_str("TEST RESULT : System achieved ")?;
-                if *tpm_first {
-                    write!(f, "{tpm} {database} TPM at {nopm} NOPM")
-                } else {
-                    write!(f, "{nopm} NOPM from {tpm} {database} TPM")
-                }
-            }
-            Self::Assigning {
-                vuser,
-                warehouse,
-                users,
-                warehouses,
-                nth,
-                of,
-            } => write!(
-                f,
-                "VU {vuser} : Assigning WID={warehouse} based on VU count {users}, Warehouses = {warehouses} ({nth} out of {of})"
-            ),
-            Self::Processing {
-                iterations,
-                suppressed,
-            } => {
-                let how = if *suppressed { "with" } else { "without" };
-                write!(
-                    f,
-                    "Processing {iterations} transactions {how} output suppressed..."
-                )
-            }
-            Self::Error { kind } => {
-                write!(
-                    f,
-                    "{} Procedure Error set RAISEERROR for Details",
-                    kind.title
-                )
-            }
-            Self::Kind { kind } => f.write_str(&kind.title.to_lowercase()),
-            Self::CheckpointAndVacuum => f.write_str("Checkpoint and Vacuum"),
-            Self::CheckpointAndVacuumComplete => f.write_str("Checkpoint and Vacuum Complete"),
-            Self::GatheringTimings => {
-                f.write_str("Gathering timing data from Active Virtual Users...")
-            }
-            Self::CalculatingTimings => f.write_str("Calculating timings..."),
-            Self::WritingTimings { path } => write!(f, "Writing timing data to {path}"),
-        }
-    }
-}
-
-/// The warehouses of the virtual user at a position (2 is the first that drives), when all
-/// warehouses are used: every `users`th, and at least one.
-pub fn share(vuser: u32, users: u32, warehouses: u64) -> Vec<u64> {
+/// The warehouses of a virtual user if the users divide all warehouses among them: every `users`th, and at
+/// least one. Virtual user 2 is the first that runs transactions.
+pub fn assigned_warehouses(vuser: u32, users: u32, warehouses: u64) -> Vec<u64> {
     let (users, offset) = (u64::from(users.max(1)), u64::from(vuser.saturating_sub(2)));
     if warehouses == 0 {
         return Vec::new();

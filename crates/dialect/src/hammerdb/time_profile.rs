@@ -1,12 +1,12 @@
 //! Time profiles: calls and times of each kind of transaction, for each virtual user and for all.
 //!
-//! In: the lines of a profile. Out: kinds and shares, and the figures that must agree. Must never: put
-//! percentiles of several users together.
+//! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
+//! never: merge percentiles of several users.
 
-use crate::reading::{count, leading, relation, small};
-use prony_store::{RelationKind, Reported, ReportedKind};
+use crate::reading::{count, leading_number, relation, to_u32};
+use prony_store::{RelationKind, ReportedKind, ReportedRun};
 
-/// A virtual user's part of a time profile, or the summary.
+/// The section of one virtual user, or the summary.
 #[derive(Default)]
 pub(super) struct Section {
     summary: bool,
@@ -19,7 +19,7 @@ pub(super) struct Section {
 struct Routine {
     name: String,
     calls: u64,
-    /// By their names: MIN, AVG, MAX, TOTAL, P99, P95, P50 in ms, RATIO in per cent.
+    /// By name: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in per cent.
     figures: Vec<(&'static str, f64, f64)>,
 }
 
@@ -36,7 +36,7 @@ impl Routine {
 
 /// Figures of a time profile.
 const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile and the kinds of transaction that they carry out.
+/// Routines of a time profile, and the kinds of transaction that they carry out.
 const ROUTINES: [(&str, &str); 5] = [
     ("NEWORD", "new-order"),
     ("PAYMENT", "payment"),
@@ -45,8 +45,8 @@ const ROUTINES: [(&str, &str); 5] = [
     ("SLEV", "stock-level"),
 ];
 
-/// `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the head of the summary.
-pub(super) fn head(profile: &mut Vec<Section>, text: &str) {
+/// Reads `PROC: NEWORD`, `VIRTUAL USER 2 : ELAPSED TIME : 60068ms`, or the header of the summary.
+pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
     if let Some(name) = text.strip_prefix("PROC: ") {
         let section = match profile.last_mut() {
             Some(section) => section,
@@ -70,15 +70,15 @@ pub(super) fn head(profile: &mut Vec<Section>, text: &str) {
             summary: summary.is_some(),
             users: summary.and_then(count).map_or(1, |(users, _)| users),
             elapsed_ms: elapsed
-                .and_then(|(_, rest)| leading(rest))
+                .and_then(|(_, rest)| leading_number(rest))
                 .map(|(it, _)| it.value),
             routines: Vec::new(),
         });
     }
 }
 
-/// `CALLS: 12515  MIN: 0.199ms ...`, or the line of percentiles below it.
-pub(super) fn figures(profile: &mut [Section], line: &str) {
+/// Reads `CALLS: 12515  MIN: 0.199ms ...`, or the line of percentiles below it.
+pub(super) fn read_figures(profile: &mut [Section], line: &str) {
     let last = profile
         .last_mut()
         .and_then(|section| section.routines.last_mut());
@@ -94,7 +94,7 @@ pub(super) fn figures(profile: &mut [Section], line: &str) {
             routine.calls = count(pair[1]).map_or(0, |(calls, _)| calls);
         } else if let (Some(name), Some((number, _))) = (
             FIGURES.iter().find(|known| **known == name),
-            leading(pair[1]),
+            leading_number(pair[1]),
         ) && routine.figure(name).is_none()
         {
             routine.figures.push((name, number.value, number.slack));
@@ -102,15 +102,15 @@ pub(super) fn figures(profile: &mut [Section], line: &str) {
     }
 }
 
-/// Adds what a time profile says.
-pub(super) fn add(run: &mut Reported, sections: &[Section]) {
+/// Adds a time profile to the reported run.
+pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
     let summary = sections.iter().find(|section| section.summary);
     let doubled = summary.is_some_and(|summary| is_doubled(summary, &users));
     if doubled {
-        run.troubles.push(
+        run.messages.push(
             "the summary of the time profile counts each call twice, as HammerDB 4.6 does: its CALLS, TOTAL \
-             and RATIO are double; its users' own figures are taken"
+             and RATIO are double; the users' own figures are used instead"
                 .to_owned(),
         );
     }
@@ -118,29 +118,29 @@ pub(super) fn add(run: &mut Reported, sections: &[Section]) {
         .iter()
         .filter(|section| !(section.summary && doubled))
     {
-        within(run, section);
+        add_section_relations(run, section);
     }
     if let (Some(summary), false, false) = (summary, users.is_empty(), doubled) {
         for routine in &summary.routines {
             let what = format!("calls of {} in the summary", routine.name);
             let what = [what.as_str(), "the sum over virtual users"];
-            let (says, follows) = (routine.calls as f64, calls(&users, &routine.name) as f64);
+            let (printed, derived) = (routine.calls as f64, calls(&users, &routine.name) as f64);
             run.relations
-                .push(relation(RelationKind::Sum, what, says, follows, 0.0));
+                .push(relation(RelationKind::Sum, what, printed, derived, 0.0));
         }
     }
     let first = summary.or(users.first().copied());
     if run.nopm.is_none() {
-        let number = small(users.len() as u64).filter(|users| *users > 0);
+        let number = to_u32(users.len() as u64).filter(|users| *users > 0);
         run.clients = run.clients.or(number);
         let elapsed_ms = first.and_then(|section| section.elapsed_ms);
-        run.ran_s = run.ran_s.or(elapsed_ms.map(|ms| ms / 1e3));
+        run.actual_s = run.actual_s.or(elapsed_ms.map(|ms| ms / 1e3));
     }
     let all = add_kinds(run, &users, summary);
     if run.nopm.is_none() && all > 0 {
         run.transactions = Some(all);
-        let ran_s = run.ran_s.filter(|ran_s| *ran_s > 0.0);
-        run.tps = ran_s.map(|ran_s| all as f64 / ran_s);
+        let actual_s = run.actual_s.filter(|actual_s| *actual_s > 0.0);
+        run.tps = actual_s.map(|actual_s| all as f64 / actual_s);
     }
     super::mix::add_shares(run, all);
 }
@@ -148,20 +148,20 @@ pub(super) fn add(run: &mut Reported, sections: &[Section]) {
 /// Calls of a routine by all users.
 fn calls(users: &[&Section], name: &str) -> u64 {
     let all = users.iter().flat_map(|section| &section.routines);
-    let of_it = all.filter(|routine| routine.name == name);
-    of_it.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
+    let matching = all.filter(|routine| routine.name == name);
+    matching.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
 }
 
-/// HammerDB 4.6 adds the users' calls up twice. What is doubled says nothing of its own.
+/// Whether the summary has twice the users' calls, as HammerDB 4.6 prints it; it then adds no information.
 fn is_doubled(summary: &Section, users: &[&Section]) -> bool {
-    let twice = |routine: &Routine| {
+    let has_double_calls = |routine: &Routine| {
         routine.calls > 0 && routine.calls == calls(users, &routine.name).saturating_mul(2)
     };
-    !summary.routines.is_empty() && summary.routines.iter().all(twice)
+    !summary.routines.is_empty() && summary.routines.iter().all(has_double_calls)
 }
 
-/// Adds each kind of transaction; gives the number of all.
-fn add_kinds(run: &mut Reported, users: &[&Section], summary: Option<&Section>) -> u64 {
+/// Adds each kind of transaction; returns the total number of calls.
+fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section>) -> u64 {
     let mut all = 0_u64;
     for (name, kind) in ROUTINES {
         let count = calls(users, name);
@@ -169,12 +169,13 @@ fn add_kinds(run: &mut Reported, users: &[&Section], summary: Option<&Section>) 
             continue;
         }
         all = all.saturating_add(count);
-        // Percentiles cannot be put together from those of several users.
-        let of = match users {
+        // Percentiles of several users cannot be merged.
+        let section = match users {
             [only] => Some(*only),
             _ => summary,
         };
-        let routine = of.and_then(|of| of.routines.iter().find(|routine| routine.name == name));
+        let routine = section
+            .and_then(|section| section.routines.iter().find(|routine| routine.name == name));
         let value = |figure: &str| routine.and_then(|routine| routine.value(figure));
         let percentiles = [("P50", 50.0), ("P95", 95.0), ("P99", 99.0)].into_iter();
         run.kinds.push(ReportedKind {
@@ -190,21 +191,21 @@ fn add_kinds(run: &mut Reported, users: &[&Section], summary: Option<&Section>) 
     all
 }
 
-/// What must agree within one section.
-fn within(run: &mut Reported, section: &Section) {
+/// Adds the relations that must hold within one section.
+fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     use RelationKind::{AtMost, Share};
     let part = if section.summary { "summary, " } else { "" };
     let mut busy_ms = 0.0;
     for routine in &section.routines {
         let name = format!("{part}{}", routine.name);
-        let mut add = |kind, what: &str, from: &str, says: f64, follows: f64, slack: f64| {
+        let mut add = |kind, what: &str, from: &str, printed: f64, derived: f64, slack: f64| {
             let what = format!("{name}: {what}");
             run.relations
-                .push(relation(kind, [&what, from], says, follows, slack));
+                .push(relation(kind, [&what, from], printed, derived, slack));
         };
         let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
         if let (Some((avg, slack)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
-            // It is cut off, not rounded, in the last place.
+            // HammerDB truncates the last digit instead of rounding it.
             add(
                 Share,
                 "AVG, ms",
@@ -220,13 +221,13 @@ fn within(run: &mut Reported, section: &Section) {
             total,
             section.elapsed_ms.filter(|ms| *ms > 0.0),
         ) {
-            let whole = elapsed * section.users.max(1) as f64;
+            let user_time = elapsed * section.users.max(1) as f64;
             add(
                 Share,
                 "RATIO, %",
                 "TOTAL / ELAPSED TIME",
                 ratio,
-                100.0 * total / whole,
+                100.0 * total / user_time,
                 2.0 * slack,
             );
         }
@@ -247,12 +248,12 @@ fn within(run: &mut Reported, section: &Section) {
             }
         }
     }
-    // A user is in one transaction at a time.
+    // A user executes one transaction at a time.
     if let (Some(elapsed), false) = (section.elapsed_ms, section.routines.is_empty()) {
         let what = format!("{part}TOTAL of all routines, ms");
-        let whole = elapsed * section.users.max(1) as f64;
+        let user_time = elapsed * section.users.max(1) as f64;
         let what = [what.as_str(), "ELAPSED TIME of its users"];
         run.relations
-            .push(relation(AtMost, what, busy_ms, whole, 0.01 * whole));
+            .push(relation(AtMost, what, busy_ms, user_time, 0.01 * user_time));
     }
 }

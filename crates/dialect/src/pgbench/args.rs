@@ -1,8 +1,10 @@
-//! Arguments to an [`Invocation`].
+//! Parses arguments to an [`Invocation`].
 //!
-//! In: arguments, a [`Level`], and a [`Host`] for what lies outside. Out: what was asked for, or
-//! pgbench's refusal. Must never: reorder: options take effect one by one, so that the first mistake
-//! on the line is the one complained of, and a script file is read when its option is met.
+//! In: arguments, a [`Level`], and a [`Host`] for access to files and the system. Out: the invocation, or
+//! pgbench's error. Must never: reorder: options take effect one by one, so that the first error on the
+//! command line is the one reported, and a script file is read when its option is parsed.
+//!
+//! Longer than 400 lines: pgbench's options, and its checks in pgbench's order.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,90 +14,92 @@ use super::builtin::list_text;
 use super::check;
 use super::getopt::{Getopt, Key};
 use super::help::help;
-use super::host::{Host, Refused};
+use super::host::{Host, UsageError};
 use super::level::Level;
+use super::messages::Messages;
 use super::number::{self, BadInt};
 use super::options::{Invocation, PartitionMethod, Protocol, ScriptChoice, ScriptSource};
-use super::settings::{BadSetting, Settings, read_percentiles};
-use super::table::{Said, long_options, short_options};
-use super::voice::Voice;
+use super::settings::{BadSetting, EnvSettings, parse_percentiles};
+use super::table::{ParsedOptions, long_options, short_options};
 use prony_workload::script::{Builtin, builtin};
 
-/// pgbench's most scripts.
+/// The most scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
 
-/// Reads a command line. `argv0` is how the program was called (for `prony pgbench`: `pgbench`),
-/// `arguments` what follows.
+/// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
+/// `arguments`: the arguments after it.
 ///
 /// # Errors
-/// The refusal that pgbench of this level gives.
-pub fn read(
+///
+/// The error of this level of pgbench.
+pub fn parse_args(
     argv0: &str,
     arguments: &[OsString],
     level: &Level,
     host: &mut dyn Host,
-) -> Result<Invocation, Refused> {
-    let voice = Voice::new(argv0, level);
+) -> Result<Invocation, UsageError> {
+    let messages = Messages::new(argv0, level);
     match arguments.first().map(|first| first.as_bytes()) {
-        Some(b"--help" | b"-?") => return Ok(Invocation::Help(help(voice.progname(), level))),
+        Some(b"--help" | b"-?") => return Ok(Invocation::Help(help(messages.progname(), level))),
         Some(b"--version" | b"-V") => {
             let text = format!("pgbench (PostgreSQL) {}\n", level.text());
             return Ok(Invocation::Version(text));
         }
         _ => (),
     }
-    let settings = Settings::read(|name| host.variable(name)).map_err(|bad| refuse(&voice, bad))?;
-    let posix = host.variable("POSIXLY_CORRECT").is_some();
+    let settings = EnvSettings::read(|name| host.env_var(name))
+        .map_err(|bad| setting_error(&messages, bad))?;
+    let posix = host.env_var("POSIXLY_CORRECT").is_some();
     let long = long_options(level);
     let mut getopt = Getopt::new(short_options(level), &long, arguments, posix);
-    let mut reader = Reader {
+    let mut parser = ArgsParser {
         level,
-        voice: &voice,
+        messages: &messages,
         host,
-        said: Said {
+        parsed: ParsedOptions {
             percentiles: settings.percentiles,
-            ..Said::default()
+            ..ParsedOptions::default()
         },
     };
-    reader.seed_from_environment()?;
+    parser.seed_from_environment()?;
     loop {
         match getopt.next() {
             Ok(Some((key, value))) => {
-                if let Some(done) = reader.take(key, value.unwrap_or_default())? {
+                if let Some(done) = parser.take(key, value.unwrap_or_default())? {
                     return Ok(done);
                 }
             }
             Ok(None) => break,
-            Err(complaint) => {
-                let complaint = format!("{}: {complaint}\n", voice.argv0());
-                return Err(Refused::new(complaint + &voice.try_help()));
+            Err(message) => {
+                let message = format!("{}: {message}\n", messages.argv0());
+                return Err(UsageError::new(message + &messages.try_help()));
             }
         }
     }
-    let Reader { said, host, .. } = reader;
-    check::finish(said, getopt.operands(), level, &voice, host)
+    let ArgsParser { parsed, host, .. } = parser;
+    check::finish(parsed, getopt.operands(), level, &messages, host)
 }
 
-fn refuse(voice: &Voice, bad: BadSetting) -> Refused {
-    Refused::new(voice.fatal(&bad.to_string()))
+fn setting_error(messages: &Messages, bad: BadSetting) -> UsageError {
+    UsageError::new(messages.fatal(&bad.to_string()))
 }
 
-struct Reader<'a> {
+struct ArgsParser<'a> {
     level: &'a Level,
-    voice: &'a Voice,
+    messages: &'a Messages,
     host: &'a mut dyn Host,
-    said: Said,
+    parsed: ParsedOptions,
 }
 
-type Taken = Result<Option<Invocation>, Refused>;
+type TakeResult = Result<Option<Invocation>, UsageError>;
 
-impl Reader<'_> {
-    fn fatal(&self, text: &str) -> Refused {
-        Refused::new(self.voice.fatal(text))
+impl ArgsParser<'_> {
+    fn fatal(&self, text: &str) -> UsageError {
+        UsageError::new(self.messages.fatal(text))
     }
 
-    /// One option. Some invocation ends the reading at once.
-    fn take(&mut self, key: Key, value: OsString) -> Taken {
+    /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
+    fn take(&mut self, key: Key, value: OsString) -> TakeResult {
         let text = value.to_string_lossy().into_owned();
         match key {
             Key::Short('b') if text == "list" => return Ok(Some(Invocation::ListBuiltins)),
@@ -110,136 +114,139 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    fn take_short(&mut self, letter: char, text: String) -> Result<(), Refused> {
-        // Options of both modes first; all that follow are a benchmark's.
+    fn take_short(&mut self, letter: char, text: String) -> Result<(), UsageError> {
+        // Options of both modes come first; all that follow belong to a benchmark.
         match letter {
-            'h' => self.said.connection.host = Some(text),
-            'p' => self.said.connection.port = Some(text),
-            'U' => self.said.connection.user = Some(text),
-            'd' if self.level.at_least(17) => self.said.dbname = Some(text),
-            'd' => self.said.debug = true,
-            'n' => self.said.no_vacuum = true,
-            's' => self.said.scale = Some(self.int(letter, &text)?),
+            'h' => self.parsed.connection.host = Some(text),
+            'p' => self.parsed.connection.port = Some(text),
+            'U' => self.parsed.connection.user = Some(text),
+            'd' if self.level.at_least(17) => self.parsed.dbname = Some(text),
+            'd' => self.parsed.debug = true,
+            'n' => self.parsed.no_vacuum = true,
+            's' => self.parsed.scale = Some(self.int_option(letter, &text)?),
             _ => {
-                self.said.benchmarking = true;
+                self.parsed.benchmarking = true;
                 self.take_benchmark(letter, &text)?;
             }
         }
         Ok(())
     }
 
-    fn take_benchmark(&mut self, letter: char, text: &str) -> Result<(), Refused> {
+    fn take_benchmark(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
         match letter {
             'c' => {
-                let clients = self.int(letter, text)?;
-                self.need_open_files(clients)?;
-                self.said.clients = Some(clients);
+                let clients = self.int_option(letter, text)?;
+                self.require_open_files(clients)?;
+                self.parsed.clients = Some(clients);
             }
-            'j' => self.said.jobs = Some(self.int(letter, text)?),
-            't' => self.said.transactions = Some(self.int(letter, text)?),
-            'T' => self.said.seconds = Some(self.int(letter, text)?),
-            'P' => self.said.progress = Some(self.int(letter, text)?),
-            'C' => self.said.reconnect = true,
-            'l' => self.said.log = true,
-            'r' => self.said.report_per_command = true,
-            'v' => self.said.vacuum_all = true,
+            'j' => self.parsed.jobs = Some(self.int_option(letter, text)?),
+            't' => self.parsed.transactions = Some(self.int_option(letter, text)?),
+            'T' => self.parsed.seconds = Some(self.int_option(letter, text)?),
+            'P' => self.parsed.progress = Some(self.int_option(letter, text)?),
+            'C' => self.parsed.reconnect = true,
+            'l' => self.parsed.log = true,
+            'r' => self.parsed.report_per_command = true,
+            'v' => self.parsed.vacuum_all = true,
             'D' => self.define(text)?,
             'L' => {
                 let limit_ms = number::atof(text);
                 if limit_ms <= 0.0 {
                     return Err(self.fatal(&format!("invalid latency limit: \"{text}\"")));
                 }
-                self.said.latency_limit_us = (limit_ms * 1000.0) as i64;
+                self.parsed.latency_limit_us = (limit_ms * 1000.0) as i64;
             }
             'R' => {
                 let rate_tps = number::atof(text);
                 if rate_tps <= 0.0 {
                     return Err(self.fatal(&format!("invalid rate limit: \"{text}\"")));
                 }
-                self.said.rate_tps = Some(rate_tps);
+                self.parsed.rate_tps = Some(rate_tps);
             }
             'M' => match Protocol::of_name(text) {
-                Some(protocol) => self.said.protocol = protocol,
+                Some(protocol) => self.parsed.protocol = protocol,
                 None => return Err(self.fatal(&format!("invalid query mode (-M): \"{text}\""))),
             },
-            _ => unreachable!("getopt gives only options of its tables"),
+            _ => unreachable!("getopt returns only options in its tables"),
         }
         Ok(())
     }
 
-    fn take_init(&mut self, letter: char, text: &str) -> Result<(), Refused> {
+    fn take_init(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
         if letter == 'i' {
-            self.said.initialize = true;
+            self.parsed.initialize = true;
             return Ok(());
         }
-        self.said.initialization = true;
+        self.parsed.initialization = true;
         match letter {
-            'F' => self.said.fillfactor = Some(self.int(letter, text)?),
-            'q' => self.said.quiet = true,
+            'F' => self.parsed.fillfactor = Some(self.int_option(letter, text)?),
+            'q' => self.parsed.quiet = true,
             _ => {
                 self.check_steps(text)?;
-                self.said.init_steps = Some(text.to_owned());
+                self.parsed.init_steps = Some(text.to_owned());
             }
         }
         Ok(())
     }
 
-    fn take_long(&mut self, name: &'static str, text: String) -> Result<(), Refused> {
+    fn take_long(&mut self, name: &'static str, text: String) -> Result<(), UsageError> {
         match name {
             "debug" => {
-                self.said.debug = true;
+                self.parsed.debug = true;
                 return Ok(());
             }
-            "unlogged-tables" => self.said.unlogged = true,
-            "tablespace" => self.said.tablespace = Some(text),
-            "index-tablespace" => self.said.index_tablespace = Some(text),
-            "foreign-keys" => self.said.foreign_keys = true,
-            "partitions" => self.said.partitions = self.int('p', &text)?,
-            "partition-method" => self.said.partition_method = Some(self.method(&text)?),
+            "unlogged-tables" => self.parsed.unlogged = true,
+            "tablespace" => self.parsed.tablespace = Some(text),
+            "index-tablespace" => self.parsed.index_tablespace = Some(text),
+            "foreign-keys" => self.parsed.foreign_keys = true,
+            "partitions" => self.parsed.partitions = self.int_option('p', &text)?,
+            "partition-method" => {
+                self.parsed.partition_method = Some(self.partition_method(&text)?)
+            }
             _ => {
-                self.said.benchmarking = true;
+                self.parsed.benchmarking = true;
                 return self.take_long_benchmark(name, text);
             }
         }
-        self.said.initialization = true;
+        self.parsed.initialization = true;
         Ok(())
     }
 
-    fn take_long_benchmark(&mut self, name: &str, text: String) -> Result<(), Refused> {
+    fn take_long_benchmark(&mut self, name: &str, text: String) -> Result<(), UsageError> {
         match name {
             "sampling-rate" => {
-                self.said.sampling_rate = number::atof(&text);
-                if self.said.sampling_rate <= 0.0 || self.said.sampling_rate > 1.0 {
+                self.parsed.sampling_rate = number::atof(&text);
+                if self.parsed.sampling_rate <= 0.0 || self.parsed.sampling_rate > 1.0 {
                     return Err(self.fatal(&format!("invalid sampling rate: \"{text}\"")));
                 }
             }
-            "aggregate-interval" => self.said.aggregate = Some(self.int('a', &text)?),
-            "progress-timestamp" => self.said.progress_timestamp = true,
-            "log-prefix" => self.said.log_prefix = Some(text),
+            "aggregate-interval" => self.parsed.aggregate = Some(self.int_option('a', &text)?),
+            "progress-timestamp" => self.parsed.progress_timestamp = true,
+            "log-prefix" => self.parsed.log_prefix = Some(text),
             "random-seed" => self.seed(Some(&text), "--random-seed option")?,
-            "failures-detailed" => self.said.failures_detailed = true,
+            "failures-detailed" => self.parsed.failures_detailed = true,
             "max-tries" => {
                 let tries = number::atoi(&text);
                 if tries < 0 {
                     return Err(self.fatal(&format!("invalid number of maximum tries: \"{text}\"")));
                 }
-                self.said.max_tries = Some(tries);
+                self.parsed.max_tries = Some(tries);
             }
-            "verbose-errors" => self.said.verbose_errors = true,
-            "exit-on-abort" => self.said.exit_on_abort = true,
-            "continue-on-error" => self.said.continue_on_error = true,
+            "verbose-errors" => self.parsed.verbose_errors = true,
+            "exit-on-abort" => self.parsed.exit_on_abort = true,
+            "continue-on-error" => self.parsed.continue_on_error = true,
             "percentiles" => {
-                let read = read_percentiles("--percentiles", &text);
-                self.said.percentiles = read.map_err(|bad| refuse(self.voice, bad))?;
+                let parsed = parse_percentiles("--percentiles", &text);
+                self.parsed.percentiles =
+                    parsed.map_err(|bad| setting_error(self.messages, bad))?;
             }
-            _ => unreachable!("getopt gives only options of its tables"),
+            _ => unreachable!("getopt returns only options in its tables"),
         }
         Ok(())
     }
 
-    /// An integer option. `p` and `a` stand for --partitions and --aggregate-interval.
-    fn int(&self, letter: char, text: &str) -> Result<i32, Refused> {
-        let client = if self.level.names_client_rightly() {
+    /// An integer option. `p` means --partitions, `a` means --aggregate-interval.
+    fn int_option(&self, letter: char, text: &str) -> Result<i32, UsageError> {
+        let client = if self.level.spells_client_correctly() {
             "-c/--client"
         } else {
             "-c/--clients"
@@ -273,9 +280,9 @@ impl Reader<'_> {
         })
     }
 
-    /// pgbench refuses more clients than files can be open. Where the hard limit allows it, the soft
-    /// one is raised at every level, which pgbench does since 18.
-    fn need_open_files(&mut self, clients: i32) -> Result<(), Refused> {
+    /// pgbench rejects more clients than it can open files. If the hard limit allows it, the soft limit is
+    /// raised; pgbench does this since 18, Prony at every level.
+    fn require_open_files(&mut self, clients: i32) -> Result<(), UsageError> {
         let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
         // An int in pgbench, compared as unsigned.
         let needed = clients.wrapping_add(3);
@@ -283,8 +290,8 @@ impl Reader<'_> {
             return Ok(());
         };
         let refuse = |text: String| {
-            Err(Refused::new(
-                self.voice.fatal(&text) + &self.voice.hint(hint),
+            Err(UsageError::new(
+                self.messages.fatal(&text) + &self.messages.hint(hint),
             ))
         };
         if hard < needed as u64 {
@@ -302,21 +309,23 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn define(&mut self, text: &str) -> Result<(), Refused> {
+    fn define(&mut self, text: &str) -> Result<(), UsageError> {
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => {
                 if !valid_variable_name(name) {
                     let text = format!("option: invalid variable name: \"{name}\"");
-                    return Err(Refused::new(self.voice.error(&text)));
+                    return Err(UsageError::new(self.messages.error(&text)));
                 }
-                self.said.defines.push((name.to_owned(), value.to_owned()));
+                self.parsed
+                    .defines
+                    .push((name.to_owned(), value.to_owned()));
                 Ok(())
             }
             _ => Err(self.fatal(&format!("invalid variable definition: \"{text}\""))),
         }
     }
 
-    fn check_steps(&self, steps: &str) -> Result<(), Refused> {
+    fn check_steps(&self, steps: &str) -> Result<(), UsageError> {
         const ALL: &str = "dtgGvpf";
         if steps.is_empty() {
             return Err(self.fatal("no initialization steps specified"));
@@ -329,14 +338,14 @@ impl Reader<'_> {
             Some(step) => {
                 let error = format!("unrecognized initialization step \"{step}\"");
                 let detail = format!("Allowed step characters are: \"{ALL}\".");
-                Err(Refused::new(
-                    self.voice.fatal(&error) + &self.voice.detail(&detail),
+                Err(UsageError::new(
+                    self.messages.fatal(&error) + &self.messages.detail(&detail),
                 ))
             }
         }
     }
 
-    fn method(&self, text: &str) -> Result<PartitionMethod, Refused> {
+    fn partition_method(&self, text: &str) -> Result<PartitionMethod, UsageError> {
         for method in [PartitionMethod::Range, PartitionMethod::Hash] {
             if text.eq_ignore_ascii_case(method.name()) {
                 return Ok(method);
@@ -347,12 +356,13 @@ impl Reader<'_> {
         )))
     }
 
-    fn find_builtin(&self, name: &str) -> Result<&'static Builtin, Refused> {
-        builtin(name)
-            .map_err(|error| Refused::new(self.voice.fatal(&error.to_string()) + &list_text()))
+    fn find_builtin(&self, name: &str) -> Result<&'static Builtin, UsageError> {
+        builtin(name).map_err(|error| {
+            UsageError::new(self.messages.fatal(&error.to_string()) + &list_text())
+        })
     }
 
-    fn take_script(&mut self, letter: char, value: &OsStr) -> Result<(), Refused> {
+    fn take_script(&mut self, letter: char, value: &OsStr) -> Result<(), UsageError> {
         let (name, weight) = match letter {
             'S' => (OsString::from("select-only"), 1),
             'N' => (OsString::from("simple-update"), 1),
@@ -360,22 +370,22 @@ impl Reader<'_> {
         };
         let source = if letter == 'f' {
             let path = PathBuf::from(name);
-            self.host.load_script(&path).map_err(Refused::new)?;
+            self.host.load_script(&path).map_err(UsageError::new)?;
             ScriptSource::File(path)
         } else {
-            self.said.builtin_used = true;
+            self.parsed.builtin_used = true;
             ScriptSource::Builtin(self.find_builtin(&name.to_string_lossy())?)
         };
-        if self.said.scripts.len() >= MAX_SCRIPTS {
+        if self.parsed.scripts.len() >= MAX_SCRIPTS {
             return Err(self.fatal(&format!("at most {MAX_SCRIPTS} SQL scripts are allowed")));
         }
-        self.said.scripts.push(ScriptChoice { source, weight });
-        self.said.benchmarking = true;
+        self.parsed.scripts.push(ScriptChoice { source, weight });
+        self.parsed.benchmarking = true;
         Ok(())
     }
 
-    /// Name and weight: the last `@` parts them.
-    fn split_weight(&self, value: &OsStr) -> Result<(OsString, u32), Refused> {
+    /// Name and weight, separated by the last `@`.
+    fn split_weight(&self, value: &OsStr) -> Result<(OsString, u32), UsageError> {
         let bytes = value.as_bytes();
         let Some(at) = bytes.iter().rposition(|byte| *byte == b'@') else {
             return Ok((value.to_owned(), 1));
@@ -395,36 +405,36 @@ impl Reader<'_> {
         }
     }
 
-    fn seed_from_environment(&mut self) -> Result<(), Refused> {
-        let value = self.host.variable("PGBENCH_RANDOM_SEED");
+    fn seed_from_environment(&mut self) -> Result<(), UsageError> {
+        let value = self.host.env_var("PGBENCH_RANDOM_SEED");
         self.seed(value.as_deref(), "PGBENCH_RANDOM_SEED environment variable")
     }
 
-    fn seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), Refused> {
-        let voice = self.voice;
-        let last = voice.fatal(&format!("error while setting random seed from {origin}"));
+    fn seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), UsageError> {
+        let messages = self.messages;
+        let last = messages.fatal(&format!("error while setting random seed from {origin}"));
         let seed = match value {
             None | Some("time") => self.host.time_seed(),
             Some("rand") => self.host.strong_seed().ok_or_else(|| {
-                Refused::new(voice.error("could not generate random seed") + &last)
+                UsageError::new(messages.error("could not generate random seed") + &last)
             })?,
             Some(text) => number::seed(text).ok_or_else(|| {
-                let error = voice.error(&format!("unrecognized random seed option \"{text}\""));
+                let error = messages.error(&format!("unrecognized random seed option \"{text}\""));
                 let stop = if self.level.at_least(15) { "." } else { "" };
                 let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{stop}");
-                Refused::new(error + &voice.detail(&detail) + &last)
+                UsageError::new(error + &messages.detail(&detail) + &last)
             })?,
         };
         if value.is_some() {
             self.host
-                .say(&voice.info(&format!("setting random seed to {seed}")));
+                .print_stderr(&messages.info(&format!("setting random seed to {seed}")));
         }
-        self.said.random_seed = seed;
+        self.parsed.random_seed = seed;
         Ok(())
     }
 }
 
-/// Letters, digits (not first), underscores, and all that is not ASCII.
+/// Accepts letters, digits (not first), underscores and all non-ASCII characters.
 fn valid_variable_name(name: &str) -> bool {
     let good = |byte: u8| byte >= 0x80 || byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes()

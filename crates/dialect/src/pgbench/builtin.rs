@@ -1,10 +1,10 @@
-//! What pgbench prints of its builtin scripts.
+//! The texts that pgbench prints about its builtin scripts.
 //!
-//! In: the scripts of the workload. Out: text for standard error. Must never: change a byte of them.
+//! Must never: change a byte of the scripts.
 
 use prony_workload::script::{BUILTINS, Builtin};
 
-/// What `-b list` prints on standard error.
+/// The output of `-b list`, for standard error.
 pub fn list_text() -> String {
     let mut text = String::from("Available builtin scripts:\n");
     for builtin in &BUILTINS {
@@ -13,7 +13,7 @@ pub fn list_text() -> String {
     text + "\n"
 }
 
-/// What `--show-script` prints on standard error.
+/// The output of `--show-script`, for standard error.
 pub fn show_text(builtin: &Builtin) -> String {
     format!(
         "-- {}: {}\n{}\n",

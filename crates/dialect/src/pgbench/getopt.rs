@@ -1,26 +1,26 @@
 //! GNU `getopt_long`: permuted, bundled and abbreviated options.
 //!
-//! In: arguments and the tables of options. Out: options in order, then what is left. Must never:
-//! know what an option means.
+//! In: arguments and the tables of options. Out: options in order, then operands. Must never: interpret an
+//! option.
 //!
-//! Written for pgbench: no optional arguments, and the caller stops at the first complaint.
+//! Limited to pgbench's needs: no optional values, and the caller stops at the first error.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// A long option.
-pub(crate) struct Long {
+pub(crate) struct LongOption {
     /// Its name without the dashes.
     pub name: &'static str,
     /// Whether it takes a value.
     pub takes_value: bool,
-    /// What it is reported as: the short option of the same meaning, or a value of its own.
+    /// The key that the parser returns: that of the short option with the same meaning, or its own.
     pub key: Key,
-    /// Prony's own options do not take part in abbreviations, so that those of pgbench stay valid.
+    /// Prony's own options cannot be abbreviated, so that abbreviations of pgbench's options stay valid.
     pub exact_only: bool,
 }
 
-/// Which option was met: a short option's letter, or the name of a long option without one.
+/// An option's key: a short option's letter, or the name of a long option without a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     /// A short option.
@@ -29,43 +29,48 @@ pub(crate) enum Key {
     Long(&'static str),
 }
 
-/// A reader of one command line.
+/// Parses one command line.
 pub(crate) struct Getopt<'a> {
     /// Letters, each followed by a colon if it takes a value.
     pub short: &'a str,
-    /// Long options in the order in which possibilities are listed.
-    pub long: &'a [Long],
-    /// Not yet read, without the program's name; reversed.
-    waiting: Vec<OsString>,
-    /// What is left of a bundle of short options.
+    /// Long options, in the order in which an error lists candidates.
+    pub long: &'a [LongOption],
+    /// Arguments still to be parsed, without the program's name, in reverse order.
+    remaining: Vec<OsString>,
+    /// The rest of a bundle of short options.
     bundle: Option<Vec<u8>>,
     operands: Vec<OsString>,
-    /// POSIXLY_CORRECT: the first operand ends the options.
+    /// POSIXLY_CORRECT: options end at the first operand.
     stop_at_operand: bool,
 }
 
 /// An option and its value.
-pub(crate) type Found = (Key, Option<OsString>);
+pub(crate) type ParsedOption = (Key, Option<OsString>);
 
 impl<'a> Getopt<'a> {
     /// `arguments`: without the program's name.
-    pub fn new(short: &'a str, long: &'a [Long], arguments: &[OsString], posix: bool) -> Self {
+    pub fn new(
+        short: &'a str,
+        long: &'a [LongOption],
+        arguments: &[OsString],
+        posix: bool,
+    ) -> Self {
         Self {
             short,
             long,
-            waiting: arguments.iter().rev().cloned().collect(),
+            remaining: arguments.iter().rev().cloned().collect(),
             bundle: None,
             operands: Vec::new(),
             stop_at_operand: posix,
         }
     }
 
-    /// The next option; none at their end. An error is getopt's complaint without the program's name.
-    pub fn next(&mut self) -> Result<Option<Found>, String> {
+    /// The next option; none at the end. An error is getopt's message without the program's name.
+    pub fn next(&mut self) -> Result<Option<ParsedOption>, String> {
         if self.bundle.is_some() {
             return self.next_short().map(Some);
         }
-        while let Some(argument) = self.waiting.pop() {
+        while let Some(argument) = self.remaining.pop() {
             let bytes = argument.as_bytes();
             if bytes == b"--" {
                 break;
@@ -79,36 +84,36 @@ impl<'a> Getopt<'a> {
                 return self.next_short().map(Some);
             }
             if self.stop_at_operand {
-                self.waiting.push(argument);
+                self.remaining.push(argument);
                 break;
             }
             self.operands.push(argument);
         }
-        self.operands.extend(self.waiting.drain(..).rev());
+        self.operands.extend(self.remaining.drain(..).rev());
         Ok(None)
     }
 
-    /// What is not an option, in order; complete once `next` has returned none.
+    /// The operands in order; complete once `next` has returned none.
     pub fn operands(self) -> Vec<OsString> {
         self.operands
     }
 
-    fn next_short(&mut self) -> Result<Found, String> {
+    fn next_short(&mut self) -> Result<ParsedOption, String> {
         let mut bundle = self.bundle.take().expect("a bundle is open");
         let letter = char::from(bundle.remove(0));
-        let place = match letter {
+        let index = match letter {
             ':' | ';' => None,
             _ => self.short.find(letter),
         };
-        let Some(place) = place else {
+        let Some(index) = index else {
             return Err(format!("invalid option -- '{letter}'"));
         };
-        if self.short.as_bytes().get(place + 1) != Some(&b':') {
+        if self.short.as_bytes().get(index + 1) != Some(&b':') {
             self.bundle = (!bundle.is_empty()).then_some(bundle);
             return Ok((Key::Short(letter), None));
         }
         let value = if bundle.is_empty() {
-            self.waiting.pop()
+            self.remaining.pop()
         } else {
             Some(OsString::from_vec(bundle))
         };
@@ -118,15 +123,16 @@ impl<'a> Getopt<'a> {
         }
     }
 
-    fn next_long(&mut self, typed: &[u8]) -> Result<Found, String> {
+    fn next_long(&mut self, typed: &[u8]) -> Result<ParsedOption, String> {
         let end = typed.iter().position(|byte| *byte == b'=');
         let name = String::from_utf8_lossy(&typed[..end.unwrap_or(typed.len())]).into_owned();
         let shown = String::from_utf8_lossy(typed);
         let option = match self.long.iter().find(|long| long.name == name) {
             Some(exact) => exact,
             None => {
-                let like = |long: &&Long| !long.exact_only && long.name.starts_with(name.as_str());
-                let found: Vec<_> = self.long.iter().filter(like).collect();
+                let is_candidate =
+                    |long: &&LongOption| !long.exact_only && long.name.starts_with(name.as_str());
+                let found: Vec<_> = self.long.iter().filter(is_candidate).collect();
                 match found[..] {
                     [one] => one,
                     [] => return Err(format!("unrecognized option '--{shown}'")),
@@ -148,7 +154,7 @@ impl<'a> Getopt<'a> {
                 option.name
             )),
             (true, Some(value)) => Ok((option.key, Some(value))),
-            (true, None) => match self.waiting.pop() {
+            (true, None) => match self.remaining.pop() {
                 Some(value) => Ok((option.key, Some(value))),
                 None => Err(format!("option '--{}' requires an argument", option.name)),
             },
@@ -160,15 +166,15 @@ impl<'a> Getopt<'a> {
 mod tests {
     use super::*;
 
-    const LONG: [Long; 4] = [
+    const LONG: [LongOption; 4] = [
         long("time", true, Key::Short('T')),
         long("transactions", true, Key::Short('t')),
         long("log", false, Key::Short('l')),
         long("log-prefix", true, Key::Long("log-prefix")),
     ];
 
-    const fn long(name: &'static str, takes_value: bool, key: Key) -> Long {
-        Long {
+    const fn long(name: &'static str, takes_value: bool, key: Key) -> LongOption {
+        LongOption {
             name,
             takes_value,
             key,
@@ -176,7 +182,7 @@ mod tests {
         }
     }
 
-    fn all(words: &[&str]) -> Result<(Vec<Found>, Vec<OsString>), String> {
+    fn parse_all(words: &[&str]) -> Result<(Vec<ParsedOption>, Vec<OsString>), String> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let mut getopt = Getopt::new("T:t:lC", &LONG, &words, false);
         let mut found = Vec::new();
@@ -188,43 +194,43 @@ mod tests {
 
     #[test]
     fn options_may_follow_operands_and_be_bundled_and_abbreviated() {
-        let (found, left) = all(&["db", "-lCT5", "--tr=3", "x", "--", "-l"]).unwrap();
+        let (found, operands) = parse_all(&["db", "-lCT5", "--tr=3", "x", "--", "-l"]).unwrap();
         let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ['l', 'C', 'T', 't'].map(Key::Short));
         assert_eq!(found[2].1, Some("5".into()));
         assert_eq!(found[3].1, Some("3".into()));
-        assert_eq!(left, ["db", "x", "-l"]);
+        assert_eq!(operands, ["db", "x", "-l"]);
     }
 
     #[test]
     fn an_exact_name_is_not_ambiguous() {
-        assert_eq!(all(&["--log"]).unwrap().0, [(Key::Short('l'), None)]);
+        assert_eq!(parse_all(&["--log"]).unwrap().0, [(Key::Short('l'), None)]);
         assert_eq!(
-            all(&["--log-p", "x"]).unwrap().0[0].0,
+            parse_all(&["--log-p", "x"]).unwrap().0[0].0,
             Key::Long("log-prefix")
         );
     }
 
     #[test]
-    fn complaints_are_glibcs() {
-        let complaint = |words: &[&str]| all(words).unwrap_err();
-        assert_eq!(complaint(&["--foo=1"]), "unrecognized option '--foo=1'");
+    fn error_messages_match_glibc() {
+        let error = |words: &[&str]| parse_all(words).unwrap_err();
+        assert_eq!(error(&["--foo=1"]), "unrecognized option '--foo=1'");
         assert_eq!(
-            complaint(&["--t=1"]),
+            error(&["--t=1"]),
             "option '--t=1' is ambiguous; possibilities: '--time' '--transactions'"
         );
         assert_eq!(
-            complaint(&["--lo"]),
+            error(&["--lo"]),
             "option '--lo' is ambiguous; possibilities: '--log' '--log-prefix'"
         );
         assert_eq!(
-            complaint(&["--log=1"]),
+            error(&["--log=1"]),
             "option '--log' doesn't allow an argument"
         );
-        assert_eq!(complaint(&["--ti"]), "option '--time' requires an argument");
-        assert_eq!(complaint(&["-T"]), "option requires an argument -- 'T'");
-        assert_eq!(complaint(&["-lx"]), "invalid option -- 'x'");
-        assert_eq!(complaint(&["-:"]), "invalid option -- ':'");
-        assert_eq!(complaint(&["-l-"]), "invalid option -- '-'");
+        assert_eq!(error(&["--ti"]), "option '--time' requires an argument");
+        assert_eq!(error(&["-T"]), "option requires an argument -- 'T'");
+        assert_eq!(error(&["-lx"]), "invalid option -- 'x'");
+        assert_eq!(error(&["-:"]), "invalid option -- ':'");
+        assert_eq!(error(&["-l-"]), "invalid option -- '-'");
     }
 }

@@ -1,29 +1,29 @@
 //! The steps of `-i` as statements.
 //!
-//! In: options, and what the server is. Out: what to say, run and copy, in order. Must never: send
-//! anything, or change the order within a step.
+//! In: options and the server's version. Out: texts to print, statements and copies, in order. Must never:
+//! send anything, or change the order within a step.
 //!
-//! A step's statements are pgbench's to the letter, because servers log them and people grep for them.
+//! The statements are exactly pgbench's, because servers log them and people grep for them.
 
 use super::level::Level;
 use super::options::{InitOptions, PartitionMethod};
 use prony_workload::tpcb::{TELLERS_PER_BRANCH, Table};
 
-/// Scale from which accounts are numbered by bigint.
+/// The scale from which accounts have a bigint key.
 const BIGINT_SCALE: u32 = 20_000;
 
-/// A piece of a step.
+/// One action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
-    /// Print this on standard error, as it is.
-    Say(String),
-    /// Run this; an error ends the program.
+pub enum SetupAction {
+    /// Print this text on standard error, without change.
+    Print(String),
+    /// Run this statement; an error ends the program.
     Sql(String),
-    /// Run [`copy_sql`] and send it all rows of the table.
+    /// Run [`copy_sql`] and send all rows of the table.
     Copy {
         /// The table.
         table: Table,
-        /// Whether its rows are frozen.
+        /// Whether COPY freezes the rows.
         freeze: Freeze,
     },
 }
@@ -31,29 +31,34 @@ pub enum Work {
 /// Whether a COPY freezes its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
-    /// It does not.
+    /// It does not freeze.
     No,
-    /// It does.
+    /// It freezes.
     Yes,
-    /// If [`RELKIND_SQL`], asked right before the COPY, says that the table is an ordinary one.
-    IfOrdinary,
+    /// It freezes if [`RELKIND_SQL`], executed directly before, reports an ordinary table.
+    IfPlainTable,
 }
 
-/// What level 18 asks of each table that it copies to; `$1` is the table's name, and [`ORDINARY`]
-/// the answer for an ordinary table.
+/// The query that level 18 makes for each table before copying; `$1` is the table's name, and [`RELKIND_RELATION`]
+/// the result for an ordinary table.
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
 /// The relkind of an ordinary table.
-pub const ORDINARY: &str = "r";
+pub const RELKIND_RELATION: &str = "r";
 
-/// The work of a step: a letter of `dtgGvpf`. Others, blanks among them, have none. `server_version` is
-/// the server's `server_version_num`.
-pub fn step(level: &Level, options: &InitOptions, step: char, server_version: u32) -> Vec<Work> {
+/// The actions of a step, a letter of `dtgGvpf`; none for other characters, such as blanks. `server_version`
+/// is the server's `server_version_num`.
+pub fn step_actions(
+    level: &Level,
+    options: &InitOptions,
+    step: char,
+    server_version: u32,
+) -> Vec<SetupAction> {
     match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-            said(
+            announced(
                 "dropping old tables",
                 [format!("drop table if exists {tables}")],
             )
@@ -63,7 +68,7 @@ pub fn step(level: &Level, options: &InitOptions, step: char, server_version: u3
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
-            said(
+            announced(
                 "vacuuming",
                 tables.map(|table| format!("vacuum analyze pgbench_{table}")),
             )
@@ -71,7 +76,7 @@ pub fn step(level: &Level, options: &InitOptions, step: char, server_version: u3
         'p' => {
             let keys = [("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")];
             let space = tablespace(" using index", options.index_tablespace.as_deref());
-            said(
+            announced(
                 "creating primary keys",
                 keys.map(|(table, column)| {
                     format!("alter table pgbench_{table} add primary key ({column}){space}")
@@ -83,19 +88,19 @@ pub fn step(level: &Level, options: &InitOptions, step: char, server_version: u3
     }
 }
 
-/// The statement that copies to a table.
+/// The statement that copies rows to a table.
 pub fn copy_sql(table: Table, freeze: bool) -> String {
     let with = if freeze { " with (freeze on)" } else { "" };
     format!("copy {} from stdin{with}", table.name())
 }
 
-fn said(what: &str, statements: impl IntoIterator<Item = String>) -> Vec<Work> {
-    let mut work = vec![Work::Say(format!("{what}...\n"))];
-    work.extend(statements.into_iter().map(Work::Sql));
-    work
+fn announced(what: &str, statements: impl IntoIterator<Item = String>) -> Vec<SetupAction> {
+    let mut actions = vec![SetupAction::Print(format!("{what}...\n"))];
+    actions.extend(statements.into_iter().map(SetupAction::Sql));
+    actions
 }
 
-/// An identifier, quoted as PQescapeIdentifier does.
+/// A tablespace clause; the identifier is quoted as by PQescapeIdentifier.
 fn tablespace(before: &str, name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{before} tablespace \"{}\"", name.replace('"', "\"\"")),
@@ -103,7 +108,7 @@ fn tablespace(before: &str, name: Option<&str>) -> String {
     }
 }
 
-fn create_tables(level: &Level, options: &InitOptions) -> Vec<Work> {
+fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
     let aid = if options.scale >= BIGINT_SCALE {
         "aid bigint"
     } else {
@@ -127,7 +132,7 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<Work> {
             "bid int not null,bbalance int,filler char(88)".to_owned(),
         ),
     ];
-    // Since 18 no partitioned table is unlogged, because servers refuse it; its partitions are.
+    // Since 18 a partitioned table is never unlogged, because servers reject it; its partitions are.
     let parents_logged = level.at_least(18) && options.partitions.is_some();
     let unlogged = if options.unlogged && !parents_logged {
         " unlogged"
@@ -143,13 +148,16 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<Work> {
         };
         format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
     });
-    let mut work = said("creating tables", statements);
+    let mut actions = announced("creating tables", statements);
     if let Some((method, count)) = options.partitions {
-        work.push(Work::Say(format!("creating {count} partitions...\n")));
-        let one = |number| Work::Sql(partition(level, options, method, count, number));
-        work.extend((1..=count).map(one));
+        actions.push(SetupAction::Print(format!(
+            "creating {count} partitions...\n"
+        )));
+        let partition_sql =
+            |number| SetupAction::Sql(partition(level, options, method, count, number));
+        actions.extend((1..=count).map(partition_sql));
     }
-    work
+    actions
 }
 
 fn partition(
@@ -188,71 +196,75 @@ fn partition(
     )
 }
 
-fn begin(what: &str) -> Vec<Work> {
+fn begin_and_truncate(what: &str) -> Vec<SetupAction> {
     let truncate =
         "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-    said(what, ["begin".to_owned(), truncate.to_owned()])
+    announced(what, ["begin".to_owned(), truncate.to_owned()])
 }
 
 /// Up to 16 branches and tellers are inserted row by row; up to 14 nothing is frozen.
-fn generate_client_side(level: &Level, options: &InitOptions, server_version: u32) -> Vec<Work> {
-    let mut work = begin("generating data (client-side)");
+fn generate_client_side(
+    level: &Level,
+    options: &InitOptions,
+    server_version: u32,
+) -> Vec<SetupAction> {
+    let mut actions = begin_and_truncate("generating data (client-side)");
     let copy = |table: Table| {
         let can_freeze = level.at_least(15) && server_version >= 140_000;
         let partitioned = table == Table::Accounts && options.partitions.is_some();
         let freeze = match can_freeze {
-            true if level.at_least(18) => Freeze::IfOrdinary,
+            true if level.at_least(18) => Freeze::IfPlainTable,
             true if !partitioned => Freeze::Yes,
             _ => Freeze::No,
         };
-        Work::Copy { table, freeze }
+        SetupAction::Copy { table, freeze }
     };
     if level.at_least(17) {
-        work.push(copy(Table::Branches));
-        work.push(copy(Table::Tellers));
+        actions.push(copy(Table::Branches));
+        actions.push(copy(Table::Tellers));
     } else {
         for bid in 1..=Table::Branches.rows(options.scale) {
             let sql = format!("insert into pgbench_branches(bid,bbalance) values({bid},0)");
-            work.push(Work::Sql(sql));
+            actions.push(SetupAction::Sql(sql));
         }
         for tid in 1..=Table::Tellers.rows(options.scale) {
             let bid = (tid - 1) / TELLERS_PER_BRANCH + 1;
             let sql =
                 format!("insert into pgbench_tellers(tid,bid,tbalance) values ({tid},{bid},0)");
-            work.push(Work::Sql(sql));
+            actions.push(SetupAction::Sql(sql));
         }
     }
-    work.push(copy(Table::Accounts));
-    work.push(Work::Sql("commit".to_owned()));
-    work
+    actions.push(copy(Table::Accounts));
+    actions.push(SetupAction::Sql("commit".to_owned()));
+    actions
 }
 
-fn generate_server_side(scale: u32) -> Vec<Work> {
-    let mut work = begin("generating data (server-side)");
+fn generate_server_side(scale: u32) -> Vec<SetupAction> {
+    let mut actions = begin_and_truncate("generating data (server-side)");
     let rows = |table: Table| table.rows(scale);
-    work.extend([
-        Work::Sql(format!(
+    actions.extend([
+        SetupAction::Sql(format!(
             "insert into pgbench_branches(bid,bbalance) select bid, 0 \
              from generate_series(1, {}) as bid",
             rows(Table::Branches)
         )),
-        Work::Sql(format!(
+        SetupAction::Sql(format!(
             "insert into pgbench_tellers(tid,bid,tbalance) select tid, (tid - 1) / 10 + 1, 0 \
              from generate_series(1, {}) as tid",
             rows(Table::Tellers)
         )),
-        Work::Sql(format!(
+        SetupAction::Sql(format!(
             "insert into pgbench_accounts(aid,bid,abalance,filler) \
              select aid, (aid - 1) / 100000 + 1, 0, '' \
              from generate_series(1, {}) as aid",
             rows(Table::Accounts)
         )),
-        Work::Sql("commit".to_owned()),
+        SetupAction::Sql("commit".to_owned()),
     ]);
-    work
+    actions
 }
 
-fn foreign_keys() -> Vec<Work> {
+fn foreign_keys() -> Vec<SetupAction> {
     let keys = [
         ("tellers", "bid", "branches"),
         ("accounts", "bid", "branches"),
@@ -260,7 +272,7 @@ fn foreign_keys() -> Vec<Work> {
         ("history", "tid", "tellers"),
         ("history", "aid", "accounts"),
     ];
-    said(
+    announced(
         "creating foreign keys",
         keys.map(|(table, column, other)| {
             format!(

@@ -1,16 +1,15 @@
-//! Which pgbench is spoken.
+//! The version of pgbench to emulate.
 //!
-//! In: a setting (`PRONY_PGBENCH_COMPAT`) or the name Prony was called by. Out: a [`Level`]. Must
-//! never: take the level from anywhere else; two users with the same command line and environment
-//! see the same text.
+//! In: a setting (`PRONY_PGBENCH_COMPAT`) or the name by which Prony was called. Out: a [`Level`]. Must
+//! never: depend on anything else: the same command line and environment print the same text for every user.
 
 use std::fmt;
 
-/// The major spoken where nothing says otherwise.
+/// The default major.
 const DEFAULT_MAJOR: u16 = 18;
 
-/// The last minor of each major that Prony's texts were checked against, as pgbench prints it.
-const NEWEST: [(u16, u16); 7] = [
+/// The newest minor of each major with which Prony's output was compared, as pgbench prints it.
+const NEWEST_MINORS: [(u16, u16); 7] = [
     (13, 23),
     (14, 25),
     (15, 20),
@@ -20,23 +19,23 @@ const NEWEST: [(u16, u16); 7] = [
     (19, 0),
 ];
 
-/// A version of pgbench whose command line and texts Prony uses.
+/// A version of pgbench, whose command line and output Prony emulates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     major: u16,
     minor: u16,
-    /// The version as it is printed: `15.18 (Debian 15.18-0+deb12u1)`.
+    /// The version as printed, such as `15.18 (Debian 15.18-0+deb12u1)`.
     text: String,
-    /// Whether the minor was asked for, or only the major.
-    minor_said: bool,
+    /// Whether a minor was given, or only a major.
+    minor_given: bool,
 }
 
 /// A level that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no pgbench level: PRONY_PGBENCH_COMPAT takes a major from 13 to 19, with a minor if wanted (15 or 15.18)"
+    "{0:?} is not a supported version of pgbench: PRONY_PGBENCH_COMPAT takes a major from 13 to 19, optionally with a minor (15 or 15.18)"
 )]
-pub struct NoLevel(pub String);
+pub struct UnknownLevel(pub String);
 
 impl Default for Level {
     fn default() -> Self {
@@ -47,22 +46,25 @@ impl Default for Level {
 impl Level {
     /// The level of a major from 13 to 19.
     pub fn of_major(major: u16) -> Option<Self> {
-        let (_, minor) = NEWEST.into_iter().find(|(known, _)| *known == major)?;
+        let (_, minor) = NEWEST_MINORS
+            .into_iter()
+            .find(|(known, _)| *known == major)?;
         Some(Self {
             major,
             minor,
             text: format!("{major}.{minor}"),
-            minor_said: false,
+            minor_given: false,
         })
     }
 
-    /// Reads `15`, `15.18`, or a whole version text such as `15.18 (Debian 15.18-0+deb12u1)`, which is
-    /// then printed as it stands.
+    /// Parses `15`, `15.18`, or a complete version such as `15.18 (Debian 15.18-0+deb12u1)`, which is then
+    /// printed without change.
     ///
     /// # Errors
+    ///
     /// The text does not begin with a number from 13 to 19.
-    pub fn parse(text: &str) -> Result<Self, NoLevel> {
-        let no_level = || NoLevel(text.to_owned());
+    pub fn parse(text: &str) -> Result<Self, UnknownLevel> {
+        let unknown_level = || UnknownLevel(text.to_owned());
         let text = text.trim();
         let version = text.split([' ', '(']).next().unwrap_or_default();
         let (major, minor) = match version.split_once('.') {
@@ -71,13 +73,13 @@ impl Level {
         };
         let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
         if !digits(major) || !minor.is_none_or(digits) {
-            return Err(no_level());
+            return Err(unknown_level());
         }
-        let mut level =
-            Self::of_major(major.parse().map_err(|_| no_level())?).ok_or_else(no_level)?;
+        let mut level = Self::of_major(major.parse().map_err(|_| unknown_level())?)
+            .ok_or_else(unknown_level)?;
         if let Some(minor) = minor {
-            level.minor = minor.parse().map_err(|_| no_level())?;
-            level.minor_said = true;
+            level.minor = minor.parse().map_err(|_| unknown_level())?;
+            level.minor_given = true;
             level.text = text.to_owned();
         }
         Ok(level)
@@ -92,24 +94,25 @@ impl Level {
         Self::parse(rest).ok()
     }
 
-    /// The level for this call: the setting `PRONY_PGBENCH_COMPAT` if it is there and not empty, else
-    /// the program's name, else 18.
+    /// The level of this invocation: the setting `PRONY_PGBENCH_COMPAT` if it is set and not empty, else the
+    /// program's name, else 18.
     ///
     /// # Errors
-    /// The setting names no level.
-    pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, NoLevel> {
+    ///
+    /// The setting is not a level.
+    pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, UnknownLevel> {
         match setting {
             Some(text) if !text.trim().is_empty() => Self::parse(text),
             _ => Ok(Self::of_name(argv0).unwrap_or_default()),
         }
     }
 
-    /// The major: 13 to 19.
+    /// The major, 13 to 19.
     pub fn major(&self) -> u16 {
         self.major
     }
 
-    /// Whether this is the given major or a later one.
+    /// Whether this is `major` or a later one.
     pub fn at_least(&self, major: u16) -> bool {
         self.major >= major
     }
@@ -119,14 +122,14 @@ impl Level {
         &self.text
     }
 
-    /// Whether a minor was asked for.
-    pub(crate) fn minor_said(&self) -> bool {
-        self.minor_said
+    /// Whether a minor was given.
+    pub(crate) fn minor_given(&self) -> bool {
+        self.minor_given
     }
 
-    /// Whether the misspelt option name in the message about a bad `-c` value is already corrected:
-    /// in the minors of autumn 2026 (15.19 or 15.20, 18.5 or 18.6).
-    pub(crate) fn names_client_rightly(&self) -> bool {
+    /// Whether the message about an invalid `-c` value spells the option's name correctly, as since the
+    /// minors of autumn 2026 (15.19 or 15.20, 18.5 or 18.6).
+    pub(crate) fn spells_client_correctly(&self) -> bool {
         let last_wrong = match self.major {
             15 => 18,
             16 => 14,
@@ -134,12 +137,12 @@ impl Level {
             18 => 4,
             _ => return self.major >= 19,
         };
-        // Where no minor is asked for, the older wording: it contains the newer one, so that a
-        // reader who looks for either finds it.
-        self.minor_said && self.minor > last_wrong
+        // Without a given minor, the older wording is used: it contains the newer one, so that a search for
+        // either succeeds.
+        self.minor_given && self.minor > last_wrong
     }
 
-    /// Major and minor as one number, PostgreSQL's `server_version_num`: 150018.
+    /// Major and minor as one number, like PostgreSQL's `server_version_num`: 150018.
     pub fn version_num(&self) -> u32 {
         u32::from(self.major) * 10_000 + u32::from(self.minor)
     }
@@ -151,7 +154,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// `server_version_num` of a version text such as `15.18 (Debian …)`, `19devel` or `18beta2`.
+/// The `server_version_num` of a version text such as `15.18 (Debian …)`, `19devel` or `18beta2`.
 pub(crate) fn version_num(text: &str) -> Option<u32> {
     let number = |text: &str| -> Option<u32> {
         let end = text.bytes().position(|byte| !byte.is_ascii_digit());
@@ -168,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_read() {
+    fn levels_are_parsed() {
         assert_eq!(Level::parse("13").unwrap().text(), "13.23");
         assert_eq!(Level::parse("15.18").unwrap().version_num(), 150_018);
         let debian = Level::parse("15.18 (Debian 15.18-0+deb12u1)").unwrap();
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_goes_before_the_name() {
+    fn the_setting_overrides_the_program_name() {
         let level = |setting, name| Level::choose(setting, name).unwrap().major();
         assert_eq!(level(None, "/usr/bin/pgbench"), 18);
         assert_eq!(level(None, "bin/pgbench-15"), 15);

@@ -1,34 +1,34 @@
-//! The lines of `-i` while rows are generated, and the last one.
+//! The lines of `-i` while rows are generated, and the last line.
 //!
-//! In: rows done and seconds passed. Out: text for standard error. Must never: read a clock.
+//! In: finished rows and elapsed seconds. Out: text for standard error. Must never: read a clock.
 
 use super::level::Level;
 use prony_workload::tpcb::Table;
 
 /// Rows between two lines without `-q`.
-const LINE_ROWS: u64 = 100_000;
+const ROWS_PER_LINE: u64 = 100_000;
 /// Seconds between two lines with `-q`.
 const QUIET_SECONDS: f64 = 5.0;
 
-/// Follows the generation of one table's rows.
+/// Prints the progress of one table's generation.
 #[derive(Clone, Debug)]
 pub struct LoadProgress {
     table: Table,
     total: u64,
     quiet: bool,
-    /// On a terminal lines replace each other.
+    /// On a terminal each line replaces the previous one.
     terminal: bool,
     names_table: bool,
-    /// Rows for which lines were printed.
-    said: u64,
-    /// With `-q`: the interval that is running.
+    /// Rows for which lines are printed.
+    rows_printed: u64,
+    /// With `-q`: the number of the current interval.
     interval: f64,
-    /// Length of the line before.
+    /// Length of the previous line.
     length: usize,
 }
 
 impl LoadProgress {
-    /// A table's beginning. `terminal`: whether standard error is one.
+    /// Starts a table. `terminal`: whether standard error is a terminal.
     pub fn new(level: &Level, table: Table, scale: u32, quiet: bool, terminal: bool) -> Self {
         Self {
             table,
@@ -36,34 +36,34 @@ impl LoadProgress {
             quiet,
             terminal,
             names_table: level.at_least(17),
-            said: 0,
+            rows_printed: 0,
             interval: 1.0,
             length: 0,
         }
     }
 
-    /// What to print when `rows` of the table are done after `elapsed_s`; often nothing. With `-q`
-    /// pgbench looks every 100 rows, and always at the last.
+    /// The text to print when `rows` of the table are finished after `elapsed_s` seconds; often empty. With
+    /// `-q` pgbench checks the time every 100 rows, and at the last row.
     pub fn advance(&mut self, rows: u64, elapsed_s: f64) -> String {
         let mut text = String::new();
         if self.quiet {
-            let looks = rows.is_multiple_of(100) || rows / 100 > self.said / 100;
+            let checks_time = rows.is_multiple_of(100) || rows / 100 > self.rows_printed / 100;
             let last = rows == self.total && rows.is_multiple_of(100);
-            let due = last || (looks && elapsed_s >= self.interval * QUIET_SECONDS);
-            if due && rows > self.said {
+            let due = last || (checks_time && elapsed_s >= self.interval * QUIET_SECONDS);
+            if due && rows > self.rows_printed {
                 self.line(&mut text, rows, elapsed_s);
                 self.interval = (elapsed_s / QUIET_SECONDS).ceil();
             }
             return text;
         }
-        // Rows may have gone past several marks at once: no line is left out.
-        while self.said + LINE_ROWS <= rows {
-            self.line(&mut text, self.said + LINE_ROWS, elapsed_s);
+        // Rows may cross several multiples at once: each gets a line.
+        while self.rows_printed + ROWS_PER_LINE <= rows {
+            self.line(&mut text, self.rows_printed + ROWS_PER_LINE, elapsed_s);
         }
         text
     }
 
-    /// What to print when all rows are done: on a terminal, what makes room for the next line.
+    /// The text to print after all rows; on a terminal it clears the line for the next one.
     pub fn finish(&self) -> String {
         match (self.terminal, self.names_table) {
             (false, _) => String::new(),
@@ -75,27 +75,27 @@ impl LoadProgress {
 
     fn line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
         let remaining_s = (self.total as f64 - rows as f64) * elapsed_s / rows as f64;
-        let of = if self.names_table {
+        let of_table = if self.names_table {
             format!(" of {}", self.table.name())
         } else {
             String::new()
         };
         let line = format!(
-            "{rows} of {} tuples ({}%){of} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
+            "{rows} of {} tuples ({}%){of_table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
             self.total,
             rows * 100 / self.total
         );
-        // What is left of a longer line before is overwritten.
+        // Blanks overwrite the rest of a longer previous line.
         let blanks = " ".repeat(self.length.saturating_sub(line.len()));
         self.length = line.len();
-        self.said = rows;
+        self.rows_printed = rows;
         *text += &line;
         *text += &blanks;
         text.push(if self.terminal { '\r' } else { '\n' });
     }
 }
 
-/// What the last line calls a step; none for a blank.
+/// A step's name in the last line; none for a blank.
 pub fn step_name(step: char) -> Option<&'static str> {
     Some(match step {
         'd' => "drop tables",
@@ -109,7 +109,7 @@ pub fn step_name(step: char) -> Option<&'static str> {
     })
 }
 
-/// The last line: steps in the order they ran, with seconds each took.
+/// The last line: steps in the order of execution, with the seconds of each.
 pub fn done_line(steps: &[(char, f64)]) -> String {
     let named = steps
         .iter()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_each_100_000_rows() {
+    fn a_line_is_printed_every_100_000_rows() {
         let mut load = progress(16, Table::Accounts, 3, false, false);
         assert_eq!(load.advance(99_999, 0.5), "");
         assert_eq!(
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn quiet_speaks_at_intervals_and_at_the_end() {
+    fn quiet_prints_at_intervals_and_at_the_end() {
         let mut load = progress(18, Table::Accounts, 1, true, false);
         assert_eq!(load.advance(100, 0.1), "");
         assert!(
@@ -172,10 +172,10 @@ mod tests {
     #[test]
     fn on_a_terminal_lines_replace_each_other() {
         let mut load = progress(16, Table::Accounts, 2, false, true);
-        let long = load.advance(100_000, 1000.0);
-        let short = load.advance(200_000, 1.0);
-        assert_eq!(long.len(), short.len());
-        assert!(short.ends_with(" \r"));
+        let longer = load.advance(100_000, 1000.0);
+        let shorter = load.advance(200_000, 1.0);
+        assert_eq!(longer.len(), shorter.len());
+        assert!(shorter.ends_with(" \r"));
         assert_eq!(load.finish(), "\n");
         let mut new = progress(18, Table::Accounts, 1, false, true);
         assert_eq!(new.finish(), "");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_adds_up() {
+    fn the_last_line_sums_the_steps() {
         assert_eq!(
             done_line(&[('d', 0.06), (' ', 9.0), ('G', 0.24)]),
             "done in 0.30 s (drop tables 0.06 s, server-side generate 0.24 s).\n"

@@ -1,12 +1,12 @@
 //! The lines of `-l` files.
 //!
-//! In: a transaction, or the sums of an interval. Out: a line, appended to a buffer of the caller's.
-//! Must never: allocate once the buffer has grown: every transaction passes here.
+//! In: a transaction, or the sums of an interval. Out: a line, appended to the caller's buffer. Must never:
+//! allocate once the buffer has grown, because every transaction calls it.
 
 use super::level::Level;
 use super::moments::Moments;
 
-/// The name of a thread's log file: `PREFIX.PID`, and `PREFIX.PID.THREAD` for all but the first.
+/// The name of a thread's log file: `PREFIX.PID` for the first thread, `PREFIX.PID.THREAD` for the others.
 pub fn log_path(prefix: &str, pid: u32, thread: u32) -> String {
     match thread {
         0 => format!("{prefix}.{pid}"),
@@ -14,18 +14,18 @@ pub fn log_path(prefix: &str, pid: u32, thread: u32) -> String {
     }
 }
 
-/// What became of a transaction.
+/// The outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It succeeded; its latency, µs.
+pub enum LogOutcome {
+    /// It succeeded; latency in µs.
     Latency(u64),
     /// It never started.
     Skipped,
-    /// It failed by a serialization error.
+    /// It failed with a serialization error.
     Serialization,
-    /// It failed by a deadlock.
+    /// It failed with a deadlock.
     Deadlock,
-    /// It failed by another error (19).
+    /// It failed with another error (19).
     Other,
 }
 
@@ -34,25 +34,24 @@ pub enum Outcome {
 pub struct TransactionLine {
     /// The client's number, from 0.
     pub client: u32,
-    /// Which of the client's transactions this is; skipped and failed ones count. The first line
-    /// holds what pgbench prints: 1.
+    /// The transaction's number in its client, skipped and failed ones included. pgbench starts at 1.
     pub number: u64,
-    /// What became of it.
-    pub outcome: Outcome,
+    /// The outcome.
+    pub outcome: LogOutcome,
     /// The script's number, from 0.
     pub script: u32,
-    /// When it ended, Unix time, µs.
+    /// The end, in µs of Unix time.
     pub end_unix_us: u64,
-    /// How late it started, µs.
+    /// The lag: how late it started, in µs.
     pub lag_us: u64,
     /// Tries after the first.
     pub retries: u32,
 }
 
-/// An interval's line: sums of the transactions that ended in it.
+/// An interval's line: sums over the transactions that ended in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AggregateLine {
-    /// When the interval begins, Unix time, s.
+    /// Start of the interval, in seconds of Unix time.
     pub start_unix_s: u64,
     /// Successful transactions.
     pub succeeded: u64,
@@ -66,15 +65,15 @@ pub struct AggregateLine {
     pub retried: u64,
     /// Tries after the first.
     pub retries: u64,
-    /// Failed by serialization errors.
+    /// Failed with serialization errors.
     pub serialization_failures: u64,
-    /// Failed by deadlocks.
+    /// Failed with deadlocks.
     pub deadlock_failures: u64,
-    /// Failed by other errors.
+    /// Failed with other errors.
     pub other_failures: u64,
 }
 
-/// Which columns a log has.
+/// The columns of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFormat {
     major: u16,
@@ -105,30 +104,30 @@ impl LogFormat {
     /// Appends a transaction's line.
     pub fn transaction(&self, out: &mut Vec<u8>, line: &TransactionLine) {
         put(out, u64::from(line.client));
-        after_blank(out, line.number);
+        put_field(out, line.number);
         out.push(b' ');
         match line.outcome {
-            Outcome::Latency(latency_us) => put(out, latency_us),
-            other => out.extend_from_slice(self.word(other).as_bytes()),
+            LogOutcome::Latency(latency_us) => put(out, latency_us),
+            other => out.extend_from_slice(self.failure_text(other).as_bytes()),
         }
-        after_blank(out, u64::from(line.script));
-        after_blank(out, line.end_unix_us / 1_000_000);
-        after_blank(out, line.end_unix_us % 1_000_000);
+        put_field(out, u64::from(line.script));
+        put_field(out, line.end_unix_us / 1_000_000);
+        put_field(out, line.end_unix_us % 1_000_000);
         if self.rate_limited {
-            after_blank(out, line.lag_us);
+            put_field(out, line.lag_us);
         }
         if self.retries && self.major >= 15 {
-            after_blank(out, u64::from(line.retries));
+            put_field(out, u64::from(line.retries));
         }
         out.push(b'\n');
     }
 
-    fn word(&self, outcome: Outcome) -> &'static str {
+    fn failure_text(&self, outcome: LogOutcome) -> &'static str {
         match outcome {
-            Outcome::Skipped => "skipped",
+            LogOutcome::Skipped => "skipped",
             _ if !self.failures_detailed => "failed",
-            Outcome::Serialization => "serialization",
-            Outcome::Deadlock => "deadlock",
+            LogOutcome::Serialization => "serialization",
+            LogOutcome::Deadlock => "deadlock",
             _ => "other",
         }
     }
@@ -137,16 +136,16 @@ impl LogFormat {
     pub fn aggregate(&self, out: &mut Vec<u8>, line: &AggregateLine) {
         let since_15 = self.major >= 15;
         put(out, line.start_unix_s);
-        // Up to 14 skipped transactions are among all of them.
+        // Up to 14 the total includes skipped transactions.
         let skipped = if since_15 { 0 } else { line.skipped };
-        after_blank(out, line.succeeded + skipped);
+        put_field(out, line.succeeded + skipped);
         moments(out, &line.latency);
         if since_15 || self.rate_limited {
             let none = Moments::default();
             moments(out, if self.rate_limited { &line.lag } else { &none });
         }
         if since_15 || (self.rate_limited && self.latency_limited) {
-            after_blank(
+            put_field(
                 out,
                 if self.latency_limited {
                     line.skipped
@@ -157,15 +156,15 @@ impl LogFormat {
         }
         if since_15 {
             let if_on = |on: bool, value: u64| if on { value } else { 0 };
-            after_blank(out, if_on(self.retries, line.retried));
-            after_blank(out, if_on(self.retries, line.retries));
-            after_blank(
+            put_field(out, if_on(self.retries, line.retried));
+            put_field(out, if_on(self.retries, line.retries));
+            put_field(
                 out,
                 if_on(self.failures_detailed, line.serialization_failures),
             );
-            after_blank(out, if_on(self.failures_detailed, line.deadlock_failures));
+            put_field(out, if_on(self.failures_detailed, line.deadlock_failures));
             if self.major >= 19 {
-                after_blank(out, if_on(self.failures_detailed, line.other_failures));
+                put_field(out, if_on(self.failures_detailed, line.other_failures));
             }
         }
         out.push(b'\n');
@@ -176,12 +175,12 @@ fn put(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
-fn after_blank(out: &mut Vec<u8>, value: u64) {
+fn put_field(out: &mut Vec<u8>, value: u64) {
     out.push(b' ');
     put(out, value);
 }
 
-/// Sum, sum of squares, shortest and longest in whole µs.
+/// Sum, sum of squares, minimum and maximum, in whole µs.
 fn moments(out: &mut Vec<u8>, moments: &Moments) {
     for value in [
         moments.sum_us,
@@ -190,7 +189,7 @@ fn moments(out: &mut Vec<u8>, moments: &Moments) {
         moments.max_us,
     ] {
         use std::io::Write;
-        write!(out, " {value:.0}").expect("memory can be written");
+        write!(out, " {value:.0}").expect("writing to memory cannot fail");
     }
 }
 
@@ -208,7 +207,7 @@ mod tests {
         )
     }
 
-    fn transaction(format: LogFormat, outcome: Outcome) -> String {
+    fn transaction(format: LogFormat, outcome: LogOutcome) -> String {
         let mut out = Vec::new();
         let line = TransactionLine {
             client: 3,
@@ -227,25 +226,25 @@ mod tests {
     fn transactions() {
         let plain = format(15, false, false, 1, false);
         assert_eq!(
-            transaction(plain, Outcome::Latency(912)),
+            transaction(plain, LogOutcome::Latency(912)),
             "3 1 912 0 1795211482 42\n"
         );
         assert_eq!(
-            transaction(plain, Outcome::Deadlock),
+            transaction(plain, LogOutcome::Deadlock),
             "3 1 failed 0 1795211482 42\n"
         );
         let full = format(15, true, true, 3, true);
         assert_eq!(
-            transaction(full, Outcome::Skipped),
+            transaction(full, LogOutcome::Skipped),
             "3 1 skipped 0 1795211482 42 7 2\n"
         );
         assert_eq!(
-            transaction(full, Outcome::Serialization),
+            transaction(full, LogOutcome::Serialization),
             "3 1 serialization 0 1795211482 42 7 2\n"
         );
         let old = format(13, true, true, 1, false);
         assert_eq!(
-            transaction(old, Outcome::Latency(5)),
+            transaction(old, LogOutcome::Latency(5)),
             "3 1 5 0 1795211482 42 7\n"
         );
     }

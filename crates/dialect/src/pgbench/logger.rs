@@ -1,16 +1,16 @@
 //! Writes one thread's `-l` file.
 //!
-//! In: samples as they come. Out: lines. Must never: allocate for a transaction, or keep a line back
-//! for longer than its buffer takes to fill.
+//! In: samples. Out: lines. Must never: allocate for a transaction, or delay a line longer than its
+//! buffer takes to fill.
 
 use super::level::Level;
-use super::log::{AggregateLine, LogFormat, Outcome, TransactionLine};
-use super::options::{Log, RunOptions};
-use prony_measure::{ErrorClass, Outcome as Ended, Sample};
+use super::log::{AggregateLine, LogFormat, LogOutcome, TransactionLine};
+use super::options::{LogOptions, RunOptions};
+use prony_measure::{ErrorClass, Outcome, Sample};
 use prony_workload::random::Random;
 use std::io::{self, Write};
 
-/// A buffer of this size is written out.
+/// The buffer is written once it has this size.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The log of one thread.
@@ -18,29 +18,31 @@ pub struct Logger<W: Write> {
     out: W,
     buffer: Vec<u8>,
     format: LogFormat,
-    /// Number of the thread's first client, and transactions of each of its clients so far.
+    /// The number of the thread's first client.
     first_client: u32,
-    done: Vec<u64>,
-    /// Added to the run's clock gives Unix time, nanoseconds.
+    /// Transactions of each of its clients so far.
+    transactions: Vec<u64>,
+    /// Nanoseconds to add to the run's clock for Unix time.
     epoch_shift_ns: i64,
     sampling: Option<(f64, Random)>,
     aggregate: Option<Aggregate>,
-    failed: Option<io::Error>,
+    write_error: Option<io::Error>,
 }
 
-/// Sums of the interval that is running.
+/// Sums of the current interval.
 struct Aggregate {
     interval_us: u64,
     line: AggregateLine,
 }
 
 impl<W: Write> Logger<W> {
-    /// A log for a thread with these clients. `sampling` is the thread's generator for that.
+    /// A log for a thread with these clients. `sampling` is the thread's random generator for the sampling
+    /// rate.
     pub fn new(
         out: W,
         level: &Level,
         options: &RunOptions,
-        log: &Log,
+        log: &LogOptions,
         clients: std::ops::Range<u32>,
         sampling: Random,
     ) -> Self {
@@ -55,24 +57,24 @@ impl<W: Write> Logger<W> {
                 options.failures_detailed,
             ),
             first_client: clients.start,
-            done: vec![0; clients.len()],
+            transactions: vec![0; clients.len()],
             epoch_shift_ns: 0,
             sampling: log.sampling_rate.map(|rate| (rate, sampling)),
             aggregate: log.aggregate_interval_s.map(|interval_s| Aggregate {
                 interval_us: u64::from(interval_s) * 1_000_000,
                 line: AggregateLine::default(),
             }),
-            failed: None,
+            write_error: None,
         }
     }
 
-    /// The load starts at `start_ns` of the run's clock, which then stands `epoch_shift_ns` behind
-    /// Unix time.
+    /// Starts the load at `start_ns` of the run's clock; adding `epoch_shift_ns` to that clock gives Unix
+    /// time.
     pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i64) {
         self.epoch_shift_ns = epoch_shift_ns;
         let start_us = self.unix_us(start_ns);
         if let Some(aggregate) = &mut self.aggregate {
-            // Whole seconds, as they are printed.
+            // Whole seconds, as printed.
             aggregate.line.start_unix_s = start_us / 1_000_000;
         }
     }
@@ -84,12 +86,12 @@ impl<W: Write> Logger<W> {
 
     /// Logs a transaction.
     pub fn sample(&mut self, client: u32, sample: &Sample) {
-        let place = client.saturating_sub(self.first_client) as usize;
-        let Some(done) = self.done.get_mut(place) else {
+        let index = client.saturating_sub(self.first_client) as usize;
+        let Some(transactions) = self.transactions.get_mut(index) else {
             return;
         };
-        *done += 1;
-        let number = *done;
+        *transactions += 1;
+        let number = *transactions;
         if let Some((rate, random)) = &mut self.sampling
             && random.unit() > *rate
         {
@@ -97,7 +99,7 @@ impl<W: Write> Logger<W> {
         }
         let end_unix_us = self.unix_us(sample.ended_ns);
         if self.aggregate.is_some() {
-            self.pass(end_unix_us);
+            self.close_intervals(end_unix_us);
             self.add(sample);
         } else {
             let line = TransactionLine {
@@ -116,8 +118,8 @@ impl<W: Write> Logger<W> {
         }
     }
 
-    /// Writes the lines of the intervals that ended by then.
-    fn pass(&mut self, unix_us: u64) {
+    /// Writes the lines of all intervals that ended by this time.
+    fn close_intervals(&mut self, unix_us: u64) {
         let Some(aggregate) = &mut self.aggregate else {
             return;
         };
@@ -142,16 +144,16 @@ impl<W: Write> Logger<W> {
         line.retried += u64::from(sample.retries > 0);
         line.retries += u64::from(sample.retries);
         match outcome(sample) {
-            Outcome::Latency(_) => {
+            LogOutcome::Latency(_) => {
                 line.succeeded += 1;
-                // Whole microseconds, as pgbench's clock has them.
+                // Whole microseconds, like pgbench's clock.
                 line.latency.add((sample.response_ns() / 1000) as f64);
                 line.lag.add((lag_ns(sample) / 1000) as f64);
             }
-            Outcome::Skipped => line.skipped += 1,
-            Outcome::Serialization => line.serialization_failures += 1,
-            Outcome::Deadlock => line.deadlock_failures += 1,
-            Outcome::Other => line.other_failures += 1,
+            LogOutcome::Skipped => line.skipped += 1,
+            LogOutcome::Serialization => line.serialization_failures += 1,
+            LogOutcome::Deadlock => line.deadlock_failures += 1,
+            LogOutcome::Other => line.other_failures += 1,
         }
     }
 
@@ -159,36 +161,38 @@ impl<W: Write> Logger<W> {
         let written = self.out.write_all(&self.buffer);
         self.buffer.clear();
         if let Err(error) = written {
-            self.failed.get_or_insert(error);
+            self.write_error.get_or_insert(error);
         }
     }
 
-    /// Writes what is left; the run ended at `end_ns` of its clock.
+    /// Writes the rest; the run ended at `end_ns` of its clock.
     ///
     /// # Errors
-    /// The first error of writing.
+    /// The first write error.
     pub fn finish(mut self, end_ns: u64) -> io::Result<()> {
-        self.pass(self.unix_us(end_ns));
+        self.close_intervals(self.unix_us(end_ns));
         self.flush();
         let flushed = self.out.flush();
-        self.failed.map_or(flushed, Err)
+        self.write_error.map_or(flushed, Err)
     }
 }
 
 fn lag_ns(sample: &Sample) -> u64 {
     match sample.outcome {
-        // Of these pgbench measures no lag.
-        Ended::Skipped | Ended::Failed(..) => 0,
+        // pgbench does not measure the lag of these.
+        Outcome::Skipped | Outcome::Failed(..) => 0,
         _ => sample.started_ns.saturating_sub(sample.scheduled_ns),
     }
 }
 
-fn outcome(sample: &Sample) -> Outcome {
+fn outcome(sample: &Sample) -> LogOutcome {
     match sample.outcome {
-        Ended::Committed | Ended::RolledBack => Outcome::Latency(sample.response_ns() / 1000),
-        Ended::Skipped => Outcome::Skipped,
-        Ended::Failed(ErrorClass::Serialization, _) => Outcome::Serialization,
-        Ended::Failed(ErrorClass::Deadlock, _) => Outcome::Deadlock,
-        Ended::Failed(..) => Outcome::Other,
+        Outcome::Committed | Outcome::RolledBack => {
+            LogOutcome::Latency(sample.response_ns() / 1000)
+        }
+        Outcome::Skipped => LogOutcome::Skipped,
+        Outcome::Failed(ErrorClass::Serialization, _) => LogOutcome::Serialization,
+        Outcome::Failed(ErrorClass::Deadlock, _) => LogOutcome::Deadlock,
+        Outcome::Failed(..) => LogOutcome::Other,
     }
 }

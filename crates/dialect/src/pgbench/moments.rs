@@ -1,25 +1,24 @@
-//! Count, sum and sum of squares of a duration.
+//! Count, sum and sum of squares of durations in µs, for mean and standard deviation.
 //!
-//! In: durations in µs. Out: mean and standard deviation. Must never: be used where a percentile is
-//! wanted.
+//! Must never: be used for a percentile.
 
-/// pgbench's sums of a duration, µs.
+/// pgbench's sums of durations, in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moments {
-    /// How many durations.
+    /// The number of durations.
     pub count: u64,
     /// Their sum, µs.
     pub sum_us: f64,
     /// The sum of their squares, µs².
     pub sum_of_squares_us2: f64,
-    /// The shortest, µs; 0 where there is none.
+    /// The shortest, µs; 0 if there are none.
     pub min_us: f64,
-    /// The longest, µs; 0 where there is none.
+    /// The longest, µs; 0 if there are none.
     pub max_us: f64,
 }
 
 impl Moments {
-    /// Counts a duration.
+    /// Adds a duration.
     pub fn add(&mut self, duration_us: f64) {
         if self.count == 0 || duration_us < self.min_us {
             self.min_us = duration_us;
@@ -32,7 +31,7 @@ impl Moments {
         self.sum_of_squares_us2 += duration_us * duration_us;
     }
 
-    /// Adds another's durations.
+    /// Adds the durations of another.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -48,7 +47,7 @@ impl Moments {
         self.sum_of_squares_us2 += other.sum_of_squares_us2;
     }
 
-    /// What came since an earlier state of the same sums; its extremes are unknown and 0.
+    /// The sums since an earlier state of the same sums; minimum and maximum are unknown and 0.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             count: self.count - earlier.count,
@@ -59,7 +58,7 @@ impl Moments {
         }
     }
 
-    /// Mean, ms; 0 where there is none.
+    /// Mean, ms; 0 if there are no durations.
     pub fn mean_ms(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -67,10 +66,10 @@ impl Moments {
         0.001 * self.sum_us / self.count as f64
     }
 
-    /// Standard deviation (of the population), ms; 0 where there is none.
+    /// Population standard deviation, ms; 0 if there are no durations.
     ///
-    /// pgbench takes the root of a difference that rounding can make negative, and then prints NaN;
-    /// here that is 0.
+    /// pgbench takes the root of a difference that rounding can make negative, and then prints NaN; here that
+    /// is 0.
     pub fn stddev_ms(&self) -> f64 {
         if self.count == 0 {
             return 0.0;
@@ -86,7 +85,7 @@ impl Moments {
 mod tests {
     use super::*;
 
-    fn of(durations_us: &[f64]) -> Moments {
+    fn moments_of(durations_us: &[f64]) -> Moments {
         let mut moments = Moments::default();
         for duration_us in durations_us {
             moments.add(*duration_us);
@@ -96,23 +95,23 @@ mod tests {
 
     #[test]
     fn mean_and_deviation() {
-        let moments = of(&[
+        let moments = moments_of(&[
             2000.0, 4000.0, 4000.0, 4000.0, 5000.0, 5000.0, 7000.0, 9000.0,
         ]);
         assert_eq!(moments.mean_ms(), 5.0);
         assert_eq!(moments.stddev_ms(), 2.0);
         assert_eq!((moments.min_us, moments.max_us), (2000.0, 9000.0));
-        assert_eq!(of(&[1234.5; 3]).stddev_ms(), 0.0);
-        assert_eq!(of(&[]).stddev_ms(), 0.0);
+        assert_eq!(moments_of(&[1234.5; 3]).stddev_ms(), 0.0);
+        assert_eq!(moments_of(&[]).stddev_ms(), 0.0);
     }
 
     #[test]
-    fn merging_is_adding() {
-        let mut merged = of(&[1.0, 5.0]);
-        merged.merge(&of(&[]));
-        merged.merge(&of(&[3.0]));
-        assert_eq!(merged, of(&[1.0, 5.0, 3.0]));
-        let since = merged.since(&of(&[1.0, 5.0]));
+    fn merging_adds_durations() {
+        let mut merged = moments_of(&[1.0, 5.0]);
+        merged.merge(&moments_of(&[]));
+        merged.merge(&moments_of(&[3.0]));
+        assert_eq!(merged, moments_of(&[1.0, 5.0, 3.0]));
+        let since = merged.since(&moments_of(&[1.0, 5.0]));
         assert_eq!((since.count, since.sum_us), (1, 3.0));
     }
 }

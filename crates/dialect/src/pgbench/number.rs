@@ -1,9 +1,9 @@
-//! Numbers as C reads and prints them.
+//! Parses and prints numbers as C does.
 //!
-//! In: text; figures. Out: figures; text. Must never: be stricter or laxer than strtol, strtod, scanf
-//! and printf, because command lines were written against those.
+//! Must never: be stricter or laxer than strtol, strtod, scanf and printf, because command lines were written
+//! for those.
 
-/// What `strtol(text, &end, 10)` gives: the value (saturated), whether it overflowed, and the rest.
+/// `strtol(text, &end, 10)`: the value (saturated), whether it overflowed, and the rest of the text.
 fn strtol(text: &str) -> (i64, bool, &str) {
     let trimmed = text.trim_start_matches(is_c_space);
     let (negative, digits) = match trimmed.as_bytes().first() {
@@ -35,16 +35,16 @@ fn is_c_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
-/// What is wrong with the value of an integer option.
+/// Why the value of an integer option is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BadInt {
-    /// Something else than a number, and white space after it.
+    /// The text is not a number with optional white space around it.
     NotANumber,
-    /// Outside of the option's range.
+    /// It is outside of the option's range.
     OutOfRange,
 }
 
-/// An integer option since 15: the whole text, white space around it allowed; empty means 0.
+/// An integer option since 15: the whole text, with optional white space around it; an empty text is 0.
 pub(crate) fn option_int(text: &str, least: i32, most: i32) -> Result<i32, BadInt> {
     let (value, overflow, rest) = strtol(text);
     if !rest.trim_start_matches(is_c_space).is_empty() {
@@ -56,18 +56,18 @@ pub(crate) fn option_int(text: &str, least: i32, most: i32) -> Result<i32, BadIn
     }
 }
 
-/// `atoi`: what a text begins with, cut to 32 bits as glibc does; 0 where there is no number.
+/// `atoi`: the number at the beginning of a text, truncated to 32 bits as by glibc; 0 if there is none.
 pub(crate) fn atoi(text: &str) -> i32 {
     strtol(text).0 as i32
 }
 
-/// A script's weight after its `@`: the whole rest must be a number; none if it is not.
+/// A script's weight after `@`; none unless all of the text is a number.
 pub(crate) fn weight(text: &str) -> Option<i64> {
     let (value, overflow, rest) = strtol(text);
     (!text.is_empty() && rest.is_empty() && !overflow).then_some(value)
 }
 
-/// A seed as `sscanf("%lu%c")` takes it: leading blanks and a sign allowed, nothing behind.
+/// A seed as parsed by `sscanf("%lu%c")`: with optional leading blanks and sign, nothing after it.
 pub(crate) fn seed(text: &str) -> Option<u64> {
     let trimmed = text.trim_start_matches(is_c_space);
     let (negative, digits) = match trimmed.as_bytes().first()? {
@@ -78,7 +78,7 @@ pub(crate) fn seed(text: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // Too large a number is all ones, whatever its sign.
+    // A number that is too large has all bits set, whatever its sign.
     Some(match digits.parse::<u64>() {
         Ok(value) if negative => value.wrapping_neg(),
         Ok(value) => value,
@@ -86,7 +86,7 @@ pub(crate) fn seed(text: &str) -> Option<u64> {
     })
 }
 
-/// `atof`: the number that a text begins with; 0 where there is none.
+/// `atof`: the number at the beginning of a text; 0 if there is none.
 pub(crate) fn atof(text: &str) -> f64 {
     let text = text.trim_start_matches(is_c_space);
     let (sign, body) = match text.as_bytes().first() {
@@ -141,11 +141,11 @@ fn decimal(body: &str) -> f64 {
     body[..end].parse().unwrap_or(0.0)
 }
 
-/// Hexadecimal digits with an optional point and binary exponent; none without a digit.
+/// Hexadecimal digits with an optional point and binary exponent; none if there is no digit.
 fn hexadecimal(body: &str) -> Option<f64> {
     let mut value = 0.0_f64;
     let mut exponent = 0_i32;
-    let mut seen = false;
+    let mut has_digit = false;
     let mut point = false;
     let mut rest = body;
     while let Some(c) = rest.chars().next() {
@@ -153,7 +153,7 @@ fn hexadecimal(body: &str) -> Option<f64> {
             Some(digit) => {
                 value = value * 16.0 + f64::from(digit);
                 exponent -= if point { 4 } else { 0 };
-                seen = true;
+                has_digit = true;
             }
             None if c == '.' && !point => point = true,
             None => break,
@@ -167,10 +167,10 @@ fn hexadecimal(body: &str) -> Option<f64> {
             exponent = exponent.saturating_add(power.clamp(-9999, 9999) as i32);
         }
     }
-    seen.then(|| value * f64::powi(2.0, exponent))
+    has_digit.then(|| value * f64::powi(2.0, exponent))
 }
 
-/// `%.{places}f` as PostgreSQL prints it, with its words for what is no number.
+/// `%.{places}f` as PostgreSQL prints it, with `NaN` and `Infinity`.
 pub(crate) fn fixed(value: f64, places: usize) -> String {
     if value.is_nan() {
         "NaN".to_owned()
@@ -181,7 +181,7 @@ pub(crate) fn fixed(value: f64, places: usize) -> String {
     }
 }
 
-/// `part` of `whole` in per cent; not a number where there is no whole.
+/// `part` of `whole` in per cent; NaN if `whole` is 0.
 pub(crate) fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole as f64
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_read_as_strtol_reads_them() {
+    fn integers_are_parsed_like_strtol() {
         assert_eq!(option_int(" 12 ", 1, 100), Ok(12));
         assert_eq!(option_int("+5", 1, 100), Ok(5));
         assert_eq!(option_int("", 1, 100), Err(BadInt::OutOfRange));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn floats_are_read_as_strtod_reads_them() {
+    fn floats_are_parsed_like_strtod() {
         assert_eq!(atof("1.5abc"), 1.5);
         assert_eq!(atof(".5"), 0.5);
         assert_eq!(atof("5."), 5.0);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_is_printed_as_postgresql_does() {
+    fn nan_is_printed_as_postgresql_prints_it() {
         assert_eq!(fixed(percent(0, 0), 3), "NaN");
         assert_eq!(fixed(f64::INFINITY, 1), "Infinity");
         assert_eq!(fixed(0.0005, 3), "0.001");

@@ -1,21 +1,19 @@
-//! What a pgbench command line asks for, as plain data.
-//!
-//! In: nothing. Out: types. Must never: hold a default that pgbench does not have.
+//! A parsed pgbench command line.
 
 use std::path::PathBuf;
 
 use prony_workload::script::Builtin;
 
-/// What one call of pgbench is to do.
+/// The action that a command line requests.
 #[derive(Debug, PartialEq)]
 pub enum Invocation {
-    /// Print this on standard output and end with 0.
+    /// Print this on standard output and exit with 0.
     Help(String),
-    /// Print this on standard output and end with 0.
+    /// Print this on standard output and exit with 0.
     Version(String),
-    /// Print [`super::list_text`] on standard error and end with 0.
+    /// Print [`super::list_text`] on standard error and exit with 0.
     ListBuiltins,
-    /// Print [`super::show_text`] of it on standard error and end with 0.
+    /// Print [`super::show_text`] of this script on standard error and exit with 0.
     ShowScript(&'static Builtin),
     /// `-i`.
     Initialize(InitOptions),
@@ -23,28 +21,28 @@ pub enum Invocation {
     Run(RunOptions),
 }
 
-/// Where to connect, as far as the command line says; the rest is libpq's environment.
+/// The connection options of the command line; libpq's environment variables supply the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Connection {
+pub struct ConnectionOptions {
     /// `-h`.
     pub host: Option<String>,
     /// `-p`.
     pub port: Option<String>,
     /// `-U`.
     pub user: Option<String>,
-    /// Name, conninfo string or URI; the operand, `-d` (17+), PGDATABASE, PGUSER or the user's name.
+    /// Database name, conninfo string or URI: the operand, `-d` (17+), PGDATABASE, PGUSER or the user's name.
     pub dbname: String,
 }
 
-/// How statements are sent.
+/// The protocol mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
     /// Simple query protocol.
     #[default]
     Simple,
-    /// Extended, on the unnamed statement.
+    /// Extended query protocol, with the unnamed statement.
     Extended,
-    /// Extended, on named statements prepared once a connection.
+    /// Extended query protocol, with named statements that are prepared once per connection.
     Prepared,
 }
 
@@ -58,7 +56,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol of a name; names are not abbreviated.
+    /// The protocol with this name, which must not be abbreviated.
     pub fn of_name(name: &str) -> Option<Self> {
         [Self::Simple, Self::Extended, Self::Prepared]
             .into_iter()
@@ -66,26 +64,26 @@ impl Protocol {
     }
 }
 
-/// When a client or the run ends.
+/// What ends a client or the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// `-t`: transactions each client runs.
+    /// `-t`: transactions of each client.
     Transactions(u32),
-    /// `-T`: seconds.
+    /// `-T`: seconds of the run.
     Seconds(u32),
 }
 
 /// How pgbench_accounts is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionMethod {
-    /// Ranges of aid.
+    /// By ranges of aid.
     Range,
-    /// Hash of aid.
+    /// By a hash of aid.
     Hash,
 }
 
 impl PartitionMethod {
-    /// The word in SQL and in reports.
+    /// The keyword in SQL, which reports print too.
     pub fn name(self) -> &'static str {
         match self {
             Self::Range => "range",
@@ -94,26 +92,26 @@ impl PartitionMethod {
     }
 }
 
-/// Where a script comes from.
+/// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
-    /// A builtin.
+    /// A builtin script.
     Builtin(&'static Builtin),
-    /// A file, `-` for standard input; reports name it as it was typed.
+    /// A file, or standard input for `-`; reports print the name as typed.
     File(PathBuf),
 }
 
-/// A script to run; they are numbered in the order given, from 0.
+/// A script to run. Scripts are numbered from 0 in the given order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptChoice {
     /// The script.
     pub source: ScriptSource,
-    /// Its share of the sum of all weights; may be 0.
+    /// Its weight, relative to the sum of all weights; may be 0.
     pub weight: u32,
 }
 
 impl ScriptChoice {
-    /// What reports call the script.
+    /// The script's description in reports.
     pub fn description(&self) -> String {
         match &self.source {
             ScriptSource::Builtin(builtin) => builtin.description.to_owned(),
@@ -122,37 +120,37 @@ impl ScriptChoice {
     }
 }
 
-/// `-l` and what goes with it.
+/// `-l` and its options.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Log {
-    /// Beginning of the files' names: `--log-prefix`, or `pgbench_log`.
+pub struct LogOptions {
+    /// Prefix of the files' names: `--log-prefix`, or `pgbench_log`.
     pub prefix: String,
-    /// `--sampling-rate`: share of transactions that are logged, above 0 up to 1.
+    /// `--sampling-rate`: the share of transactions to log, above 0 and at most 1.
     pub sampling_rate: Option<f64>,
     /// `--aggregate-interval`, seconds.
     pub aggregate_interval_s: Option<u32>,
 }
 
-/// A benchmark as asked for.
+/// The options of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOptions {
     /// Where to connect.
-    pub connection: Connection,
+    pub connection: ConnectionOptions,
     /// `-c`.
     pub clients: u32,
-    /// `-j`, not more than clients.
+    /// `-j`, at most the number of clients.
     pub threads: u32,
-    /// `-C`: a connection for each transaction.
+    /// `-C`: connect for each transaction.
     pub reconnect: bool,
-    /// `-D`, in order; of the same name the last counts.
+    /// `-D`, in order; the last definition of a name applies.
     pub defines: Vec<(String, String)>,
-    /// What to run; never empty.
+    /// The scripts; never empty.
     pub scripts: Vec<ScriptChoice>,
-    /// Whether a builtin is among the scripts: then the scale is counted and partitions are looked up.
+    /// Whether a builtin script runs: then the scale is counted and partitions are queried.
     pub uses_builtin: bool,
     /// `-l`.
-    pub log: Option<Log>,
-    /// `-L`, µs. Finer values than 1 µs are no limit, as in pgbench.
+    pub log: Option<LogOptions>,
+    /// `-L`, in µs. As in pgbench, a limit below 1 µs is no limit.
     pub latency_limit_us: Option<u64>,
     /// `-M`.
     pub protocol: Protocol,
@@ -162,15 +160,15 @@ pub struct RunOptions {
     pub progress_timestamp: bool,
     /// `-r`.
     pub report_per_command: bool,
-    /// `-R`, transactions per second of all clients together.
+    /// `-R`: transactions per second of all clients together.
     pub rate_tps: Option<f64>,
     /// `-t` or `-T`.
     pub limit: Limit,
-    /// False with `-n`: pgbench_branches and so on are vacuumed before the run.
+    /// Whether to vacuum pgbench_branches and the other small tables before the run; false with `-n`.
     pub vacuum: bool,
-    /// `-v`: pgbench_accounts too.
+    /// `-v`: vacuum pgbench_accounts too.
     pub vacuum_accounts: bool,
-    /// `--max-tries`; 0 is without limit. Always 1 up to 14.
+    /// `--max-tries`; 0 means no limit. Always 1 up to 14.
     pub max_tries: u32,
     /// `--failures-detailed`.
     pub failures_detailed: bool,
@@ -180,22 +178,22 @@ pub struct RunOptions {
     pub exit_on_abort: bool,
     /// `--continue-on-error`.
     pub continue_on_error: bool,
-    /// Seed of all random numbers.
+    /// The seed of all random numbers.
     pub random_seed: u64,
     /// `-s`, if given.
     pub scale: Option<u32>,
     /// `--debug`, and `-d` up to 16.
     pub debug: bool,
-    /// `--percentiles`, Prony's own: in per cent, ascending.
+    /// `--percentiles`, an option of Prony: per cent, ascending.
     pub percentiles: Vec<f64>,
 }
 
-/// An initialization as asked for.
+/// The options of an initialization.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitOptions {
     /// Where to connect.
-    pub connection: Connection,
-    /// Letters of `dtgGvpf` and blanks; `-n` and `--foreign-keys` are already worked in.
+    pub connection: ConnectionOptions,
+    /// Letters of `dtgGvpf` and blanks, after `-n` and `--foreign-keys` are applied.
     pub steps: String,
     /// `-s`.
     pub scale: u32,

@@ -1,16 +1,16 @@
-//! What a pgbench command line means to Prony's core.
+//! Translates a pgbench command line into plans of Prony's core.
 //!
-//! In: [`RunOptions`]. Out: how to drive, and in which manner to run the scripts. Must never: leave
-//! out an option that changes what a server sees.
+//! In: [`RunOptions`]. Out: how to drive, and how to run the scripts. Must never: omit an option that changes
+//! what a server executes.
 
 use super::level::Level;
 use super::options::{Limit, Protocol, RunOptions};
-use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, QueryMode, Stop};
-use prony_workload::script::{Listener, Manner, OnError};
+use prony_plan::{Arrival, DrivePlan, Pace, QueryMode, Stop};
+use prony_workload::script::{MessageListener, OnError, ScriptPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How the load is driven.
+/// How to drive the load.
 pub fn drive_plan(options: &RunOptions) -> DrivePlan {
     DrivePlan {
         clients: options.clients,
@@ -27,7 +27,6 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
             Limit::Transactions(count) => Stop::Transactions(u64::from(count)),
             Limit::Seconds(seconds) => Stop::Starts(Duration::from_secs(u64::from(seconds))),
         },
-        warmup: Duration::ZERO,
         grace: Duration::MAX,
         latency_limit: options.latency_limit_us.map(Duration::from_micros),
         reconnect: false,
@@ -36,20 +35,22 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
             Protocol::Extended => QueryMode::Extended,
             Protocol::Prepared => QueryMode::Prepared,
         },
-        // As libpq does: without it the server would do less than under pgbench.
+        // As libpq does; without it the server would do less work than under pgbench.
         describe: true,
-        io: IoEngine::Auto,
         connect_per_transaction: options.reconnect,
         connect_counts: false,
-        tcp_sample: 0,
         seed: Some(options.random_seed),
-        pin: false,
+        ..DrivePlan::default()
     }
 }
 
-/// How the scripts are run; `listener` hears what pgbench prints meanwhile.
-pub fn manner(level: &Level, options: &RunOptions, listener: Arc<dyn Listener>) -> Manner {
-    Manner {
+/// How to run the scripts; `listener` gets the texts that pgbench prints during the run.
+pub fn script_policy(
+    level: &Level,
+    options: &RunOptions,
+    listener: Arc<dyn MessageListener>,
+) -> ScriptPolicy {
+    ScriptPolicy {
         level: u32::from(level.major()),
         on_error: if options.continue_on_error {
             OnError::FailUnlessLost
@@ -61,8 +62,8 @@ pub fn manner(level: &Level, options: &RunOptions, listener: Arc<dyn Listener>) 
         max_tries: options.max_tries,
         latency_limit_ns: options.latency_limit_us.map(|limit_us| limit_us * 1000),
         shell: true,
-        as_pgbench: true,
-        as_libpq: true,
+        emulate_pgbench: true,
+        emulate_libpq: true,
         per_command: options.report_per_command,
         verbose: options.verbose_errors,
         debug: options.debug,

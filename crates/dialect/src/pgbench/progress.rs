@@ -1,30 +1,30 @@
-//! The lines of `-P`.
+//! The lines of `-P`, for standard error.
 //!
-//! In: an interval's figures. Out: a line for standard error. Must never: come between other output
-//! of the same line; the text ends with a line end.
+//! In: an interval's figures. Out: a complete line with its line feed, so that no other output can come in
+//! between.
 
 use super::level::Level;
 use super::number::fixed;
 
-/// When a line is printed.
+/// The time of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum At {
+pub enum ProgressTime {
     /// Seconds since the threads started.
     Elapsed(f64),
     /// `--progress-timestamp`: Unix time, seconds.
     Unix(f64),
 }
 
-/// An interval's figures: since the line before.
+/// The figures since the previous line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// When.
-    pub at: At,
-    /// Successful transactions a second in the interval.
+    /// The time of the line.
+    pub at: ProgressTime,
+    /// Successful transactions per second.
     pub tps: f64,
-    /// Their mean latency, ms; 0 where there were none.
+    /// Their mean latency, ms; 0 if there were none.
     pub latency_ms: f64,
-    /// Its standard deviation, ms; 0 where there were none.
+    /// Its standard deviation, ms; 0 if there were none.
     pub stddev_ms: f64,
     /// Failed transactions.
     pub failed: u64,
@@ -36,11 +36,11 @@ pub struct Progress {
     pub retried: Option<(u64, u64)>,
 }
 
-/// The line.
+/// The line's text.
 pub fn progress_line(level: &Level, progress: &Progress) -> String {
     let at = match progress.at {
-        At::Elapsed(seconds) => fixed(seconds, 1),
-        At::Unix(seconds) => fixed(seconds, 3),
+        ProgressTime::Elapsed(seconds) => fixed(seconds, 1),
+        ProgressTime::Unix(seconds) => fixed(seconds, 3),
     };
     let mut line = format!(
         "progress: {at} s, {} tps, lat {} ms stddev {}",
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn lines_of_13_and_15() {
         let progress = Progress {
-            at: At::Elapsed(1.0),
+            at: ProgressTime::Elapsed(1.0),
             tps: 1530.94,
             latency_ms: 1.09,
             stddev_ms: 1.848,
@@ -89,7 +89,7 @@ mod tests {
             "progress: 1.0 s, 1530.9 tps, lat 1.090 ms stddev 1.848, lag 0.500 ms, 3 skipped\n"
         );
         let stamped = Progress {
-            at: At::Unix(1_795_211_482.488),
+            at: ProgressTime::Unix(1_795_211_482.488),
             lag_ms: None,
             skipped: None,
             retried: None,

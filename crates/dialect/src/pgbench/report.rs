@@ -1,56 +1,56 @@
 //! The report at the end of a run.
 //!
-//! In: a [`RunReport`]. Out: the text for standard output. Must never: compute what the run did not
-//! measure, or change a line for an option that pgbench does not have.
+//! In: a [`RunReport`]. Out: the text for standard output. Must never: compute what the run did not measure,
+//! or change a line because of an option that pgbench does not have.
 //!
-//! 13 and 14 count skipped transactions among all, and know no failures; 15 to 17 end the report where
-//! nothing succeeded, 18 where nothing was counted at all.
+//! The totals of 13 and 14 include skipped transactions, and there are no failures; 15 to 17 end the report
+//! if nothing succeeded, 18 if nothing was counted at all.
 
 use super::level::{Level, version_num};
 use super::moments::Moments;
 use super::number::{fixed, percent};
 use super::options::{Limit, PartitionMethod, Protocol};
-use super::script_report::{ScriptReport, script_block};
+use super::script_report::{ScriptReport, write_script_block};
 
-/// The first line of a run's standard output, printed once connected. Empty at 13, which has none.
+/// The first line of a run's standard output, printed after connecting. Empty in 13, which has none.
 ///
-/// `server_version`: the server's parameter of that name. Where only a major was asked for and the
-/// server is of that major, pgbench is taken to be the server's own.
+/// `server_version`: the server's parameter of that name. If the level is only a major and the server has the
+/// same major, pgbench is assumed to have the server's version.
 pub fn banner(level: &Level, server_version: &str) -> String {
     if !level.at_least(14) {
         return String::new();
     }
     match version_num(server_version) {
         Some(server) if server == level.version_num() => format!("pgbench ({})\n", level.text()),
-        Some(server) if !level.minor_said() && server / 10_000 == u32::from(level.major()) => {
+        Some(server) if !level.minor_given() && server / 10_000 == u32::from(level.major()) => {
             format!("pgbench ({server_version})\n")
         }
         _ => format!("pgbench ({}, server {server_version})\n", level.text()),
     }
 }
 
-/// What became of transactions, and how long they took.
+/// Counts of transactions by outcome, and their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Succeeded.
     pub succeeded: u64,
-    /// Never started because they were hopelessly late (-R with -L).
+    /// Never started because they were too late (-R with -L).
     pub skipped: u64,
-    /// Failed by serialization errors.
+    /// Failed with serialization errors.
     pub serialization_failures: u64,
-    /// Failed by deadlocks.
+    /// Failed with deadlocks.
     pub deadlock_failures: u64,
-    /// Failed by other errors (--continue-on-error).
+    /// Failed with other errors (--continue-on-error).
     pub other_failures: u64,
     /// Tried more than once.
     pub retried: u64,
-    /// All tries but the first ones.
+    /// All tries except first ones.
     pub retries: u64,
-    /// Latency of the successful: from the scheduled start, all tries included.
+    /// Latency of successful transactions, from the scheduled start and including all tries.
     pub latency: Moments,
-    /// How late they started (-R).
+    /// Lag: how late transactions started (-R).
     pub lag: Moments,
-    /// Percentiles asked for: per cent and latency in ms.
+    /// Requested percentiles: per cent, and latency in ms.
     pub percentiles_ms: Vec<(f64, f64)>,
 }
 
@@ -60,34 +60,34 @@ impl Counts {
         self.serialization_failures + self.deadlock_failures + self.other_failures
     }
 
-    /// All that were due: successful, skipped and failed.
+    /// All scheduled transactions: successful, skipped and failed.
     pub fn all(&self) -> u64 {
         self.succeeded + self.skipped + self.failures()
     }
 }
 
-/// Everything the report is made of.
+/// The data of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
-    /// Scale, as counted or as `-s` said.
+    /// The scale, counted or from `-s`.
     pub scale: u32,
-    /// How pgbench_accounts is partitioned, where a builtin script is used.
+    /// The partitions of pgbench_accounts, if a builtin script runs.
     pub partitions: Option<(PartitionMethod, u32)>,
     /// `-M`.
     pub protocol: Protocol,
     /// `-c`.
     pub clients: u32,
-    /// `-j`, as used.
+    /// The number of threads used (`-j`).
     pub threads: u32,
-    /// `--max-tries`; 0 is without limit.
+    /// `--max-tries`; 0 means no limit.
     pub max_tries: u32,
     /// `-t` or `-T`.
     pub limit: Limit,
-    /// `-R` was given.
+    /// Whether `-R` was given.
     pub rate_limited: bool,
     /// `-L`, µs.
     pub latency_limit_us: Option<u64>,
-    /// `-P` was given: latencies were measured.
+    /// Whether `-P` was given, with which pgbench measures latencies.
     pub progress: bool,
     /// `-C`.
     pub reconnect: bool,
@@ -97,21 +97,21 @@ pub struct RunReport {
     pub per_command: bool,
     /// All transactions.
     pub counts: Counts,
-    /// Successful ones that took longer than `-L`.
+    /// Successful transactions that took longer than `-L`.
     pub late: u64,
-    /// From the first thread's start after connecting to the end of everything, ns.
+    /// Nanoseconds from the first thread's start after connecting to the end of the run.
     pub duration_ns: u64,
-    /// From the start of all to the first thread's start after connecting, ns.
+    /// Nanoseconds from the start of the program's threads to the first thread's start after connecting.
     pub connecting_ns: u64,
-    /// Sum of the time of all connection attempts, ns; with `-C` those of transactions.
+    /// Total nanoseconds of all connection attempts; with `-C` of those in transactions.
     pub connections_ns: u64,
     /// The scripts in order; never empty.
     pub scripts: Vec<ScriptReport>,
 }
 
 impl RunReport {
-    /// Whether latencies were measured transaction by transaction as far as this report goes.
-    fn measured(&self) -> bool {
+    /// Whether pgbench measures the latency of each transaction with these options.
+    fn measures_latency(&self) -> bool {
         self.rate_limited || self.progress || self.latency_limit_us.is_some()
     }
 
@@ -120,10 +120,10 @@ impl RunReport {
     }
 }
 
-/// The whole report, without the banner.
+/// The complete report, without the banner.
 pub fn report(level: &Level, run: &RunReport) -> String {
     let mut text = String::new();
-    parameters(&mut text, level, run);
+    write_parameters(&mut text, level, run);
     let counts = &run.counts;
     let all = counts.all();
     if level.at_least(18) && all == 0 {
@@ -135,7 +135,7 @@ pub fn report(level: &Level, run: &RunReport) -> String {
             counts.failures(),
             fixed(percent(counts.failures(), all), 3)
         );
-        details(&mut text, "", level, run, counts);
+        write_failure_details(&mut text, "", level, run, counts);
         if counts.succeeded + counts.skipped == 0 && !level.at_least(18) {
             return text;
         }
@@ -150,18 +150,18 @@ pub fn report(level: &Level, run: &RunReport) -> String {
             fixed(percent(counts.skipped, all), 3)
         );
     }
-    late(&mut text, level, run);
-    latency(&mut text, level, run);
-    speed(&mut text, level, run);
+    write_late_count(&mut text, level, run);
+    write_latency_summary(&mut text, level, run);
+    write_tps(&mut text, level, run);
     if run.scripts.len() > 1 || run.per_command {
         for (number, script) in run.scripts.iter().enumerate() {
-            script_block(&mut text, level, run, number + 1, script);
+            write_script_block(&mut text, level, run, number + 1, script);
         }
     }
     text
 }
 
-fn parameters(text: &mut String, level: &Level, run: &RunReport) {
+fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
     let kind = match &run.scripts[..] {
         [only] => only.description.as_str(),
         _ => "multiple scripts",
@@ -182,10 +182,10 @@ fn parameters(text: &mut String, level: &Level, run: &RunReport) {
     let processed = run.counts.succeeded;
     match run.limit {
         Limit::Transactions(each) => {
-            let asked = u64::from(each) * u64::from(run.clients);
+            let requested = u64::from(each) * u64::from(run.clients);
             *text += &format!(
                 "number of transactions per client: {each}\n\
-                 number of transactions actually processed: {processed}/{asked}\n"
+                 number of transactions actually processed: {processed}/{requested}\n"
             );
         }
         Limit::Seconds(seconds) => {
@@ -196,10 +196,10 @@ fn parameters(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
-/// Failures by kind, and retries: 15 and later. `mark` begins the lines of a script's block.
-pub(crate) fn details(
+/// Failures by kind, and retries, in 15 and later. `prefix` begins the lines of a script's block.
+pub(crate) fn write_failure_details(
     text: &mut String,
-    mark: &str,
+    prefix: &str,
     level: &Level,
     run: &RunReport,
     counts: &Counts,
@@ -212,17 +212,17 @@ pub(crate) fn details(
             ("deadlock", counts.deadlock_failures),
             ("other", counts.other_failures),
         ];
-        let known = if level.at_least(19) { 3 } else { 2 };
-        for (kind, number) in &kinds[..known] {
+        let shown = if level.at_least(19) { 3 } else { 2 };
+        for (kind, number) in &kinds[..shown] {
             *text += &format!(
-                "{mark}number of {kind} failures: {number} ({}%)\n",
+                "{prefix}number of {kind} failures: {number} ({}%)\n",
                 share(*number)
             );
         }
     }
     if run.max_tries != 1 {
         *text += &format!(
-            "{mark}number of transactions retried: {} ({}%)\n{mark}total number of retries: {}\n",
+            "{prefix}number of transactions retried: {} ({}%)\n{prefix}total number of retries: {}\n",
             counts.retried,
             share(counts.retried),
             counts.retries
@@ -230,7 +230,7 @@ pub(crate) fn details(
     }
 }
 
-fn late(text: &mut String, level: &Level, run: &RunReport) {
+fn write_late_count(text: &mut String, level: &Level, run: &RunReport) {
     let Some(limit_us) = run.latency_limit_us else {
         return;
     };
@@ -249,33 +249,33 @@ fn late(text: &mut String, level: &Level, run: &RunReport) {
     );
 }
 
-/// Mean and deviation as measured; nothing where nothing was.
-pub(crate) fn measured(text: &mut String, mark: &str, counts: &Counts) {
+/// The measured mean and deviation; nothing if none were measured.
+pub(crate) fn write_latency(text: &mut String, prefix: &str, counts: &Counts) {
     if counts.latency.count > 0 {
         *text += &format!(
-            "{mark}latency average = {} ms\n{mark}latency stddev = {} ms\n",
+            "{prefix}latency average = {} ms\n{prefix}latency stddev = {} ms\n",
             fixed(counts.latency.mean_ms(), 3),
             fixed(counts.latency.stddev_ms(), 3)
         );
     }
 }
 
-/// The added lines of `--percentiles`.
-pub(crate) fn percentiles(text: &mut String, mark: &str, counts: &Counts) {
+/// The additional lines of `--percentiles`.
+pub(crate) fn write_percentiles(text: &mut String, prefix: &str, counts: &Counts) {
     for (percentile, latency_ms) in &counts.percentiles_ms {
         *text += &format!(
-            "{mark}latency p{percentile} = {} ms\n",
+            "{prefix}latency p{percentile} = {} ms\n",
             fixed(*latency_ms, 3)
         );
     }
 }
 
-fn latency(text: &mut String, level: &Level, run: &RunReport) {
+fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
     let counts = &run.counts;
-    if run.measured() {
-        measured(text, "", counts);
+    if run.measures_latency() {
+        write_latency(text, "", counts);
     } else {
-        // Not measured: what it must have been if clients never paused.
+        // Not measured, but derived on the assumption that clients never paused.
         let connecting_ns = if level.at_least(14) {
             0
         } else {
@@ -295,7 +295,7 @@ fn latency(text: &mut String, level: &Level, run: &RunReport) {
             )
         );
     }
-    percentiles(text, "", counts);
+    write_percentiles(text, "", counts);
     if run.rate_limited {
         let base = if level.at_least(15) {
             counts.succeeded
@@ -310,12 +310,12 @@ fn latency(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
-/// ns to µs, pgbench's unit: its roundings follow from it.
+/// ns to µs, pgbench's unit, which determines its rounding.
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Transactions a second in the time over which 14 and later (13: with connecting) count them.
+/// Transactions per second, over the time that 14 and later use (13: including connections).
 pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
     let connecting_ns = if level.at_least(14) {
         0
@@ -325,11 +325,11 @@ pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
     transactions as f64 / (us(run.duration_ns + connecting_ns) / 1e6)
 }
 
-fn speed(text: &mut String, level: &Level, run: &RunReport) {
+fn write_tps(text: &mut String, level: &Level, run: &RunReport) {
     let counts = &run.counts;
     let tps = tps(level, run, counts.succeeded);
     if !level.at_least(14) {
-        // 13: the second takes each client's share of the connecting out of the whole.
+        // 13: the second figure subtracts each client's share of the connection time.
         let whole_us = us(run.duration_ns + run.connecting_ns);
         let without_us = whole_us - us(run.connections_ns) / f64::from(run.clients);
         *text += &format!(

@@ -1,25 +1,25 @@
-//! From what was measured to what pgbench reports.
+//! Converts measured figures to the data that pgbench reports.
 //!
-//! In: figures of the whole run or of some seconds. Out: plain data for the report and for progress
-//! lines. Must never: count a transaction twice, or leave one out.
+//! In: figures of the whole run or of some seconds. Out: plain data for the report and for progress lines.
+//! Must never: count a transaction twice, or leave one out.
 
-use super::before::TableFacts;
 use super::moments::Moments;
 use super::options::RunOptions;
-use super::progress::{At, Progress};
+use super::pre_run::TableFacts;
+use super::progress::{Progress, ProgressTime};
 use super::report::{Counts, RunReport};
 use super::script_report::{CommandReport, ScriptReport};
 use prony_measure::{Distribution, ErrorClass, ErrorLedger, Tally, Totals};
-use prony_workload::script::{CommandFigures, Script};
+use prony_workload::script::{CommandStats, Script};
 
-/// What a run gave.
-pub struct Measured<'a> {
-    /// All transactions; a kind is a script.
+/// The measured figures of a run.
+pub struct MeasuredRun<'a> {
+    /// All transactions; each script is a kind.
     pub totals: &'a Totals,
-    /// Opening the connections took this long, seconds.
+    /// Seconds taken to open the connections.
     pub connect_s: f64,
-    /// By script and command; empty without `-r`.
-    pub commands: &'a [Vec<CommandFigures>],
+    /// Figures by script and command; empty without `-r`.
+    pub commands: &'a [Vec<CommandStats>],
 }
 
 /// The data of the report.
@@ -27,9 +27,9 @@ pub fn run_report(
     options: &RunOptions,
     facts: TableFacts,
     scripts: &[Script],
-    measured: &Measured<'_>,
+    measured: &MeasuredRun<'_>,
 ) -> RunReport {
-    let Measured {
+    let MeasuredRun {
         totals, connect_s, ..
     } = *measured;
     let all = totals.all();
@@ -64,14 +64,14 @@ pub fn run_report(
         late: all.late,
         duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
         connecting_ns,
-        // pgbench 13 adds up what each thread took; here all take about as long.
+        // pgbench 13 adds up the times of its threads, which here are all about equal.
         connections_ns: in_transactions_ns
             .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
         scripts: scripts.iter().enumerate().map(script).collect(),
     }
 }
 
-fn commands(script: &Script, figures: Option<&Vec<CommandFigures>>) -> Vec<CommandReport> {
+fn commands(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<CommandReport> {
     let Some(figures) = figures else {
         return Vec::new();
     };
@@ -90,15 +90,18 @@ fn commands(script: &Script, figures: Option<&Vec<CommandFigures>>) -> Vec<Comma
         .collect()
 }
 
-/// One script's transactions, or all: then `script` is none.
+/// The counts of one script's transactions; of all if `script` is none.
 fn counts(
     tally: &Tally<u64>,
     errors: &ErrorLedger,
     script: Option<usize>,
     percentiles: &[f64],
 ) -> Counts {
-    let of = |class| failures(errors, script, class);
-    let (serialization, deadlock) = (of(ErrorClass::Serialization), of(ErrorClass::Deadlock));
+    let failures_of = |class| failures(errors, script, class);
+    let (serialization, deadlock) = (
+        failures_of(ErrorClass::Serialization),
+        failures_of(ErrorClass::Deadlock),
+    );
     let percentile = |percent: &f64| Some((*percent, percentile_ms(&tally.response, *percent)?));
     Counts {
         succeeded: tally.committed,
@@ -123,7 +126,7 @@ fn failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u
         .sum()
 }
 
-/// A percentile in ms; absent with too few samples behind it. The hundredth is the longest.
+/// A percentile in ms; none if there are too few samples for it. The 100th is the maximum.
 fn percentile_ms(times: &Distribution<u64>, percent: f64) -> Option<f64> {
     let time_ns = if percent >= 100.0 {
         (times.samples > 0).then_some(times.max_ns)
@@ -144,7 +147,7 @@ fn moments(times: &Distribution<u64>) -> Moments {
 }
 
 /// The data of a progress line over some seconds.
-pub fn progress(options: &RunOptions, at: At, totals: &Totals) -> Progress {
+pub fn progress(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
     let all = totals.all();
     let latency = moments(&all.response);
     let rated = options.rate_tps.is_some();

@@ -1,11 +1,13 @@
 //! The blocks of a report for each script and each command.
 //!
-//! In: a [`ScriptReport`]. Out: its lines. Must never: appear where one script runs without `-r`.
+//! Must never: be printed if one script runs without `-r`.
 
 use super::level::Level;
 use super::moments::Moments;
 use super::number::{fixed, percent};
-use super::report::{Counts, RunReport, details, measured, percentiles, tps};
+use super::report::{
+    Counts, RunReport, tps, write_failure_details, write_latency, write_percentiles,
+};
 
 /// A script's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +16,7 @@ pub struct ScriptReport {
     pub description: String,
     /// Its weight.
     pub weight: u32,
-    /// Its transactions.
+    /// Counts of its transactions.
     pub counts: Counts,
     /// Its commands in order, for `-r`.
     pub commands: Vec<CommandReport>,
@@ -23,7 +25,7 @@ pub struct ScriptReport {
 /// A command's part of the report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CommandReport {
-    /// The beginning of the command as pgbench keeps it.
+    /// The first line of the command, as pgbench prints it.
     pub first_line: String,
     /// Its durations.
     pub latency: Moments,
@@ -33,7 +35,7 @@ pub struct CommandReport {
     pub retries: u64,
 }
 
-pub(crate) fn script_block(
+pub(crate) fn write_script_block(
     text: &mut String,
     level: &Level,
     run: &RunReport,
@@ -42,15 +44,21 @@ pub(crate) fn script_block(
 ) {
     let several = run.scripts.len() > 1;
     if several {
-        head(text, level, run, number, script);
+        write_script_header(text, level, run, number, script);
     }
     if run.per_command {
-        commands(text, level, run, if several { " - " } else { "" }, script);
+        write_commands(text, level, run, if several { " - " } else { "" }, script);
     }
 }
 
-fn head(text: &mut String, level: &Level, run: &RunReport, number: usize, script: &ScriptReport) {
-    const MARK: &str = " - ";
+fn write_script_header(
+    text: &mut String,
+    level: &Level,
+    run: &RunReport,
+    number: usize,
+    script: &ScriptReport,
+) {
+    const PREFIX: &str = " - ";
     let counts = &script.counts;
     let weights: u64 = run
         .scripts
@@ -64,7 +72,7 @@ fn head(text: &mut String, level: &Level, run: &RunReport, number: usize, script
         fixed(percent(u64::from(script.weight), weights), 1)
     );
     let script_tps = fixed(tps(level, run, counts.succeeded), 6);
-    // What "N transactions" are: up to 14 all with the skipped, to 17 the successful, since 18 all.
+    // The meaning of "N transactions": up to 14 all with skipped ones, up to 17 the successful, since 18 all.
     let (part, whole) = match level.major() {
         15..=17 => (counts.succeeded, run.counts.succeeded),
         _ => (counts.all(), run.counts.all()),
@@ -87,7 +95,7 @@ fn head(text: &mut String, level: &Level, run: &RunReport, number: usize, script
             counts.failures(),
             fixed(percent(counts.failures(), counts.all()), 3)
         );
-        details(text, MARK, level, run, counts);
+        write_failure_details(text, PREFIX, level, run, counts);
     }
     if run.skips() && counts.all() > 0 {
         *text += &format!(
@@ -96,28 +104,36 @@ fn head(text: &mut String, level: &Level, run: &RunReport, number: usize, script
             fixed(percent(counts.skipped, counts.all()), 3)
         );
     }
-    measured(text, MARK, counts);
-    percentiles(text, MARK, counts);
+    write_latency(text, PREFIX, counts);
+    write_percentiles(text, PREFIX, counts);
 }
 
-fn commands(text: &mut String, level: &Level, run: &RunReport, mark: &str, script: &ScriptReport) {
+fn write_commands(
+    text: &mut String,
+    level: &Level,
+    run: &RunReport,
+    prefix: &str,
+    script: &ScriptReport,
+) {
     let retries = run.max_tries != 1;
     let heading = match (level.at_least(15), retries) {
         (false, _) => "",
         (true, false) => " and failures",
         (true, true) => ", failures and retries",
     };
-    *text += &format!("{mark}statement latencies in milliseconds{heading}:\n");
+    *text += &format!("{prefix}statement latencies in milliseconds{heading}:\n");
     for command in &script.commands {
         let mean = fixed(command.latency.mean_ms(), 3);
         let line = &command.first_line;
-        let (failures, again) = (command.failures, command.retries);
+        let (failures, retries_of_command) = (command.failures, command.retries);
         *text += &match (level.major(), retries) {
             (..=14, _) => format!("   {mean:>11}  {line}\n"),
             (15..=17, false) => format!("   {mean:>11}  {failures:>10}  {line}\n"),
-            (15..=17, true) => format!("   {mean:>11}  {failures:>10}  {again:>10}  {line}\n"),
+            (15..=17, true) => {
+                format!("   {mean:>11}  {failures:>10}  {retries_of_command:>10}  {line}\n")
+            }
             (_, false) => format!("   {mean:>11}  {failures:>10} {line}\n"),
-            (_, true) => format!("   {mean:>11}  {failures:>10} {again:>10} {line}\n"),
+            (_, true) => format!("   {mean:>11}  {failures:>10} {retries_of_command:>10} {line}\n"),
         };
     }
 }

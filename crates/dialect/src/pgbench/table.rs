@@ -1,16 +1,16 @@
-//! Which options there are at which level, and what they said.
+//! The options of each level, and the record of parsed options.
 //!
-//! In: a level. Out: getopt's tables; the record that options are written to. Must never: check a value.
+//! Must never: check a value.
 
-use super::getopt::{Key, Long};
+use super::getopt::{Key, LongOption};
 use super::level::Level;
-use super::options::{Connection, PartitionMethod, Protocol, ScriptChoice};
+use super::options::{ConnectionOptions, PartitionMethod, Protocol, ScriptChoice};
 
-/// What the options said, before they are checked together. Fields are those of `RunOptions` and
+/// The parsed options before they are checked together. The fields are those of `RunOptions` and
 /// `InitOptions`.
 #[derive(Default)]
-pub(crate) struct Said {
-    pub connection: Connection,
+pub(crate) struct ParsedOptions {
+    pub connection: ConnectionOptions,
     pub dbname: Option<String>,
     pub clients: Option<i32>,
     pub jobs: Option<i32>,
@@ -51,13 +51,13 @@ pub(crate) struct Said {
     pub random_seed: u64,
     pub debug: bool,
     pub percentiles: Vec<f64>,
-    /// An option was given that only a benchmark takes.
+    /// Whether an option that only a benchmark accepts was given.
     pub benchmarking: bool,
-    /// An option was given that only `-i` takes.
+    /// Whether an option that only `-i` accepts was given.
     pub initialization: bool,
 }
 
-/// Letters as getopt takes them, a colon after those with a value.
+/// Letters in getopt's syntax: a colon follows those with a value.
 pub(crate) fn short_options(level: &Level) -> &'static str {
     if level.at_least(17) {
         "b:c:Cd:D:f:F:h:iI:j:lL:M:nNp:P:qrR:s:St:T:U:v"
@@ -66,8 +66,8 @@ pub(crate) fn short_options(level: &Level) -> &'static str {
     }
 }
 
-/// Long options: name, whether it takes a value, its letter if it has one, and the majors that have
-/// it. The order is that in which getopt lists possibilities.
+/// Long options: name, whether it has a value, its letter if it has one, and the first and last major that
+/// have it. The order is that in which getopt lists candidates.
 #[rustfmt::skip]
 const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("builtin", true, Some('b'), 0, 99),
@@ -119,20 +119,20 @@ const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("continue-on-error", false, None, 19, 99),
 ];
 
-/// The long options of a level, and Prony's own.
-pub(crate) fn long_options(level: &Level) -> Vec<Long> {
+/// The long options of a level, and Prony's own options.
+pub(crate) fn long_options(level: &Level) -> Vec<LongOption> {
     let of_level = LONG
         .iter()
         .filter(|(.., first, last)| (*first..=*last).contains(&level.major()));
-    let mut options: Vec<Long> = of_level
-        .map(|(name, takes_value, letter, ..)| Long {
+    let mut options: Vec<LongOption> = of_level
+        .map(|(name, takes_value, letter, ..)| LongOption {
             name,
             takes_value: *takes_value,
             key: letter.map_or(Key::Long(name), Key::Short),
             exact_only: false,
         })
         .collect();
-    options.push(Long {
+    options.push(LongOption {
         name: "percentiles",
         takes_value: true,
         key: Key::Long("percentiles"),

@@ -1,76 +1,78 @@
-//! Arguments to an [`Invocation`].
+//! Parses arguments to an [`Invocation`].
 //!
-//! In: arguments, a [`Compat`], and a [`Host`] for what lies outside. Out: what was asked for, or
-//! sysbench's refusal. Must never: complain of a mistake before one that sysbench meets earlier.
+//! In: arguments, a [`Compat`], and a [`Host`] for access to files. Out: the invocation, or sysbench's error.
+//! Must never: report an error before one that sysbench detects earlier.
 
-use super::bundled::{Bundled, Command, OTHERS};
+use super::bundled::{Bundled, Command, NON_DATABASE_TESTS};
 use super::compat::Compat;
 use super::help::help;
 use super::number;
-use super::options::{Given, Invocation, Native, Script, ScriptSource, Settings};
-use super::printed::{Printed, Refused, fatal, warning};
-use super::settings::Texts;
-use super::spec::{self, Sort, key};
+use super::options::{
+    GeneralOptions, GivenOption, Invocation, NativeCommand, ScriptCommand, ScriptSource,
+};
+use super::output::{Output, UsageError, fatal, warning};
+use super::settings::OptionTexts;
+use super::spec::{self, ValueType, key};
 use super::{config, messages};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What reading arguments needs from outside.
+/// Access to the files that the argument parser needs.
 pub trait Host {
-    /// The script that a name means: a file of that name, or a module on the search path of Lua; none
-    /// where there is none.
+    /// The script with this name: a file, or a module on Lua's search path; none if neither exists.
     fn find_script(&self, name: &str) -> Option<PathBuf>;
 
     /// The text of a file.
     ///
     /// # Errors
-    /// The system's reason, as `strerror` words it.
+    /// The system's reason, as worded by `strerror`.
     fn read_file(&self, path: &Path) -> Result<String, String>;
 }
 
-/// Reads a command line: what follows the program's name.
+/// Parses the arguments after the program's name.
 ///
 /// # Errors
-/// The refusal that sysbench of this version gives, or that Prony cannot do what is asked.
-pub fn read(
+///
+/// The error of this version of sysbench, or something that Prony does not support.
+pub fn parse_args(
     arguments: &[OsString],
     compat: Compat,
     host: &dyn Host,
-) -> Result<Invocation, Refused> {
-    let mut line = Line::new(compat);
+) -> Result<Invocation, UsageError> {
+    let mut command_line = CommandLine::new(compat);
     for argument in arguments {
-        line.take(&argument.to_string_lossy(), host)?;
+        command_line.take(&argument.to_string_lossy(), host)?;
     }
-    let Line {
+    let CommandLine {
         mut texts,
         extras,
         test,
         command,
-    } = line;
-    let printed = |stdout, mut out: Printed| {
+    } = command_line;
+    let printed = |stdout, mut out: Output| {
         out.stdout += stdout;
         Ok(Invocation::Print(out))
     };
-    if texts.on("help") {
+    if texts.is_on("help") {
         return printed(&help(compat), texts.out);
     }
-    if texts.on("version") {
+    if texts.is_on("version") {
         return printed(&compat.version_text(), texts.out);
     }
     let settings = texts.check()?;
     let found = find(test.as_deref().unwrap_or("-"), &mut texts, host)?;
     match found {
-        Found::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
-        Found::Script(source, name) => {
+        FoundTest::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
+        FoundTest::Script(source, name) => {
             let specs = spec::all(compat);
             let value = |name: String| {
                 let text = texts.text(&name).to_owned();
                 (name, text)
             };
-            Ok(Invocation::Script(Box::new(Script {
+            Ok(Invocation::Script(Box::new(ScriptCommand {
                 values: specs
-                    .map(spec::Spec::key)
+                    .map(spec::OptionSpec::key)
                     .filter(|name| !name.ends_with("_password"))
                     .map(value)
                     .collect(),
@@ -85,21 +87,21 @@ pub fn read(
     }
 }
 
-/// The line as far as it is read.
-struct Line {
-    texts: Texts,
-    extras: Vec<Given>,
+/// The command line as parsed so far.
+struct CommandLine {
+    texts: OptionTexts,
+    extras: Vec<GivenOption>,
     test: Option<String>,
     command: Option<String>,
 }
 
-impl Line {
+impl CommandLine {
     fn new(compat: Compat) -> Self {
-        Line {
-            texts: Texts {
+        CommandLine {
+            texts: OptionTexts {
                 compat,
                 given: BTreeMap::new(),
-                out: Printed::default(),
+                out: Output::default(),
             },
             extras: Vec::new(),
             test: None,
@@ -107,15 +109,15 @@ impl Line {
         }
     }
 
-    fn take(&mut self, argument: &str, host: &dyn Host) -> Result<(), Refused> {
+    fn take(&mut self, argument: &str, host: &dyn Host) -> Result<(), UsageError> {
         let Some(option) = argument.strip_prefix("--") else {
-            return self.take_word(argument);
+            return self.take_operand(argument);
         };
         let (written, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (option, None),
         };
-        let given = Given {
+        let given = GivenOption {
             written: written.to_owned(),
             name: key(written),
             value,
@@ -125,28 +127,28 @@ impl Line {
         Ok(())
     }
 
-    fn take_word(&mut self, word: &str) -> Result<(), Refused> {
-        for place in [&mut self.test, &mut self.command] {
-            if place.is_none() {
-                *place = Some(word.to_owned());
+    fn take_operand(&mut self, word: &str) -> Result<(), UsageError> {
+        for slot in [&mut self.test, &mut self.command] {
+            if slot.is_none() {
+                *slot = Some(word.to_owned());
                 return Ok(());
             }
         }
         let text = format!("Unrecognized command line argument: {word}");
-        Err(self.texts.out.clone().refuse(&text))
+        Err(self.texts.out.clone().usage_error(&text))
     }
 
-    fn take_option(&mut self, given: Given, host: &dyn Host) {
+    fn take_option(&mut self, given: GivenOption, host: &dyn Host) {
         let spec = spec::find(self.texts.compat, &given.name);
         let value = given.value.as_deref();
         match spec {
-            Some(spec) if spec.sort == Sort::Bool => match number::switch(value) {
-                Some(on) => self.keep(&given.name, if on { "on" } else { "off" }),
-                // In a file any word but those for off switches on.
-                None if given.from_file => self.keep(&given.name, "on"),
+            Some(spec) if spec.value_type == ValueType::Bool => match number::switch(value) {
+                Some(on) => self.store(&given.name, if on { "on" } else { "off" }),
+                // In a file any word means on, except those for off.
+                None if given.from_file => self.store(&given.name, "on"),
                 None => self.extras.push(given),
             },
-            Some(spec) if spec.sort == Sort::File => {
+            Some(spec) if spec.value_type == ValueType::File => {
                 self.take_file(value.unwrap_or_default(), host)
             }
             Some(spec) if spec.name == "test" => match value {
@@ -158,16 +160,17 @@ impl Line {
                 }
                 None => self.extras.push(given),
             },
-            Some(_) => self.keep(&given.name, value.unwrap_or_default()),
+            Some(_) => self.store(&given.name, value.unwrap_or_default()),
             None => self.extras.push(given),
         }
     }
 
-    fn keep(&mut self, name: &str, text: &str) {
+    fn store(&mut self, name: &str, text: &str) {
         self.texts.given.insert(name.to_owned(), text.to_owned());
     }
 
-    /// `--config-file`, at its place: what follows on the line counts more. A file cannot name another.
+    /// `--config-file`, read at its position: options that follow on the command line override it. A file
+    /// cannot name another file.
     fn take_file(&mut self, path: &str, host: &dyn Host) {
         if path.is_empty() {
             return;
@@ -179,19 +182,19 @@ impl Line {
                 return;
             }
         };
-        self.texts.out.stderr += &config.complaint.unwrap_or_default();
+        self.texts.out.stderr += &config.error.unwrap_or_default();
         for (name, values) in config.given {
             let name = key(&name);
             if name == "config_file" {
                 continue;
             }
             let spec = spec::find(self.texts.compat, &name);
-            let value = match spec.map(|spec| spec.sort) {
-                Some(Sort::List) => values.join(","),
-                // Of several the first.
+            let value = match spec.map(|spec| spec.value_type) {
+                Some(ValueType::List) => values.join(","),
+                // Of several values, the first one applies.
                 _ => values.into_iter().next().unwrap_or_default(),
             };
-            let given = Given {
+            let given = GivenOption {
                 written: name.clone(),
                 name,
                 value: Some(value),
@@ -202,31 +205,34 @@ impl Line {
     }
 }
 
-enum Found {
+enum FoundTest {
     Native(&'static Bundled, String),
     Script(ScriptSource, String),
 }
 
-/// What a name means, in the order in which sysbench looks.
-fn find(name: &str, texts: &mut Texts, host: &dyn Host) -> Result<Found, Refused> {
+/// Looks a name up in sysbench's order.
+fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<FoundTest, UsageError> {
     if name == "-" {
-        return Ok(Found::Script(ScriptSource::Stdin, name.to_owned()));
+        return Ok(FoundTest::Script(ScriptSource::Stdin, name.to_owned()));
     }
-    if OTHERS.contains(&name) {
-        return Err(texts.out.clone().refuse(&messages::not_a_database(name)));
+    if NON_DATABASE_TESTS.contains(&name) {
+        return Err(texts
+            .out
+            .clone()
+            .usage_error(&messages::not_a_database_test(name)));
     }
     let bundled = Bundled::of_name(name);
-    let shown = || name.rsplit('/').next().unwrap_or(name).to_owned();
+    let base_name = || name.rsplit('/').next().unwrap_or(name).to_owned();
     match (host.find_script(name), bundled) {
-        // The copy that a distribution of sysbench brings is what the native workload stands for.
-        (Some(path), Some(test)) if is_shipped(&path) => Ok(Found::Native(test, shown())),
-        (Some(path), _) => Ok(Found::Script(ScriptSource::File(path), name.to_owned())),
-        (None, Some(test)) => Ok(Found::Native(test, shown())),
+        // The native workload implements the script that a distribution of sysbench ships.
+        (Some(path), Some(test)) if is_shipped(&path) => Ok(FoundTest::Native(test, base_name())),
+        (Some(path), _) => Ok(FoundTest::Script(ScriptSource::File(path), name.to_owned())),
+        (None, Some(test)) => Ok(FoundTest::Native(test, base_name())),
         (None, None) => Err(texts.no_such_test(name)),
     }
 }
 
-/// Whether a script lies where sysbench is installed.
+/// Whether a script is in sysbench's installation directory.
 fn is_shipped(path: &Path) -> bool {
     path.parent()
         .is_some_and(|folder| folder.ends_with("share/sysbench"))
@@ -236,18 +242,18 @@ fn native(
     test: &'static Bundled,
     name: String,
     command: Option<String>,
-    settings: Settings,
-    mut out: Printed,
-    extras: &[Given],
-) -> Result<Invocation, Refused> {
+    settings: GeneralOptions,
+    mut out: Output,
+    extras: &[GivenOption],
+) -> Result<Invocation, UsageError> {
     let compat = settings.compat;
     let Some(word) = command else {
         out.stdout += &fatal(&messages::command_required(test, compat));
-        return Err(out.refused());
+        return Err(out.into_error());
     };
     let options = values(test, compat, &mut out, extras)?;
     match test.command(&word, compat) {
-        None => Err(out.refuse(&messages::unknown_command(&word))),
+        None => Err(out.usage_error(&messages::unknown_command(&word))),
         Some(Command::Help) => match test.help(&name, compat) {
             Ok(text) => {
                 out.stdout += &text;
@@ -255,49 +261,50 @@ fn native(
             }
             Err(text) => {
                 out.stderr += &text;
-                Err(out.refused())
+                Err(out.into_error())
             }
         },
-        Some(command) => Ok(Invocation::Native(Box::new(Native {
+        Some(command) => Ok(Invocation::Native(Box::new(NativeCommand {
             before: out,
             test,
             name,
             command,
             settings,
             options,
-            typed: typed(test, compat, extras),
+            typed: given_values(test, compat, extras),
         }))),
     }
 }
 
-/// The texts of the test's own options.
-fn typed(test: &Bundled, compat: Compat, extras: &[Given]) -> BTreeMap<&'static str, String> {
-    let text = |given: &Given| {
+/// The texts of the test's options.
+fn given_values(
+    test: &Bundled,
+    compat: Compat,
+    extras: &[GivenOption],
+) -> BTreeMap<&'static str, String> {
+    let text = |given: &GivenOption| {
         let option = test.option(&given.name, compat)?;
         Some((option.name, given.value.clone()?))
     };
     extras.iter().filter_map(text).collect()
 }
 
-/// The test's own options. One that it does not know is refused, or only warned of where it stands in a
-/// file.
+/// The values of the test's options. An unknown option is an error; in a file, only a warning.
 fn values(
     test: &Bundled,
     compat: Compat,
-    out: &mut Printed,
-    extras: &[Given],
-) -> Result<BTreeMap<&'static str, toml::Value>, Refused> {
+    out: &mut Output,
+    extras: &[GivenOption],
+) -> Result<BTreeMap<&'static str, toml::Value>, UsageError> {
     let defaults = test.options(compat).into_iter();
     let mut values: BTreeMap<&'static str, toml::Value> = defaults
-        .filter_map(|option| Some((option.name, option.default.to_toml()?)))
+        .filter_map(|option| Some((option.name, option.plan_value(Some(option.default?))?)))
         .collect();
     for given in extras {
         let option = test.option(&given.name, compat);
-        let value = option.and_then(|option| Some((option, option.read(given.value.as_deref())?)));
-        match value {
-            Some((option, value)) => {
-                values.extend(value.to_toml().map(|value| (option.name, value)));
-            }
+        let text = given.value.as_deref();
+        match option.and_then(|option| Some((option.name, option.plan_value(text)?))) {
+            Some(value) => values.extend([value]),
             None if !test.declares_options => {}
             None if given.from_file => {
                 out.stdout += &warning(&messages::not_exported(&given.name));
@@ -305,7 +312,7 @@ fn values(
             None => {
                 return Err(out
                     .clone()
-                    .refuse(&messages::invalid_option(&given.shown())));
+                    .usage_error(&messages::invalid_option(&given.redacted())));
             }
         }
     }

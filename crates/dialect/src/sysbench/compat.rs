@@ -1,31 +1,32 @@
-//! Which sysbench is spoken.
+//! The version of sysbench to emulate.
 //!
-//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: let a
-//! run of one version pass for the other: their default distribution of random numbers differs.
+//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: mistake a run of
+//! one version for the other, because their default random distributions differ.
 
-/// The environment variable that picks the version.
+/// The environment variable that selects the version.
 pub const COMPAT_VARIABLE: &str = "PRONY_SYSBENCH_COMPAT";
 
-/// A line of sysbench's versions.
+/// A version of sysbench.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Compat {
-    /// 1.0.20: what distributions ship.
+    /// 1.0.20, which distributions ship.
     #[default]
     V1_0,
-    /// 1.1.0, which was never released: newer options and defaults, another report.
+    /// 1.1.0, which was never released: newer options and defaults, and another report.
     V1_1,
 }
 
-/// The variable asks for a version that there is not.
+/// The variable names an unknown version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{COMPAT_VARIABLE}: \"{0}\" is not a version of sysbench that is known; use 1.0 or 1.1")]
+#[error("{COMPAT_VARIABLE}: \"{0}\" is not a known version of sysbench; use 1.0 or 1.1")]
 pub struct BadCompat(pub String);
 
 impl Compat {
-    /// Of the variable's value; none or nothing means 1.0.
+    /// Reads the variable's value; none or an empty one means 1.0.
     ///
     /// # Errors
-    /// It names another version.
+    ///
+    /// The value is another version.
     pub fn read(value: Option<&str>) -> Result<Self, BadCompat> {
         let value = value.unwrap_or_default().trim();
         let names = |version: &str| {
@@ -42,7 +43,7 @@ impl Compat {
         }
     }
 
-    /// As in `--version`.
+    /// The version's number in `--version`.
     pub fn version(self) -> &'static str {
         match self {
             Compat::V1_0 => "1.0.20",
@@ -50,12 +51,12 @@ impl Compat {
         }
     }
 
-    /// The answer to `--version`.
+    /// The output of `--version`.
     pub fn version_text(self) -> String {
         format!("sysbench {}\n", self.version())
     }
 
-    /// The line that every command begins with, and the empty one after it.
+    /// The first line of every command, and the empty line after it.
     pub fn banner(self) -> String {
         let lua = match self {
             Compat::V1_0 => "system",
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_picks_the_version() {
+    fn the_variable_selects_the_version() {
         assert_eq!(Compat::read(None), Ok(Compat::V1_0));
         assert_eq!(Compat::read(Some(" ")), Ok(Compat::V1_0));
         assert_eq!(Compat::read(Some("1.0.18")), Ok(Compat::V1_0));

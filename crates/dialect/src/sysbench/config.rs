@@ -1,18 +1,18 @@
-//! The file of `--config-file`.
+//! Reads the file of `--config-file`.
 //!
-//! In: its text. Out: names and values, in order. Must never: stop a run: sysbench does not either.
+//! Must never: stop a run, which sysbench does not do either.
 
-/// What a file gave.
+/// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Names as they stand, with their values.
+    /// Names as written, with their values.
     pub given: Vec<(String, Vec<String>)>,
-    /// What goes to standard error.
-    pub complaint: Option<String>,
+    /// A message for standard error.
+    pub error: Option<String>,
 }
 
-/// Reads `name=value[,value]`: values may be quoted and stand apart by commas or blanks, `#` outside of
-/// quotes ends them, and lines without `=` do not count. A quote that is not closed ends the reading.
+/// Reads `name=value[,value]`. Values may be quoted and are separated by commas or blanks; `#` outside of
+/// quotes ends them; lines without `=` are ignored. A quote that is not closed ends the reading.
 pub fn read(text: &str) -> Config {
     let mut config = Config::default();
     for (number, line) in text.lines().enumerate() {
@@ -23,7 +23,7 @@ pub fn read(text: &str) -> Config {
             continue;
         }
         let Some(values) = values(rest) else {
-            config.complaint = Some(format!("unexpected EOL on line {}\n", number + 1));
+            config.error = Some(format!("unexpected EOL on line {}\n", number + 1));
             break;
         };
         config.given.push((name.to_owned(), values));
@@ -31,7 +31,7 @@ pub fn read(text: &str) -> Config {
     config
 }
 
-/// Values without quotes and comment; none if a quote is not closed.
+/// The values without quotes and comment; none if a quote is not closed.
 fn values(text: &str) -> Option<Vec<String>> {
     let (mut values, mut value, mut quote) = (Vec::new(), None::<String>, None);
     for letter in text.chars() {
@@ -84,10 +84,7 @@ mod tests {
     fn an_open_quote_ends_the_file() {
         let config = read("threads=3\nmysql-user='x\ntime=4\n");
         assert_eq!(config.given.len(), 1);
-        assert_eq!(
-            config.complaint.as_deref(),
-            Some("unexpected EOL on line 2\n")
-        );
+        assert_eq!(config.error.as_deref(), Some("unexpected EOL on line 2\n"));
     }
 
     #[test]

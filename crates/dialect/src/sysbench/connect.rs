@@ -1,20 +1,34 @@
-//! Where connections go.
+//! Selects the endpoints of connections, and writes the log lines of failures.
 //!
-//! In: the options of drivers. Out: the driver, the places in turn. Must never: look a name up, or hold
-//! a password.
+//! In: the options of drivers; failed attempts. Out: the driver, its endpoints in turn; lines of the log.
+//! Must never: resolve a name, or print a password.
 
+use super::advice::advice;
+use super::messages::{mysql_unreachable, pgsql_unreachable};
 use super::options::{Database, Mysql};
-use super::printed::fatal;
+use super::output::fatal;
+use crate::{libpq, mysql_client};
 use prony_plan::QueryMode;
+use prony_server::Address;
+use prony_server::control::{Cause, Failure};
+use prony_wire::ConnectError;
 use prony_workload::sysbench::Driver;
 use std::fmt;
+use std::path::Path;
 
-/// Where a connection to MySQL goes. Shown as sysbench's messages name it.
+/// Advice if TLS is required and the server does not offer it.
+const NO_TLS: &str = "configure a certificate on the server (ssl-cert and ssl-key), or remove --mysql-ssl: \
+    connections are then not encrypted";
+
+/// The port that 0 stands for.
+const DEFAULT_PORT: u16 = 3306;
+
+/// The endpoint of a connection to MySQL. Its text is as in sysbench's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A unix socket.
     Socket(String),
-    /// A host; `localhost` means its customary socket, as for the clients of MySQL.
+    /// A host; `localhost` means the default socket, as in MySQL's clients.
     Host(String, u16),
 }
 
@@ -27,10 +41,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The driver that was asked for.
+/// The driver that the options name.
 ///
 /// # Errors
-/// There is none of that name: the lines of the log. sysbench says so when threads begin.
+///
+/// The driver does not exist; the error is the lines of the log, which sysbench prints when threads start.
 pub fn driver(database: &Database) -> Result<Driver, String> {
     match database.driver.as_str() {
         "mysql" => Ok(Driver::Mysql),
@@ -39,10 +54,11 @@ pub fn driver(database: &Database) -> Result<Driver, String> {
     }
 }
 
-/// How statements are sent.
+/// The protocol mode.
 ///
 /// # Errors
-/// `--db-ps-mode` is something else: the line of the log.
+///
+/// `--db-ps-mode` has another value; the error is the line of the log.
 pub fn ps_mode(database: &Database) -> Result<QueryMode, String> {
     match database.ps_mode.as_str() {
         "auto" => Ok(QueryMode::Prepared),
@@ -51,8 +67,8 @@ pub fn ps_mode(database: &Database) -> Result<QueryMode, String> {
     }
 }
 
-/// The places that connections take in turn: the first connection the first, and so on, round and
-/// round. Sockets, or else the ports of a host, then those of the next.
+/// The endpoints that connections use in turn, round robin: the sockets if there are any, else each host's
+/// ports, host by host.
 pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
     if !mysql.sockets.is_empty() {
         return mysql
@@ -70,4 +86,68 @@ pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
             .map(move |port| Endpoint::Host(host.clone(), *port))
     };
     mysql.hosts.iter().flat_map(ports).collect()
+}
+
+/// The log lines if no attempt to connect succeeded, with advice.
+pub fn connect_failure(
+    database: &Database,
+    driver: Driver,
+    failures: &[Failure],
+) -> (String, Option<&'static str>) {
+    if driver == Driver::Pgsql {
+        let mut causes = failures.iter().rev().map(|failure| &failure.cause);
+        let refusal = causes.find_map(|cause| match cause {
+            Cause::Login(error) => error.server(),
+            _ => None,
+        });
+        let advice = refusal.and_then(|error| advice(driver, 0, error.code()));
+        return (pgsql_unreachable(&libpq::connect_error(failures)), advice);
+    }
+    let Some(last) = failures.last() else {
+        let text = "there is no address to connect to";
+        return (
+            mysql_unreachable("?", mysql_client::CONNECTION_ERROR, text),
+            None,
+        );
+    };
+    let endpoint = endpoint_of(&database.mysql, last);
+    let (code, text) = mysql_client::connect_error(last, &endpoint);
+    let advice = match &last.cause {
+        Cause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
+        Cause::Login(ConnectError::PluginUnsupported(_)) => {
+            advice(driver, mysql_client::AUTH_PLUGIN_CANNOT_LOAD, "")
+        }
+        _ => advice(driver, code, ""),
+    };
+    (
+        mysql_unreachable(&endpoint.to_string(), code, &text),
+        advice,
+    )
+}
+
+/// The log lines for a connection that failed after the server had answered.
+pub fn lost_at_login(database: &Database, driver: Driver, text: &str) -> String {
+    match driver {
+        Driver::Mysql => {
+            let endpoint = endpoints(&database.mysql)[0].to_string();
+            mysql_unreachable(&endpoint, mysql_client::SERVER_LOST, text)
+        }
+        Driver::Pgsql => pgsql_unreachable(text),
+    }
+}
+
+/// The endpoint of a failed attempt.
+fn endpoint_of(mysql: &Mysql, failure: &Failure) -> Endpoint {
+    let attempted = &failure.endpoint;
+    let all = endpoints(mysql);
+    let matches_attempt = |endpoint: &&Endpoint| match (endpoint, &attempted.address) {
+        (Endpoint::Socket(path), Address::Unix(address)) => Path::new(path) == address,
+        (Endpoint::Host(host, _), Address::Unix(_)) => host == "localhost",
+        (Endpoint::Host(host, port), Address::Tcp(_)) => {
+            let is_default = *port == 0 && attempted.port == DEFAULT_PORT;
+            *host == attempted.host && (*port == attempted.port || is_default)
+        }
+        _ => false,
+    };
+    all.iter().find(matches_attempt).unwrap_or(&all[0]).clone()
 }

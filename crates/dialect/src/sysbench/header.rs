@@ -1,19 +1,22 @@
-//! What `run` prints before the load.
-//!
-//! In: [`Settings`]. Out: text, at [`super::Level::Notice`]. Must never: begin the load.
+//! The texts that `run` prints before the load, at [`super::LogLevel::Notice`].
 
 use super::bundled::Command;
-use super::options::{Native, Settings};
+use super::options::{GeneralOptions, NativeCommand};
 use std::fmt::Write;
 
-/// Workers begin; parallel commands print it too.
+/// Threads start; `prepare` and `prewarm` with several threads print it too.
 pub const WORKERS: &str = "Initializing worker threads...\n\n";
-/// All have begun.
+/// All threads have started.
 pub const THREADS_STARTED: &str = "Threads started!\n\n";
 
-/// What a command prints before its work, at [`super::Level::Notice`]: `prepare` and `prewarm` do theirs
-/// in threads where there are several.
-pub fn command_header(native: &Native) -> String {
+/// All threads have started, and the warm-up begins (1.1).
+pub fn warming_up(seconds: u32) -> String {
+    format!("Warming up for {seconds} seconds...\n\n")
+}
+
+/// The text before a command's work, at [`super::LogLevel::Notice`]: `prepare` and `prewarm` use threads if
+/// there are several.
+pub fn command_header(native: &NativeCommand) -> String {
     let parallel = native.test.declares_options && native.settings.threads > 1;
     match native.command {
         Command::Run => run_header(&native.settings) + WORKERS,
@@ -22,8 +25,8 @@ pub fn command_header(native: &Native) -> String {
     }
 }
 
-/// From the options to the line before [`WORKERS`].
-pub fn run_header(settings: &Settings) -> String {
+/// The header from the options to the line before [`WORKERS`].
+pub fn run_header(settings: &GeneralOptions) -> String {
     let mut text = "Running the test with following options:\n".to_owned();
     text += &format!("Number of threads: {}\n", settings.threads);
     let mut line = |line: std::fmt::Arguments<'_>| {

@@ -1,33 +1,38 @@
 //! The text of `--help`.
 //!
-//! In: a [`Compat`]. Out: text. Must never: name a test that Prony does not run as if it did.
+//! Must never: present a test that Prony does not implement as available.
 
 use super::compat::Compat;
-use super::spec::{DATABASE, GENERAL, LATENCY, MYSQL, PGSQL, RANDOM, Spec, VERBOSITY};
+use super::spec;
 
-/// sysbench's help, to the letter.
+/// sysbench's help, verbatim.
 pub fn help(compat: Compat) -> String {
-    let group = |specs: &[Spec]| group(specs, compat);
-    // Up to 1.0 a group of drivers' options ends with two empty lines.
+    let group = |name: &str| {
+        let specs: Vec<_> = spec::all(compat)
+            .filter(|spec| spec.group == name)
+            .collect();
+        spec::help_lines(&specs)
+    };
+    // Up to 1.0 a group of driver options ends with two empty lines.
     let gap = if compat == Compat::V1_0 { "\n" } else { "" };
     [
         "Usage:\n  sysbench [options]... [testname] [command]\n\n",
         "Commands implemented by most tests: prepare run cleanup help\n\n",
         "General options:\n",
-        &group(GENERAL),
+        &group("general"),
         "\nPseudo-Random Numbers Generator options:\n",
-        &group(RANDOM),
+        &group("random numbers"),
         "\nLog options:\n",
-        &group(VERBOSITY),
+        &group("log"),
         "\n",
-        &group(LATENCY),
+        &group("latency"),
         "\nGeneral database options:\n\n",
-        &group(DATABASE),
+        &group("database"),
         "\n\nCompiled-in database drivers:\n  mysql - MySQL driver\n  pgsql - PostgreSQL driver\n\n",
         "mysql options:\n",
-        &group(MYSQL),
+        &group("mysql"),
         "\npgsql options:\n",
-        &group(PGSQL),
+        &group("pgsql"),
         "\nCompiled-in tests:\n",
         "  fileio - File I/O test\n  cpu - CPU performance test\n",
         "  memory - Memory functions speed test\n  threads - Threads subsystem performance test\n",
@@ -36,16 +41,4 @@ pub fn help(compat: Compat) -> String {
         gap,
     ]
     .concat()
-}
-
-fn group(specs: &[Spec], compat: Compat) -> String {
-    let specs = || specs.iter().filter(|spec| spec.is_in(compat));
-    let left = |spec: &Spec| format!("--{}{}", spec.name, spec.sort.mark());
-    let width = specs().map(|spec| left(spec).len()).max().unwrap_or(0);
-    let line = |spec: &Spec| {
-        let default = spec.default.map(|default| format!(" [{default}]"));
-        let default = default.unwrap_or_default();
-        format!("  {:width$} {}{default}\n", left(spec), spec.help)
-    };
-    specs().map(line).collect()
 }

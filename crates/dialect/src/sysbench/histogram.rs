@@ -1,28 +1,28 @@
 //! sysbench's histogram of latency.
 //!
-//! In: times and counts. Out: percentiles and bars. Must never: interpolate: a percentile is the value
-//! of a bucket, so that figures equal sysbench's own to the last digit.
+//! In: times and counts. Out: percentiles and bars. Must never: interpolate: a percentile is the value of a
+//! bucket, so that figures equal sysbench's to the last digit.
 //!
-//! 1,024 buckets of equal width in the logarithm, from 0.001 ms to 100,000 ms; a time counts in the
-//! nearest. Times outside count in the first and the last one.
+//! It has 1,024 buckets of equal logarithmic width, from 0.001 ms to 100,000 ms. A time is counted in the
+//! nearest bucket, and one outside of the range in the first or last bucket.
 
 use prony_measure::Distribution;
 
-/// How many.
+/// The number of buckets.
 pub const BUCKETS: usize = 1_024;
-/// Value of the first, ms.
+/// The value of the first bucket, in ms.
 const LOWEST_MS: f64 = 0.001;
-/// Value of the last, ms.
+/// The value of the last bucket, in ms.
 const HIGHEST_MS: f64 = 100_000.0;
-/// Stars of the longest bar.
+/// The number of stars of the longest bar.
 const STARS: f64 = 40.0;
 
-/// Buckets in a factor of e.
+/// Buckets per factor of e.
 fn density() -> f64 {
     (BUCKETS - 1) as f64 / (HIGHEST_MS.ln() - LOWEST_MS.ln())
 }
 
-/// The value of a bucket, ms.
+/// The value of a bucket, in ms.
 pub fn bucket_value_ms(bucket: usize) -> f64 {
     (bucket as f64 / density() + LOWEST_MS.ln()).exp()
 }
@@ -32,12 +32,12 @@ pub fn bucket(time_ms: f64) -> usize {
     if time_ms.is_nan() || time_ms <= LOWEST_MS {
         return 0;
     }
-    let place = (time_ms.ln() - LOWEST_MS.ln()) * density();
+    let position = (time_ms.ln() - LOWEST_MS.ln()) * density();
     // Casts saturate: infinity is the last bucket.
-    ((place + 0.5).floor() as usize).min(BUCKETS - 1)
+    ((position + 0.5).floor() as usize).min(BUCKETS - 1)
 }
 
-/// Counts of latency.
+/// Counts of latencies by bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u64; BUCKETS]>,
@@ -52,16 +52,16 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Of counts by bucket.
-    pub fn of_counts(counts: [u64; BUCKETS]) -> Self {
+    /// From counts by bucket.
+    pub fn from_counts(counts: [u64; BUCKETS]) -> Self {
         Histogram {
             counts: Box::new(counts),
         }
     }
 
-    /// Of a distribution, whose cells are 18 times finer than a bucket: a time near the border of two
-    /// may count in the neighbour.
-    pub fn of_distribution(times: &Distribution<u64>) -> Self {
+    /// From a distribution, whose cells are 18 times finer than a bucket. A time near the border of two
+    /// buckets may be counted in the neighbour.
+    pub fn from_distribution(times: &Distribution<u64>) -> Self {
         let mut histogram = Self::default();
         for cell in times.histogram.iter_recorded() {
             let time_ns = times.histogram.median_equivalent(cell.value_iterated_to());
@@ -70,50 +70,50 @@ impl Histogram {
         histogram
     }
 
-    /// Counts a time in ms as often as given.
+    /// Counts a time in ms `count` times.
     pub fn add(&mut self, time_ms: f64, count: u64) {
-        let place = &mut self.counts[bucket(time_ms)];
-        *place = place.saturating_add(count);
+        let bucket_count = &mut self.counts[bucket(time_ms)];
+        *bucket_count = bucket_count.saturating_add(count);
     }
 
-    /// Counts by bucket.
+    /// The counts by bucket.
     pub fn counts(&self) -> &[u64; BUCKETS] {
         &self.counts
     }
 
-    /// Adds another's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
             *count = count.saturating_add(*more);
         }
     }
 
-    /// How many times there are.
+    /// The number of times counted.
     pub fn total(&self) -> u64 {
         self.counts
             .iter()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// A percentile in ms: the value of the bucket that holds the time whose rank is nearest to this
-    /// share; 0 if there are none, or `percent` is 0.
+    /// A percentile in ms: the value of the bucket with the time whose rank is nearest to this share. 0 if
+    /// nothing is counted or `percent` is 0.
     pub fn percentile_ms(&self, percent: u8) -> f64 {
         let total = self.total();
         if total == 0 || percent == 0 {
             return 0.0;
         }
         let rank = (total as f64 * f64::from(percent) / 100.0 + 0.5).floor() as u64;
-        let mut seen: u64 = 0;
+        let mut cumulative: u64 = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
-            seen = seen.saturating_add(*count);
-            if seen >= rank {
+            cumulative = cumulative.saturating_add(*count);
+            if cumulative >= rank {
                 return bucket_value_ms(bucket);
             }
         }
         HIGHEST_MS
     }
 
-    /// The bars, with the line above them; nothing if there are no times.
+    /// The bars with the header above them; empty if nothing is counted.
     pub fn bars(&self) -> String {
         let longest = self.counts.iter().copied().max().unwrap_or(0);
         if longest == 0 {
@@ -130,7 +130,7 @@ impl Histogram {
         text
     }
 
-    /// `--histogram`: the bars with a title, and a line with a blank behind.
+    /// The text of `--histogram`: a title, the bars, and a line with a blank after them.
     pub fn block(&self) -> String {
         let title = "Latency histogram (values are in milliseconds)\n";
         [title, &self.bars(), " \n"].concat()

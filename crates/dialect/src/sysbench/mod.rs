@@ -1,17 +1,17 @@
-//! The sysbench dialect, after 1.0.20, and 1.1 where asked for.
+//! The sysbench dialect: 1.0.20, or 1.1 if selected.
 //!
-//! In: arguments and a [`Compat`]; plain figures. Out: an [`Invocation`], what it means to the core;
-//! the text of headers, progress, reports and messages. Must never: connect, measure, read a clock or
-//! print; show a password.
+//! In: arguments and a [`Compat`]; plain figures. Out: an [`Invocation`] and its plans; the texts of headers,
+//! progress, reports and messages. Must never: connect, measure, read a clock or print; print a password.
 //!
-//! sysbench's words are its interface: scripts and parsers match them. They are facts here; the code
-//! around them is Prony's. Where Prony differs on purpose: numbers below 0 and a percentile that is no
-//! number are refused instead of running into nonsense; a test without a command says which there are;
-//! tests that measure no database are not run.
+//! Scripts and parsers match sysbench's texts, so these texts are its interface. The code around them is
+//! Prony's. Deliberate differences: negative numbers and a percentile that is not a number are errors instead
+//! of misbehaviour; a test without a command lists the commands; tests that do not measure a database do not
+//! run.
 
 mod advice;
 mod args;
 mod bundled;
+mod commands;
 mod compat;
 mod config;
 mod connect;
@@ -22,8 +22,8 @@ mod messages;
 pub mod mix;
 mod number;
 mod options;
+mod output;
 mod plan;
-mod printed;
 mod progress;
 mod reading;
 mod report;
@@ -31,21 +31,23 @@ mod settings;
 mod spec;
 
 pub use advice::advice;
-pub use args::{Host, read};
-pub use bundled::{BUNDLED, Bundled, Command, Extra, OTHERS, Value};
+pub use args::{Host, parse_args};
+pub use bundled::{BUNDLED, Bundled, Command, NON_DATABASE_TESTS};
+pub use commands::SysbenchCommands;
 pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};
-pub use connect::{Endpoint, driver, endpoints, ps_mode};
-pub use header::{THREADS_STARTED, WORKERS, command_header, run_header};
+pub use connect::{Endpoint, connect_failure, driver, endpoints, lost_at_login, ps_mode};
+pub use header::{THREADS_STARTED, WORKERS, command_header, run_header, warming_up};
 pub use help::help;
 pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};
 pub use messages::*;
 pub use options::{
-    Database, Given, Invocation, Mysql, Native, Pgsql, Random, Script, ScriptSource, Settings,
+    Database, GeneralOptions, GivenOption, Invocation, Mysql, NativeCommand, Pgsql, RandomOptions,
+    ScriptCommand, ScriptSource,
 };
-pub use plan::{drive_plan, load_jobs, unsupported, unsupported_of_driver, workload_plan};
-pub use printed::{Level, Printed, Refused, debug, fatal, warning};
-pub use progress::{Counters, Progress, Queue, progress};
-pub use prony_workload::sysbench::{Driver, Ignored};
+pub use output::{LogLevel, Output, UsageError, debug, fatal, warning};
+pub use plan::{drive_plan, load_jobs, unsupported, unsupported_driver_option, workload_plan};
+pub use progress::{Counters, Progress, QueueState, progress};
+pub use prony_workload::sysbench::{Driver, IgnoredErrors};
 pub use reading::read_output;
-pub use report::{Fairness, Latency, Report, checkpoint, report};
-pub use spec::{Sort, Spec, find as find_option, key};
+pub use report::{Fairness, Latency, Report, checkpoint, checkpoint_header, report};
+pub use spec::{OptionSpec, ValueType, find as find_option, key};

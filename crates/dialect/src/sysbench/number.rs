@@ -1,21 +1,20 @@
-//! Values as sysbench reads them.
+//! Parses option values as sysbench does.
 //!
-//! In: texts. Out: numbers, sizes, switches, lists. Must never: be stricter than sysbench, or accept an
-//! integer it refuses.
+//! Must never: be stricter than sysbench, or accept an integer that it rejects.
 
 use crate::pgbench::number::atof;
 
-/// An integer option: decimal, all of the text, of 32 bits; nothing is 0.
+/// A decimal 32-bit integer without trailing text; the empty text is 0.
 pub fn int(text: &str) -> Option<i32> {
     let digits = text.trim_start();
     if text.is_empty() {
         return Some(0);
     }
-    // `parse` takes one sign and digits, as strtol does.
+    // `parse` accepts one sign and digits, as strtol does.
     digits.parse().ok()
 }
 
-/// A size: digits and one of K, M, G, T; anything else is 0, which callers refuse.
+/// A size: digits and an optional K, M, G or T. Any other text is 0, which callers reject.
 pub fn size(text: &str) -> u64 {
     let text = text.trim_start();
     let end = text
@@ -34,18 +33,18 @@ pub fn size(text: &str) -> u64 {
     number.checked_mul(1 << (10 * power)).unwrap_or(0)
 }
 
-/// A number at the beginning of a text, 0 where there is none: `3x` is 3, as by strtod.
+/// The number at the beginning of a text, or 0, as strtod returns it: `3x` is 3.
 pub fn leading(text: &str) -> f64 {
     let number = atof(text);
     if number.is_finite() { number } else { 0.0 }
 }
 
-/// A number of a test's option: its beginning, without what follows the point.
-pub fn whole(text: &str) -> i64 {
+/// The integer part of the number at the beginning of a text.
+pub fn leading_integer(text: &str) -> i64 {
     leading(text) as i64
 }
 
-/// A switch on the command line; none if the word is not known.
+/// A boolean on the command line; none if the word is unknown.
 pub fn switch(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("on" | "true" | "1") => Some(true),
@@ -54,7 +53,7 @@ pub fn switch(text: Option<&str>) -> Option<bool> {
     }
 }
 
-/// A list; empty elements do not count.
+/// A list without its empty elements.
 pub fn list(text: &str) -> Vec<String> {
     let elements = text
         .split(',')
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_are_whole_texts() {
+    fn integers_have_no_trailing_text() {
         let read = ["", "0", "+3", "-5", " 7", "2147483647"].map(int);
         assert_eq!(read, [0, 0, 3, -5, 7, i32::MAX].map(Some));
         for wrong in [
@@ -99,11 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn options_of_tests_are_leading_numbers() {
+    fn test_options_are_parsed_up_to_the_first_non_digit() {
         let numbers = [
             "3x", "1e1", "abc", "2k", "1.5", "-1", "", "1e", "--1", "é", "1e400",
         ];
-        assert_eq!(numbers.map(whole), [3, 10, 0, 2, 1, -1, 0, 1, 0, 0, 0]);
+        assert_eq!(
+            numbers.map(leading_integer),
+            [3, 10, 0, 2, 1, -1, 0, 1, 0, 0, 0]
+        );
         assert_eq!(leading("0.2"), 0.2);
     }
 

@@ -1,47 +1,45 @@
-//! What was asked for, as plain data.
-//!
-//! In: nothing. Out: types. Must never: show a password.
+//! A parsed sysbench command line. `Debug` shows no password.
 
 use super::bundled::{Bundled, Command};
 use super::compat::Compat;
-use super::printed::Printed;
+use super::output::Output;
 use prony_wire::Secret;
-use prony_workload::sysbench::Ignored;
+use prony_workload::sysbench::IgnoredErrors;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// What a command line asks for.
+/// The action that a command line requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Invocation {
-    /// A text, and nothing else.
-    Print(Printed),
-    /// A bundled test, by Prony's own workload.
-    Native(Box<Native>),
-    /// A script.
-    Script(Box<Script>),
+    /// Print a text and exit.
+    Print(Output),
+    /// Run a bundled test with Prony's workload.
+    Native(Box<NativeCommand>),
+    /// Run a script.
+    Script(Box<ScriptCommand>),
 }
 
 /// A command of a bundled test.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Native {
-    /// What is printed before anything else: warnings and the banner.
-    pub before: Printed,
+pub struct NativeCommand {
+    /// Printed first: warnings and the banner.
+    pub before: Output,
     /// The test.
     pub test: &'static Bundled,
-    /// As the command line calls it, without its folder.
+    /// The test's name on the command line, without the directory.
     pub name: String,
     /// Never [`Command::Help`].
     pub command: Command,
     /// The general options.
-    pub settings: Settings,
-    /// The test's own options, all of them, with their defaults; those without a value are left out.
+    pub settings: GeneralOptions,
+    /// All options of the test, with defaults; options without a value are left out.
     pub options: BTreeMap<&'static str, toml::Value>,
-    /// The texts of those that were given, for messages.
+    /// The texts of the given options, for messages.
     pub typed: BTreeMap<&'static str, String>,
 }
 
-/// Where a script comes from.
+/// Where a script is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptSource {
     /// Standard input.
@@ -52,40 +50,39 @@ pub enum ScriptSource {
 
 /// A command of a script.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Script {
-    /// What is printed before anything else: warnings and the banner.
-    pub before: Printed,
+pub struct ScriptCommand {
+    /// Printed first: warnings and the banner.
+    pub before: Output,
     /// The script.
     pub source: ScriptSource,
-    /// As the command line calls it.
+    /// The script's name on the command line.
     pub name: String,
-    /// The second word.
+    /// The command, which is the second word.
     pub command: Option<String>,
     /// The general options.
-    pub settings: Settings,
-    /// General options by name with `_`, as they were given or by default; without the passwords,
-    /// which are in the settings.
+    pub settings: GeneralOptions,
+    /// General options, given or default, by name with `_`; without the passwords, which are in `settings`.
     pub values: BTreeMap<String, String>,
-    /// Options that are not general: the script says whether it knows them.
-    pub extras: Vec<Given>,
+    /// All other options; the script decides which of them exist.
+    pub extras: Vec<GivenOption>,
 }
 
-/// An option that no table of general options has.
+/// An option that is not a general one.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Given {
-    /// The name as it was written, behind the dashes.
+pub struct GivenOption {
+    /// The name as written, without the dashes.
     pub written: String,
-    /// With `_`.
+    /// The name with `_`.
     pub name: String,
-    /// None without `=`.
+    /// The value; none without `=`.
     pub value: Option<String>,
-    /// From `--config-file`: unknown ones are only warned of there.
+    /// Whether it is from `--config-file`, where unknown options only cause a warning.
     pub from_file: bool,
 }
 
-impl Given {
-    /// As it was written, for [`super::invalid_option`], but for what may be a password.
-    pub fn shown(&self) -> String {
+impl GivenOption {
+    /// The option as written, for [`super::invalid_option`]; a value that may be a password is replaced.
+    pub fn redacted(&self) -> String {
         match &self.value {
             None => format!("--{}", self.written),
             Some(_) if self.is_secret() => format!("--{}=***", self.written),
@@ -98,32 +95,32 @@ impl Given {
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for GivenOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.shown())
+        f.write_str(&self.redacted())
     }
 }
 
-/// The general options, checked.
+/// The checked general options.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// Whose options they are.
+pub struct GeneralOptions {
+    /// The version of sysbench that has these options.
     pub compat: Compat,
     /// `--threads`, at least 1.
     pub threads: u32,
-    /// `--events` of all threads together; none is no limit.
+    /// `--events`, of all threads together; none means no limit.
     pub events: Option<u64>,
-    /// `--time`, seconds; none is no limit.
+    /// `--time`, seconds; none means no limit.
     pub time_s: Option<u32>,
     /// `--warmup-time`, seconds; 0 up to 1.0.
     pub warmup_s: u32,
-    /// `--forced-shutdown`: seconds from the end of `--time` to the end of everything.
+    /// `--forced-shutdown`: seconds from the end of `--time` until the run is stopped.
     pub forced_shutdown_s: Option<u32>,
-    /// `--thread-stack-size`, bytes. Prony's users have no stack of their own.
+    /// `--thread-stack-size`, bytes. Unused: Prony's users do not have a stack each.
     pub thread_stack_bytes: u64,
     /// `--thread-init-timeout`, seconds.
     pub thread_init_timeout_s: u32,
-    /// `--rate`, events a second; none is as fast as possible.
+    /// `--rate`, events per second; none means as fast as possible.
     pub rate_tps: Option<u32>,
     /// `--report-interval`, seconds.
     pub report_interval_s: Option<u32>,
@@ -135,22 +132,22 @@ pub struct Settings {
     pub validate: bool,
     /// `--verbosity`, 0 to 5; 5 with `--debug`.
     pub verbosity: u8,
-    /// `--percentile`, 0 to 100; 0 is none.
+    /// `--percentile`, 0 to 100; 0 means none.
     pub percentile: u8,
     /// `--histogram`.
     pub histogram: bool,
     /// `--rand-*`.
-    pub random: Random,
-    /// Where to connect, and how.
+    pub random: RandomOptions,
+    /// Where and how to connect.
     pub database: Database,
 }
 
-/// How numbers are drawn.
+/// Options of the random number generator.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Random {
-    /// `--rand-type`, one that this version has.
+pub struct RandomOptions {
+    /// `--rand-type`; this version has it.
     pub kind: String,
-    /// `--rand-seed`; none is the time.
+    /// `--rand-seed`; none means the current time.
     pub seed: Option<i32>,
     /// `--rand-spec-iter`.
     pub spec_iterations: i32,
@@ -164,7 +161,7 @@ pub struct Random {
     pub zipfian_exponent: f64,
 }
 
-/// The options of drivers. Values that sysbench checks only when it connects are unchecked here.
+/// The options of drivers. Values that sysbench checks only when it connects are not checked here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Database {
     /// `--db-driver`.
@@ -182,11 +179,11 @@ pub struct Database {
 /// `--mysql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mysql {
-    /// Several take turns; never empty.
+    /// Connections use the hosts in turn; never empty.
     pub hosts: Vec<String>,
-    /// Several take turns at each host; never empty.
+    /// Connections use the ports of each host in turn; never empty.
     pub ports: Vec<u16>,
-    /// Where there is one, hosts and ports do not count.
+    /// If there are any, hosts and ports are ignored.
     pub sockets: Vec<String>,
     /// The user.
     pub user: String,
@@ -194,9 +191,9 @@ pub struct Mysql {
     pub password: Secret,
     /// The database.
     pub database: String,
-    /// `--mysql-ssl`: up to 1.0 `on` or `off`, then a mode of the mysql client, in lower case.
+    /// `--mysql-ssl`: up to 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
     pub ssl: String,
-    /// `--mysql-ssl-cipher`, where given.
+    /// `--mysql-ssl-cipher`, if given.
     pub ssl_cipher: Option<String>,
     /// `--mysql-ssl-key`.
     pub ssl_key: Option<String>,
@@ -207,7 +204,7 @@ pub struct Mysql {
     /// `--mysql-compression`.
     pub compression: bool,
     /// `--mysql-ignore-errors`.
-    pub ignored: Ignored,
+    pub ignored: IgnoredErrors,
     /// `--mysql-dry-run`.
     pub dry_run: bool,
 }
@@ -215,7 +212,7 @@ pub struct Mysql {
 /// `--pgsql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pgsql {
-    /// As libpq takes it.
+    /// A host in libpq's syntax.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -225,6 +222,6 @@ pub struct Pgsql {
     pub password: Secret,
     /// The database.
     pub database: String,
-    /// `--pgsql-sslmode`; none up to 1.0, which leaves it to libpq.
+    /// `--pgsql-sslmode`; none up to 1.0, where libpq uses its default.
     pub sslmode: Option<String>,
 }

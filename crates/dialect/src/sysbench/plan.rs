@@ -1,26 +1,27 @@
-//! What a sysbench command line means to Prony's core.
+//! Translates a sysbench command line into plans of Prony's core.
 //!
-//! In: a checked command line. Out: how to drive, which workload with which options. Must never: leave
-//! out an option that changes what a server sees.
+//! In: a checked command line. Out: how to drive, which workload with which options. Must never: omit an
+//! option that changes what a server executes.
 
 use super::bundled::Bundled;
 use super::compat::Compat;
 use super::connect::ps_mode;
 use super::messages::QUEUE_EVENTS;
-use super::options::{Mysql, Native, Settings};
-use prony_plan::{Arrival, DrivePlan, IoEngine, MAX_TIME, Pace, Stop, WorkloadPlan};
+use super::options::{GeneralOptions, Mysql, NativeCommand};
+use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Users that one thread of Prony's drives before another helps it.
-const USERS_A_THREAD: u32 = 32;
+/// Users that one worker drives before another worker is added.
+const USERS_PER_THREAD: u32 = 32;
 
-/// How a run with these options is driven; `processors`: that it may keep busy. A thread of sysbench is a
-/// user here.
+/// How to drive a run with these options: a sysbench thread becomes a user. `processors`: the number that
+/// the load may use.
 ///
 /// # Errors
-/// `--db-ps-mode` is not known: the line of the log.
-pub fn drive_plan(settings: &Settings, processors: usize) -> Result<DrivePlan, String> {
+///
+/// `--db-ps-mode` is unknown; the error is the line of the log.
+pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DrivePlan, String> {
     let time = settings
         .time_s
         .map_or(MAX_TIME, |time_s| seconds(time_s).min(MAX_TIME));
@@ -28,7 +29,7 @@ pub fn drive_plan(settings: &Settings, processors: usize) -> Result<DrivePlan, S
     let database = &settings.database;
     Ok(DrivePlan {
         clients: settings.threads,
-        threads: settings.threads.div_ceil(USERS_A_THREAD).clamp(1, most),
+        threads: settings.threads.div_ceil(USERS_PER_THREAD).clamp(1, most),
         pace: match settings.rate_tps {
             None => Pace::Closed,
             Some(rate_tps) => Pace::Rate {
@@ -37,7 +38,7 @@ pub fn drive_plan(settings: &Settings, processors: usize) -> Result<DrivePlan, S
                 queue_max: Some(QUEUE_EVENTS),
             },
         },
-        // All that began in time is awaited, unless a shutdown is forced.
+        // The run waits for all events that started in time, unless a shutdown is forced.
         stop: match settings.events {
             None => Stop::Starts(time),
             Some(transactions) => Stop::Shared {
@@ -47,19 +48,15 @@ pub fn drive_plan(settings: &Settings, processors: usize) -> Result<DrivePlan, S
         },
         warmup: seconds(settings.warmup_s),
         grace: settings.forced_shutdown_s.map_or(Duration::MAX, seconds),
-        latency_limit: None,
-        // No option of PostgreSQL's asks for it.
+        // No option for PostgreSQL enables it.
         reconnect: database.driver == "mysql" && database.mysql.ignored.reconnects(),
         protocol: ps_mode(database)?,
-        // As libpq and MySQL's library do.
+        // libpq and MySQL's library describe statements too.
         describe: true,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
         connect_counts: false,
-        tcp_sample: 0,
-        // Its bits: a negative seed is one as well.
+        // A negative seed is valid: its bits are used.
         seed: settings.random.seed.map(|seed| i64::from(seed) as u64),
-        pin: false,
+        ..DrivePlan::default()
     })
 }
 
@@ -67,26 +64,26 @@ fn seconds(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
-/// How many loaders `prepare` has.
-pub fn load_jobs(settings: &Settings) -> u32 {
+/// The number of loaders of `prepare`.
+pub fn load_jobs(settings: &GeneralOptions) -> u32 {
     settings.threads
 }
 
 /// The workload of a bundled test.
-pub fn workload_plan(native: &Native) -> WorkloadPlan {
+pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     if is_bulk(native.test) {
-        // A table for each thread, and nothing else to ask for.
+        // One table per thread; there are no other options.
         options.insert(
             "tables".to_owned(),
             i64::from(native.settings.threads).into(),
         );
     } else {
-        let taken = native
+        let workload_options = native
             .options
             .iter()
-            .filter(|(name, _)| !NOT_THE_WORKLOADS.contains(name));
-        options.extend(taken.map(|(name, value)| ((*name).to_owned(), value.clone())));
+            .filter(|(name, _)| !CLIENT_ONLY_OPTIONS.contains(name));
+        options.extend(workload_options.map(|(name, value)| ((*name).to_owned(), value.clone())));
         options.extend(random(&native.settings));
         if native.test.name == "oltp_point_select" {
             options.insert("point_selects".to_owned(), 1.into());
@@ -99,15 +96,15 @@ pub fn workload_plan(native: &Native) -> WorkloadPlan {
     }
 }
 
-/// Options that decide nothing of what is sent: `pgsql_variant` is without effect in sysbench too.
-const NOT_THE_WORKLOADS: [&str; 2] = ["pgsql_variant", "reconnect"];
+/// Options that do not change what is sent to the server; `pgsql_variant` has no effect in sysbench either.
+const CLIENT_ONLY_OPTIONS: [&str; 2] = ["pgsql_variant", "reconnect"];
 
 fn is_bulk(test: &Bundled) -> bool {
     !test.declares_options
 }
 
-/// How numbers are drawn, as the workloads name it.
-fn random(settings: &Settings) -> Vec<(String, toml::Value)> {
+/// How random numbers are generated, as options of the workloads.
+fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;
     let mut options = vec![
         ("rand_type", random.kind.clone().into()),
@@ -121,26 +118,26 @@ fn random(settings: &Settings) -> Vec<(String, toml::Value)> {
         ]),
         Compat::V1_1 => options.push(("rand_zipfian_exp", random.zipfian_exponent.into())),
     }
-    // Only a distribution's own parameters can be wrong.
-    let of_kind = |name: &str| match name {
+    // Only the distribution's own parameters can be invalid.
+    let applies = |name: &str| match name {
         "rand_pareto_h" => random.kind == "pareto",
         "rand_zipfian_exp" => random.kind == "zipfian",
         "rand_spec_pct" | "rand_spec_res" => random.kind == "special",
         "rand_spec_iter" => random.kind == "special" || random.kind == "gaussian",
         _ => true,
     };
-    let options = options.into_iter().filter(|(name, _)| of_kind(name));
+    let options = options.into_iter().filter(|(name, _)| applies(name));
     options
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }
 
-/// Why Prony cannot do what was asked, where it cannot: a run that leaves an option out would measure
-/// something else.
-pub fn unsupported(native: &Native) -> Option<String> {
-    let of_driver = unsupported_of_driver(&native.settings.database.mysql);
-    if of_driver.is_some() {
-        return of_driver;
+/// The reason why Prony does not support a command line, if it does not: a run that ignored an option would
+/// measure something else.
+pub fn unsupported(native: &NativeCommand) -> Option<String> {
+    let driver_reason = unsupported_driver_option(&native.settings.database.mysql);
+    if driver_reason.is_some() {
+        return driver_reason;
     }
     let reconnect = native
         .options
@@ -148,16 +145,16 @@ pub fn unsupported(native: &Native) -> Option<String> {
         .and_then(toml::Value::as_integer);
     let every = reconnect.filter(|every| *every > 0)?;
     Some(format!(
-        "--reconnect={every}: connections are kept for the whole run; leave it out"
+        "--reconnect={every}: Prony keeps connections open for the whole run; remove the option"
     ))
 }
 
-/// The same of the driver's own options, which every test has.
-pub fn unsupported_of_driver(mysql: &Mysql) -> Option<String> {
+/// The same for the driver's options, which every test has.
+pub fn unsupported_driver_option(mysql: &Mysql) -> Option<String> {
     if mysql.dry_run {
-        return Some("--mysql-dry-run: Prony measures a server's answers; leave it out".to_owned());
+        return Some("--mysql-dry-run: Prony measures a real server; remove the option".to_owned());
     }
-    mysql
-        .compression
-        .then(|| "--mysql-compression: connections are not compressed; leave it out".to_owned())
+    mysql.compression.then(|| {
+        "--mysql-compression: connections are not compressed; remove the option".to_owned()
+    })
 }

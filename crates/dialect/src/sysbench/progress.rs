@@ -1,22 +1,21 @@
-//! The lines of `--report-interval`.
+//! The lines of `--report-interval`, at [`super::LogLevel::Notice`].
 //!
-//! In: counts since the line before. Out: text, at [`super::Level::Notice`]. Must never: divide by the
-//! interval that was asked for: the real one counts.
+//! In: counts since the previous line. Must never: divide by the configured interval instead of the actual one.
 
-/// Counts over some time.
+/// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events that ended well.
+    /// Events that succeeded.
     pub events: u64,
-    /// Queries whose result is rows.
+    /// Queries that return rows.
     pub reads: u64,
-    /// Queries that changed rows.
+    /// Queries that change rows.
     pub writes: u64,
     /// All other queries.
     pub others: u64,
-    /// Errors after which an event started anew.
+    /// Errors after which an event was restarted.
     pub errors: u64,
-    /// Connections that were opened again.
+    /// Connections that were reopened.
     pub reconnects: u64,
 }
 
@@ -36,7 +35,7 @@ impl std::ops::Add for Counters {
 }
 
 impl Counters {
-    /// Queries of any sort.
+    /// The number of all queries.
     pub fn queries(&self) -> u64 {
         self.reads
             .saturating_add(self.writes)
@@ -46,35 +45,35 @@ impl Counters {
 
 /// The queue of `--rate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
-    /// Events that wait.
+pub struct QueueState {
+    /// Waiting events.
     pub length: u64,
-    /// Events under way.
+    /// Events in progress.
     pub concurrency: u64,
 }
 
-/// What a line tells.
+/// The figures of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Since the start, s.
+    /// Seconds since the start.
     pub at_s: u64,
-    /// Threads that run.
+    /// Running threads.
     pub threads: u32,
-    /// Whether a database was spoken to.
+    /// Whether the test uses a database.
     pub sql: bool,
-    /// Since the line before.
+    /// Counts since the previous line.
     pub counters: Counters,
-    /// The time since the line before, s.
+    /// Seconds since the previous line.
     pub interval_s: f64,
     /// `--percentile`.
     pub percentile: u8,
-    /// That percentile of latency since the line before, ms.
+    /// The value of that percentile of latency since the previous line, in ms.
     pub latency_ms: f64,
-    /// With `--rate`.
-    pub queue: Option<Queue>,
+    /// The queue, with `--rate`.
+    pub queue: Option<QueueState>,
 }
 
-/// A count per second; 0 where no time passed.
+/// A count per second; 0 if no time passed.
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds
@@ -83,7 +82,7 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     }
 }
 
-/// The line, and that of the queue.
+/// The line, followed by the queue's line if there is one.
 pub fn progress(progress: &Progress) -> String {
     let Progress {
         at_s,

@@ -1,131 +1,134 @@
-//! What sysbench's output says: the inverse of `header`, `progress` and `report`.
+//! Reads results from the output of sysbench 1.0 and 1.1, the inverse of `header`, `progress` and
+//! `report`. Must never take a checkpoint's report for the report of the run.
 //!
-//! In: its standard output, of 1.0 and 1.1. Out: a [`Reported`] for each run in it. Must never: take
-//! the report of a checkpoint for that of the run.
+//! Longer than 400 lines: every section of the output of both versions has its line here.
 
-use crate::reading::{Printed, between, count, leading, relation, small, unreadable};
-use prony_store::{QueryCounts, RelationKind, Reported, Second};
+use crate::reading::{
+    PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
+};
+use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPart};
 
-/// A run that is being read.
+/// Reads the output of one run.
 #[derive(Default)]
-struct Reading {
-    run: Reported,
-    block: Block,
-    /// Reports of checkpoints so far end here, seconds from the start.
+struct OutputReader {
+    run: ReportedRun,
+    block: ReportFigures,
+    /// Time of the last checkpoint so far, in seconds from the start.
     checkpoint_s: Option<f64>,
-    /// The block that is being read is one of them.
-    at_checkpoint: bool,
-    began: bool,
+    /// Whether the current report is a checkpoint's.
+    in_checkpoint: bool,
+    has_report: bool,
 }
 
 /// The figures of one report.
 #[derive(Clone, Default)]
-struct Block {
+struct ReportFigures {
     reads: Option<u64>,
     writes: Option<u64>,
     others: Option<u64>,
     total: Option<u64>,
-    transactions: Option<(u64, Printed)>,
-    queries: Option<(u64, Printed)>,
+    transactions: Option<(u64, PrintedNumber)>,
+    queries: Option<(u64, PrintedNumber)>,
     errors: Option<u64>,
     reconnects: Option<u64>,
-    total_s: Option<Printed>,
+    total_s: Option<PrintedNumber>,
     events: Option<u64>,
-    rate: Option<Printed>,
-    min_ms: Option<Printed>,
-    avg_ms: Option<Printed>,
-    max_ms: Option<Printed>,
-    sum_ms: Option<Printed>,
-    percentile: Option<(f64, Printed)>,
-    thread_events: Option<Printed>,
-    thread_time_s: Option<Printed>,
+    rate: Option<PrintedNumber>,
+    min_ms: Option<PrintedNumber>,
+    avg_ms: Option<PrintedNumber>,
+    max_ms: Option<PrintedNumber>,
+    sum_ms: Option<PrintedNumber>,
+    percentile: Option<(f64, PrintedNumber)>,
+    thread_events: Option<PrintedNumber>,
+    thread_time_s: Option<PrintedNumber>,
 }
 
-/// Reads all runs in the text; none where it is not of sysbench.
-pub fn read_output(text: &str) -> Vec<Reported> {
+/// Reads all runs in the text; none if it is not sysbench's.
+pub fn read_output(text: &str) -> Vec<ReportedRun> {
     let mut found = Vec::new();
-    let mut reading: Option<Reading> = None;
+    let mut reader: Option<OutputReader> = None;
     for line in text.lines().map(str::trim) {
         if let Some(rest) = line.strip_prefix("sysbench ")
             && rest.starts_with(|c: char| c.is_ascii_digit())
         {
-            found.extend(reading.take().and_then(Reading::end));
+            found.extend(reader.take().and_then(OutputReader::end));
             let version = rest.split([' ', '(']).next().unwrap_or_default();
-            let mut next = Reading::new();
+            let mut next = OutputReader::new();
             next.run.version = version.chars().take(40).collect();
-            reading = Some(next);
+            reader = Some(next);
             continue;
         }
-        let begins = ["SQL statistics:", "General statistics:", "Throughput:"].contains(&line)
+        let starts_report = ["SQL statistics:", "General statistics:", "Throughput:"]
+            .contains(&line)
             || (line.starts_with('[') && line.contains(" thds: "));
-        if begins && reading.is_none() {
-            reading = Some(Reading::new());
+        if starts_report && reader.is_none() {
+            reader = Some(OutputReader::new());
         }
-        if let Some(reading) = &mut reading {
-            reading.line(line);
+        if let Some(reader) = &mut reader {
+            reader.line(line);
         }
     }
-    found.extend(reading.and_then(Reading::end));
+    found.extend(reader.and_then(OutputReader::end));
     found
 }
 
-impl Reading {
-    fn new() -> Reading {
-        let mut reading = Reading::default();
-        reading.run.tool = "sysbench";
-        reading
+impl OutputReader {
+    fn new() -> OutputReader {
+        let mut reader = OutputReader::default();
+        reader.run.tool = "sysbench";
+        reader
     }
 
     fn line(&mut self, line: &str) {
         if line.starts_with('[') {
-            self.interval(line);
+            self.read_interval(line);
             return;
         }
         match line {
             "SQL statistics:" => {
-                self.block = Block::default();
-                self.began = true;
+                self.block = ReportFigures::default();
+                self.has_report = true;
                 return;
             }
             "General statistics:" | "Throughput:" => {
-                // Without a database there is no block before this one.
+                // Without a database no block precedes this one.
                 if self.block.total_s.is_some() {
-                    self.block = Block::default();
+                    self.block = ReportFigures::default();
                 }
-                self.began = true;
+                self.has_report = true;
                 return;
             }
             _ => {}
         }
-        if let Some(trouble) = line.strip_prefix("FATAL: ") {
-            if self.run.troubles.len() < 5 {
-                self.run.troubles.push(trouble.chars().take(120).collect());
+        if let Some(message) = line.strip_prefix("FATAL: ") {
+            if self.run.messages.len() < 5 {
+                self.run.messages.push(message.chars().take(120).collect());
             }
             return;
         }
         let Some((key, value)) = line.split_once(':') else {
             return;
         };
-        if self.known(key.trim(), value.trim()) == Some(false) {
-            unreadable(&mut self.run, line);
+        if self.read_line_value(key.trim(), value.trim()) == Some(false) {
+            record_unreadable(&mut self.run, line);
         }
     }
 
-    /// Whether a line that is known could be read; `None` for all others.
-    fn known(&mut self, key: &str, value: &str) -> Option<bool> {
+    /// Whether a known line was readable; `None` for an unknown line.
+    fn read_line_value(&mut self, key: &str, value: &str) -> Option<bool> {
         let block = &mut self.block;
-        let counted = |place: &mut Option<u64>| {
-            *place = count(value).map(|(number, _)| number);
-            Some(place.is_some())
+        let counted = |field: &mut Option<u64>| {
+            *field = count(value).map(|(number, _)| number);
+            Some(field.is_some())
         };
         match key {
             "Number of threads" => {
-                self.run.threads = count(value).and_then(|(number, _)| small(number));
+                self.run.threads = count(value).and_then(|(number, _)| to_u32(number));
                 self.run.clients = self.run.threads;
                 return Some(self.run.threads.is_some());
             }
             "Target transaction rate" => {
-                self.run.rate_tps = leading(value).map(|(rate, _)| rate.value);
+                self.run.rate_tps = leading_number(value).map(|(rate, _)| rate.value);
                 self.run.scheduled = true;
                 return Some(self.run.rate_tps.is_some());
             }
@@ -139,17 +142,17 @@ impl Reading {
                 let read = counted(&mut block.events);
                 return read;
             }
-            "transactions" => block.transactions = rated(value),
-            "queries" if value.contains('(') => block.queries = rated(value),
-            _ => return self.figure(key, value),
+            "transactions" => block.transactions = count_with_rate(value),
+            "queries" if value.contains('(') => block.queries = count_with_rate(value),
+            _ => return self.read_figure(key, value),
         }
-        Some(rated(value).is_some())
+        Some(count_with_rate(value).is_some())
     }
 
-    fn figure(&mut self, key: &str, value: &str) -> Option<bool> {
+    fn read_figure(&mut self, key: &str, value: &str) -> Option<bool> {
         let block = &mut self.block;
-        let number = leading(value).map(|(number, _)| number);
-        let place = match key {
+        let number = leading_number(value).map(|(number, _)| number);
+        let field = match key {
             "total time" | "time elapsed" => &mut block.total_s,
             "events/s (eps)" => &mut block.rate,
             "min" => &mut block.min_ms,
@@ -164,34 +167,34 @@ impl Reading {
                 return Some(number.is_some());
             }
             _ => {
-                let which = key.strip_suffix("th percentile")?;
-                let (which, rest) = leading(which)?;
-                block.percentile = number.map(|number| (which.value, number));
+                let percent = key.strip_suffix("th percentile")?;
+                let (percent, rest) = leading_number(percent)?;
+                block.percentile = number.map(|number| (percent.value, number));
                 return Some(rest.is_empty() && number.is_some());
             }
         };
-        *place = number;
+        *field = number;
         Some(number.is_some())
     }
 
-    /// A line of `--report-interval`, or the head of a checkpoint's report.
-    fn interval(&mut self, line: &str) {
-        let Some((at, rest)) = between(line, "[ ", "s ]").and_then(leading) else {
+    /// Reads a line of `--report-interval`, or the head of a checkpoint's report.
+    fn read_interval(&mut self, line: &str) {
+        let Some((at, rest)) = between(line, "[ ", "s ]").and_then(leading_number) else {
             return;
         };
         if !rest.is_empty() || at.value > 1e9 {
             return;
         }
         if line.ends_with("Checkpoint report:") {
-            self.at_checkpoint = true;
+            self.in_checkpoint = true;
             self.checkpoint_s = Some(at.value);
             return;
         }
         let series = &mut self.run.series;
-        let from = series.last().map_or(0.0, |last| last.at_s + last.seconds);
+        let from = series.last().map_or(0.0, |last| last.at_s + last.length_s);
         let number = |name: &str| {
             let (_, rest) = line.split_once(name)?;
-            leading(rest).map(|(number, _)| number.value)
+            leading_number(rest).map(|(number, _)| number.value)
         };
         let Some(tps) = number(" tps: ").or_else(|| number(" eps: ")) else {
             return;
@@ -203,8 +206,8 @@ impl Reading {
         if seconds > 0.0 {
             series.push(Second {
                 at_s: from,
-                seconds,
-                part: "measured".to_owned(),
+                length_s: seconds,
+                part: SecondPart::Measured,
                 committed: (tps * seconds).round().min(1e15) as u64,
                 p95_ns: p95.map(ns),
                 p99_ns: p99.map(ns),
@@ -214,46 +217,46 @@ impl Reading {
     }
 
     fn end_of_report(&mut self) {
-        if self.at_checkpoint {
-            self.block = Block::default();
-            self.at_checkpoint = false;
-            self.began = false;
+        if self.in_checkpoint {
+            self.block = ReportFigures::default();
+            self.in_checkpoint = false;
+            self.has_report = false;
         }
     }
 
-    /// What all lines together say; nothing where no run was (`prepare`, `cleanup`).
-    fn end(self) -> Option<Reported> {
+    /// The result of all lines; none if there was no run (`prepare`, `cleanup`).
+    fn end(self) -> Option<ReportedRun> {
         let (mut run, block) = (self.run, self.block);
-        if !self.began && run.series.is_empty() && run.threads.is_none() {
+        if !self.has_report && run.series.is_empty() && run.threads.is_none() {
             return None;
         }
-        // After a checkpoint the figures are of what came after it, the total time is not.
-        let since_s = block
+        // After a checkpoint the figures cover the time since then, but the total time does not.
+        let covered_s = block
             .total_s
             .map(|total| total.value - self.checkpoint_s.unwrap_or(0.0));
-        let since_s = since_s.filter(|since| *since > 0.0);
-        run.ran_s = since_s;
+        let covered_s = covered_s.filter(|since| *since > 0.0);
+        run.actual_s = covered_s;
         run.transactions = block.transactions.map(|(count, _)| count).or(block.events);
         let rate = block.transactions.map(|(_, rate)| rate).or(block.rate);
         run.tps = rate.map(|rate| rate.value);
         run.mean_ms = block.avg_ms.map(|mean| mean.value);
-        run.mean_slack_ms = block.avg_ms.map_or(0.0, |mean| mean.slack);
+        run.mean_tolerance_ms = block.avg_ms.map_or(0.0, |mean| mean.slack);
         // The sum has more digits than the mean.
         if let (Some(sum), Some(events)) = (block.sum_ms, block.events.filter(|events| *events > 0))
         {
             run.mean_ms = Some(sum.value / events as f64);
-            run.mean_slack_ms = sum.slack / events as f64;
+            run.mean_tolerance_ms = sum.slack / events as f64;
         }
         run.min_ms = block.min_ms.map(|min| min.value);
         run.max_ms = block.max_ms.map(|max| max.value);
-        let percentile = block.percentile.map(|(which, ms)| (which, ms.value));
+        let percentile = block.percentile.map(|(percent, ms)| (percent, ms.value));
         run.percentiles_ms = percentile.into_iter().collect();
         run.ignored_errors = block.errors.unwrap_or(0);
         run.queries = block.queries();
         if let Some(queries) = run.queries {
-            super::mix::recognise(&mut run, &queries);
+            super::mix::identify_test(&mut run, &queries);
         }
-        for (told, what) in [
+        for (is_present, what) in [
             (
                 run.transactions.is_some() || run.queries.is_some(),
                 "the number of transactions",
@@ -262,16 +265,16 @@ impl Reading {
             (block.avg_ms.is_some(), "the latency"),
             (block.thread_time_s.is_some(), "the end of its report"),
         ] {
-            if !told {
-                run.lacks.push(what);
+            if !is_present {
+                run.missing_parts.push(what);
             }
         }
-        block.relate(&mut run, since_s, rate);
+        block.add_relations(&mut run, covered_s, rate);
         Some(run)
     }
 }
 
-impl Block {
+impl ReportFigures {
     fn queries(&self) -> Option<QueryCounts> {
         Some(QueryCounts {
             reads: self.reads?,
@@ -282,17 +285,27 @@ impl Block {
         })
     }
 
-    fn relate(&self, run: &mut Reported, since_s: Option<f64>, rate: Option<Printed>) {
-        self.relate_counts(run, since_s, rate);
-        self.relate_threads(run);
-        self.relate_latencies(run);
+    fn add_relations(
+        &self,
+        run: &mut ReportedRun,
+        covered_s: Option<f64>,
+        rate: Option<PrintedNumber>,
+    ) {
+        self.add_count_relations(run, covered_s, rate);
+        self.add_thread_relations(run);
+        self.add_latency_relations(run);
     }
 
-    fn relate_counts(&self, run: &mut Reported, since_s: Option<f64>, rate: Option<Printed>) {
+    fn add_count_relations(
+        &self,
+        run: &mut ReportedRun,
+        covered_s: Option<f64>,
+        rate: Option<PrintedNumber>,
+    ) {
         use RelationKind::{Sum, Time};
-        let mut add = |kind, what: [&str; 2], says: f64, follows: f64, slack: f64| {
+        let mut add = |kind, what: [&str; 2], printed: f64, derived: f64, slack: f64| {
             run.relations
-                .push(relation(kind, what, says, follows, slack));
+                .push(relation(kind, what, printed, derived, slack));
         };
         if let (Some(total), Some(reads), Some(writes), Some(others)) =
             (self.total, self.reads, self.writes, self.others)
@@ -305,9 +318,9 @@ impl Block {
                 sum,
                 0.0,
             );
-            if let Some((again, _)) = self.queries {
+            if let Some((printed_again, _)) = self.queries {
                 let what = ["queries, in the line with the rate", "queries, total"];
-                add(Sum, what, again as f64, total as f64, 0.0);
+                add(Sum, what, printed_again as f64, total as f64, 0.0);
             }
         }
         if let (Some((transactions, _)), Some(events)) = (self.transactions, self.events) {
@@ -323,18 +336,18 @@ impl Block {
                 self.queries.map(|it| it.1),
             ),
         ] {
-            if let (Some(count), Some(rate), Some(since_s)) = (count, rate, since_s)
+            if let (Some(count), Some(rate), Some(covered_s)) = (count, rate, covered_s)
                 && rate.value > 0.0
             {
-                let follows = count as f64 / rate.value;
+                let derived = count as f64 / rate.value;
                 let slack =
-                    follows * rate.slack / rate.value + self.total_s.map_or(0.0, |it| it.slack);
-                add(Time, ["total time", name], since_s, follows, slack);
+                    derived * rate.slack / rate.value + self.total_s.map_or(0.0, |it| it.slack);
+                add(Time, ["total time", name], covered_s, derived, slack);
             }
         }
     }
 
-    fn relate_threads(&self, run: &mut Reported) {
+    fn add_thread_relations(&self, run: &mut ReportedRun) {
         use RelationKind::Share;
         let threads = run.threads.map(f64::from);
         if let (Some(threads), Some(mean), Some(events)) =
@@ -353,30 +366,30 @@ impl Block {
         if let (Some(threads), Some(mean), Some(sum)) = (threads, self.thread_time_s, self.sum_ms) {
             let slack = mean.slack * threads + sum.slack / 1e3;
             let what = ["latency, sum, s", "execution time of a thread x threads"];
-            let follows = mean.value * threads;
+            let derived = mean.value * threads;
             run.relations
-                .push(relation(Share, what, sum.value / 1e3, follows, slack));
+                .push(relation(Share, what, sum.value / 1e3, derived, slack));
         }
     }
 
-    fn relate_latencies(&self, run: &mut Reported) {
+    fn add_latency_relations(&self, run: &mut ReportedRun) {
         use RelationKind::{AtMost, Share};
         if let (Some(avg), Some(sum), Some(events)) = (self.avg_ms, self.sum_ms, self.events)
             && events > 0
         {
-            let follows = sum.value / events as f64;
+            let derived = sum.value / events as f64;
             run.relations.push(relation(
                 Share,
                 ["latency, avg, ms", "sum / events"],
                 avg.value,
-                follows,
+                derived,
                 avg.slack,
             ));
         }
         let at_most = [
             (["latency, min, ms", "avg"], self.min_ms, self.avg_ms, 0.0),
             (["latency, avg, ms", "max"], self.avg_ms, self.max_ms, 0.0),
-            // A percentile is the upper end of a bar of the histogram, 2 % wide.
+            // A percentile is the upper end of a bar of the histogram, which is 2 % wide.
             (
                 ["latency, percentile, ms", "max"],
                 self.percentile.map(|it| it.1),
@@ -394,9 +407,9 @@ impl Block {
     }
 }
 
-/// A count with its rate: `4694   (1444.52 per sec.)`.
-fn rated(value: &str) -> Option<(u64, Printed)> {
+/// Reads a count with its rate: `4694   (1444.52 per sec.)`.
+fn count_with_rate(value: &str) -> Option<(u64, PrintedNumber)> {
     let (number, rest) = count(value)?;
     let inside = between(rest, "(", " per sec.")?;
-    leading(inside).map(|(rate, _)| (number, rate))
+    leading_number(inside).map(|(rate, _)| (number, rate))
 }

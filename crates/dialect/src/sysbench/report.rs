@@ -1,40 +1,40 @@
-//! The report at the end and at checkpoints.
+//! The reports at the end of a run and at checkpoints, at [`super::LogLevel::Notice`].
 //!
-//! In: figures. Out: text, at [`super::Level::Notice`]. Must never: measure, or leave a line out.
+//! Must never: measure, or leave a line out.
 
 use super::compat::Compat;
 use super::histogram::Histogram;
 use super::progress::{Counters, per_second};
 
-/// Exact figures of latency, ms.
+/// Exact figures of latency, in ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Latency {
-    /// Shortest.
+    /// The shortest event.
     pub min_ms: f64,
-    /// Mean.
+    /// The mean.
     pub avg_ms: f64,
-    /// Longest.
+    /// The longest event.
     pub max_ms: f64,
-    /// Of all events.
+    /// The sum of all events.
     pub sum_ms: f64,
 }
 
-/// How evenly threads took part.
+/// How evenly events are distributed over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
-    /// Events of a thread, mean.
+    /// Mean events of a thread.
     pub events_avg: f64,
     /// Their standard deviation.
     pub events_stddev: f64,
-    /// Time that a thread spent in events, mean, s.
+    /// Mean time that a thread spent in events, in seconds.
     pub time_avg_s: f64,
-    /// Its standard deviation, s.
+    /// Its standard deviation, in seconds.
     pub time_stddev_s: f64,
 }
 
 impl Fairness {
-    /// Of each thread's events and the seconds it spent in them.
-    pub fn of_threads(threads: &[(u64, f64)]) -> Self {
+    /// From each thread's number of events and the seconds it spent in them.
+    pub fn from_threads(threads: &[(u64, f64)]) -> Self {
         let (events_avg, events_stddev) = moments(threads, |thread| thread.0 as f64);
         let (time_avg_s, time_stddev_s) = moments(threads, |thread| thread.1);
         Fairness {
@@ -46,43 +46,43 @@ impl Fairness {
     }
 }
 
-/// Mean and standard deviation of all there are.
-fn moments(threads: &[(u64, f64)], of: impl Fn(&(u64, f64)) -> f64) -> (f64, f64) {
+/// Mean and population standard deviation.
+fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, f64) {
     if threads.is_empty() {
         return (0.0, 0.0);
     }
     let count = threads.len() as f64;
-    let mean = threads.iter().map(&of).sum::<f64>() / count;
-    let squares = threads.iter().map(|thread| (of(thread) - mean).powi(2));
+    let mean = threads.iter().map(&value).sum::<f64>() / count;
+    let squares = threads.iter().map(|thread| (value(thread) - mean).powi(2));
     (mean, (squares.sum::<f64>() / count).sqrt())
 }
 
-/// What a report tells: of the whole run, or since the last checkpoint.
+/// The figures of a report, of the whole run or since the last checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report<'a> {
-    /// Whether a database was spoken to.
+    /// Whether the test uses a database.
     pub sql: bool,
-    /// What was done.
+    /// Counts of events and queries.
     pub counters: Counters,
-    /// The time in which it was done, s: rates divide by it.
+    /// The time that the counts cover, in seconds; rates divide by it.
     pub interval_s: f64,
-    /// Since the start, s.
+    /// Seconds since the start.
     pub total_s: f64,
     /// Latency.
     pub latency: Latency,
-    /// `--percentile`; 0 is none.
+    /// `--percentile`; 0 means none.
     pub percentile: u8,
-    /// That percentile, ms: [`Histogram::percentile_ms`].
+    /// The value of that percentile in ms, from [`Histogram::percentile_ms`].
     pub percentile_ms: f64,
-    /// With `--histogram`.
+    /// The histogram, with `--histogram`.
     pub histogram: Option<&'a Histogram>,
-    /// How even threads were.
+    /// The threads' fairness.
     pub fairness: Fairness,
-    /// With `--forced-shutdown`: events that were under way.
+    /// With `--forced-shutdown`: the number of events in flight.
     pub unfinished: Option<u64>,
 }
 
-/// The report, line for line as sysbench of this version prints it.
+/// The report exactly as this version of sysbench prints it.
 pub fn report(report: &Report<'_>, compat: Compat) -> String {
     let mut text = report.histogram.map(Histogram::block).unwrap_or_default();
     if report.sql {
@@ -110,9 +110,14 @@ pub fn report(report: &Report<'_>, compat: Compat) -> String {
     text
 }
 
-/// The report at a checkpoint, so many seconds from the start.
+/// The report of a checkpoint at `at_s` seconds from the start.
 pub fn checkpoint(at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
-    format!("[ {at_s}s ] Checkpoint report:\n") + &report(figures, compat)
+    checkpoint_header(at_s) + &report(figures, compat)
+}
+
+/// The header of a checkpoint's report, also for a report that a script prints.
+pub fn checkpoint_header(at_s: u64) -> String {
+    format!("[ {at_s}s ] Checkpoint report:\n")
 }
 
 fn sql(counters: &Counters, interval_s: f64) -> String {

@@ -1,30 +1,30 @@
-//! General options from texts to checked values.
+//! Checks general options and converts them to values.
 //!
-//! In: texts by name. Out: [`Settings`], or the first refusal in sysbench's order. Must never: reorder
-//! the checks: scripts see the first mistake alone.
+//! In: texts by name. Out: [`GeneralOptions`], or the first error in sysbench's order. Must never: reorder the
+//! checks, because scripts see only the first error.
 
 use super::compat::Compat;
 use super::number;
-use super::options::{Database, Mysql, Pgsql, Random, Settings};
-use super::printed::{Level, Printed, Refused, fatal, warning};
+use super::options::{Database, GeneralOptions, Mysql, Pgsql, RandomOptions};
+use super::output::{LogLevel, Output, UsageError, fatal, warning};
 use super::spec;
 use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
-use prony_workload::sysbench::Ignored;
+use prony_workload::sysbench::IgnoredErrors;
 use std::collections::BTreeMap;
 
-/// Texts of general options, and what was said on the way. Not to be shown: passwords are among them.
-pub(crate) struct Texts {
+/// Texts of general options, and the output so far. There is no `Debug`, because passwords are among them.
+pub(crate) struct OptionTexts {
     pub compat: Compat,
-    /// By name with `_`, as given.
+    /// Given texts, by name with `_`.
     pub given: BTreeMap<String, String>,
-    pub out: Printed,
+    pub out: Output,
 }
 
-type Checked<T> = Result<T, Refused>;
+type UsageResult<T> = Result<T, UsageError>;
 
-impl Texts {
-    /// The text of an option; `name` has `_`.
+impl OptionTexts {
+    /// The text of an option; `name` is written with `_`.
     pub fn text(&self, name: &str) -> &str {
         if let Some(text) = self.given.get(name) {
             return text;
@@ -34,45 +34,45 @@ impl Texts {
     }
 
     /// The text of an option that is given and not empty.
-    fn filled(&self, name: &str) -> Option<String> {
+    fn non_empty(&self, name: &str) -> Option<String> {
         let text = self.given.get(name)?;
         (!text.is_empty()).then(|| text.clone())
     }
 
-    pub fn on(&self, name: &str) -> bool {
+    pub fn is_on(&self, name: &str) -> bool {
         number::switch(Some(self.text(name))).unwrap_or(false)
     }
 
-    fn int(&mut self, name: &str) -> Checked<i32> {
+    fn int(&mut self, name: &str) -> UsageResult<i32> {
         let text = self.text(name);
         let value = number::int(text);
         value.ok_or_else(|| {
             let text = format!("Invalid value for the '{name}' option: '{text}'");
-            self.stop().refuse(&text)
+            self.output().usage_error(&text)
         })
     }
 
-    /// A number that may not be negative: below 0 sysbench runs into nonsense.
-    fn count(&mut self, name: &str) -> Checked<u32> {
+    /// A number that must not be negative; with negative values sysbench misbehaves.
+    fn count(&mut self, name: &str) -> UsageResult<u32> {
         let value = self.int(name)?;
         self.not_negative(name, value)
     }
 
-    fn not_negative(&self, name: &str, value: i32) -> Checked<u32> {
+    fn not_negative(&self, name: &str, value: i32) -> UsageResult<u32> {
         u32::try_from(value).map_err(|_| {
-            let text = format!("Invalid value for --{}: {value}.", name.replace('_', "-"));
-            self.stop().fatal(&text)
+            let text = format!("Invalid value for --{}: {value}.\n", name.replace('_', "-"));
+            self.output().fatal(&text)
         })
     }
 
-    /// What was said so far.
-    fn stop(&self) -> Printed {
+    /// The output so far, for an error.
+    fn output(&self) -> Output {
         self.out.clone()
     }
 
-    /// The value of a deprecated name, which is warned of, where it is not 0 or the default; else that
-    /// of the new one.
-    fn either(&mut self, old: &str, new: &str, default: i32) -> Checked<i32> {
+    /// The value of a deprecated option, with a warning, unless it is 0 or the default; else the value of the
+    /// new option.
+    fn int_or_deprecated(&mut self, old: &str, new: &str, default: i32) -> UsageResult<i32> {
         if self.compat != Compat::V1_0 {
             return self.int(new);
         }
@@ -86,18 +86,18 @@ impl Texts {
         Ok(value)
     }
 
-    /// Everything, in sysbench's order.
-    pub fn check(&mut self) -> Checked<Settings> {
-        let threads = self.either("num_threads", "threads", 1)?;
-        let possible = u32::try_from(threads).ok();
-        let possible = possible.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
-        let Some(threads) = possible else {
+    /// Checks all options, in sysbench's order.
+    pub fn check(&mut self) -> UsageResult<GeneralOptions> {
+        let threads = self.int_or_deprecated("num_threads", "threads", 1)?;
+        let valid = u32::try_from(threads).ok();
+        let valid = valid.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
+        let Some(threads) = valid else {
             let text = format!("Invalid value for --threads: {threads}.\n");
-            return Err(self.stop().fatal(&text));
+            return Err(self.output().fatal(&text));
         };
-        let events = self.either("max_requests", "events", 0)?;
-        let time = self.either("max_time", "time", 0)?;
-        // Negative ones are no limit, as in sysbench.
+        let events = self.int_or_deprecated("max_requests", "events", 0)?;
+        let time = self.int_or_deprecated("max_time", "time", 0)?;
+        // A negative value means no limit, as in sysbench.
         let events = u64::try_from(events).ok().filter(|events| *events > 0);
         let time_s = u32::try_from(time).ok().filter(|time| *time > 0);
         let forced_shutdown_s = self.forced_shutdown(time_s)?;
@@ -105,9 +105,9 @@ impl Texts {
             self.out.stdout +=
                 &warning("Both event and time limits are disabled, running an endless test");
         }
-        let thread_stack_bytes = self.stack()?;
+        let thread_stack_bytes = self.thread_stack()?;
         let random = self.random()?;
-        let rate = self.either("tx_rate", "rate", 0)?;
+        let rate = self.int_or_deprecated("tx_rate", "rate", 0)?;
         let rate = self.not_negative("rate", rate)?;
         let interval = self.count("report_interval")?;
         let checkpoints_s = self.checkpoints()?;
@@ -120,11 +120,11 @@ impl Texts {
         } else {
             30
         };
-        if Level::Notice.shows_at(verbosity) {
+        if LogLevel::Notice.shows_at(verbosity) {
             self.out.stdout += &self.compat.banner();
         }
         let database = self.database()?;
-        Ok(Settings {
+        Ok(GeneralOptions {
             compat: self.compat,
             threads,
             events,
@@ -137,7 +137,7 @@ impl Texts {
             report_interval_s: (interval > 0).then_some(interval),
             checkpoints_s,
             debug,
-            validate: self.on("validate"),
+            validate: self.is_on("validate"),
             verbosity,
             percentile,
             histogram,
@@ -146,8 +146,8 @@ impl Texts {
         })
     }
 
-    /// Seconds behind the end of the time; without a time there is nothing to wait for.
-    fn forced_shutdown(&mut self, time_s: Option<u32>) -> Checked<Option<u32>> {
+    /// Seconds from the end of `--time` to a forced shutdown; none without a time limit.
+    fn forced_shutdown(&mut self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
         let Some(time) = time_s else {
             return Ok(None);
         };
@@ -169,26 +169,26 @@ impl Texts {
             Some(seconds) => Ok(Some(seconds)),
             None => {
                 let text = format!("Invalid value for --forced-shutdown: '{text}'");
-                Err(self.stop().fatal(&text))
+                Err(self.output().fatal(&text))
             }
         }
     }
 
-    fn stack(&mut self) -> Checked<u64> {
+    fn thread_stack(&mut self) -> UsageResult<u64> {
         match number::size(self.text("thread_stack_size")) {
             0 => Err(self
-                .stop()
+                .output()
                 .fatal("Invalid value for thread-stack-size: 0.\n")),
             bytes => Ok(bytes),
         }
     }
 
-    fn checkpoints(&mut self) -> Checked<Vec<u32>> {
+    fn checkpoints(&mut self) -> UsageResult<Vec<u32>> {
         let mut seconds = Vec::new();
         for text in number::list(self.text("report_checkpoints")) {
             let Ok(second) = text.parse() else {
                 let text = format!("Invalid value for --report-checkpoints: '{text}'");
-                return Err(self.stop().fatal(&text));
+                return Err(self.output().fatal(&text));
             };
             seconds.push(second);
         }
@@ -196,33 +196,33 @@ impl Texts {
         Ok(seconds)
     }
 
-    fn verbosity(&mut self) -> Checked<(bool, u8)> {
-        let debug = self.on("debug");
-        // sysbench keeps one byte of it.
+    fn verbosity(&mut self) -> UsageResult<(bool, u8)> {
+        let debug = self.is_on("debug");
+        // sysbench stores it in one byte.
         let verbosity = self.int("verbosity")? as u8;
         if verbosity > 5 {
-            let mut out = self.stop();
+            let mut out = self.output();
             out.stdout += &format!("Invalid value for verbosity: {verbosity}\n");
-            return Err(out.refused());
+            return Err(out.into_error());
         }
         Ok((debug, if debug { 5 } else { verbosity }))
     }
 
-    fn latency(&mut self) -> Checked<(u8, bool)> {
+    fn latency(&mut self) -> UsageResult<(u8, bool)> {
         let percentile = self.int("percentile")?;
-        let Some(possible) = u8::try_from(percentile).ok().filter(|pct| *pct <= 100) else {
+        let Some(valid) = u8::try_from(percentile).ok().filter(|pct| *pct <= 100) else {
             let text = format!("Invalid value for --percentile: {percentile}");
-            return Err(self.stop().fatal(&text));
+            return Err(self.output().fatal(&text));
         };
-        let histogram = self.on("histogram");
-        if histogram && possible == 0 {
+        let histogram = self.is_on("histogram");
+        if histogram && valid == 0 {
             let text = "--histogram cannot be used with --percentile=0";
-            return Err(self.stop().fatal(text));
+            return Err(self.output().fatal(text));
         }
-        Ok((possible, histogram))
+        Ok((valid, histogram))
     }
 
-    fn random(&mut self) -> Checked<Random> {
+    fn random(&mut self) -> UsageResult<RandomOptions> {
         let seed = self.int("rand_seed")?;
         let kind = self.text("rand_type").to_owned();
         let kinds: &[&str] = match self.compat {
@@ -231,7 +231,7 @@ impl Texts {
         };
         if !kinds.contains(&kind.as_str()) {
             let text = format!("Invalid random numbers distribution: {kind}.");
-            return Err(self.stop().fatal(&text));
+            return Err(self.output().fatal(&text));
         }
         let old = self.compat == Compat::V1_0;
         let mut special = |name, default| if old { self.int(name) } else { Ok(default) };
@@ -240,7 +240,7 @@ impl Texts {
             special("rand_spec_pct", 1)?,
             special("rand_spec_res", 75)?,
         );
-        Ok(Random {
+        Ok(RandomOptions {
             kind,
             seed: (seed != 0).then_some(seed),
             spec_iterations,
@@ -251,14 +251,14 @@ impl Texts {
         })
     }
 
-    fn database(&mut self) -> Checked<Database> {
-        // What is no port matters where it is used.
+    fn database(&mut self) -> UsageResult<Database> {
+        // An invalid port matters only when the driver uses it.
         let mut pgsql_port = 0;
         if self.text("db_driver") == "pgsql" {
             let port = self.int("pgsql_port")?;
             pgsql_port = u16::try_from(port).map_err(|_| {
                 let text = format!("Invalid value for --pgsql-port: {port}.");
-                self.stop().fatal(&text)
+                self.output().fatal(&text)
             })?;
         }
         let mysql = self.mysql()?;
@@ -266,7 +266,7 @@ impl Texts {
         Ok(Database {
             driver: text("db_driver"),
             ps_mode: text("db_ps_mode"),
-            debug: self.on("db_debug"),
+            debug: self.is_on("db_debug"),
             mysql,
             pgsql: Pgsql {
                 host: text("pgsql_host"),
@@ -279,23 +279,23 @@ impl Texts {
         })
     }
 
-    fn mysql(&self) -> Checked<Mysql> {
+    fn mysql(&self) -> UsageResult<Mysql> {
         let text = |name| self.text(name).to_owned();
-        let filled = |mut list: Vec<String>, default: &str| {
+        let or_default = |mut list: Vec<String>, default: &str| {
             if list.is_empty() {
                 list.push(default.to_owned());
             }
             list
         };
-        let ports = filled(number::list(self.text("mysql_port")), "3306");
-        let hosts = filled(number::list(self.text("mysql_host")), "localhost");
+        let ports = or_default(number::list(self.text("mysql_port")), "3306");
+        let hosts = or_default(number::list(self.text("mysql_host")), "localhost");
         let sockets = number::list(self.text("mysql_socket"));
-        // What is no port matters where it is used: localhost means a socket.
-        let used = self.text("db_driver") == "mysql"
+        // An invalid port matters only when the driver uses it: localhost means a socket.
+        let is_used = self.text("db_driver") == "mysql"
             && sockets.is_empty()
             && hosts.iter().any(|host| host != "localhost");
-        let port = |text: &String| self.mysql_port(text, used);
-        let ports: Checked<Vec<u16>> = ports.iter().map(port).collect();
+        let port = |text: &String| self.mysql_port(text, is_used);
+        let ports: UsageResult<Vec<u16>> = ports.iter().map(port).collect();
         let ignored = number::list(self.text("mysql_ignore_errors"));
         Ok(Mysql {
             hosts,
@@ -305,45 +305,45 @@ impl Texts {
             password: Secret::new(text("mysql_password")),
             database: text("mysql_db"),
             ssl: match self.compat {
-                Compat::V1_0 if self.on("mysql_ssl") => "on".to_owned(),
+                Compat::V1_0 if self.is_on("mysql_ssl") => "on".to_owned(),
                 Compat::V1_0 => "off".to_owned(),
                 Compat::V1_1 => text("mysql_ssl").to_lowercase(),
             },
-            ssl_cipher: self.filled("mysql_ssl_cipher"),
-            ssl_key: self.filled("mysql_ssl_key"),
-            ssl_ca: self.filled("mysql_ssl_ca"),
-            ssl_cert: self.filled("mysql_ssl_cert"),
-            compression: self.on("mysql_compression"),
+            ssl_cipher: self.non_empty("mysql_ssl_cipher"),
+            ssl_key: self.non_empty("mysql_ssl_key"),
+            ssl_ca: self.non_empty("mysql_ssl_ca"),
+            ssl_cert: self.non_empty("mysql_ssl_cert"),
+            compression: self.is_on("mysql_compression"),
             ignored: if ignored.iter().any(|code| code == "all") {
-                Ignored::All
+                IgnoredErrors::All
             } else {
                 let codes = ignored.iter().filter_map(|code| code.parse().ok());
-                Ignored::Codes(codes.collect())
+                IgnoredErrors::Codes(codes.collect())
             },
-            dry_run: self.on("mysql_dry_run"),
+            dry_run: self.is_on("mysql_dry_run"),
         })
     }
 
-    /// The number a text begins with. sysbench goes to the usual port where there is none, and to
-    /// some other one where it is too large: whoever asks for neither is told.
-    fn mysql_port(&self, text: &str, used: bool) -> Checked<u16> {
+    /// The port number at the beginning of a text. Without a number sysbench uses the default port, and for
+    /// one that is too large some other port; Prony reports an error instead.
+    fn mysql_port(&self, text: &str, is_used: bool) -> UsageResult<u16> {
         let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '+');
-        let port = u16::try_from(number::whole(text)).ok();
+        let port = u16::try_from(number::leading_integer(text)).ok();
         match port.filter(|_| is_number) {
             Some(port) => Ok(port),
-            None if !used => Ok(0),
+            None if !is_used => Ok(0),
             None => {
                 let text = format!("Invalid value for --mysql-port: {text}.");
-                Err(self.stop().fatal(&text))
+                Err(self.output().fatal(&text))
             }
         }
     }
 
-    /// The refusal of a test that cannot be found.
-    pub fn no_such_test(&mut self, name: &str) -> Refused {
+    /// The error for a test that cannot be found.
+    pub fn no_such_test(&mut self, name: &str) -> UsageError {
         self.out.stdout += &fatal(&format!(
             "Cannot find benchmark '{name}': no such built-in test, file or module"
         ));
-        self.stop().refused()
+        self.output().into_error()
     }
 }

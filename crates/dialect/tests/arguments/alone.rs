@@ -1,10 +1,10 @@
-//! What needs no real program: that all is answered, and what each level has of its own.
+//! Tests that need no real program: any input is accepted or refused, and levels differ.
 
-use crate::world::World;
-use prony_dialect::pgbench::{Invocation, Level, read};
+use crate::test_host::TestHost;
+use prony_dialect::pgbench::{Invocation, Level, parse_args};
 use std::ffi::OsString;
 
-/// Whatever is typed, at any level: an answer, and messages that begin with the program's name.
+/// Any input at any level yields an answer, and messages that begin with the program's name.
 mod anything {
     use super::*;
     use proptest::prelude::*;
@@ -20,11 +20,11 @@ mod anything {
 
     proptest! {
         #[test]
-        fn is_answered(words in proptest::collection::vec(word(), 0..6), major in 13_u16..20) {
+        fn every_command_line_is_accepted_or_refused(words in proptest::collection::vec(word(), 0..6), major in 13_u16..20) {
             let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
             let level = Level::of_major(major).unwrap();
-            let mut world = World::new("/x/pgbench", &level);
-            if let Err(refused) = read("/x/pgbench", &words, &level, &mut world) {
+            let mut host = TestHost::new("/x/pgbench", &level);
+            if let Err(refused) = parse_args("/x/pgbench", &words, &level, &mut host) {
                 prop_assert!(refused.stderr.contains("pgbench: "), "{}", refused.stderr);
                 prop_assert!(refused.stderr.ends_with('\n'));
                 prop_assert_eq!(refused.exit_status, 1);
@@ -33,20 +33,20 @@ mod anything {
     }
 }
 
-/// What each level has of its own.
+/// The peculiarities of each level.
 #[test]
-fn levels_differ() {
-    let say = |major: u16, line: &str| {
+fn levels_differ_in_options_and_messages() {
+    let parse = |major: u16, line: &str| {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let level = Level::of_major(major).unwrap();
-        read(
+        parse_args(
             "pgbench",
             &words,
             &level,
-            &mut World::new("pgbench", &level),
+            &mut TestHost::new("pgbench", &level),
         )
     };
-    let refusal = |major, line: &str| say(major, line).unwrap_err().stderr;
+    let refusal = |major, line: &str| parse(major, line).unwrap_err().stderr;
     assert_eq!(
         refusal(14, "-c x"),
         "pgbench: fatal: invalid number of clients: \"x\"\n"
@@ -68,13 +68,13 @@ fn levels_differ() {
     assert!(
         refusal(18, "-c 5000").contains("need at least 5003 open files, but system limit is 4096")
     );
-    assert!(say(18, "-c 2000").is_ok());
+    assert!(parse(18, "-c 2000").is_ok());
     assert!(refusal(16, "--exit-on-abort").contains("unrecognized"));
     assert!(refusal(18, "--continue-on-error").contains("unrecognized"));
     assert!(
         refusal(18, "-d one two").contains("too many command-line arguments (first is \"two\")")
     );
-    let run = |major, line: &str| match say(major, line) {
+    let run = |major, line: &str| match parse(major, line) {
         Ok(Invocation::Run(options)) => options,
         other => panic!("{other:?}"),
     };

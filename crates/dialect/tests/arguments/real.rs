@@ -1,13 +1,13 @@
-//! The real programs, and both on one command line.
+//! The real programs, and a comparison with Prony on one command line.
 
-use crate::world::World;
-use prony_dialect::pgbench::{Invocation, Level, list_text, read, show_text};
+use crate::test_host::TestHost;
+use prony_dialect::pgbench::{Invocation, Level, list_text, parse_args, show_text};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// A real pgbench.
-pub struct Real {
+pub struct RealPgbench {
     pub path: String,
     pub level: Level,
 }
@@ -27,37 +27,43 @@ fn open_files() -> (u64, u64) {
 }
 
 #[derive(Debug, PartialEq)]
-pub struct Spoken {
+pub struct ProgramOutput {
     pub stdout: String,
     pub stderr: String,
     pub status: i32,
 }
 
-pub fn spoken(
+pub fn run_program(
     path: &str,
     arguments: &[&str],
     variables: &[(&'static str, &'static str)],
-) -> Spoken {
+) -> ProgramOutput {
+    let missing_directory =
+        std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
     let output = Command::new(path)
         .args(arguments)
         .env_clear()
-        .env("PGHOST", "/nonexistent")
+        .env("PGHOST", &missing_directory)
         .env("LC_ALL", "C")
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    Spoken {
+    ProgramOutput {
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
         status: output.status.code().unwrap(),
     }
 }
 
-/// What Prony says, or `None` and what it said so far where pgbench would connect.
-pub fn ours(real: &Real, arguments: &[&str], world: &mut World) -> Option<Spoken> {
+/// Prony's output, or `None` and its output so far at the point where pgbench would connect.
+pub fn prony_output(
+    real: &RealPgbench,
+    arguments: &[&str],
+    host: &mut TestHost,
+) -> Option<ProgramOutput> {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-    let (stdout, stderr, status) = match read(&real.path, &arguments, &real.level, world) {
+    let (stdout, stderr, status) = match parse_args(&real.path, &arguments, &real.level, host) {
         Ok(Invocation::Run(_) | Invocation::Initialize(_)) => return None,
         Ok(Invocation::Help(text) | Invocation::Version(text)) => (text, String::new(), 0),
         Ok(Invocation::ListBuiltins) => (String::new(), list_text(), 0),
@@ -68,46 +74,46 @@ pub fn ours(real: &Real, arguments: &[&str], world: &mut World) -> Option<Spoken
             i32::from(refused.exit_status),
         ),
     };
-    Some(Spoken {
+    Some(ProgramOutput {
         stdout,
-        stderr: world.said.clone() + &stderr,
+        stderr: host.stderr.clone() + &stderr,
         status,
     })
 }
 
-/// Whether Prony refuses or does this before connecting; panics where it differs from pgbench.
+/// Whether Prony refuses or handles this before connecting; panics if it differs from pgbench.
 pub fn compare(
-    real: &Real,
+    real: &RealPgbench,
     arguments: &[&str],
     variables: &[(&'static str, &'static str)],
 ) -> bool {
-    let expected = spoken(&real.path, arguments, variables);
-    let mut world = World {
+    let expected = run_program(&real.path, arguments, variables);
+    let mut host = TestHost {
         variables: variables.to_vec(),
         open_files: open_files(),
-        ..World::new(&real.path, &real.level)
+        ..TestHost::new(&real.path, &real.level)
     };
-    match ours(real, arguments, &mut world) {
-        Some(spoken) => {
-            assert_eq!(spoken, expected, "{arguments:?} {variables:?}");
+    match prony_output(real, arguments, &mut host) {
+        Some(output) => {
+            assert_eq!(output, expected, "{arguments:?} {variables:?}");
             true
         }
         None => {
-            // 13 says the second.
+            // 13 prints the second.
             let tries = ["could not create connection for", "connection to database"];
-            let connected = expected.stderr.strip_prefix(world.said.as_str());
+            let connected = expected.stderr.strip_prefix(host.stderr.as_str());
             assert!(
                 connected.is_some_and(|rest| tries.iter().any(|words| rest.contains(words))),
                 "{arguments:?} {variables:?}: Prony would connect after {:?}; pgbench: {expected:?}",
-                world.said
+                host.stderr
             );
             false
         }
     }
 }
 
-/// Those that are installed.
-pub fn installed() -> Vec<Real> {
+/// The installed programs.
+pub fn installed_programs() -> Vec<RealPgbench> {
     let mut paths: Vec<String> = (13..=19)
         .map(|major| format!("/usr/lib/postgresql/{major}/bin/pgbench"))
         .collect();
@@ -121,16 +127,16 @@ pub fn installed() -> Vec<Real> {
     if paths.is_empty() {
         eprintln!("skipped: there is no pgbench from 13 to 19 below /usr/lib/postgresql");
     }
-    let with_level = |path: String| {
-        let version = spoken(&path, &["--version"], &[]).stdout;
+    let program_at = |path: String| {
+        let version = run_program(&path, &["--version"], &[]).stdout;
         let text = version
             .trim()
             .strip_prefix("pgbench (PostgreSQL) ")
             .unwrap();
-        Real {
+        RealPgbench {
             level: Level::parse(text).unwrap(),
             path,
         }
     };
-    paths.into_iter().map(with_level).collect()
+    paths.into_iter().map(program_at).collect()
 }

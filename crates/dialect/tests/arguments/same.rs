@@ -1,9 +1,9 @@
-//! What the real one refuses, Prony refuses with the same text and status.
+//! Command lines that the real program refuses are refused with the same text and status.
 
-use crate::real::{compare, installed, ours, spoken};
-use crate::world::World;
+use crate::real::{compare, installed_programs, prony_output, run_program};
+use crate::test_host::TestHost;
 
-/// Command lines, a blank between arguments; `_` stands for a blank and `""` for an empty argument.
+/// Command lines with a space between arguments; `_` represents a space and `""` an empty argument.
 const LINES: &str = include_str!("lines.txt");
 
 fn words(line: &str) -> Vec<String> {
@@ -18,8 +18,8 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn single_command_lines() {
-    for real in &installed() {
+fn single_command_lines_match_pgbench() {
+    for real in &installed_programs() {
         let mut before_connecting = 0;
         for line in LINES.lines().filter(|line| !line.is_empty()) {
             let words = words(line);
@@ -33,9 +33,9 @@ fn single_command_lines() {
     }
 }
 
-/// Which of two mistakes is complained of depends on their order and on the order of the checks.
+/// Which of two mistakes is reported depends on their order and on the order of the checks.
 #[test]
-fn pairs_of_options() {
+fn pairs_of_options_match_pgbench() {
     let pieces = [
         "-i",
         "-S",
@@ -60,10 +60,11 @@ fn pairs_of_options() {
         "--bad",
         "-D x",
         "--random-seed=7",
-        "-f /nonexistent",
+        // No file can be created in /proc.
+        "-f /proc/absent",
         "-d",
     ];
-    for real in &installed() {
+    for real in &installed_programs() {
         for first in pieces {
             for second in pieces {
                 let line = format!("{first} {second}");
@@ -75,8 +76,8 @@ fn pairs_of_options() {
 }
 
 #[test]
-fn environment() {
-    for real in &installed() {
+fn environment_variables_match_pgbench() {
+    for real in &installed_programs() {
         for seed in ["", "one", "42", "time_", "-1"] {
             let seed = [("PGBENCH_RANDOM_SEED", seed)];
             compare(real, &["--foo"], &seed);
@@ -92,19 +93,19 @@ fn environment() {
 }
 
 #[test]
-fn too_many_scripts() {
-    for real in &installed() {
+fn too_many_scripts_are_refused() {
+    for real in &installed_programs() {
         assert!(compare(real, &["-S"; 129], &[]));
         assert!(!compare(real, &["-S"; 128], &[]));
     }
 }
 
 #[test]
-fn help_has_the_headings_and_options_of_the_real_one() {
-    for real in &installed() {
-        let expected = spoken(&real.path, &["--help"], &[]).stdout;
-        let mut world = World::new(&real.path, &real.level);
-        let found = ours(real, &["--help"], &mut world).unwrap().stdout;
+fn help_has_pgbenchs_headings_and_options() {
+    for real in &installed_programs() {
+        let expected = run_program(&real.path, &["--help"], &[]).stdout;
+        let mut host = TestHost::new(&real.path, &real.level);
+        let found = prony_output(real, &["--help"], &mut host).unwrap().stdout;
         for line in expected.lines() {
             for option in line
                 .split_whitespace()

@@ -1,17 +1,17 @@
-//! What the tests share.
+//! A host for the parser of pgbench's arguments, with no environment, files or scripts.
 
 use std::path::Path;
 
 use prony_dialect::pgbench::Host;
 
-/// An outside world with nothing in it.
-pub struct Nothing;
+/// An environment with nothing in it.
+pub struct EmptyHost;
 
-impl Host for Nothing {
-    fn variable(&self, _name: &str) -> Option<String> {
+impl Host for EmptyHost {
+    fn env_var(&self, _name: &str) -> Option<String> {
         None
     }
-    fn say(&mut self, _text: &str) {}
+    fn print_stderr(&mut self, _text: &str) {}
     fn load_script(&mut self, _path: &Path) -> Result<(), String> {
         Ok(())
     }

@@ -1,30 +1,87 @@
-//! An outside world of memory, for the tests of Tcl.
+//! An in-memory host, for the tests of Tcl.
 
-pub mod world;
+pub mod backend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use prony_dialect::hammerdb::tcl::{Channel, Host, Outcome, PathKind};
+use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
 
 #[derive(Default)]
-pub struct Memory {
+pub struct MemoryHost {
     pub out: String,
     pub error: String,
     pub slept_ms: u64,
     pub files: BTreeMap<String, String>,
+    pub folders: BTreeSet<String>,
+    pub folder: String,
+    captured: Option<Vec<String>>,
 }
 
-impl Host for Memory {
-    fn call(&mut self, name: &str, args: &[String]) -> Option<Outcome> {
+impl Host for MemoryHost {
+    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
+        if name == "say" {
+            self.put(Channel::Out, &format!("\r{}\n", args.join(" ")));
+            return Some(Ok(String::new()));
+        }
         (name == "ask").then(|| Ok(format!("asked {}", args.join(","))))
     }
     fn put(&mut self, channel: Channel, text: &str) {
+        if let (Channel::Out, Some(captured)) = (channel, &mut self.captured) {
+            captured.push(text.to_owned());
+            return;
+        }
         match channel {
             Channel::Out => self.out.push_str(text),
             Channel::Error => self.error.push_str(text),
         }
     }
-    fn variable(&self, name: &str) -> Option<String> {
+    fn capture(&mut self, on: bool) -> Vec<String> {
+        std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
+    }
+    fn has_command(&self, name: &str) -> bool {
+        ["ask", "say"].contains(&name)
+    }
+    fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
+        let name_in_path = |file: &String| {
+            let name = if path == "." {
+                file
+            } else {
+                file.strip_prefix(path)?.strip_prefix('/')?
+            };
+            (!name.contains('/')).then(|| name.to_owned())
+        };
+        Ok(self
+            .files
+            .keys()
+            .chain(&self.folders)
+            .filter_map(name_in_path)
+            .collect())
+    }
+    fn create_directory(&mut self, path: &str) -> Result<(), String> {
+        self.folders.insert(path.to_owned());
+        Ok(())
+    }
+    fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String> {
+        let prefix = format!("{path}/");
+        if !force && self.files.keys().any(|file| file.starts_with(&prefix)) {
+            return Err("directory not empty".to_owned());
+        }
+        self.files
+            .retain(|file, _| file != path && !file.starts_with(&prefix));
+        self.folders.remove(path);
+        Ok(())
+    }
+    fn working_directory(&self) -> String {
+        format!("/{}", self.folder)
+    }
+    fn change_directory(&mut self, path: &str) -> Result<(), String> {
+        self.folder = path.trim_start_matches('/').to_owned();
+        Ok(())
+    }
+    fn process_id(&self) -> u32 {
+        4242
+    }
+    fn env_var(&self, name: &str) -> Option<String> {
         (name == "TMP").then(|| "/t".to_owned())
     }
     fn sleep(&mut self, ms: u64) {
@@ -33,23 +90,28 @@ impl Host for Memory {
     fn now_ms(&self) -> i64 {
         1_795_213_304_500
     }
-    fn date(&self, seconds: i64, format: Option<&str>) -> Result<String, String> {
-        Ok(format!("{seconds} as {}", format.unwrap_or("usual")))
+    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        let zone = if utc { " in UTC" } else { "" };
+        Ok(format!("{seconds} as {}{zone}", format.unwrap_or("usual")))
     }
     fn read_file(&mut self, path: &str) -> Result<String, String> {
         let found = self.files.get(path).cloned();
         found.ok_or_else(|| "no such file or directory".to_owned())
     }
-    fn write_file(&mut self, path: &str, text: &str, at_end: bool) -> Result<(), String> {
+    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
         let file = self.files.entry(path.to_owned()).or_default();
-        if !at_end {
+        if !append {
             file.clear();
         }
         file.push_str(text);
         Ok(())
     }
     fn path_kind(&self, path: &str) -> PathKind {
-        if self.files.contains_key(path) {
+        let prefix = format!("{}/", path.trim_end_matches('/'));
+        let mut all = self.files.keys().chain(&self.folders);
+        if self.folders.contains(path) || all.any(|existing| existing.starts_with(&prefix)) {
+            PathKind::Directory
+        } else if self.files.contains_key(path) {
             PathKind::File
         } else {
             PathKind::Missing

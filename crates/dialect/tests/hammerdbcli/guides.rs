@@ -1,16 +1,17 @@
-//! The scripts of HammerDB's guides ask for what they say.
+//! The scripts of HammerDB's guides lead to the requests that the guides describe.
 
-use crate::hammer::world::Fake;
+use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD, auto, input, lines};
-use prony_dialect::hammerdb::{Driver, Product, Settings};
+use prony_dialect::hammerdb::{Driver, Settings};
+use prony_wire::Engine;
 
 #[test]
-fn the_guides_build_script_asks_for_what_it_says() {
-    let mut world = Fake::default();
-    let (_, status) = input(&mut world, Settings::default(), BUILD);
+fn the_guides_build_script_is_understood() {
+    let mut backend = FakeBackend::default();
+    let (_, status) = input(&mut backend, Settings::default(), BUILD);
     assert_eq!(status, Some(0));
-    let request = &world.builds[0];
-    assert_eq!(world.builds.len(), 1);
+    let request = &backend.builds[0];
+    assert_eq!(backend.builds.len(), 1);
     assert_eq!((request.warehouses, request.vusers), (576, 10));
     assert_eq!(request.superuser.host, "10.0.0.5");
     assert_eq!(request.superuser.port, 5432);
@@ -25,22 +26,22 @@ fn the_guides_build_script_asks_for_what_it_says() {
     assert!(!request.stored_procedures && !request.partition);
     assert_eq!(request.output.log.as_deref(), Some("/tmp/hammerdb.log"));
 
-    let out = &world.memory.out;
+    let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"), "a password was printed: {out}");
-    // As recorded: two line ends for each line of input that prints nothing, the first of a
-    // command's before its text.
+    // As recorded: two line ends for each input line that prints nothing; the first of a command's
+    // line ends comes before its text.
     assert!(out.starts_with(
         "\n\n\n\n\nDatabase set to PostgreSQL\n\r\n\nBenchmark set to TPC-C for PostgreSQL\n\r\n\n\n\n\n\nChanged connection:pg_host from localhost to 10.0.0.5 for PostgreSQL\n\r\n"
     ));
     let tail = "ALL VIRTUAL USERS COMPLETE\n\r\n\nwaittocomplete command has been deprecated and is not required for version v4.6\n\r\n\nvudestroy success\n\r\n\nShutting down HammerDB CLI\n";
     assert!(out.ends_with(tail), "{out}");
-    let said = lines(out);
-    let at = said
+    let printed = lines(out);
+    let at = printed
         .iter()
         .position(|line| *line == "Script cleared")
         .unwrap();
     assert_eq!(
-        said[at..at + 6],
+        printed[at..at + 6],
         [
             "Script cleared",
             "Building 576 Warehouses with 11 Virtual Users, 10 active + 1 Monitor VU(dict value pg_num_vu is set to 10)",
@@ -78,12 +79,12 @@ quit
 ";
 
 #[test]
-fn the_guides_run_script_asks_for_what_it_says() {
-    let mut world = Fake::default();
-    let (_, status) = input(&mut world, Settings::default(), RUN);
+fn the_guides_run_script_is_understood() {
+    let mut backend = FakeBackend::default();
+    let (_, status) = input(&mut backend, Settings::default(), RUN);
     assert_eq!(status, Some(0));
-    let request = &world.runs[0];
-    assert_eq!(world.runs.len(), 1);
+    let request = &backend.runs[0];
+    assert_eq!(backend.runs.len(), 1);
     let timed = Driver::Timed {
         rampup_min: 10,
         duration_min: 60,
@@ -102,9 +103,11 @@ fn the_guides_run_script_asks_for_what_it_says() {
     );
     assert_eq!(request.login.user, "postgres");
     assert_eq!(request.login.password.reveal(), "AlloyDB#123");
-    assert!(!format!("{request:?} {world_saved:?}", world_saved = world.saved).contains("AlloyDB"));
+    assert!(
+        !format!("{request:?} {world_saved:?}", world_saved = backend.saved).contains("AlloyDB")
+    );
 
-    let out = &world.memory.out;
+    let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"));
     assert!(out.contains(
         "Value timed for tpcc:pg_driver is the same as existing value timed, no change made\n\r\n"
@@ -121,20 +124,21 @@ fn the_guides_run_script_asks_for_what_it_says() {
 
 /// The commands and the texts of the recorded session with MariaDB.
 #[test]
-fn mariadb_is_asked_for_by_its_own_settings() {
-    let (world, status) = auto(
+fn mariadb_uses_its_own_settings() {
+    let (backend, status) = auto(
         "dbset db maria\ndbset bm TPC-C
          diset connection maria_host localhost\ndiset connection maria_port 6201
          diset connection maria_socket /tmp/mysql.sock
-         diset tpcc maria_user maria\ndiset tpcc maria_pass geheim\ndiset tpcc maria_count_ware 2
+         diset tpcc maria_user maria\ndiset tpcc maria_pass s3cret\ndiset tpcc maria_count_ware 2
          buildschema\nvudestroy
-         diset tpcc maria_num_vu 2\ndiset connection maria_socket null\nbuildschema\nvudestroy
+         diset tpcc maria_num_vu 2\ndiset connection maria_socket null
+         diset tpcc maria_pass null\nbuildschema\nvudestroy
          diset tpcc maria_rampup 0\ndiset tpcc maria_duration 1\ndiset tpcc maria_timeprofile true
          diset tpcc maria_allwarehouse true\ndiset connection maria_ssl true
          loadscript\nprint dict\nvuset vu 1\nvurun\nvudestroy\ncheckschema\nvudestroy\ndeleteschema",
     );
     assert_eq!(status, 0);
-    let [one, two] = &world.builds[..] else {
+    let [one, two] = &backend.builds[..] else {
         panic!("two builds");
     };
     assert_eq!((one.warehouses, one.vusers), (2, 1));
@@ -147,17 +151,18 @@ fn mariadb_is_asked_for_by_its_own_settings() {
         (one.superuser.user.as_str(), one.superuser.database.as_str()),
         ("maria", "")
     );
-    assert_eq!(one.owner.password.reveal(), "geheim");
+    assert_eq!(one.owner.password.reveal(), "s3cret");
     assert_eq!(
-        (one.owner.ssl.clone(), one.owner.product),
-        (None, Product::MariaDb)
+        (one.owner.ssl.clone(), one.owner.engine),
+        (None, Engine::MariaDb)
     );
     assert_eq!((two.owner.socket.as_deref(), two.owner.port), (None, 6201));
-    let run = &world.runs[0];
+    assert_eq!(two.owner.password.reveal(), "");
+    let run = &backend.runs[0];
     assert!(run.all_warehouses && run.time_profile.is_some() && !run.stored_procedures);
-    let ssl = run.login.ssl.as_ref().expect("it is asked for");
+    let ssl = run.login.ssl.as_ref().expect("TLS is enabled");
     assert_eq!(
-        (ssl.ca.as_str(), &ssl.own),
+        (ssl.ca.as_str(), &ssl.client_cert),
         ("/etc/mysql/certs/ca-cert.pem", &None)
     );
     let Driver::Timed {
@@ -169,10 +174,10 @@ fn mariadb_is_asked_for_by_its_own_settings() {
         panic!("timed");
     };
     assert_eq!((rampup_min, duration_min, vacuum), (0, 1, false));
-    assert_eq!(world.deleted[0].owner.database, "tpcc");
-    let out = &world.memory.out;
-    assert!(!out.contains("geheim"), "{out}");
-    let said = lines(out);
+    assert_eq!(backend.deleted[0].owner.database, "tpcc");
+    let out = &backend.memory.out;
+    assert!(!out.contains("s3cret"), "{out}");
+    let printed = lines(out);
     for expected in [
         "Database set to MariaDB",
         "Benchmark set to TPC-C for MariaDB",
@@ -192,6 +197,6 @@ fn mariadb_is_asked_for_by_its_own_settings() {
         "Do you want to delete the TPCC TPROC-C schema",
         " in host LOCALHOST:6201 under user MARIA?",
     ] {
-        assert!(said.contains(&expected), "{expected}\n{said:#?}");
+        assert!(printed.contains(&expected), "{expected}\n{printed:#?}");
     }
 }

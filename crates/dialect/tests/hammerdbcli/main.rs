@@ -1,4 +1,4 @@
-//! Scripts as HammerDB's users write them, and what HammerDB 4.6 printed for them.
+//! Scripts as HammerDB's users write them, and the output of HammerDB 4.6 for them.
 
 #[path = "../hammer/mod.rs"]
 #[allow(dead_code)]

@@ -1,23 +1,23 @@
-//! The dictionary, what can be asked in which state, and what is refused.
+//! The dictionary, the commands available in each state, and refusals.
 
-use crate::hammer::world::Fake;
+use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD, auto, input, lines};
 use prony_dialect::hammerdb::Settings;
 
 #[test]
-fn the_dictionary_prints_as_hammerdb_does() {
-    let (world, status) = auto("dbset db pg\ndiset connection pg_port 6202\nprint dict");
+fn the_dictionary_is_printed_as_by_hammerdb() {
+    let (backend, status) = auto("dbset db pg\ndiset connection pg_port 6202\nprint dict");
     assert_eq!(status, 0);
-    assert!(world.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
+    assert!(backend.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
     assert!(
-        world
+        backend
             .memory
             .out
             .ends_with(" pg_async_delay      = 1000\n pg_connect_pool     = false\n}\n")
     );
-    let (world, _) = auto("dbset db maria\nprint dict");
+    let (backend, _) = auto("dbset db maria\nprint dict");
     assert!(
-        world
+        backend
             .memory
             .out
             .contains("\n maria_ssl_windows_capath = C:\\mysql\\certs\n")
@@ -25,14 +25,14 @@ fn the_dictionary_prints_as_hammerdb_does() {
 }
 
 #[test]
-fn complaints_are_hammerdbs() {
-    let (world, status) = auto(
+fn error_messages_match_hammerdb() {
+    let (backend, status) = auto(
         "diset tpcc nosuchkey 1\ndiset nosuchdict a 1\ndbset db nosuch\ndbset bm nosuch\nvuset foo 1
          diset tpcc pg_port 1\ndiset tpcc pg_driver never\ndiset tpcc pg_driver test\nvuset vu x\nvuset logtotemp 2",
     );
     assert_eq!(status, 0);
     assert_eq!(
-        lines(&world.memory.out),
+        lines(&backend.memory.out),
         [
             "Dictionary \"tpcc\" for PostgreSQL exists but key \"nosuchkey\" doesn't, key \"nosuchkey\" cannot be found in any PostgreSQL dictionary",
             "Type \"print dict\" for valid dictionaries and keys for PostgreSQL",
@@ -56,10 +56,10 @@ fn complaints_are_hammerdbs() {
             "setting to value: ",
         ]
     );
-    let (world, status) = auto("dbset db pg\nnosuchcommand 1");
+    let (backend, status) = auto("dbset db pg\nnosuchcommand 1");
     assert_eq!(status, 1);
     assert!(
-        world
+        backend
             .memory
             .error
             .starts_with("invalid command name \"nosuchcommand\"\n")
@@ -67,36 +67,36 @@ fn complaints_are_hammerdbs() {
 }
 
 #[test]
-fn a_request_that_cannot_be_is_refused() {
-    let (world, _) = auto(
+fn invalid_requests_are_refused() {
+    let (backend, _) = auto(
         "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
          diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
          diset tpcc mysql_storage_engine tokudb\nbuildschema\ndiset tpcc mysql_duration x\nvurun",
     );
-    assert!(world.builds.is_empty() && world.runs.is_empty());
-    let said = lines(&world.memory.out);
+    assert!(backend.builds.is_empty() && backend.runs.is_empty());
+    let printed = lines(&backend.memory.out);
     for expected in [
         "Error:Build virtual users must be less than or equal to number of warehouses",
         "You have 3 virtual users building 2 warehouses",
         "Error: pg_count_ware must be an integer of 1 or greater, not \"x\"",
-        "Error: Prony does not offer pg_async_scale: diset tpcc pg_async_scale false",
+        "Error: Prony does not support pg_async_scale: diset tpcc pg_async_scale false",
         "Error: pg_rampup must be an integer of 0 to 1000000, not \"-1\"",
-        "Error: Prony does not offer mysql_storage_engine tokudb: diset tpcc mysql_storage_engine innodb",
+        "Error: Prony does not support mysql_storage_engine tokudb: diset tpcc mysql_storage_engine innodb",
         "Error: mysql_duration must be an integer of 1 to 1000000, not \"x\"",
     ] {
-        assert!(said.contains(&expected), "{expected}\n{said:#?}");
+        assert!(printed.contains(&expected), "{expected}\n{printed:#?}");
     }
 }
 
 #[test]
 fn states_follow_the_virtual_users() {
-    let (world, _) = auto(
+    let (backend, _) = auto(
         "vuset vu 2\nvuset unique 1\nvuset logtotemp 1\nprint vuconf\nvustatus\nvurun\nvustatus\nputs [vucomplete]
          vucreate\nbuildschema\nvudestroy\nvudestroy\nputs [vucomplete]\nputs [numberOfCPUs]",
     );
-    let said = lines(&world.memory.out);
+    let printed = lines(&backend.memory.out);
     assert_eq!(
-        said[..4],
+        printed[..4],
         [
             "Virtual Users = 2",
             "User Delay(ms) = 500",
@@ -104,18 +104,18 @@ fn states_follow_the_virtual_users() {
             "Iterations = 1"
         ]
     );
-    assert_eq!(said[9], "No Virtual Users found");
-    assert_eq!(world.runs[0].vusers, 2);
+    assert_eq!(printed[9], "No Virtual Users found");
+    assert_eq!(backend.runs[0].vusers, 2);
     assert_eq!(
-        world.runs[0].output.log.as_deref(),
+        backend.runs[0].output.log.as_deref(),
         Some("/tmp/hammerdb_6B00C84B660B03E283635333.log")
     );
-    let at = said
+    let at = printed
         .iter()
         .position(|line| *line == "ALL VIRTUAL USERS COMPLETE")
         .unwrap();
     assert_eq!(
-        said[at + 1..],
+        printed[at + 1..],
         [
             "1 = FINISH SUCCESS",
             "2 = FINISH SUCCESS",
@@ -132,51 +132,51 @@ fn states_follow_the_virtual_users() {
 }
 
 #[test]
-fn users_of_a_build_or_of_another_driver_do_not_run() {
+fn vurun_needs_virtual_users_of_the_loaded_driver() {
     for script in [
         "buildschema\nloadscript\nvurun",
         "diset tpcc pg_driver test\nvucreate\ndiset tpcc pg_driver timed\nloadscript\nvurun",
     ] {
-        let (world, _) = auto(script);
-        assert!(world.runs.is_empty());
-        let said = lines(&world.memory.out);
+        let (backend, _) = auto(script);
+        assert!(backend.runs.is_empty());
+        let printed = lines(&backend.memory.out);
         assert_eq!(
-            *said.last().unwrap(),
+            *printed.last().unwrap(),
             "Error: Virtual Users exist, destroy with vudestroy before creating"
         );
-        let (world, _) = auto(&script.replace("vurun", "vudestroy\nvurun"));
-        assert_eq!(world.runs[0].vusers, 1);
+        let (backend, _) = auto(&script.replace("vurun", "vudestroy\nvurun"));
+        assert_eq!(backend.runs[0].vusers, 1);
     }
 }
 
 #[test]
-fn a_failed_build_says_why() {
-    let mut world = Fake {
-        refusal: Some("Database tpcc exists but is not empty".to_owned()),
-        ..Fake::default()
+fn a_failed_build_prints_the_reason() {
+    let mut backend = FakeBackend {
+        build_error: Some("Database tpcc exists but is not empty".to_owned()),
+        ..FakeBackend::default()
     };
-    input(&mut world, Settings::default(), "buildschema\nvustatus\n");
-    assert!(world.memory.out.contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n"));
+    input(&mut backend, Settings::default(), "buildschema\nvustatus\n");
+    assert!(backend.memory.out.contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n"));
 }
 
 #[test]
 fn settings_persist_without_passwords() {
-    let mut world = Fake::default();
-    input(&mut world, Settings::default(), BUILD);
-    let stored = serde_json::to_string(&world.saved).unwrap();
+    let mut backend = FakeBackend::default();
+    input(&mut backend, Settings::default(), BUILD);
+    let stored = serde_json::to_string(&backend.saved).unwrap();
     assert!(!stored.contains("AlloyDB"), "{stored}");
-    let kept: Settings = serde_json::from_str(&stored).unwrap();
-    let mut world = Fake::default();
+    let restored: Settings = serde_json::from_str(&stored).unwrap();
+    let mut backend = FakeBackend::default();
     input(
-        &mut world,
-        kept,
+        &mut backend,
+        restored,
         "diset tpcc pg_count_ware 576\nprint vuconf\n",
     );
-    assert!(world.memory.out.contains(
+    assert!(backend.memory.out.contains(
         "Value 576 for tpcc:pg_count_ware is the same as existing value 576, no change made"
     ));
-    assert!(world.memory.out.contains("Log Output = 1\n"));
-    // What an older or newer version stored must not keep this one from starting.
-    let odd: Settings = serde_json::from_str("{\"database\":\"pg\",\"new\":1}").unwrap();
-    assert_eq!(odd, Settings::default());
+    assert!(backend.memory.out.contains("Log Output = 1\n"));
+    // Settings stored by an older or newer version must not prevent this one from starting.
+    let partial: Settings = serde_json::from_str("{\"database\":\"pg\",\"new\":1}").unwrap();
+    assert_eq!(partial, Settings::default());
 }

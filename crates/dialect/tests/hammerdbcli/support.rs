@@ -1,37 +1,37 @@
-//! Ways to give a script to the console, and a script of the guides.
+//! Passes scripts to the console; a script of the guides.
 
-use crate::hammer::world::Fake;
+use crate::hammer::backend::FakeBackend;
 use prony_dialect::hammerdb::{Console, Session, Settings};
 
-/// Feeds a script by standard input, as `hammerdbcli << EOF` does.
-pub fn input(world: &mut Fake, settings: Settings, script: &str) -> (Console, Option<u8>) {
+/// Passes a script by standard input, as `hammerdbcli << EOF` does.
+pub fn input(backend: &mut FakeBackend, settings: Settings, script: &str) -> (Console, Option<u8>) {
     let mut console = Console::new(Session::new(settings), false);
     for line in script.lines() {
-        if let Some(status) = console.line(world, line) {
+        if let Some(status) = console.line(backend, line) {
             return (console, Some(status));
         }
     }
     (console, None)
 }
 
-pub fn auto(script: &str) -> (Fake, u8) {
-    let mut world = Fake::default();
-    world
+pub fn auto(script: &str) -> (FakeBackend, u8) {
+    let mut backend = FakeBackend::default();
+    backend
         .memory
         .files
         .insert("s.tcl".to_owned(), script.to_owned());
     let mut console = Console::new(Session::default(), false);
-    let status = console.run_file(&mut world, "s.tcl");
-    (world, status)
+    let status = console.run_file(&mut backend, "s.tcl");
+    (backend, status)
 }
 
-/// The lines of an output, without the carriage returns and the empty ones.
+/// The lines of an output, without carriage returns and empty lines.
 pub fn lines(out: &str) -> Vec<&str> {
     let all = out.lines().map(|line| line.trim_matches('\r'));
     all.filter(|line| !line.is_empty()).collect()
 }
 
-/// Builds a schema, as the guides do it.
+/// Builds a schema, as in the guides.
 pub const BUILD: &str = "
 # Connection
 dbset db pg

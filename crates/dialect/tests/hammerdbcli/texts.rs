@@ -1,22 +1,24 @@
-//! Lines, logs and profiles as the recorded runs have them.
+//! Output lines, logs and profiles, as in the recorded runs.
 
-use crate::hammer::world::Fake;
+use crate::hammer::backend::FakeBackend;
 use crate::support::*;
-use prony_dialect::hammerdb::text::{counted, counter_log_header, log, log_header, share};
+use prony_dialect::hammerdb::text::{
+    assigned_warehouses, counter_entry, counter_line, counter_log_header, log, log_header,
+};
 use prony_dialect::hammerdb::{
     BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, compat,
 };
 use proptest::prelude::*;
 
 #[test]
-fn lines_are_those_of_the_recorded_runs() {
+fn lines_match_the_recorded_runs() {
     let assigning = RunLine::Assigning {
         vuser: 2,
         warehouse: 1,
         users: 1,
         warehouses: 1,
-        nth: 1,
-        of: 1,
+        index: 1,
+        count: 1,
     };
     for (line, expected) in [
         (RunLine::Profiler, "Initializing xtprof time profiler"),
@@ -103,12 +105,12 @@ fn lines_are_those_of_the_recorded_runs() {
         log(1, timing, Some(date)),
         "Timestamp 1 @ Fri Nov 20 22:30:42 UTC 2026\nVuser 1:Timing test period of 1 in minutes\n"
     );
-    assert_eq!(share(3, 2, 5), [2, 4, 1]);
-    assert_eq!(share(4, 3, 1), [1]);
+    assert_eq!(assigned_warehouses(3, 2, 5), [2, 4, 1]);
+    assert_eq!(assigned_warehouses(4, 3, 1), [1]);
 }
 
 #[test]
-fn the_time_profile_reads_as_xtprofs() {
+fn the_time_profile_matches_xtprof() {
     let proc = |name: &str, calls, total_ns| ProcTiming {
         name: name.to_owned(),
         calls,
@@ -145,34 +147,54 @@ fn the_time_profile_reads_as_xtprofs() {
 }
 
 #[test]
-fn the_transaction_counter_goes_with_the_runs() {
-    let (world, status) = auto(
+fn the_transaction_counter_applies_to_the_following_runs() {
+    let (backend, status) = auto(
         "tcset refreshrate 30\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\nvurun",
     );
-    assert_eq!(status, 0, "{}", world.memory.error);
-    assert_eq!(world.runs[0].counter, None);
-    let counter = world.runs[1].counter.as_ref().unwrap();
+    assert_eq!(status, 0, "{}", backend.memory.error);
+    assert_eq!(backend.runs[0].counter, None);
+    let counter = backend.runs[1].counter.as_ref().unwrap();
     assert_eq!(counter.refresh_s, 30);
     assert_eq!(counter.log.as_deref(), Some("/tmp/hdbtcount.log"));
-    assert_eq!(world.runs[2].counter, None);
-    let out = &world.memory.out;
+    assert_eq!(backend.runs[2].counter, None);
+    let out = &backend.memory.out;
     assert!(out.starts_with(
         "Transaction Counter refresh rate set to 30\n\rTransaction Counter log to temp set to 1\n\r"
     ));
     assert!(out.contains("Transaction Counter logging activated to /tmp/hdbtcount.log\n\rTransaction Counter Started\n\r"));
-    assert!(out.contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not offer metstart"));
+    assert!(out.contains("Stopping Transaction Counter\n\rClosed Transaction Counter Log\n\rProny's hammerdbcli does not support metstart"));
     assert_eq!(
         counter_log_header("D"),
         "Hammerdb Transaction Counter Log @ D\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"
     );
-    assert_eq!(counted(270, "PostgreSQL"), "270 PostgreSQL tpm");
-    // Another workload in place of TPC-C: to go on would give a figure of something else.
-    let (world, status) = auto("customscript other.tcl\nvurun");
-    assert_eq!((status, world.runs.len()), (1, 0));
+    assert_eq!(counter_line(270, "PostgreSQL"), "270 PostgreSQL tpm");
+    // Another workload instead of TPC-C: continuing would produce a figure for something else.
+    let (backend, status) = auto("customscript other.tcl\nvurun");
+    assert_eq!((status, backend.runs.len()), (1, 0));
 }
 
 #[test]
-fn the_profile_is_named() {
+fn a_counter_entry_has_its_time_on_a_separate_line() {
+    let date = "Sun Nov 22 19:52:09 UTC 2026";
+    assert_eq!(
+        counter_entry("10356 PostgreSQL tpm", Some(date)),
+        "10356 PostgreSQL tpm @ Sun Nov 22 19:52:09 UTC 2026\n"
+    );
+    let plain = counter_entry("10356 PostgreSQL tpm", None);
+    assert_eq!(plain, "10356 PostgreSQL tpm\n");
+}
+
+#[test]
+fn build_lines_name_the_schema_in_capitals() {
+    let schema = || "tpcch".to_owned();
+    let begin = BuildLine::CreatingSchema { schema: schema() };
+    assert_eq!(begin.to_string(), "CREATING TPCCH SCHEMA");
+    let end = BuildLine::Complete { schema: schema() };
+    assert_eq!(end.to_string(), "TPCCH SCHEMA COMPLETE");
+}
+
+#[test]
+fn compat_selects_the_profile() {
     assert_eq!(compat(None).unwrap().0, "hammerdb");
     assert_eq!(compat(Some("4.6")).unwrap().0, "hammerdb-4.6");
     assert!(compat(Some("4.6")).unwrap().1.contains("hammerdb-4.6"));
@@ -183,7 +205,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_line_makes_the_session_panic(words in prop::collection::vec(
+    fn no_command_line_panics(words in prop::collection::vec(
         prop::sample::select(vec![
             "dbset", "diset", "giset", "vuset", "print", "loadscript", "vucreate", "vurun", "vudestroy",
             "vustatus", "buildschema", "deleteschema", "checkschema", "tcset", "tcstart", "tcstop", "help",
@@ -193,9 +215,9 @@ proptest! {
         ]),
         0..60,
     )) {
-        let mut world = Fake::default();
-        let (mut console, _) = input(&mut world, Settings::default(), &words.join(" "));
-        console.end(&mut world);
-        prop_assert!(world.runs.iter().all(|run| run.vusers >= 1));
+        let mut backend = FakeBackend::default();
+        let (mut console, _) = input(&mut backend, Settings::default(), &words.join(" "));
+        console.end(&mut backend);
+        prop_assert!(backend.runs.iter().all(|run| run.vusers >= 1));
     }
 }

@@ -1,11 +1,11 @@
-//! Whatever is typed: an answer or a refusal.
+//! Any input is either accepted or refused.
 
-use crate::support::Folder;
-use prony_dialect::sysbench::{BUNDLED, Command, Compat, Invocation, read, run_header};
+use crate::support::FolderHost;
+use prony_dialect::sysbench::{BUNDLED, Command, Compat, Invocation, parse_args, run_header};
 use proptest::prelude::*;
 use std::ffi::OsString;
 
-/// Words that command lines are made of.
+/// The words of command lines.
 fn word() -> impl Strategy<Value = String> {
     let names = [
         "threads",
@@ -73,7 +73,7 @@ proptest! {
     fn no_command_line_panics(words in prop::collection::vec(word(), 0..7), new: bool) {
         let compat = if new { Compat::V1_1 } else { Compat::V1_0 };
         let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
-        match read(&arguments, compat, &Folder) {
+        match parse_args(&arguments, compat, &FolderHost) {
             Ok(Invocation::Native(native)) => {
                 prop_assert!(native.command != Command::Help);
                 prop_assert!(native.settings.threads >= 1);
@@ -82,9 +82,9 @@ proptest! {
                 prony_dialect::sysbench::workload_plan(&native);
             }
             Ok(_) => {}
-            Err(refused) => {
-                prop_assert_eq!(refused.exit_status, 1);
-                prop_assert!(!refused.to_string().is_empty());
+            Err(error) => {
+                prop_assert_eq!(error.exit_status, 1);
+                prop_assert!(!error.to_string().is_empty());
             }
         }
     }

@@ -1,26 +1,26 @@
-//! What is accepted, and what it means.
+//! Accepted command lines, and what they mean.
 
 use crate::support::*;
 use prony_dialect::sysbench::{
-    Command, Compat, Ignored, Invocation, ScriptSource, help, run_header,
+    Command, Compat, IgnoredErrors, Invocation, ScriptSource, help, run_header,
 };
 
 #[test]
-fn deprecated_names_still_count_and_warn() {
+fn deprecated_names_work_with_a_warning() {
     let line = "--test=oltp_read_only --tx-rate=3 --max-time=2 --num-threads=2 --threads=8 --max-requests=4 run";
-    let asked = native(line);
+    let command = native(line);
     let old = ["num-threads", "max-requests", "max-time", "tx-rate"];
     let new = ["threads", "events", "time", "rate"];
     let warnings = old
         .iter()
         .zip(new)
         .map(|(old, new)| format!("WARNING: --{old} is deprecated, use --{new} instead\n"));
-    assert_eq!(asked.before.stdout, warnings.collect::<String>() + BANNER);
+    assert_eq!(command.before.stdout, warnings.collect::<String>() + BANNER);
     assert_eq!(
-        asked.before.stderr,
+        command.before.stderr,
         "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.\n"
     );
-    let settings = &asked.settings;
+    let settings = &command.settings;
     assert_eq!((settings.threads, settings.events), (2, Some(4)));
     assert_eq!((settings.time_s, settings.rate_tps), (Some(2), Some(3)));
     let silent =
@@ -31,18 +31,15 @@ fn deprecated_names_still_count_and_warn() {
         (3, Some(10))
     );
     for name in old {
-        let refused = of(Compat::V1_1, &format!("oltp_insert --{name}=4 run")).unwrap_err();
-        assert_eq!(
-            refused.printed.stderr,
-            format!("invalid option: --{name}=4\n")
-        );
+        let error = parse(Compat::V1_1, &format!("oltp_insert --{name}=4 run")).unwrap_err();
+        assert_eq!(error.output.stderr, format!("invalid option: --{name}=4\n"));
     }
 }
 
 #[test]
-fn defaults_and_values() {
-    let asked = native("oltp_read_write run");
-    let settings = &asked.settings;
+fn defaults_and_given_values() {
+    let command = native("oltp_read_write run");
+    let settings = &command.settings;
     assert_eq!(
         (settings.threads, settings.events, settings.time_s),
         (1, None, Some(10))
@@ -65,13 +62,13 @@ fn defaults_and_values() {
     );
     assert_eq!(
         settings.database.mysql.ignored,
-        Ignored::Codes(vec![1213, 1020, 1205])
+        IgnoredErrors::Codes(vec![1213, 1020, 1205])
     );
     assert_eq!(settings.database.mysql.hosts, ["localhost"]);
-    let asked = native(
+    let command = native(
         "--table_size=25000 --skip-trx=1 --debug --forced-shutdown=10% --report-checkpoints=3,1,2 --mysql-ignore-errors=all --rand-seed=-5 --tables=3x oltp_read_only --thread-stack-size=1M run --table-size=7",
     );
-    let settings = &asked.settings;
+    let settings = &command.settings;
     assert_eq!(settings.forced_shutdown_s, Some(1));
     assert_eq!(settings.checkpoints_s, [1, 2, 3]);
     assert_eq!((settings.debug, settings.verbosity), (true, 5));
@@ -79,8 +76,8 @@ fn defaults_and_values() {
         (settings.random.seed, settings.thread_stack_bytes),
         (Some(-5), 1 << 20)
     );
-    assert_eq!(settings.database.mysql.ignored, Ignored::All);
-    let option = |name| asked.options.get(name).cloned();
+    assert_eq!(settings.database.mysql.ignored, IgnoredErrors::All);
+    let option = |name| command.options.get(name).cloned();
     assert_eq!(option("table_size"), Some(7.into()));
     assert_eq!(option("tables"), Some(3.into()));
     assert_eq!(option("skip_trx"), Some(true.into()));
@@ -93,20 +90,20 @@ fn defaults_and_values() {
     let endless = native("--events=0 --time=0 oltp_insert run");
     let warning = "WARNING: Both event and time limits are disabled, running an endless test\n";
     assert_eq!(endless.before.stdout, warning.to_owned() + BANNER);
-    for (text, want) in [
+    for (text, expected) in [
         ("", Some(0)),
         ("=", Some(0)),
         ("=7", Some(7)),
         ("=off", None),
         ("=0", Some(0)),
     ] {
-        let asked = native(&format!("--forced-shutdown{text} --time=7 oltp_insert run"));
-        assert_eq!(asked.settings.forced_shutdown_s, want, "{text}");
+        let command = native(&format!("--forced-shutdown{text} --time=7 oltp_insert run"));
+        assert_eq!(command.settings.forced_shutdown_s, expected, "{text}");
     }
 }
 
 #[test]
-fn files_of_options() {
+fn option_files_are_read() {
     let threads = |line: &str| native(&format!("{line} oltp_insert run")).settings.threads;
     assert_eq!(threads("--threads=5 --config-file=three"), 3);
     assert_eq!(threads("--config-file=three --threads=5"), 5);
@@ -122,15 +119,15 @@ fn files_of_options() {
 }
 
 #[test]
-fn names_of_tests() {
+fn tests_are_found_by_name() {
     for name in [
         "oltp_read_write",
         "oltp_read_write.lua",
         "/usr/share/sysbench/oltp_read_write.lua",
     ] {
-        let asked = native(&format!("{name} prepare"));
+        let command = native(&format!("{name} prepare"));
         assert_eq!(
-            (asked.test.name, asked.command),
+            (command.test.name, command.command),
             ("oltp_read_write", Command::Prepare)
         );
     }
@@ -139,7 +136,7 @@ fn names_of_tests() {
         "oltp_insert.lua"
     );
     assert_eq!(native("oltp_insert prewarm").command, Command::Prewarm);
-    // A script of the user's own comes before what is built in.
+    // A user's script takes precedence over a builtin test.
     assert_eq!(
         script("./oltp_delete.lua run").source,
         ScriptSource::File("./oltp_delete.lua".into())
@@ -165,14 +162,14 @@ fn names_of_tests() {
     for line in ["", "-", "- run", "--nosuch"] {
         assert_eq!(script(line).source, ScriptSource::Stdin);
     }
-    // `bulk_insert` declares no options: any will do.
+    // `bulk_insert` declares no options, so it accepts any.
     assert_eq!(native("bulk_insert --foo=1 run").test.name, "bulk_insert");
 }
 
 #[test]
-fn help_and_version() {
-    let print = |compat, line: &str| match of(compat, line) {
-        Ok(Invocation::Print(printed)) => printed.stdout,
+fn help_and_version_are_printed() {
+    let print = |compat, line: &str| match parse(compat, line) {
+        Ok(Invocation::Print(output)) => output.stdout,
         other => panic!("{line}: {other:?}"),
     };
     for line in [
@@ -221,35 +218,35 @@ fn help_and_version() {
 }
 
 #[test]
-fn the_newer_version_has_its_own_defaults() {
+fn version_1_1_has_its_own_defaults() {
     let line = "--warmup-time=3 --rand-type=zipfian --mysql-ssl=REQUIRED --mysql-ssl-ca=ca.pem --reconnect=2 oltp_insert warmup";
-    let Ok(Invocation::Native(asked)) = of(Compat::V1_1, line) else {
+    let Ok(Invocation::Native(command)) = parse(Compat::V1_1, line) else {
         panic!("{line}");
     };
-    assert_eq!(asked.command, Command::Prewarm);
+    assert_eq!(command.command, Command::Prewarm);
     assert_eq!(
         (
-            asked.settings.warmup_s,
-            asked.settings.thread_init_timeout_s
+            command.settings.warmup_s,
+            command.settings.thread_init_timeout_s
         ),
         (3, 30)
     );
-    let mysql = &asked.settings.database.mysql;
+    let mysql = &command.settings.database.mysql;
     assert_eq!(
         (mysql.ssl.as_str(), mysql.ssl_ca.as_deref()),
         ("required", Some("ca.pem"))
     );
-    let Ok(Invocation::Native(plain)) = of(Compat::V1_1, "oltp_insert run") else {
+    let Ok(Invocation::Native(plain)) = parse(Compat::V1_1, "oltp_insert run") else {
         panic!("a plain run");
     };
     assert_eq!(plain.settings.random.kind, "uniform");
     assert!(plain.before.stdout.starts_with("sysbench 1.1.0 (using"));
-    let refused = of(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();
-    assert!(refused.to_string().contains("distribution: special."));
+    let error = parse(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();
+    assert!(error.to_string().contains("distribution: special."));
 }
 
 #[test]
-fn headers() {
+fn run_headers_match_sysbench() {
     let header = |line: &str| run_header(&native(&format!("{line} oltp_insert run")).settings);
     assert_eq!(
         header("--threads=2"),
@@ -278,13 +275,13 @@ Forcing shutdown in 40 seconds
 }
 
 #[test]
-fn passwords_are_shown_nowhere() {
-    let asked = native("--mysql-password=hunter2 --pgsql-password=hunter2 oltp_insert run");
-    assert!(!format!("{asked:?}").contains("hunter2"));
-    let asked = script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
-    assert!(!format!("{asked:?}").contains("hunter2"));
-    assert_eq!(asked.extras[0].value.as_deref(), Some("hunter2"));
-    // Nor that of an option that was meant to be another.
-    let refused = refusal("--mysql-passwd=hunter2 oltp_insert run");
-    assert_eq!(refused.2, "invalid option: --mysql-passwd=***\n");
+fn passwords_are_never_printed() {
+    let command = native("--mysql-password=hunter2 --pgsql-password=hunter2 oltp_insert run");
+    assert!(!format!("{command:?}").contains("hunter2"));
+    let command = script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
+    assert!(!format!("{command:?}").contains("hunter2"));
+    assert_eq!(command.extras[0].value.as_deref(), Some("hunter2"));
+    // Nor the value of a misspelt option.
+    let error = refused_output("--mysql-passwd=hunter2 oltp_insert run");
+    assert_eq!(error.2, "invalid option: --mysql-passwd=***\n");
 }

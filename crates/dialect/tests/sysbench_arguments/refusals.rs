@@ -1,15 +1,16 @@
-//! What is refused: the text, where it is printed, and which mistake is met first.
+//! Refused command lines: the message, where it is printed, and which of several errors is
+//! reported.
 
 use crate::support::*;
-use prony_dialect::sysbench::OTHERS;
+use prony_dialect::sysbench::NON_DATABASE_TESTS;
 
 #[test]
-fn mistakes_before_the_banner() {
+fn errors_before_the_banner() {
     let log = |text: &str| (false, format!("{text}\n"), String::new());
     let error = |text: &str| (false, String::new(), format!("{text}\n"));
     let bad_int =
         |name: &str, text: &str| error(&format!("Invalid value for the '{name}' option: '{text}'"));
-    for (options, want) in [
+    for (options, expected) in [
         (
             "--threads=0",
             log("FATAL: Invalid value for --threads: 0.\n"),
@@ -24,7 +25,7 @@ fn mistakes_before_the_banner() {
         ("--time=99999999999", bad_int("time", "99999999999")),
         ("--events=1M", bad_int("events", "1M")),
         ("--rate=1.9", bad_int("rate", "1.9")),
-        ("--rate=-5", log("FATAL: Invalid value for --rate: -5.")),
+        ("--rate=-5", log("FATAL: Invalid value for --rate: -5.\n")),
         ("--percentile=99.9", bad_int("percentile", "99.9")),
         (
             "--percentile=101",
@@ -66,7 +67,7 @@ fn mistakes_before_the_banner() {
         ),
         ("--rand-spec-pct=x", bad_int("rand_spec_pct", "x")),
         ("--config-file=bad", bad_int("threads", "abc")),
-        // Of several the one that sysbench meets first.
+        // Of several mistakes, the one that sysbench detects first.
         (
             "--verbosity=9 --percentile=200 --rand-type=x",
             log("FATAL: Invalid random numbers distribution: x."),
@@ -97,30 +98,30 @@ fn mistakes_before_the_banner() {
         ("extra", error("Unrecognized command line argument: extra")),
     ] {
         assert_eq!(
-            refusal(&format!("oltp_read_only run {options}")),
-            want,
+            refused_output(&format!("oltp_read_only run {options}")),
+            expected,
             "{options}"
         );
     }
 }
 
 #[test]
-fn mistakes_behind_the_banner() {
+fn errors_after_the_banner() {
     let log = |text: &str| (true, format!("{text}\n"), String::new());
     let error = |text: &str| (true, String::new(), format!("{text}\n"));
     let needed =
         "FATAL: Command is required. Supported commands: prepare, prewarm, run, cleanup, help";
-    let nowhere = |name: &str| {
+    let missing = |name: &str| {
         log(&format!(
             "FATAL: Cannot find benchmark '{name}': no such built-in test, file or module"
         ))
     };
-    for (line, want) in [
-        ("nosuch run", nowhere("nosuch")),
-        ("./nosuch.lua --foo=1 run", nowhere("./nosuch.lua")),
-        ("help", nowhere("help")),
-        ("-h", nowhere("-h")),
-        ("--validate 4 oltp_insert", nowhere("4")),
+    for (line, expected) in [
+        ("nosuch run", missing("nosuch")),
+        ("./nosuch.lua --foo=1 run", missing("./nosuch.lua")),
+        ("help", missing("help")),
+        ("-h", missing("-h")),
+        ("--validate 4 oltp_insert", missing("4")),
         ("oltp_read_write", log(needed)),
         ("oltp_read_write --foo=1", log(needed)),
         ("oltp_read_write foo", error("Unknown command: foo")),
@@ -176,23 +177,23 @@ fn mistakes_behind_the_banner() {
             error("/nosuch: No such file or directory\nUnknown command: foo"),
         ),
     ] {
-        assert_eq!(refusal(line), want, "{line}");
+        assert_eq!(refused_output(line), expected, "{line}");
     }
 }
 
 #[test]
-fn tests_of_other_things_are_answered_in_a_sentence() {
-    for name in OTHERS {
+fn non_database_tests_are_refused_with_an_explanation() {
+    for name in NON_DATABASE_TESTS {
         for line in [
             format!("{name} run"),
             format!("{name} --cpu-max-prime=3 help"),
             format!("--test={name} run"),
         ] {
-            let (_, _, error) = refusal(&line);
-            let want = format!(
+            let (_, _, error) = refused_output(&line);
+            let expected = format!(
                 "'{name}' does not measure a database, and Prony measures databases only.\n"
             );
-            assert!(error.ends_with(&want), "{line}: {error}");
+            assert!(error.ends_with(&expected), "{line}: {error}");
         }
     }
 }

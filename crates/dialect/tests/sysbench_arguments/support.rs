@@ -1,20 +1,22 @@
-//! A reader of command lines in a folder with a script and some files of options.
+//! Parses command lines in a folder with a script and some option files.
 
-use prony_dialect::sysbench::{Compat, Host, Invocation, Native, Refused, Script, read};
+use prony_dialect::sysbench::{
+    Compat, Host, Invocation, NativeCommand, ScriptCommand, UsageError, parse_args,
+};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A folder with a script and some files of options.
-pub struct Folder;
+/// A folder with a script and some option files.
+pub struct FolderHost;
 
-impl Host for Folder {
+impl Host for FolderHost {
     fn find_script(&self, name: &str) -> Option<PathBuf> {
-        let there = [
+        let exists = [
             "./my.lua",
             "/usr/share/sysbench/oltp_insert.lua",
             "./oltp_delete.lua",
         ];
-        there.contains(&name).then(|| PathBuf::from(name))
+        exists.contains(&name).then(|| PathBuf::from(name))
     }
 
     fn read_file(&self, path: &Path) -> Result<String, String> {
@@ -30,20 +32,20 @@ impl Host for Folder {
     }
 }
 
-pub fn of(compat: Compat, line: &str) -> Result<Invocation, Refused> {
+pub fn parse(compat: Compat, line: &str) -> Result<Invocation, UsageError> {
     let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    read(&arguments, compat, &Folder)
+    parse_args(&arguments, compat, &FolderHost)
 }
 
-pub fn native(line: &str) -> Native {
-    match of(Compat::V1_0, line) {
+pub fn native(line: &str) -> NativeCommand {
+    match parse(Compat::V1_0, line) {
         Ok(Invocation::Native(native)) => *native,
         other => panic!("{line}: {other:?}"),
     }
 }
 
-pub fn script(line: &str) -> Script {
-    match of(Compat::V1_0, line) {
+pub fn script(line: &str) -> ScriptCommand {
+    match parse(Compat::V1_0, line) {
         Ok(Invocation::Script(script)) => *script,
         other => panic!("{line}: {other:?}"),
     }
@@ -51,14 +53,15 @@ pub fn script(line: &str) -> Script {
 
 pub const BANNER: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 
-/// What is printed to the log behind the banner, if it got so far, to standard error, and the status.
-pub fn refusal(line: &str) -> (bool, String, String) {
-    let refused = of(Compat::V1_0, line).expect_err(line);
-    assert_eq!(refused.exit_status, 1, "{line}");
-    let out = &refused.printed.stdout;
-    let (bannered, log) = match out.split_once(BANNER) {
+/// Whether the banner was printed, the other text of the log, and standard error; asserts exit status
+/// 1.
+pub fn refused_output(line: &str) -> (bool, String, String) {
+    let error = parse(Compat::V1_0, line).expect_err(line);
+    assert_eq!(error.exit_status, 1, "{line}");
+    let out = &error.output.stdout;
+    let (has_banner, log) = match out.split_once(BANNER) {
         Some((before, log)) => (true, before.to_owned() + log),
         None => (false, out.clone()),
     };
-    (bannered, log, refused.printed.stderr)
+    (has_banner, log, error.output.stderr)
 }

@@ -1,7 +1,7 @@
-//! Receive buffers that the kernel picks from by itself.
+//! Receive buffers that the kernel selects from.
 //!
-//! In: nothing. Out: the bytes of a buffer that the kernel filled, until it is given back. Must
-//! never: be freed while a ring may still write to it; the ring is stopped first (see `ring`).
+//! The memory must never be freed while a ring may still write to it; the ring is stopped first
+//! (see `ring`).
 //! Source: io_uring_register_buf_ring(3).
 
 use io_uring::types::BufRingEntry;
@@ -38,7 +38,7 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Where the ring stands, for its registration.
+    /// Address of the ring, for its registration.
     pub fn address(&self) -> u64 {
         self.entries.at.as_ptr() as u64
     }
@@ -60,19 +60,19 @@ impl Buffers {
 
     /// Gives a buffer back; the kernel sees it with the next [`Buffers::publish`].
     pub fn give_back(&mut self, id: u16) {
-        let place = usize::from(self.tail & (self.count - 1));
+        let index = usize::from(self.tail & (self.count - 1));
         let memory = self.memory.at.as_ptr() as u64 + u64::from(id) * BUFFER_BYTES as u64;
         let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
-        // SAFETY: `place` is below `count`, and the kernel reads an entry only below the published
+        // SAFETY: `index` is below `count`, and the kernel reads an entry only below the published
         // tail. The entry's last field is the tail in the first entry: it is not touched here.
-        let entry = unsafe { &mut *base.add(place) };
+        let entry = unsafe { &mut *base.add(index) };
         entry.set_addr(memory);
         entry.set_len(BUFFER_BYTES as u32);
         entry.set_bid(id);
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Shows the kernel what was given back.
+    /// Publishes the returned buffers to the kernel.
     pub fn publish(&mut self) {
         let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
         // SAFETY: `base` is the first entry of the ring; its tail is aligned for 16 bits, and both
@@ -82,7 +82,7 @@ impl Buffers {
     }
 }
 
-/// Anonymous memory, page-aligned as the kernel wants it.
+/// Anonymous memory, page-aligned as the kernel requires.
 struct Mapping {
     at: NonNull<u8>,
     length: usize,
@@ -92,7 +92,7 @@ impl Mapping {
     fn new(length: usize) -> io::Result<Self> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a fresh anonymous mapping touches no memory of ours.
+        // SAFETY: a new anonymous mapping touches no memory of ours.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
         if at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());

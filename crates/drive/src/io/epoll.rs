@@ -1,13 +1,12 @@
-//! The epoll engine: for kernels and containers without io_uring.
+//! The epoll engine, for kernels and containers without io_uring.
 //!
-//! In: bytes to send. Out: events. Must never: block in anything but the wait of a turn.
+//! In: bytes to send. Out: events. Must never: block except in the wait of a turn.
 
-use super::socket::{self, AskStamp, RawAddress};
-use super::{Event, Io, Received, Sent, Slot, What};
+use super::socket::{self, RawAddress};
+use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
-use std::mem::zeroed;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 const EVENTS_MAX: usize = 1024;
@@ -20,8 +19,8 @@ pub struct Epoll {
     slots: Vec<Connection>,
     queued: Vec<(Slot, bool)>,
     ready: Vec<libc::epoll_event>,
-    /// Closures found outside a wait, handed out with the next one.
-    found: Vec<Event>,
+    /// Closures noticed outside a wait, reported with the next one.
+    pending_events: Vec<IoEvent>,
     scratch: Box<[u8]>,
 }
 
@@ -32,15 +31,15 @@ struct Connection {
     connecting: bool,
     tcp: bool,
     out: Vec<u8>,
-    /// How much of `out` is sent.
+    /// How many bytes of `out` are sent.
     done: usize,
     sent: Sent,
-    /// A transmit stamp that was there before it was asked for.
+    /// A transmit stamp already read from the error queue, for the next [`Io::transmit_stamp_ns`].
     stamp_ns: Option<u64>,
 }
 
 impl Epoll {
-    /// An engine for this many connections.
+    /// Creates an engine for this many connections.
     ///
     /// # Errors
     /// When the kernel is out of file descriptors.
@@ -53,13 +52,13 @@ impl Epoll {
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
         Ok(Epoll {
-            // SAFETY: the descriptor is fresh and nobody else's.
+            // SAFETY: the descriptor is new and has no other owner.
             epoll: unsafe { OwnedFd::from_raw_fd(fd) },
             clock: Clock::System,
             slots,
             queued: Vec::with_capacity(connections),
             ready: Vec::with_capacity(EVENTS_MAX),
-            found: Vec::new(),
+            pending_events: Vec::new(),
             scratch: vec![0; SCRATCH_BYTES].into(),
         })
     }
@@ -77,7 +76,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Sends what is queued for a connection, as far as its socket takes it.
+    /// Sends the queued bytes of a connection, as far as its socket accepts them.
     fn transmit(&mut self, slot: Slot, stamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];
@@ -90,12 +89,12 @@ impl Epoll {
         if connection.done == 0 {
             connection.sent = Sent {
                 before_ns,
-                place: 0,
+                position: 0,
             };
         }
         let rest = &connection.out[connection.done..];
         let sent = if stamp && connection.tcp {
-            send_stamped(fd, rest)
+            socket::send_stamped(fd, rest)
         } else {
             socket::send_now(fd, rest)
         };
@@ -108,11 +107,11 @@ impl Epoll {
             Err(_) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(_) => {
                 let (generation, errno) = (connection.generation, error.raw_os_error());
-                let what = What::Closed(errno.unwrap_or(libc::EIO));
-                self.found.push(Event {
+                let kind = IoEventKind::Closed(errno.unwrap_or(libc::EIO));
+                self.pending_events.push(IoEvent {
                     slot,
                     generation,
-                    what,
+                    kind,
                 });
                 false
             }
@@ -133,9 +132,9 @@ impl Epoll {
             tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
         };
         self.ready.clear();
-        // epoll_wait counts whole milliseconds; epoll_pwait2 (Linux 5.11) nanoseconds.
-        // SAFETY: the pointers are valid, and the kernel writes at most EVENTS_MAX events, for
-        // which there is room.
+        // epoll_wait takes whole milliseconds; epoll_pwait2 (Linux 5.11) takes nanoseconds.
+        // SAFETY: the pointers are valid, and the kernel writes at most EVENTS_MAX events, for which
+        // there is room.
         let mut count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -166,13 +165,13 @@ impl Epoll {
                 _ => Err(error),
             };
         }
-        // SAFETY: the kernel filled this many.
+        // SAFETY: the kernel initialised this many entries.
         unsafe { self.ready.set_len(count as usize) };
         Ok(())
     }
 
-    /// What an event of the kernel means for its connection.
-    fn meaning(&mut self, event: &libc::epoll_event) -> Option<Event> {
+    /// Translates an event of the kernel into one of its connection.
+    fn translate(&mut self, event: &libc::epoll_event) -> Option<IoEvent> {
         let slot = event.u64 as u32;
         let generation = (event.u64 >> 32) as u32;
         let flags = event.events as i32;
@@ -181,64 +180,47 @@ impl Epoll {
             return None;
         }
         let fd = connection.socket.as_ref()?.as_raw_fd();
-        let found = |what| {
-            Some(Event {
+        let io_event = |kind| {
+            Some(IoEvent {
                 slot,
                 generation,
-                what,
+                kind,
             })
         };
         if connection.connecting {
             let error = socket::pending_error(fd);
             if error != 0 {
-                return found(What::Closed(error));
+                return io_event(IoEventKind::Closed(error));
             }
             if flags & libc::EPOLLOUT == 0 {
                 return None;
             }
             connection.connecting = false;
             let _ = self.watch(libc::EPOLL_CTL_MOD, slot, fd, libc::EPOLLIN);
-            return found(What::Opened);
+            return io_event(IoEventKind::Opened);
         }
         if flags & libc::EPOLLOUT != 0 {
             let _ = self.watch(libc::EPOLL_CTL_MOD, slot, fd, libc::EPOLLIN);
             self.transmit(slot, false);
         }
         if flags & (libc::EPOLLIN | libc::EPOLLHUP) != 0 {
-            return found(What::Readable {
+            return io_event(IoEventKind::Readable {
                 buffer: 0,
                 length: 0,
             });
         }
         if flags & libc::EPOLLERR != 0 {
-            // A transmit stamp in the error queue shows as an error too, at every wait until it is
-            // fetched.
+            // A transmit stamp in the error queue is reported as an error too, at every wait until it
+            // is fetched.
             let connection = &mut self.slots[slot as usize];
             connection.stamp_ns = socket::transmit_stamp_ns(fd).or(connection.stamp_ns);
             return match socket::pending_error(fd) {
                 0 => None,
-                error => found(What::Closed(error)),
+                error => io_event(IoEventKind::Closed(error)),
             };
         }
         None
     }
-}
-
-fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut ask = AskStamp::request();
-    let mut vector = libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    };
-    // SAFETY: all-zero bytes are a valid `msghdr`.
-    let mut header: libc::msghdr = unsafe { zeroed() };
-    header.msg_iov = &raw mut vector;
-    header.msg_iovlen = 1;
-    header.msg_control = (&raw mut ask).cast();
-    header.msg_controllen = size_of::<AskStamp>();
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the header points to locals that outlive the call; the bytes are only read.
-    unsafe { libc::sendmsg(fd, &raw const header, flags) }
 }
 
 impl Io for Epoll {
@@ -272,12 +254,12 @@ impl Io for Epoll {
         let raw_fd = fd.as_raw_fd();
         connection.socket = Some(fd);
         if done < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
-            // A unix socket with a full backlog says EAGAIN; the caller tries again later.
-            let what = What::Closed(error.raw_os_error().unwrap_or(libc::EIO));
-            self.found.push(Event {
+            // A unix socket with a full backlog returns EAGAIN; the caller tries again later.
+            let kind = IoEventKind::Closed(error.raw_os_error().unwrap_or(libc::EIO));
+            self.pending_events.push(IoEvent {
                 slot,
                 generation,
-                what,
+                kind,
             });
             return Ok(());
         }
@@ -289,15 +271,15 @@ impl Io for Epoll {
         )
     }
 
-    fn close(&mut self, slot: Slot, farewell: &[u8]) {
-        // What was queued before goes first.
+    fn close(&mut self, slot: Slot, closing_message: &[u8]) {
+        // Bytes queued earlier go first.
         self.transmit(slot, false);
         let connection = &mut self.slots[slot as usize];
         if let Some(fd) = connection.socket.take()
-            && !farewell.is_empty()
+            && !closing_message.is_empty()
             && connection.done == connection.out.len()
         {
-            socket::send_now(fd.as_raw_fd(), farewell);
+            socket::send_now(fd.as_raw_fd(), closing_message);
         }
     }
 
@@ -321,43 +303,43 @@ impl Io for Epoll {
         stamp_ns.or_else(|| socket::transmit_stamp_ns(connection.socket.as_ref()?.as_raw_fd()))
     }
 
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
-        // Sends wait for the end of a turn: each may cost us the CPU, and replies that are there
-        // should be noticed before.
+    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
+        // Sends are queued until the next turn: each may cost us the CPU, and replies that have arrived
+        // should be handled first.
         let mut queued = std::mem::take(&mut self.queued);
         for (slot, stamp) in queued.drain(..) {
             self.transmit(slot, stamp);
         }
         self.queued = queued;
-        let wait_ns = match self.found.is_empty() {
+        let wait_ns = match self.pending_events.is_empty() {
             true => until_ns.saturating_sub(self.clock.now_ns()),
             false => 0,
         };
         self.wait(wait_ns)?;
         for at in 0..self.ready.len() {
             let event = self.ready[at];
-            if let Some(event) = self.meaning(&event) {
+            if let Some(event) = self.translate(&event) {
                 events.push(event);
             }
         }
-        // The end of a connection is told after what it still had to say.
-        events.append(&mut self.found);
+        // The end of a connection is reported after its last data.
+        events.append(&mut self.pending_events);
         Ok(())
     }
 
-    fn is_current(&self, event: Event) -> bool {
+    fn is_current(&self, event: IoEvent) -> bool {
         let current = &self.slots[event.slot as usize];
         event.generation == current.generation && current.socket.is_some()
     }
 
-    fn receive(&mut self, event: Event) -> Option<Received<'_>> {
+    fn receive(&mut self, event: IoEvent) -> Option<Received<'_>> {
         if !self.is_current(event) {
             return None;
         }
         let connection = &self.slots[event.slot as usize];
         let fd = connection.socket.as_ref()?.as_raw_fd();
         let (length, stamp_ns) = if connection.tcp {
-            receive_stamped(fd, &mut self.scratch)
+            socket::receive_stamped(fd, &mut self.scratch)
         } else {
             let at = self.scratch.as_mut_ptr().cast();
             // SAFETY: the pointer and the length describe the scratch buffer.
@@ -381,28 +363,4 @@ impl Io for Epoll {
             closed: (length == 0).then_some(0),
         })
     }
-}
-
-/// Receives with the stamp of the last byte's arrival.
-fn receive_stamped(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
-    let mut control = [0u64; socket::CONTROL_BYTES / 8];
-    let mut vector = libc::iovec {
-        iov_base: into.as_mut_ptr().cast(),
-        iov_len: into.len(),
-    };
-    // SAFETY: all-zero bytes are a valid `msghdr`.
-    let mut header: libc::msghdr = unsafe { zeroed() };
-    header.msg_iov = &raw mut vector;
-    header.msg_iovlen = 1;
-    header.msg_control = control.as_mut_ptr().cast();
-    header.msg_controllen = size_of_val(&control);
-    // SAFETY: the header points to locals and to `into`, which outlive the call.
-    let length = unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_DONTWAIT) };
-    if length < 0 {
-        return (length, None);
-    }
-    let room = header.msg_controllen.min(size_of_val(&control));
-    // SAFETY: `control` is plain integers, and `room` is within it.
-    let bytes = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), room) };
-    (length, socket::stamp_ns(bytes))
 }

@@ -1,9 +1,9 @@
-//! The simulated engine: a network and a clock made for tests.
+//! The simulated engine: a network and a clock for tests.
 //!
-//! In: requests of the clients. Out: what a [`Script`] answers, at the simulated time it says.
-//! Must never: look at a real clock; a test on it gives the same figures each time.
+//! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times it sets. Must
+//! never: read a real clock; a test with it returns the same figures each time.
 
-use super::{Event, Io, Received, Sent, Slot, What};
+use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
 use crate::clock::{Clock, SimTime};
 use prony_server::{Address, TcpOptions};
 use std::borrow::Cow;
@@ -12,42 +12,47 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::rc::Rc;
 
-/// One thing that a simulated server does.
+/// One action of a simulated server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// How long after the request arrived, nanoseconds.
+    /// Delay after the arrival of the request, nanoseconds.
     pub after_ns: u64,
-    /// What.
-    pub act: Act,
+    /// The action.
+    pub action: Action,
 }
 
-/// What a simulated server can do.
+/// An action of a simulated server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// Sends bytes.
     Send(Cow<'static, [u8]>),
-    /// Closes the connection: with this `errno`, or 0 for an orderly end.
+    /// Closes the connection with this `errno`, or 0 for an orderly end.
     Close(i32),
 }
 
 /// A simulated server.
-pub trait Script {
-    /// A client connects: after how long it is accepted, or with which `errno` refused.
+pub trait SimServer {
+    /// A client connects: returns the delay until it is accepted, nanoseconds, or the `errno` of a
+    /// refusal.
     fn connect(&mut self, slot: Slot, now_ns: u64) -> Result<u64, i32>;
-    /// A client's bytes arrive: appends what the server does.
+    /// A client is accepted: appends what the server sends before any request, as MySQL does.
+    fn greet(&mut self, _slot: Slot, _answers: &mut Vec<Answer>) {}
+    /// A client's bytes arrive: appends the server's actions.
     fn request(&mut self, slot: Slot, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>);
+    /// A client closes its connection.
+    fn closed(&mut self, _: Slot) {}
 }
 
 /// How the simulated client machine behaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    /// One send of a batch takes this long, nanoseconds.
+    /// Duration of one send of a batch, nanoseconds.
     pub send_cost_ns: u64,
-    /// The client is busy for this long after each turn, nanoseconds.
+    /// How long the client is busy after each turn, nanoseconds.
     pub stall_ns: u64,
     /// Bytes carry stamps, as over TCP.
     pub stamps: bool,
-    /// So many sockets it has at most; more cannot be opened.
+    /// Most sockets that it can open.
     pub sockets_max: Option<usize>,
 }
 
@@ -58,14 +63,14 @@ pub struct Sim<S> {
     machine: Machine,
     slots: Vec<Connection>,
     queued: Vec<Slot>,
-    ahead: BinaryHeap<Reverse<Ahead>>,
+    planned: BinaryHeap<Reverse<PlannedArrival>>,
     order: u64,
     answers: Vec<Answer>,
 }
 
-/// Something that will arrive, ordered by time and then by when it was planned.
+/// A future arrival, ordered by time and then by the order of scheduling.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Ahead {
+struct PlannedArrival {
     at_ns: u64,
     order: u64,
     slot: Slot,
@@ -92,8 +97,8 @@ struct Connection {
     left_ns: u64,
 }
 
-impl<S: Script> Sim<S> {
-    /// A simulated network of this many connections, from time 0.
+impl<S: SimServer> Sim<S> {
+    /// A simulated network with this many connections, at time 0.
     pub fn new(connections: usize, machine: Machine, script: S) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
@@ -103,13 +108,13 @@ impl<S: Script> Sim<S> {
             machine,
             slots,
             queued: Vec::new(),
-            ahead: BinaryHeap::new(),
+            planned: BinaryHeap::new(),
             order: 0,
             answers: Vec::new(),
         }
     }
 
-    /// The simulated time, to be moved by a test too.
+    /// The simulated time, which a test may advance too.
     pub fn time(&self) -> Rc<SimTime> {
         self.time.clone()
     }
@@ -118,10 +123,10 @@ impl<S: Script> Sim<S> {
         self.time.now_ns.get()
     }
 
-    fn plan(&mut self, at_ns: u64, slot: Slot, arrival: Arrival) {
+    fn schedule_arrival(&mut self, at_ns: u64, slot: Slot, arrival: Arrival) {
         let generation = self.slots[slot as usize].generation;
         self.order += 1;
-        self.ahead.push(Reverse(Ahead {
+        self.planned.push(Reverse(PlannedArrival {
             at_ns,
             order: self.order,
             slot,
@@ -130,16 +135,31 @@ impl<S: Script> Sim<S> {
         }));
     }
 
-    /// The queued requests leave one by one, and the server answers.
+    /// Schedules the server's actions from `from_ns` on. The emptied list is reused for the next request.
+    fn schedule_answers(&mut self, from_ns: u64, slot: Slot, mut answers: Vec<Answer>) {
+        for answer in answers.drain(..) {
+            let arrival = match answer.action {
+                Action::Send(bytes) => Arrival::Bytes(bytes),
+                Action::Close(errno) => Arrival::Closed(errno),
+            };
+            self.schedule_arrival(from_ns + answer.after_ns, slot, arrival);
+        }
+        self.answers = answers;
+    }
+
+    /// Sends the queued requests one by one, and schedules the server's answers.
     fn transmit(&mut self) {
         let before_ns = self.now_ns();
         let mut queued = std::mem::take(&mut self.queued);
-        for (place, slot) in (0..).zip(queued.drain(..)) {
+        for (position, slot) in (0..).zip(queued.drain(..)) {
             let left_ns = before_ns
-                + u64::from(place) * self.machine.send_cost_ns
+                + u64::from(position) * self.machine.send_cost_ns
                 + self.machine.send_cost_ns / 2;
             let connection = &mut self.slots[slot as usize];
-            connection.sent = Sent { before_ns, place };
+            connection.sent = Sent {
+                before_ns,
+                position,
+            };
             connection.left_ns = left_ns;
             let bytes = std::mem::take(&mut connection.out);
             let mut answers = std::mem::take(&mut self.answers);
@@ -148,14 +168,7 @@ impl<S: Script> Sim<S> {
             }
             self.slots[slot as usize].out = bytes;
             self.slots[slot as usize].out.clear();
-            for answer in answers.drain(..) {
-                let arrival = match answer.act {
-                    Act::Send(bytes) => Arrival::Bytes(bytes),
-                    Act::Close(errno) => Arrival::Closed(errno),
-                };
-                self.plan(left_ns + answer.after_ns, slot, arrival);
-            }
-            self.answers = answers;
+            self.schedule_answers(left_ns, slot, answers);
             self.time
                 .now_ns
                 .set(self.now_ns() + self.machine.send_cost_ns);
@@ -164,7 +177,7 @@ impl<S: Script> Sim<S> {
     }
 }
 
-impl<S: Script> Io for Sim<S> {
+impl<S: SimServer> Io for Sim<S> {
     fn name(&self) -> &'static str {
         "sim"
     }
@@ -194,14 +207,21 @@ impl<S: Script> Io for Sim<S> {
         connection.inbox.clear();
         connection.out.clear();
         match self.script.connect(slot, now_ns) {
-            Ok(after_ns) => self.plan(now_ns + after_ns, slot, Arrival::Opened),
-            Err(errno) => self.plan(now_ns, slot, Arrival::Closed(errno)),
+            Ok(after_ns) => {
+                self.schedule_arrival(now_ns + after_ns, slot, Arrival::Opened);
+                let mut answers = std::mem::take(&mut self.answers);
+                self.script.greet(slot, &mut answers);
+                self.schedule_answers(now_ns + after_ns, slot, answers);
+            }
+            Err(errno) => self.schedule_arrival(now_ns, slot, Arrival::Closed(errno)),
         }
         Ok(())
     }
 
     fn close(&mut self, slot: Slot, _: &[u8]) {
-        self.slots[slot as usize].open = false;
+        if std::mem::take(&mut self.slots[slot as usize].open) {
+            self.script.closed(slot);
+        }
         self.queued.retain(|queued| *queued != slot);
     }
 
@@ -222,12 +242,12 @@ impl<S: Script> Io for Sim<S> {
         stamp_ns.checked_add_signed(self.time.stamp_offset_ns.get())
     }
 
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
+    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
         self.transmit();
         self.time.now_ns.set(self.now_ns() + self.machine.stall_ns);
-        // Nothing has arrived: time passes until something does, or the wait is over.
+        // If nothing has arrived, time advances to the next arrival or to the end of the wait.
         let next_ns = self
-            .ahead
+            .planned
             .peek()
             .map_or(u64::MAX, |Reverse(next)| next.at_ns);
         if next_ns > self.now_ns() {
@@ -235,17 +255,17 @@ impl<S: Script> Io for Sim<S> {
                 .now_ns
                 .set(next_ns.min(until_ns).max(self.now_ns()));
         }
-        while let Some(Reverse(next)) = self.ahead.peek() {
+        while let Some(Reverse(next)) = self.planned.peek() {
             if next.at_ns > self.now_ns() {
                 break;
             }
-            let Some(Reverse(Ahead {
+            let Some(Reverse(PlannedArrival {
                 at_ns,
                 slot,
                 generation,
                 arrival,
                 ..
-            })) = self.ahead.pop()
+            })) = self.planned.pop()
             else {
                 break;
             };
@@ -253,38 +273,38 @@ impl<S: Script> Io for Sim<S> {
             if connection.generation != generation || !connection.open {
                 continue;
             }
-            let what = match arrival {
-                Arrival::Opened => What::Opened,
-                Arrival::Closed(errno) => What::Closed(errno),
+            let kind = match arrival {
+                Arrival::Opened => IoEventKind::Opened,
+                Arrival::Closed(errno) => IoEventKind::Closed(errno),
                 Arrival::Bytes(bytes) => {
-                    // Bytes that lie unread are joined, and bear the stamp of the last.
+                    // Unread bytes are joined, and carry the stamp of the last.
                     let fresh = connection.inbox.is_empty();
                     connection.inbox.extend_from_slice(&bytes);
                     connection.stamp_ns = at_ns;
                     if !fresh {
                         continue;
                     }
-                    What::Readable {
+                    IoEventKind::Readable {
                         buffer: 0,
                         length: 0,
                     }
                 }
             };
-            events.push(Event {
+            events.push(IoEvent {
                 slot,
                 generation,
-                what,
+                kind,
             });
         }
         Ok(())
     }
 
-    fn is_current(&self, event: Event) -> bool {
+    fn is_current(&self, event: IoEvent) -> bool {
         let current = &self.slots[event.slot as usize];
         event.generation == current.generation && current.open
     }
 
-    fn receive(&mut self, event: Event) -> Option<Received<'_>> {
+    fn receive(&mut self, event: IoEvent) -> Option<Received<'_>> {
         if !self.is_current(event) {
             return None;
         }

@@ -9,20 +9,20 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// Room for the control message with three stamps that SO_TIMESTAMPING brings: a header of 16 bytes
-/// and three `timespec`.
+/// Room for the control message of SO_TIMESTAMPING with its three stamps: a header of 16 bytes and
+/// three `timespec`.
 pub const CONTROL_BYTES: usize = 64;
 
-/// An address as the kernel reads it.
+/// An address in the kernel's format.
 pub struct RawAddress {
     /// The bytes.
     pub storage: libc::sockaddr_storage,
-    /// How many of them count.
+    /// How many of them are used.
     pub length: libc::socklen_t,
 }
 
 impl RawAddress {
-    /// The address, or an error if a socket's path is too long.
+    /// Converts an address; fails if a socket's path is too long.
     pub fn new(address: &Address) -> io::Result<Self> {
         // SAFETY: all-zero bytes are a valid `sockaddr_storage`.
         let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
@@ -86,7 +86,7 @@ impl RawAddress {
     }
 }
 
-/// Makes a socket for this address, with stamps asked for and without Nagle's delay over TCP.
+/// Creates a socket for this address: stamps requested, and Nagle's delay off over TCP.
 pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let family = match address {
         Address::Unix(_) => libc::AF_UNIX,
@@ -99,12 +99,12 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the descriptor is fresh and nobody else's.
+    // SAFETY: the descriptor is new and has no other owner.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     if family != libc::AF_UNIX {
         tcp.apply(fd.as_fd())?;
-        // Transmit stamps are asked for one by one, in a control message; without these flags they
-        // would not be reported. OPT_TSONLY: do not send the bytes back with them.
+        // Transmit stamps are requested one by one, in a control message; without these flags they
+        // would not be reported. OPT_TSONLY: do not return the bytes with them.
         let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE
             | libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
@@ -129,7 +129,7 @@ fn set(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()>
     Ok(())
 }
 
-/// The error that a socket has met, 0 for none.
+/// The pending error of a socket, 0 for none.
 pub fn pending_error(fd: RawFd) -> i32 {
     let mut error: libc::c_int = 0;
     let mut size = size_of::<libc::c_int>() as libc::socklen_t;
@@ -146,7 +146,7 @@ pub fn pending_error(fd: RawFd) -> i32 {
     error
 }
 
-/// Sends what fits without waiting; for farewells.
+/// Sends what fits without blocking; for the last message of a connection.
 pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the pointer and the length describe `bytes`.
@@ -180,19 +180,19 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
     None
 }
 
-/// A control message that asks for the transmit stamp of the bytes it goes with.
+/// A control message that requests the transmit stamp of the bytes it is sent with.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-pub struct AskStamp {
+pub struct StampRequest {
     header: libc::cmsghdr,
     flags: u32,
     padding: u32,
 }
 
-impl AskStamp {
+impl StampRequest {
     /// The message.
     pub fn request() -> Self {
-        AskStamp {
+        StampRequest {
             header: libc::cmsghdr {
                 cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
                 cmsg_level: libc::SOL_SOCKET,
@@ -225,13 +225,55 @@ pub fn transmit_stamp_ns(fd: RawFd) -> Option<u64> {
     }
 }
 
+/// Sends bytes and requests a transmit stamp.
+pub fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
+    let mut stamp_request = StampRequest::request();
+    let mut vector = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: all-zero bytes are a valid `msghdr`.
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = (&raw mut stamp_request).cast();
+    header.msg_controllen = size_of::<StampRequest>();
+    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+    // SAFETY: the header points to locals that outlive the call; the bytes are only read.
+    unsafe { libc::sendmsg(fd, &raw const header, flags) }
+}
+
+/// Receives bytes and the stamp of the last byte's arrival.
+pub fn receive_stamped(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
+    let mut control = [0u64; CONTROL_BYTES / 8];
+    let mut vector = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    // SAFETY: all-zero bytes are a valid `msghdr`.
+    let mut header: libc::msghdr = unsafe { zeroed() };
+    header.msg_iov = &raw mut vector;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control);
+    // SAFETY: the header points to locals and to `into`, which outlive the call.
+    let length = unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_DONTWAIT) };
+    if length < 0 {
+        return (length, None);
+    }
+    let room = header.msg_controllen.min(size_of_val(&control));
+    // SAFETY: `control` is plain integers, and `room` is within it.
+    let bytes = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), room) };
+    (length, stamp_ns(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::path::PathBuf;
 
     #[test]
-    fn addresses_fit_or_say_why() {
+    fn a_socket_path_that_is_too_long_is_an_error() {
         let short = Address::Unix(PathBuf::from("/tmp/.s.PGSQL.5432"));
         assert!(RawAddress::new(&short).is_ok());
         let long = Address::Unix(PathBuf::from("/x".repeat(60)));

@@ -1,31 +1,32 @@
-//! Users on the real loop against a real MariaDB: both engines, all modes, transactions, errors,
-//! connections that are lost.
+//! Users on the real loop against a real MariaDB: both I/O engines, all protocol modes,
+//! transactions, errors, lost connections.
+//!
+//! Longer than 400 lines: the cases share the programs that they run.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
-use prony_drive::{Driven, Incident, Job, run};
+use prony_drive::{DriveJob, DriveResult, RunEventKind, run};
 use prony_measure::ErrorClass;
 use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserId};
 use prony_wire::{Statement, Statements, Value};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use support::{Watch, engines, job, plan};
+use support::{TestObserver, engines, job, plan};
 
 const CLIENTS: u32 = 8;
 
 fn target(url: &str) -> Target {
-    let environment = Environment::new("tester", Path::new("/nonexistent"));
+    let environment = Environment::without_home("tester");
     resolve(url, &environment).expect("a good URL")
 }
 
-fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> Driven {
+fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> DriveResult {
     drive_until(program, plan, target, &AtomicBool::new(false))
 }
 
@@ -35,15 +36,15 @@ fn drive_until(
     plan: &DrivePlan,
     target: &Target,
     interrupt: &AtomicBool,
-) -> Driven {
-    let job = Job {
+) -> DriveResult {
+    let job = DriveJob {
         interrupt,
         ..job(program, plan, target)
     };
-    run(&job, &mut Watch::default()).expect("the run starts")
+    run(&job, &mut TestObserver::default()).expect("the run starts")
 }
 
-/// One statement of each kind, in numbered placeholders as all programs have them.
+/// One statement of each kind, with numbered placeholders as in all programs.
 struct Texts {
     echo: Statement,
     begin: Statement,
@@ -53,7 +54,7 @@ struct Texts {
     both: Statement,
 }
 
-/// A transaction that counts itself in a row of its client's own.
+/// A transaction that increments a counter in its client's row.
 struct Counting(Arc<Texts>);
 
 impl Counting {
@@ -114,7 +115,7 @@ async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbErr
         assert_eq!(own, (Some(client), Some(note.as_str())));
         row.int(1).expect("a count")
     };
-    // The next reads and the commit as one request.
+    // The following reads and the commit as one request.
     let both = [Value::Int(client), Value::Int(-1)];
     let batch: [(&Statement, &[Value]); 3] = [
         (&texts.both, &both),
@@ -124,7 +125,7 @@ async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbErr
     {
         let rows = db.batch(&batch).await?;
         assert_eq!(rows.results(), 3);
-        let int = |(result, row): (usize, prony_wire::Row<'_>)| (result, row.int(1));
+        let int = |(result, row): (usize, prony_wire::WireRow<'_>)| (result, row.int(1));
         let ints: Vec<_> = rows.iter().map(int).collect();
         assert_eq!(ints, [(0, Some(before)), (1, Some(before))]);
     }
@@ -132,7 +133,7 @@ async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbErr
     Ok(Outcome::Committed)
 }
 
-/// The counts of this database, one row a client.
+/// Creates the counters in this database, one row per client.
 fn prepare(url: &str, name: &str) -> (Control, Target) {
     let mut control = Control::connect(&target(url)).expect("connects");
     for statement in ["drop database if exists", "create database"] {
@@ -155,7 +156,7 @@ fn counted(control: &mut Control) -> u64 {
     sum.and_then(|sum| sum.parse().ok()).expect("a sum")
 }
 
-fn with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
+fn plan_with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
     let mut plan = plan(CLIENTS, seconds);
     plan.protocol = mode;
     plan.io = io;
@@ -163,13 +164,13 @@ fn with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
     plan
 }
 
-/// Every mode on every engine.
+/// Runs every mode on every engine.
 fn every_mode(url: &str) {
     let modes = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
     for mode in modes {
         for io in engines() {
             let (mut control, target) = prepare(url, "drive_modes");
-            let mut plan = with(mode, io, 1.0);
+            let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
             let driven = drive(&Counting::new(), &plan, &target);
             let all = driven.collected.measured.all();
@@ -180,9 +181,9 @@ fn every_mode(url: &str) {
                 "{mode:?} {io:?}: {:?}",
                 driven.events
             );
-            let all_of_them = 15 * u64::from(CLIENTS);
+            let expected = 15 * u64::from(CLIENTS);
             let counts = (all.committed, counted(&mut control));
-            assert_eq!(counts, (all_of_them, all_of_them), "{mode:?} {io:?}");
+            assert_eq!(counts, (expected, expected), "{mode:?} {io:?}");
             assert_eq!(
                 all.parts.is_some(),
                 url.contains("127.0.0.1"),
@@ -199,19 +200,19 @@ fn every_mode_on_both_engines_and_transports() {
     every_mode(server.tcp_url_with_password().reveal());
 }
 
-/// `PRONY_TEST_MYSQL` holds URLs of accounts that may create databases, parted by blanks.
+/// `PRONY_TEST_MYSQL` holds URLs of accounts that may create databases, separated by spaces.
 #[test]
-fn every_mode_on_servers_named_from_outside() {
+fn every_mode_on_servers_listed_in_prony_test_mysql() {
     let urls = std::env::var("PRONY_TEST_MYSQL").unwrap_or_default();
     if urls.is_empty() {
-        eprintln!("skipped: PRONY_TEST_MYSQL names no server");
+        eprintln!("skipped: PRONY_TEST_MYSQL is not set");
     }
     for url in urls.split_whitespace() {
         let mut control = Control::connect(&target(url)).unwrap();
         control
             .execute("create database if not exists test")
             .unwrap();
-        // By the account and the port alone, over TLS where the server has it.
+        // With only the account and the port, over TLS if the server supports it.
         let url = format!("{}/test", url.trim_end_matches('/'));
         every_mode(&url);
         every_mode(&format!("{url}?ssl-mode=DISABLED"));
@@ -219,8 +220,8 @@ fn every_mode_on_servers_named_from_outside() {
     }
 }
 
-/// Waits until each client has counted so many times more.
-fn each_counts(control: &mut Control, times: u64) {
+/// Waits until each client has counted this many more times.
+fn wait_until_each_counts(control: &mut Control, times: u64) {
     control
         .execute("drop table if exists counts_before")
         .unwrap();
@@ -233,20 +234,20 @@ fn each_counts(control: &mut Control, times: u64) {
     while control.query_value(&sql).unwrap() != Some(CLIENTS.to_string()) {
         assert!(
             begun.elapsed() < Duration::from_secs(60),
-            "they do not count"
+            "the clients make no progress"
         );
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// Kills every connection to a database but the one that asks.
+/// Kills every connection to a database except its own; returns their number.
 fn kill_all(control: &mut Control, database: &str) -> usize {
     let sql =
         "select id from information_schema.processlist where db = $1 and id <> connection_id()";
     let rows = control.query_with(sql, &[database]).unwrap();
     for row in &rows {
         let id = row[0].as_deref().expect("a number");
-        // It may have gone by itself meanwhile.
+        // It may have ended meanwhile.
         let _ = control.execute(&format!("kill {id}"));
     }
     rows.len()
@@ -260,14 +261,14 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
             let (mut control, target) = prepare(&server.url(), "drive_killed");
             let program = Counting::new();
             let interrupt = AtomicBool::new(false);
-            let plan = with(mode, io, 120.0);
+            let plan = plan_with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {
                 let run = scope.spawn(|| drive_until(&program, &plan, &target, &interrupt));
-                // All are at work, and at work again: of two counts behind the kill one was asked for
-                // behind it.
-                each_counts(&mut control, 1);
+                // Each client counts before and after the kill: of two counts after it, at least the second
+                // began after it.
+                wait_until_each_counts(&mut control, 1);
                 assert!(kill_all(&mut control, "drive_killed") > 0);
-                each_counts(&mut control, 2);
+                wait_until_each_counts(&mut control, 2);
                 interrupt.store(true, Ordering::Relaxed);
                 run.join().expect("the run ends")
             });
@@ -281,10 +282,10 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
             let outages = driven
                 .events
                 .iter()
-                .filter(|event| event.what == Incident::Outage);
+                .filter(|event| event.kind == RunEventKind::Outage);
             let outages: Vec<_> = outages.collect();
             assert!(!outages.is_empty() && outages.iter().all(|event| event.until_ns.is_some()));
-            let users = |event: &&prony_drive::Happening| event.what == Incident::UserFailed;
+            let users = |event: &&prony_drive::RunEvent| event.kind == RunEventKind::UserFailed;
             assert_eq!(
                 driven.events.iter().filter(users).count(),
                 0,
@@ -292,7 +293,7 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
                 driven.events
             );
             let sum = counted(&mut control);
-            // A commit whose reply was lost may have been done.
+            // A commit whose reply was lost may have taken effect.
             let most = all.committed + all.failed + u64::from(CLIENTS);
             assert!(
                 (all.committed..=most).contains(&sum),
@@ -308,22 +309,22 @@ fn a_server_that_crashes_and_comes_back_is_an_outage() {
     let tcp = server.tcp_url_with_password();
     let (mut control, target) = prepare(tcp.reveal(), "drive_crash");
     let program = Counting::new();
-    let plan = with(QueryMode::Prepared, IoEngine::Auto, 12.0);
+    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 12.0);
     let driven = std::thread::scope(|scope| {
         let run = scope.spawn(|| drive(&program, &plan, &target));
-        each_counts(&mut control, 1);
+        wait_until_each_counts(&mut control, 1);
         server.kill();
         std::thread::sleep(Duration::from_millis(300));
         server.restart().unwrap_or_else(|e| panic!("{e}"));
         run.join().expect("the run ends")
     });
-    // Each worker tells of its own connections.
+    // Each worker reports the outages of its own connections.
     let outages = driven
         .events
         .iter()
-        .filter(|event| event.what == Incident::Outage);
+        .filter(|event| event.kind == RunEventKind::Outage);
     let lost: u64 = outages.map(|event| event.count).sum();
-    // A server that has just come back may close what connected too soon.
+    // A server that has just come back may close early connections.
     assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
     let all = driven.collected.measured.all();
     let mut control = Control::connect(&target).expect("it is back");
@@ -372,15 +373,15 @@ async fn cross(
 }
 
 #[test]
-fn deadlocks_are_samples_of_their_class() {
+fn deadlocks_are_counted_in_their_error_class() {
     let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
     let mut set = Statements::new();
     let program = Crossing(Arc::new((
         set.add("begin"),
-        set.add_marked("update counts set n = n + 1 where id = ?"),
+        set.add_with_question_marks("update counts set n = n + 1 where id = ?"),
         set.add("commit"),
     )));
-    let plan = with(QueryMode::Prepared, IoEngine::Auto, 2.0);
+    let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 2.0);
     let driven = drive(&program, &plan, &target);
     let measured = &driven.collected.measured;
     let all = measured.all();
@@ -398,7 +399,7 @@ fn deadlocks_are_samples_of_their_class() {
         );
         assert!(entry.example.contains("Deadlock"), "{entry:?}");
     }
-    // What failed was rolled back, by the server.
+    // The server rolled back the failed transactions.
     let sum = counted(&mut control);
     let most = 2 * (all.committed + u64::from(CLIENTS));
     assert!(

@@ -1,25 +1,29 @@
-//! Counts of queries: in the second of the reply, in the totals, in no figure of another part.
+//! Counts of queries: in the second of the reply and in the totals, and in no other phase's figures.
 
 use crate::support::*;
-use prony_drive::{Driven, Observer, Start, run_simulated};
-use prony_measure::{Queries, Query, Row, Schedule};
+use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
+use prony_measure::{IntervalRow, Queries, QueryKind, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, DbError, Outcome, Program};
 use std::time::Duration;
 
-/// Keeps what each row counted.
+/// Collects the counts of each row.
 #[derive(Default)]
 struct Seconds(Vec<Queries>);
 
 impl Observer for Seconds {
-    fn started(&mut self, _: &Start) {}
+    fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, row: &Row, _: &Schedule) {
+    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
         self.0.push(row.interval.queries);
     }
 }
 
-fn simulated(program: &dyn Program, plan: &DrivePlan, delay_ns: u64) -> (Driven, Vec<Queries>) {
+fn simulated(
+    program: &dyn Program,
+    plan: &DrivePlan,
+    delay_ns: u64,
+) -> (DriveResult, Vec<Queries>) {
     let mut seconds = Seconds::default();
     let target = target();
     let job = job(program, plan, &target);
@@ -27,9 +31,14 @@ fn simulated(program: &dyn Program, plan: &DrivePlan, delay_ns: u64) -> (Driven,
     (driven, seconds.0)
 }
 
-/// Two reads, a write and another, with a try that is begun again in every transaction.
+/// Two reads, a write and another query, with one ignored error and one reconnect in every transaction.
 async fn counted(db: &mut Db) -> Result<Outcome, DbError> {
-    for query in [Query::Read, Query::Read, Query::Write, Query::Other] {
+    for query in [
+        QueryKind::Read,
+        QueryKind::Read,
+        QueryKind::Write,
+        QueryKind::Other,
+    ] {
         db.query("SELECT 1").await?;
         db.count(query);
     }
@@ -47,26 +56,26 @@ fn queries_count_in_the_second_of_their_reply() {
     let (driven, seconds) = simulated(&program, &plan, 300 * MS);
     let all: Vec<u64> = seconds.iter().map(Queries::all).collect();
     assert_eq!(all, [3, 3, 3, 3]);
-    let sorts = |counts: &Queries| (counts.reads, counts.writes, counts.others);
+    let by_kind = |counts: &Queries| (counts.reads, counts.writes, counts.others);
     // Replies at 0.3, 0.6, 0.9 | 1.2, 1.5, 1.8 | 2.1...
-    assert_eq!(sorts(&seconds[0]), (2, 1, 0));
-    assert_eq!(sorts(&seconds[1]), (2, 0, 1));
+    assert_eq!(by_kind(&seconds[0]), (2, 1, 0));
+    assert_eq!(by_kind(&seconds[1]), (2, 0, 1));
     assert_eq!(seconds[0].errors, 0);
     assert_eq!(seconds[1].errors, 1);
     let total = driven.collected.measured.queries;
-    assert_eq!(sorts(&total), (6, 3, 3));
+    assert_eq!(by_kind(&total), (6, 3, 3));
     assert_eq!((total.errors, total.reconnects), (3, 3));
 }
 
 #[test]
-fn the_warm_up_and_what_comes_after_the_window_are_apart() {
+fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
     let mut plan = plan(4, 2.0);
     plan.warmup = Duration::from_secs(1);
     let program = repeat(|db| Box::pin(counted(db)));
     let (driven, seconds) = simulated(&program, &plan, 10 * MS);
     let collected = &driven.collected;
     let warmup = collected.warmup.as_ref().expect("a warm-up").queries;
-    // 4 clients, 10 ms a query: 400 a second; a round trip hangs over at each edge.
+    // 4 clients, 10 ms per query: 400 per second, give or take a round trip at each edge.
     assert!(warmup.all().abs_diff(400) <= 4, "{warmup:?}");
     let measured = collected.measured.queries;
     assert!(measured.all().abs_diff(800) <= 4, "{measured:?}");
@@ -75,7 +84,7 @@ fn the_warm_up_and_what_comes_after_the_window_are_apart() {
 }
 
 #[test]
-fn who_counts_nothing_shows_nothing() {
+fn a_program_that_counts_no_queries_reports_none() {
     let (driven, seconds) = simulated(&Selects::new(), &plan(2, 2.0), MS);
     assert_eq!(driven.collected.measured.queries, Queries::default());
     assert_eq!(seconds, [Queries::default(); 2]);

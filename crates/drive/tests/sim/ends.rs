@@ -1,15 +1,17 @@
-//! Runs that end early, and what is under way at the end.
+//! Runs that end early, and transactions in flight at the end.
 
 use crate::support::*;
-use prony_drive::Job;
+use prony_drive::DriveJob;
+use prony_drive::io::sim::Answer;
+use prony_measure::InFlight;
 use prony_session::{Db, Outcome, User};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 #[test]
-fn a_transaction_that_sleeps_at_the_end_is_finished_and_a_thinking_user_is_let_go() {
-    let program = With(|id: prony_session::UserId, mut db: Db| -> User {
+fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped() {
+    let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
         Box::pin(async move {
             loop {
                 if let Err(ended) = db.start(0).await {
@@ -29,20 +31,116 @@ fn a_transaction_that_sleeps_at_the_end_is_finished_and_a_thinking_user_is_let_g
     let (driven, _) = simulate(&program, &plan(2, 0.1), stamped(), after(MS)).unwrap();
     let collected = &driven.collected;
     assert_eq!(collected.measured.all().committed, 1);
-    // Client 0 ended its transaction in the drain, where it counts as unfinished.
+    // Client 0's transaction ended in the drain, so it counts as unfinished.
     assert_eq!(collected.measured.leftover.unfinished, 1);
+    let committed = InFlight {
+        committed: 1,
+        ..InFlight::default()
+    };
+    assert_eq!(collected.measured.leftover.in_flight, committed);
     assert!(collected.drain_s < 0.5, "{}", collected.drain_s);
+}
+
+/// Four clients whose last request gets no reply.
+#[test]
+fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
+    let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
+        Box::pin(async move {
+            let mut statements = prony_wire::Statements::new();
+            let statement = statements.add(match id.client {
+                0 => "COMMIT",
+                1 => "UPDATE t SET n = 1",
+                _ => "SELECT 1",
+            });
+            if let Err(ended) = db.start(0).await {
+                return ended;
+            }
+            if id.client == 3 {
+                db.sleep(Duration::from_secs(3600)).await;
+            }
+            let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
+            match db.end(result).await {
+                Ok(()) => prony_session::UserExit::Finished,
+                Err(ended) => ended,
+            }
+        })
+    });
+    let never = after(1_000_000 * MS);
+    let (driven, _) = simulate(&program, &plan(4, 0.1), stamped(), never).unwrap();
+    let leftover = driven.collected.measured.leftover;
+    // A commit, and an update outside a block, which commits by itself.
+    let expected = InFlight {
+        ambiguous: 2,
+        cut_off: 2,
+        ..InFlight::default()
+    };
+    assert_eq!((leftover.unfinished, leftover.in_flight), (4, expected));
+}
+
+/// A write, and then something that has not ended when the run is cut off: client 0 waits for a `SELECT`, the
+/// others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in a try that was
+/// rolled back, and client 4 only read.
+#[test]
+fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
+    let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
+        Box::pin(async move { writes_and_waits(id.client, db).await.err().unwrap() })
+    });
+    let server = PgServer {
+        refuse: |_| false,
+        statement: |slot, bytes: &[u8], _, answers: &mut Vec<Answer>| {
+            let has = |word: &str| bytes.windows(word.len()).any(|at| at == word.as_bytes());
+            if has("pg_sleep") {
+                return;
+            }
+            let in_block = matches!(slot, 2 | 3) && !has("ROLLBACK");
+            answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
+        },
+    };
+    let (driven, _) = simulate(&program, &plan(5, 0.1), stamped(), server).unwrap();
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+    let leftover = driven.collected.measured.leftover;
+    let expected = InFlight {
+        ambiguous: 2,
+        cut_off: 3,
+        ..InFlight::default()
+    };
+    assert_eq!((leftover.unfinished, leftover.in_flight), (5, expected));
+}
+
+async fn writes_and_waits(client: u32, mut db: Db) -> Result<(), prony_session::UserExit> {
+    let mut statements = prony_wire::Statements::new();
+    let insert = statements.add("INSERT INTO t VALUES (1)");
+    let select = statements.add("SELECT 1");
+    let sleep = statements.add("SELECT pg_sleep(5)");
+    db.start(0).await?;
+    match client {
+        1 => {
+            let mut other = db.add_connection().await.map_err(user_failure)?;
+            other.renew().await.map_err(user_failure)?;
+            other.exec(&insert, &[]).await.map_err(user_failure)?;
+        }
+        4 => drop(db.exec(&select, &[]).await.map_err(user_failure)?),
+        _ => drop(db.exec(&insert, &[]).await.map_err(user_failure)?),
+    }
+    if client == 0 {
+        db.exec(&sleep, &[]).await.map_err(user_failure)?;
+    }
+    if client == 3 {
+        db.retry().await?;
+    }
+    db.sleep(Duration::from_secs(3600)).await;
+    db.end(Ok(Outcome::Committed)).await
 }
 
 #[test]
 fn an_interrupted_run_keeps_what_it_measured() {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut watch = Watch {
+    let mut watch = TestObserver {
         rows: Vec::new(),
         interrupt_after: Some((2, interrupt.clone())),
     };
     let (program, plan, target) = (Selects::new(), plan(2, 1e6), target());
-    let job = Job {
+    let job = DriveJob {
         interrupt: &interrupt,
         ..job(&program, &plan, &target)
     };
@@ -55,9 +153,9 @@ fn an_interrupted_run_keeps_what_it_measured() {
 }
 
 #[test]
-fn a_mistake_in_a_worker_keeps_the_figures_so_far() {
-    // A kind that the program does not have.
-    let program = With(|_, mut db: Db| -> User {
+fn a_panic_in_a_worker_keeps_the_figures_so_far() {
+    // The 21st transaction has a kind that the program does not have, which panics.
+    let program = ClosureProgram(|_, mut db: Db| -> User {
         Box::pin(async move {
             for number in 0.. {
                 if let Err(ended) = db.start(u16::from(number == 20)).await {

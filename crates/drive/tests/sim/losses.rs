@@ -1,7 +1,7 @@
-//! Errors of the database, and connections that are lost.
+//! Database errors, and lost connections.
 
 use crate::support::*;
-use prony_drive::Incident;
+use prony_drive::RunEventKind;
 use prony_drive::io::sim::Answer;
 use prony_measure::ErrorClass;
 use prony_session::Outcome;
@@ -9,9 +9,9 @@ use prony_wire::Statements;
 use std::time::Duration;
 
 #[test]
-fn errors_are_samples_of_their_class() {
+fn errors_are_counted_by_class() {
     let mut count = 0;
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             count += 1;
@@ -32,9 +32,9 @@ fn errors_are_samples_of_their_class() {
 }
 
 #[test]
-fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
+fn the_run_continues_after_an_outage() {
     // The server dies at one second and accepts again at two.
-    let server = Server {
+    let server = PgServer {
         refuse: |now_ns| (1000 * MS..2000 * MS).contains(&now_ns),
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             if (1000 * MS..2000 * MS).contains(&now_ns) {
@@ -49,7 +49,7 @@ fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
     assert_eq!(all.failed, 4);
     assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
     let outage = &driven.events[0];
-    assert_eq!((outage.what, outage.count), (Incident::Outage, 4));
+    assert_eq!((outage.kind, outage.count), (RunEventKind::Outage, 4));
     let gap_ns = outage.until_ns.unwrap() - outage.from_ns;
     assert!((1000 * MS..2100 * MS).contains(&gap_ns), "{gap_ns}");
     assert!(watch.rows[3].0 > 3_900, "{:?}", watch.rows);
@@ -58,10 +58,10 @@ fn a_lost_server_is_an_outage_with_a_gap_and_the_run_goes_on() {
 }
 
 #[test]
-fn what_the_old_connection_still_says_is_not_the_new_ones() {
-    // Its end shows twice in one turn: once for the send, once for the receive.
+fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
+    // The loss is reported twice in one turn: by the send and by the receive.
     let mut lost = false;
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: move |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             if now_ns < 500 * MS || std::mem::replace(&mut lost, true) {
@@ -74,16 +74,17 @@ fn what_the_old_connection_still_says_is_not_the_new_ones() {
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
     assert_eq!(driven.collected.measured.all().failed, 1);
     let outage = &driven.events[0];
-    // Opened again at its first try.
+    // Reopened at the first attempt.
     assert_eq!(outage.until_ns.unwrap() - outage.from_ns, 30_000);
 }
 
 #[test]
 fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
-    // Four clients, one start every 100 ms: all but one wait when the server drops them all.
+    // Four clients, one start every 100 ms: all but one wait when the server closes all
+    // connections.
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(10.0);
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             answers.push(send(2 * MS, DONE));
@@ -95,8 +96,8 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
-    // The one whose start is due at that moment fails; the others have their connections back by
-    // theirs.
+    // The client whose start is due at that moment fails; the others have reconnected by their next
+    // start.
     assert_eq!((all.committed, all.failed), (19, 1));
     assert_eq!(all.response.max_ns, 2 * MS);
     let entry = &measured.errors.entries()[0];
@@ -107,7 +108,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
 
 #[test]
 fn a_connection_lost_after_its_commit_is_not_ambiguous() {
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(MS, DONE));
@@ -116,9 +117,9 @@ fn a_connection_lost_after_its_commit_is_not_ambiguous() {
     };
     let program = repeat(|db| {
         Box::pin(async move {
-            let commit = Statements::new().add("COMMIT");
-            db.exec(&commit, &[]).await?;
+            // The connection is lost while the next transaction sleeps, before its first statement.
             db.sleep(Duration::from_millis(5)).await;
+            let commit = Statements::new().add("COMMIT");
             db.exec(&commit, &[]).await?;
             Ok(Outcome::Committed)
         })
@@ -131,7 +132,7 @@ fn a_connection_lost_after_its_commit_is_not_ambiguous() {
 #[test]
 fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
     // The server ends each session half a second after its reply; the next start is a second away.
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(MS, DONE));
@@ -152,8 +153,8 @@ fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
 }
 
 #[test]
-fn a_commit_that_was_under_way_is_ambiguous() {
-    let server = Server {
+fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
             let commit = bytes.windows(6).any(|word| word == b"COMMIT");
@@ -173,9 +174,84 @@ fn a_commit_that_was_under_way_is_ambiguous() {
     assert_eq!(entry.class, ErrorClass::AmbiguousCommit);
 }
 
+/// The error class of a transaction in a block whose connection is lost before the reply to this text.
+fn class_of_lost_text(text: &'static str) -> ErrorClass {
+    let server = PgServer {
+        refuse: |_| false,
+        statement: move |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
+            let has = |word: &str| bytes.windows(word.len()).any(|at| at == word.as_bytes());
+            answers.push(match (has(text), has("ROLLBACK")) {
+                (true, _) => close(MS),
+                (_, true) => send(MS, DONE),
+                _ => send(MS, IN_BLOCK),
+            });
+        },
+    };
+    let program = ClosureProgram(move |_, mut db: prony_session::Db| -> prony_session::User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let begun = db.query("BEGIN").await.map(drop);
+                let result = match begun {
+                    Ok(()) => db.query(text).await.map(|_| Outcome::Committed),
+                    Err(error) => Err(error),
+                };
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let classes: Vec<_> = driven.collected.measured.errors.entries().to_vec();
+    assert_eq!(classes.len(), 1, "{classes:?}");
+    classes[0].class
+}
+
 #[test]
-fn a_server_that_breaks_the_protocol_costs_its_connection() {
-    let server = Server {
+fn a_commit_sent_as_text_is_recognised() {
+    for text in ["COMMIT", "END;", "/* tag */ COMMIT", "-- a; b\nend"] {
+        let class = class_of_lost_text(text);
+        assert_eq!(class, ErrorClass::AmbiguousCommit, "{text}");
+    }
+    // In a block.
+    for text in ["UPDATE t SET n = 1", "SELECT 1", "/* commit */ SELECT 1"] {
+        let class = class_of_lost_text(text);
+        assert_eq!(class, ErrorClass::LostConnection, "{text}");
+    }
+}
+
+/// An `INSERT` outside a block is committed if the connection is lost during the statement after it.
+#[test]
+fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
+    let server = PgServer {
+        refuse: |_| false,
+        statement: |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
+            let sleeps = bytes.windows(8).any(|word| word == b"pg_sleep");
+            answers.push(if sleeps { close(MS) } else { send(MS, DONE) });
+        },
+    };
+    let program = repeat(|db| {
+        Box::pin(async move {
+            let mut statements = Statements::new();
+            let insert = statements.add("INSERT INTO t VALUES (1)");
+            let sleep = statements.add("SELECT pg_sleep(5)");
+            db.exec(&insert, &[]).await?;
+            db.exec(&sleep, &[]).await?;
+            Ok(Outcome::Committed)
+        })
+    });
+    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let entries = driven.collected.measured.errors.entries();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(entries[0].class, ErrorClass::AmbiguousCommit);
+}
+
+#[test]
+fn a_protocol_violation_closes_the_connection() {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(MS, b"Z\0\0\0\x03"));
@@ -184,7 +260,8 @@ fn a_server_that_breaks_the_protocol_costs_its_connection() {
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 0);
-    // At once, and then after 50, 100, 200 and 400 ms: a server that drops all is not stormed.
+    // At once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that closes all
+    // connections.
     assert_eq!(measured.all().failed, 5);
     let entry = measured.errors.entries()[0].clone();
     assert!(
@@ -192,4 +269,49 @@ fn a_server_that_breaks_the_protocol_costs_its_connection() {
         "{}",
         entry.example
     );
+}
+
+/// The user would restart the transaction again and again, as sysbench does with ignored errors.
+#[test]
+fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
+    // The server dies at half a second and stays away; all started transactions are waited for.
+    let server = PgServer {
+        refuse: |now_ns| now_ns >= 500 * MS,
+        statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
+            answers.push(match now_ns >= 500 * MS {
+                true => close(0),
+                false => send(MS, DONE),
+            });
+        },
+    };
+    let program = ClosureProgram(|_, mut db: prony_session::Db| -> prony_session::User {
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                while let Err(error) = db.query("SELECT 1").await.map(drop) {
+                    if let Err(ended) = db.retry().await {
+                        let _ = db.end(Err(error)).await;
+                        return ended;
+                    }
+                }
+                if let Err(ended) = db.end(Ok(Outcome::Committed)).await {
+                    return ended;
+                }
+            }
+        })
+    });
+    let mut plan = plan(3, 2.0);
+    plan.stop = prony_plan::Stop::Starts(Duration::from_secs(2));
+    plan.grace = Duration::MAX;
+    let (driven, _) = simulate(&program, &plan, stamped(), server).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed > 0);
+    assert_eq!(
+        (all.failed, driven.collected.measured.leftover.unfinished),
+        (3, 0)
+    );
+    let health = driven.collected.measured.health;
+    assert_eq!((health.connections, health.missing), (0, 3));
 }

@@ -1,12 +1,15 @@
-//! Closed loops, rates, counts and think time: how many transactions there are, and how long they take.
+//! Closed loops, rates, counts and think time: the number of transactions, and their duration.
 
 use crate::support::*;
+use prony_drive::io::sim::{Answer, SimServer};
 use prony_plan::{Arrival, Pace, Stop};
-use prony_session::{Db, Outcome, User};
+use prony_session::{Db, User};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 #[test]
-fn a_reply_that_is_there_at_once_shows_its_delay_to_the_nanosecond() {
+fn response_times_are_exact_to_the_nanosecond() {
     for delay_ns in [1, 17, 999_999] {
         let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
         let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(delay_ns)).unwrap();
@@ -25,7 +28,7 @@ fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
     let (driven, watch) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
-    // 8 clients, 2 ms: 4,000 a second. The edges of the window cut one transaction a client.
+    // 8 clients, 2 ms: 4,000 per second. The edges of the window cut one transaction per client.
     assert!(all.committed.abs_diff(12_000) <= 16, "{}", all.committed);
     let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
     assert!((occupied - 8.0).abs() < 0.02 * 8.0, "{occupied}");
@@ -38,7 +41,7 @@ fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
 }
 
 #[test]
-fn an_even_rate_is_held_to_the_transaction() {
+fn an_even_rate_is_kept_exactly() {
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(1000.0);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS / 2)).unwrap();
@@ -49,7 +52,7 @@ fn an_even_rate_is_held_to_the_transaction() {
 }
 
 #[test]
-fn a_poisson_rate_is_held_on_average() {
+fn a_poisson_rate_is_kept_on_average() {
     let mut plan = plan(64, 20.0);
     plan.pace = Pace::Rate {
         rate_tps: 1000.0,
@@ -67,13 +70,13 @@ fn a_poisson_rate_is_held_on_average() {
 }
 
 #[test]
-fn late_starts_are_not_skipped_and_count_from_their_schedule() {
+fn late_starts_are_not_skipped_and_are_timed_from_the_schedule() {
     let mut plan = plan(1, 1.0);
     plan.pace = evenly(1000.0);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
-    // One client manages 500 of the 1,000 a second; the wait for a start grows by 1 ms each.
+    // One client manages 500 of the 1,000 per second; each start is 1 ms later than the one before.
     assert!(all.committed.abs_diff(500) <= 1, "{}", all.committed);
     let service = all
         .service
@@ -87,19 +90,19 @@ fn late_starts_are_not_skipped_and_count_from_their_schedule() {
 }
 
 #[test]
-fn a_count_of_transactions_is_each_clients_own() {
+fn a_count_of_transactions_is_per_client() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(100);
     plan.warmup = Duration::from_millis(10);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
-    // With the one that was under way at the end of the warm-up: it is measured.
+    // Includes the transaction in flight at the end of the warm-up, which is measured.
     assert_eq!(all.committed, 400);
     assert!(driven.collected.warmup.unwrap().all().committed >= 36);
 }
 
 #[test]
-fn nothing_more_is_due_once_every_client_has_done_its_count() {
+fn no_start_is_missed_once_every_client_has_completed_its_count() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(10);
     plan.pace = evenly(100_000.0);
@@ -109,29 +112,67 @@ fn nothing_more_is_due_once_every_client_has_done_its_count() {
 }
 
 #[test]
-fn a_connection_for_each_transaction_counts_its_opening() {
+fn with_a_connection_per_transaction_connecting_is_in_the_response_time() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     let connect = all.connect.as_ref().unwrap();
-    // 10 µs until it is accepted, 20 µs to log in.
+    // 10 µs for the connection to be accepted, 20 µs for the login.
     assert_eq!((connect.min_ns, connect.max_ns), (30_000, 30_000));
     assert_eq!(all.response.mean_ns(), MS as f64 + 30_000.0);
     assert_eq!(all.failed, 0);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
+/// Counts open connections.
+struct Counting {
+    open: usize,
+    most: Arc<AtomicUsize>,
+}
+
+impl SimServer for Counting {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.open += 1;
+        self.most.fetch_max(self.open, Ordering::Relaxed);
+        Ok(10_000)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        match bytes.first() {
+            Some(0) => answers.push(send(20_000, WELCOME)),
+            _ => answers.push(send(MS, DONE)),
+        }
+    }
+
+    fn closed(&mut self, _: u32) {
+        self.open -= 1;
+    }
+}
+
+/// There may be more clients than the server accepts as long as few of them are busy at a time.
 #[test]
-fn think_time_is_kept() {
-    let program = With(|_, mut db: Db| -> User {
+fn with_a_connection_per_transaction_idle_clients_have_none() {
+    let mut plan = plan(150, 2.0);
+    plan.connect_per_transaction = true;
+    plan.pace = evenly(50.0);
+    let most = Arc::new(AtomicUsize::new(0));
+    let server = Counting {
+        open: 0,
+        most: Arc::clone(&most),
+    };
+    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let all = driven.collected.measured.all();
+    assert!(all.committed.abs_diff(100) <= 1, "{}", all.committed);
+    assert_eq!((all.failed, most.load(Ordering::Relaxed)), (0, 1));
+}
+
+#[test]
+fn think_time_lowers_the_throughput() {
+    let program = ClosureProgram(|_, mut db: Db| -> User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
-                }
-                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
+                if let Err(ended) = event(&mut db).await {
                     return ended;
                 }
                 db.sleep(Duration::from_millis(9)).await;

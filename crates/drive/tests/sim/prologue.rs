@@ -1,13 +1,13 @@
 //! What users do before the common start.
 
 use crate::support::*;
-use prony_drive::{Driven, Error, run_simulated};
-use prony_session::{Db, Ended, Outcome, Program, User, UserId};
+use prony_drive::{DriveResult, Error, run_simulated};
+use prony_session::{Db, Program, User, UserExit, UserId};
 use std::sync::{Arc, Mutex};
 
-/// Users that ask `client` times 10 statements before the gate, and then one after the other.
+/// User `client` makes 10 times `client` statements before the gate, and one per transaction after it.
 struct Preparing {
-    /// When each got past the gate, nanoseconds of the simulated clock.
+    /// When each user passed the gate, in nanoseconds of the simulated clock.
     passed: Arc<Mutex<Vec<u64>>>,
     fails: bool,
 }
@@ -26,21 +26,17 @@ impl Program for Preparing {
         Box::pin(async move {
             for _ in 0..10 * id.client {
                 if db.query("SELECT 1").await.is_err() {
-                    return Ended::Failed("refused".to_owned());
+                    return UserExit::Failed("refused".to_owned());
                 }
-                db.count(prony_measure::Query::Read);
+                db.count(prony_measure::QueryKind::Read);
             }
             if fails && id.client == 2 {
-                return Ended::Failed("not today".to_owned());
+                return UserExit::Failed("not today".to_owned());
             }
             db.gate().await;
             passed.lock().expect("one thread").push(db.noticed_ns());
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
-                }
-                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
+                if let Err(ended) = event(&mut db).await {
                     return ended;
                 }
             }
@@ -48,29 +44,34 @@ impl Program for Preparing {
     }
 }
 
-fn simulated(fails: bool, delay_ns: u64) -> (Result<Driven, Error>, Vec<u64>) {
+fn simulated(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64>) {
     let program = Preparing {
         passed: Arc::default(),
         fails,
     };
     let (plan, target) = (plan(4, 2.0), target());
     let job = job(&program, &plan, &target);
-    let driven = run_simulated(&job, stamped(), after(delay_ns), &mut Watch::default());
+    let driven = run_simulated(
+        &job,
+        stamped(),
+        after(delay_ns),
+        &mut TestObserver::default(),
+    );
     let passed = program.passed.lock().expect("one thread").clone();
     (driven, passed)
 }
 
 #[test]
-fn users_get_ready_before_the_load_starts_and_outside_of_its_times() {
+fn the_prologue_is_before_the_load_and_in_no_figure() {
     let (driven, passed) = simulated(false, 10 * MS);
     let driven = driven.expect("it starts");
     let start_ns = driven.start.schedule.start_ns;
-    // The last user needs 30 statements of 10 ms; then all begin.
+    // The last user makes 30 statements of 10 ms; then all begin.
     assert!(start_ns >= 300 * MS, "{start_ns}");
     assert_eq!(passed.len(), 4);
     assert!(passed.iter().all(|at_ns| *at_ns >= start_ns), "{passed:?}");
     let measured = &driven.collected.measured;
-    // What they count meanwhile is in the first second, as sysbench has it.
+    // Queries counted in the prologue are in the first second, as in sysbench.
     let queries = prony_measure::Queries {
         reads: 60,
         ..Default::default()
@@ -80,9 +81,9 @@ fn users_get_ready_before_the_load_starts_and_outside_of_its_times() {
     assert!(committed.abs_diff(800) <= 4, "{committed}");
 }
 
-/// Seconds that pass before the load are no seconds of it: nothing is handed in at their ends.
+/// No interval is delivered at the ends of seconds before the load.
 #[test]
-fn what_users_count_before_the_load_is_kept_however_long_they_take() {
+fn queries_of_a_long_prologue_are_counted() {
     let (driven, _) = simulated(false, 100 * MS);
     let driven = driven.expect("it starts");
     assert!(driven.start.schedule.start_ns >= 3_000 * MS);
@@ -90,7 +91,7 @@ fn what_users_count_before_the_load_is_kept_however_long_they_take() {
 }
 
 #[test]
-fn a_user_that_cannot_get_ready_keeps_the_load_from_starting() {
+fn the_load_does_not_start_if_a_user_fails_in_the_prologue() {
     let (driven, passed) = simulated(true, 10 * MS);
     let error = driven.expect_err("it does not start");
     assert!(

@@ -1,8 +1,8 @@
-//! What the clients of a run share: a number of starts, a queue of them, several servers.
+//! What the clients of a run share: a number of starts, a queue of starts, several servers.
 
 use crate::support::*;
-use prony_drive::Incident;
-use prony_drive::io::sim::{Answer, Script};
+use prony_drive::RunEventKind;
+use prony_drive::io::sim::{Answer, SimServer};
 use prony_plan::{Arrival, Pace, Stop};
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ fn shared(clients: u32, transactions: u64, within_s: f64) -> prony_plan::DrivePl
     plan
 }
 
-/// Client 0 waits a hundred times as long for its replies as the others.
-fn one_is_slow() -> impl Script + Send {
-    Server {
+/// A server that takes a hundred times as long for the replies of client 0.
+fn one_is_slow() -> impl SimServer + Send {
+    PgServer {
         refuse: |_| false,
         statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(if slot == 0 { 100 * MS } else { MS }, DONE));
@@ -26,13 +26,14 @@ fn one_is_slow() -> impl Script + Send {
 }
 
 #[test]
-fn whoever_is_free_takes_the_next_of_a_shared_number_of_starts() {
+fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
     let plan = shared(3, 1001, 3600.0);
     let program = Selects::new();
     let (driven, _) = simulate(&program, &plan, stamped(), one_is_slow()).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 1001);
-    // Two fast clients do 1,000 a second each: 0.5 s, in which the slow one does about five.
+    // Two fast clients make 1,000 transactions per second each: 0.5 s, in which the slow one makes
+    // about five.
     let slow = measured.all().response.max_ns;
     assert_eq!(slow, 100 * MS);
     assert!(
@@ -49,25 +50,25 @@ fn a_shared_number_of_starts_ends_by_time_too() {
     let plan = shared(2, u64::MAX, 0.5);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
     let all = driven.collected.measured.all();
-    // All that started in time counts.
+    // All transactions that started in time count.
     assert!(all.committed.abs_diff(100) <= 2, "{}", all.committed);
     assert_eq!(driven.collected.measured.leftover.unfinished, 0);
 }
 
 #[test]
-fn the_warm_up_takes_nothing_of_a_shared_number() {
+fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
     let mut plan = shared(2, 100, 3600.0);
     plan.warmup = Duration::from_secs(1);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
     let warm = driven.collected.warmup.expect("a warm-up").all().committed;
     assert!(warm.abs_diff(200) <= 2, "{warm}");
-    // Those under way as it ends are measured as well.
+    // Transactions in flight at its end are measured as well.
     let measured = driven.collected.measured.all().committed;
     assert!((100..=102).contains(&measured), "{measured}");
 }
 
 #[test]
-fn a_shared_number_goes_with_a_rate() {
+fn a_shared_number_of_starts_works_with_a_rate() {
     let mut plan = shared(4, 200, 3600.0);
     plan.pace = Pace::Rate {
         rate_tps: 100.0,
@@ -82,7 +83,7 @@ fn a_shared_number_goes_with_a_rate() {
 }
 
 #[test]
-fn what_is_under_way_after_the_grace_is_cut_off() {
+fn transactions_in_flight_after_the_grace_are_cut_off() {
     let mut plan = shared(2, u64::MAX, 1.0);
     plan.grace = Duration::from_millis(500);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10_000 * MS)).unwrap();
@@ -99,7 +100,7 @@ fn what_is_under_way_after_the_grace_is_cut_off() {
 }
 
 #[test]
-fn a_queue_that_is_full_ends_the_run() {
+fn a_full_queue_ends_the_run() {
     let mut plan = plan(1, 60.0);
     let rate = |queue_max| Pace::Rate {
         rate_tps: 1000.0,
@@ -107,10 +108,10 @@ fn a_queue_that_is_full_ends_the_run() {
         queue_max,
     };
     plan.pace = rate(Some(100));
-    // One client manages ten a second.
+    // One client manages ten per second.
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(100 * MS)).unwrap();
     let full = &driven.events[0];
-    assert_eq!(full.what, Incident::QueueFull);
+    assert_eq!(full.kind, RunEventKind::QueueFull);
     assert!(full.count > 100 && full.count <= 202, "{}", full.count);
     assert!(driven.failure.is_some());
     let measured = &driven.collected.measured;
@@ -121,7 +122,7 @@ fn a_queue_that_is_full_ends_the_run() {
 }
 
 #[test]
-fn each_second_knows_how_many_wait() {
+fn waiting_starts_are_counted() {
     let mut plan = plan(1, 3.0);
     plan.pace = evenly(1000.0);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();

@@ -1,4 +1,4 @@
-//! The parts of a response: send wait, server, client wait.
+//! The parts of a response time: send wait, server time, client wait.
 
 use crate::support::*;
 use prony_drive::io::sim::{Answer, Machine};
@@ -6,7 +6,7 @@ use prony_session::Outcome;
 use prony_wire::Statements;
 
 #[test]
-fn server_time_leaves_out_what_the_client_adds() {
+fn server_time_excludes_the_time_that_the_client_adds() {
     let machine = Machine {
         stall_ns: 5 * MS,
         ..stamped()
@@ -20,7 +20,7 @@ fn server_time_leaves_out_what_the_client_adds() {
 }
 
 #[test]
-fn server_time_is_corrected_for_the_place_in_the_batch() {
+fn server_time_is_corrected_for_the_position_in_the_batch() {
     let machine = Machine {
         send_cost_ns: 5_000,
         stall_ns: MS,
@@ -32,7 +32,7 @@ fn server_time_is_corrected_for_the_place_in_the_batch() {
     let parts = all.parts.as_ref().unwrap();
     let server_ns = parts.server.mean_ns();
     assert!((server_ns / 200_000.0 - 1.0).abs() < 0.01, "{server_ns}");
-    // Without the correction the waits in the batch would be the server's.
+    // Without the correction, the waits in the batch would count as server time.
     assert!(
         parts.send_wait.mean_ns() > 40_000.0,
         "{}",
@@ -47,7 +47,7 @@ fn server_time_is_corrected_for_the_place_in_the_batch() {
 fn merged_segments_and_batches_are_upper_bounds() {
     // The reply, and a notice that reaches the client before it reads.
     const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
-    let server = Server {
+    let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(MS, DONE));

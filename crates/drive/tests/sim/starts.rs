@@ -1,11 +1,13 @@
-//! Ends and starts as other tools have them: starts that stop while what started goes on, starts
-//! that are skipped, clients that end with their connection; and the tap on the samples.
+//! Starts and ends as in other tools: starts that stop while started transactions continue, starts
+//! that are skipped, clients that end with their connection; and the sample sink.
 
 use crate::support::*;
-use prony_drive::io::sim::Answer;
-use prony_drive::{Incident, Job, Tap};
+use prony_drive::io::sim::{Answer, Machine, SimServer};
+use prony_drive::{DriveJob, RunEventKind, Tap};
 use prony_measure::Sample;
 use prony_plan::{DrivePlan, Stop};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ fn starts_for_a_second(clients: u32) -> DrivePlan {
 }
 
 #[test]
-fn all_that_started_in_time_counts_however_late_it_ends() {
+fn transactions_that_started_in_time_count_however_late_they_end() {
     let plan = starts_for_a_second(4);
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(300 * MS)).unwrap();
     let measured = &driven.collected.measured;
@@ -29,7 +31,7 @@ fn all_that_started_in_time_counts_however_late_it_ends() {
 }
 
 #[test]
-fn a_sleep_that_began_in_time_is_slept_to_its_end() {
+fn a_transaction_that_sleeps_past_the_end_is_finished() {
     let program = repeat(|db| {
         Box::pin(async move {
             db.query("SELECT 1").await?;
@@ -44,14 +46,14 @@ fn a_sleep_that_began_in_time_is_slept_to_its_end() {
 }
 
 #[test]
-fn hopeless_starts_are_skipped_and_slow_transactions_are_late() {
+fn starts_over_the_latency_limit_are_skipped_and_slow_transactions_are_late() {
     let mut plan = starts_for_a_second(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
-    // One client manages 20 of the 100 a second, and starts none that is over 20 ms late.
+    // One client manages 20 of the 100 per second, and starts none that is over 20 ms late.
     assert!((18..=21).contains(&all.committed), "{}", all.committed);
     assert_eq!(all.late, all.committed);
     assert_eq!(
@@ -77,8 +79,8 @@ fn skipped_starts_count_towards_a_clients_number() {
 }
 
 #[test]
-fn a_client_may_end_with_its_connection() {
-    let server = Server {
+fn without_reconnects_a_client_ends_with_its_connection() {
+    let server = PgServer {
         refuse: |_| false,
         statement: |slot, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
             if slot == 1 && now_ns > 500 * MS {
@@ -92,23 +94,124 @@ fn a_client_may_end_with_its_connection() {
     plan.reconnect = false;
     let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
     let failed = driven.events.iter();
-    let failed = failed.filter(|event| event.what == Incident::UserFailed);
+    let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
     assert_eq!(driven.collected.measured.health.connections, 2);
     let committed = driven.collected.measured.all().committed;
     assert!((2_480..2_520).contains(&committed), "{committed}");
 }
 
+/// Counts how often clients connect, and closes the connection of one of them while it is idle.
+struct ClosesIdle {
+    connects: Arc<AtomicU32>,
+}
+
+impl SimServer for ClosesIdle {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.connects.fetch_add(1, Ordering::Relaxed);
+        Ok(10_000)
+    }
+
+    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        match bytes.first() {
+            Some(0) => answers.push(send(20_000, WELCOME)),
+            Some(b'X') | None => {}
+            Some(_) => {
+                answers.push(send(MS, DONE));
+                if slot == 1 {
+                    answers.push(close(20 * MS));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
+    for reconnect in [true, false] {
+        let connects = Arc::new(AtomicU32::new(0));
+        let server = ClosesIdle {
+            connects: Arc::clone(&connects),
+        };
+        let mut plan = starts_for_a_second(3);
+        // Each client has a start every 300 ms.
+        plan.pace = evenly(10.0);
+        plan.reconnect = reconnect;
+        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+        let failed = driven.events.iter();
+        let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
+        let failed = failed.map(|event| event.count).sum::<u64>();
+        let all = driven.collected.measured.all();
+        let connects = connects.load(Ordering::Relaxed);
+        if reconnect {
+            assert!(connects > 3, "{connects}");
+            assert_eq!((failed, all.failed), (0, 0), "{:?}", driven.events);
+        } else {
+            // The client notices at its next statement, and ends.
+            assert_eq!((connects, failed, all.failed), (3, 1, 1));
+            let outages = driven.events.iter();
+            let mut outages = outages.filter(|event| event.kind == RunEventKind::Outage);
+            assert!(outages.all(|event| event.until_ns.is_none()));
+        }
+    }
+}
+
+/// Closes the first connection of client 1 before that of client 2 is up.
+struct ClosesEarly {
+    connects: Arc<AtomicU32>,
+}
+
+impl SimServer for ClosesEarly {
+    fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
+        self.connects.fetch_add(1, Ordering::Relaxed);
+        Ok(if slot == 2 { 300 * MS } else { 10_000 })
+    }
+
+    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        match bytes.first() {
+            Some(0) => {
+                answers.push(send(20_000, WELCOME));
+                if slot == 1 && self.connects.load(Ordering::Relaxed) <= 3 {
+                    answers.push(close(MS));
+                }
+            }
+            Some(b'X') | None => {}
+            Some(_) => answers.push(send(MS, DONE)),
+        }
+    }
+}
+
+#[test]
+fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() {
+    for reconnect in [true, false] {
+        let connects = Arc::new(AtomicU32::new(0));
+        let server = ClosesEarly {
+            connects: Arc::clone(&connects),
+        };
+        let mut plan = starts_for_a_second(3);
+        plan.reconnect = reconnect;
+        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+        let failed = driven.events.iter();
+        let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
+        let failed = failed.map(|event| event.count).sum::<u64>();
+        let all = driven.collected.measured.all();
+        let connects = connects.load(Ordering::Relaxed);
+        let expected = if reconnect { (4, 0, 0) } else { (3, 1, 1) };
+        assert_eq!((connects, failed, all.failed), expected);
+        assert!(all.committed > 0);
+    }
+}
+
 #[derive(Default)]
-struct Seen {
+struct TapRecord {
     starts: Vec<u64>,
     samples: Vec<(u32, Sample)>,
     ends: Vec<u64>,
 }
 
-struct Recording(Arc<Mutex<Seen>>);
+struct RecordingTap(Arc<Mutex<TapRecord>>);
 
-impl Tap for Recording {
+impl Tap for RecordingTap {
     fn started(&mut self, start_ns: u64) {
         self.0.lock().unwrap().starts.push(start_ns);
     }
@@ -123,24 +226,63 @@ impl Tap for Recording {
 }
 
 #[test]
-fn a_tap_sees_every_sample_with_its_client() {
-    let seen = Arc::new(Mutex::new(Seen::default()));
+fn a_tap_receives_every_sample_with_its_client() {
+    let record = Arc::new(Mutex::new(TapRecord::default()));
     let (program, plan, target) = (Selects::new(), starts_for_a_second(3), target());
-    let tap = |_| Box::new(Recording(Arc::clone(&seen))) as Box<dyn Tap>;
-    let job = Job {
+    let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
+    let job = DriveJob {
         tap: Some(&tap),
         ..job(&program, &plan, &target)
     };
-    let driven =
-        prony_drive::run_simulated(&job, stamped(), after(10 * MS), &mut Watch::default()).unwrap();
-    let seen = seen.lock().unwrap();
-    assert_eq!((seen.starts.len(), seen.ends.len()), (1, 1));
+    let driven = prony_drive::run_simulated(
+        &job,
+        stamped(),
+        after(10 * MS),
+        &mut TestObserver::default(),
+    )
+    .unwrap();
+    let record = record.lock().unwrap();
+    assert_eq!((record.starts.len(), record.ends.len()), (1, 1));
     let all = driven.collected.measured.all();
-    assert_eq!(seen.samples.len() as u64, all.committed);
+    assert_eq!(record.samples.len() as u64, all.committed);
     for client in 0..3 {
-        let own = seen.samples.iter().filter(|(of, _)| *of == client);
+        let own = record.samples.iter().filter(|(of, _)| *of == client);
         assert_eq!(own.count() as u64 * 3, all.committed);
     }
-    let within = |sample: &Sample| (seen.starts[0]..=seen.ends[0]).contains(&sample.ended_ns);
-    assert!(seen.samples.iter().all(|(_, sample)| within(sample)));
+    let within = |sample: &Sample| (record.starts[0]..=record.ends[0]).contains(&sample.ended_ns);
+    assert!(record.samples.iter().all(|(_, sample)| within(sample)));
+}
+
+/// Users that wait for a start get it in order of arrival, even if another user requests one just
+/// as it becomes due.
+#[test]
+fn scheduled_starts_go_to_the_user_that_waited_longest() {
+    let record = Arc::new(Mutex::new(TapRecord::default()));
+    let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
+    let (program, target) = (Selects::new(), target());
+    let mut plan = starts_for_a_second(5);
+    plan.pace = evenly(300.0);
+    let job = DriveJob {
+        tap: Some(&tap),
+        ..job(&program, &plan, &target)
+    };
+    // Replies arrive and starts become due while the client is busy, and are noticed together.
+    let machine = Machine {
+        stall_ns: 4 * MS,
+        ..stamped()
+    };
+    prony_drive::run_simulated(&job, machine, after(2 * MS), &mut TestObserver::default()).unwrap();
+    let mut samples = std::mem::take(&mut record.lock().unwrap().samples);
+    assert!(samples.len() > 200, "{}", samples.len());
+    samples.sort_by_key(|(_, sample)| sample.scheduled_ns);
+    let mut last_ended_ns = HashMap::new();
+    let mut last_ns = 0;
+    for (client, sample) in samples {
+        let since_ns = last_ended_ns.insert(client, sample.ended_ns).unwrap_or(0);
+        assert!(
+            since_ns >= last_ns,
+            "client {client} waited since {since_ns}, the one before it since {last_ns}"
+        );
+        last_ns = since_ns;
+    }
 }

@@ -1,45 +1,47 @@
-//! A simulated server that speaks just enough PostgreSQL, and programs to put on it.
+//! A simulated server that speaks just enough PostgreSQL, and programs to run on it.
 
-use prony_drive::io::sim::{Act, Answer, Machine, Script};
-use prony_drive::{Driven, Error, Job, Observer, Start, run_simulated};
-use prony_measure::{Row, Schedule};
-use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, QueryMode, Stop};
+use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
+use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, run_simulated};
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::{Arrival, DrivePlan, IoEngine, Pace, Stop};
 use prony_server::{Environment, Target, resolve};
-use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
+use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
 use prony_wire::{Statement, Statements};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// AuthenticationOk and ReadyForQuery: the server lets anyone in.
+/// AuthenticationOk and ReadyForQuery: the server admits anyone.
 pub const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 /// The reply to a statement without rows, outside a block.
 pub const DONE: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+/// The same reply inside a block.
+pub const IN_BLOCK: &[u8] = b"2\0\0\0\x04C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05T";
 /// A serialization failure.
 pub const CONFLICT: &[u8] = b"E\0\0\0\x1eSERROR\0C40001\0Mtry again\0\0Z\0\0\0\x05I";
 
 pub fn send(after_ns: u64, bytes: &'static [u8]) -> Answer {
     Answer {
         after_ns,
-        act: Act::Send(Cow::Borrowed(bytes)),
+        action: Action::Send(Cow::Borrowed(bytes)),
     }
 }
 
 pub fn close(after_ns: u64) -> Answer {
     Answer {
         after_ns,
-        act: Act::Close(0),
+        action: Action::Close(0),
     }
 }
 
-/// A server that lets anyone in and hands statements to `F`.
-pub struct Server<F> {
+/// A server that admits anyone and passes statements to `F`.
+pub struct PgServer<F> {
     pub refuse: fn(u64) -> bool,
     pub statement: F,
 }
 
-impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> Script for Server<F> {
+impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
         if (self.refuse)(now_ns) {
             return Err(111); // ECONNREFUSED
@@ -49,7 +51,7 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> Script for Server<F> {
 
     fn request(&mut self, slot: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
         match bytes.first() {
-            // A start-up message has no type: it begins with its length.
+            // A start-up message has no type byte: it begins with its length.
             Some(0) => answers.push(send(20_000, WELCOME)),
             Some(b'X') | None => {}
             Some(_) => (self.statement)(slot, bytes, now_ns, answers),
@@ -58,8 +60,8 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> Script for Server<F> {
 }
 
 /// Answers every statement after a fixed time.
-pub fn after(delay_ns: u64) -> impl Script + Send {
-    Server {
+pub fn after(delay_ns: u64) -> impl SimServer + Send {
+    PgServer {
         refuse: |_| false,
         statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
             answers.push(send(delay_ns, DONE));
@@ -67,7 +69,7 @@ pub fn after(delay_ns: u64) -> impl Script + Send {
     }
 }
 
-/// One statement a transaction, without end.
+/// One statement per transaction, without end.
 pub struct Selects {
     statement: Arc<Statement>,
 }
@@ -106,10 +108,10 @@ async fn select(db: &mut Db, statement: &Statement) -> Result<Outcome, DbError> 
     Ok(Outcome::Committed)
 }
 
-/// A program made of a closure.
-pub struct With<F>(pub F);
+/// A program built from a closure.
+pub struct ClosureProgram<F>(pub F);
 
-impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for With<F> {
+impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
     fn kinds(&self) -> &[&'static str] {
         &["transaction"]
     }
@@ -119,9 +121,9 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for With<F> {
     }
 }
 
-/// Runs one body again and again as a user's program.
+/// A program whose users repeat one body.
 pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
-    With(move |_, mut db: Db| -> User {
+    ClosureProgram(move |_, mut db: Db| -> User {
         Box::pin(async move {
             loop {
                 if let Err(ended) = db.start(0).await {
@@ -141,7 +143,7 @@ pub type Body<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, DbErro
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
 
-/// A machine whose kernel stamps what arrives and leaves.
+/// A machine whose kernel stamps received and sent packets.
 pub fn stamped() -> Machine {
     Machine {
         stamps: true,
@@ -149,29 +151,16 @@ pub fn stamped() -> Machine {
     }
 }
 
-/// A plan of this many clients and seconds, closed loop.
+/// A closed-loop plan with this many clients and seconds.
 pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
     DrivePlan {
         clients,
-        threads: 1,
-        pace: Pace::Closed,
         stop: Stop::After(Duration::from_secs_f64(seconds)),
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(5),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: QueryMode::Prepared,
-        describe: true,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..DrivePlan::default()
     }
 }
 
-/// Starts at this rate, all gaps the same.
+/// Starts at this rate, with equal gaps.
 pub fn evenly(rate_tps: f64) -> Pace {
     Pace::Rate {
         rate_tps,
@@ -181,7 +170,7 @@ pub fn evenly(rate_tps: f64) -> Pace {
 }
 
 pub fn target() -> Target {
-    let env = Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let env = Environment::without_home("tester");
     resolve(
         "host=127.0.0.1 sslmode=disable user=tester dbname=bench",
         &env,
@@ -191,15 +180,15 @@ pub fn target() -> Target {
 
 /// Collects the rows, and interrupts the run after some of them.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct TestObserver {
     pub rows: Vec<(u64, u64)>,
     pub interrupt_after: Option<(usize, Arc<AtomicBool>)>,
 }
 
-impl Observer for Watch {
-    fn started(&mut self, _: &Start) {}
+impl Observer for TestObserver {
+    fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, row: &Row, _: &Schedule) {
+    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
         let committed = row.interval.kinds.iter().map(|kind| kind.committed).sum();
         let failed = row.interval.kinds.iter().map(|kind| kind.failed).sum();
         self.rows.push((committed, failed));
@@ -211,10 +200,10 @@ impl Observer for Watch {
     }
 }
 
-/// A run that nobody interrupts or listens to.
-pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> Job<'a> {
+/// A run without interruption and without an observer.
+pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> DriveJob<'a> {
     static NEVER: AtomicBool = AtomicBool::new(false);
-    Job {
+    DriveJob {
         program,
         target,
         tcp_target: None,
@@ -222,7 +211,7 @@ pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target
         seed: 1,
         interrupt: &NEVER,
         tap: None,
-        refused: None,
+        on_connect_refused: None,
     }
 }
 
@@ -230,16 +219,16 @@ pub fn simulate(
     program: &dyn Program,
     plan: &DrivePlan,
     machine: Machine,
-    script: impl Script + Send,
-) -> Result<(Driven, Watch), Error> {
-    let mut watch = Watch::default();
+    script: impl SimServer + Send,
+) -> Result<(DriveResult, TestObserver), Error> {
+    let mut watch = TestObserver::default();
     let target = target();
     let job = job(program, plan, &target);
     let driven = run_simulated(&job, machine, script, &mut watch)?;
     Ok((driven, watch))
 }
 
-/// The engines that this machine allows.
+/// The I/O engines available on this machine.
 pub fn engines() -> Vec<IoEngine> {
     match prony_drive::io::ring::probe() {
         Ok(()) => vec![IoEngine::Ring, IoEngine::Epoll],
@@ -251,45 +240,52 @@ pub fn engines() -> Vec<IoEngine> {
 }
 
 pub fn target_at(port: u16) -> Target {
-    let env = Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let env = Environment::without_home("tester");
     let url = format!("host=127.0.0.1 port={port} sslmode=disable user=tester dbname=bench");
     resolve(&url, &env).expect("a target")
 }
 
-/// Each user speaks on a connection of its own and on a further one in turn, and closes that once.
-pub struct Several;
-
-/// An error as the end of a user.
-pub fn failed(error: DbError) -> Ended {
-    Ended::Failed(error.to_string())
+/// One event with one statement on the user's own connection.
+pub async fn event(db: &mut Db) -> Result<(), UserExit> {
+    db.start(0).await?;
+    let done = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+    db.end(done).await
 }
 
-async fn speak(mut db: Db) -> Result<(), Ended> {
-    // Nothing was opened for it.
+/// Each user alternates between its own connection and a second one, and closes the second once.
+pub struct TwoConnections;
+
+/// An error as the end of a user.
+pub fn user_failure(error: DbError) -> UserExit {
+    UserExit::Failed(error.to_string())
+}
+
+async fn alternate_connections(mut db: Db) -> Result<(), UserExit> {
+    // No connection was opened for it.
     let down = db.query("SELECT 1").await.map(drop);
     assert!(down.is_err() && !db.is_up());
-    let mut other = db.another().await.map_err(failed)?;
-    other.renew().await.map_err(failed)?;
-    // Its own one is not needed for it.
-    other.query("SELECT 1").await.map_err(failed)?;
-    db.renew().await.map_err(failed)?;
+    let mut other = db.add_connection().await.map_err(user_failure)?;
+    other.renew().await.map_err(user_failure)?;
+    // It does not need the user's own connection.
+    other.query("SELECT 1").await.map_err(user_failure)?;
+    db.renew().await.map_err(user_failure)?;
     db.gate().await;
     let mut events = 0;
     loop {
         db.start(0).await?;
-        db.query("SELECT 1").await.map_err(failed)?;
+        db.query("SELECT 1").await.map_err(user_failure)?;
         if events == 3 {
-            other.hang_up().await;
+            other.close_connection().await;
             assert!(other.query("SELECT 1").await.is_err());
-            other.renew().await.map_err(failed)?;
+            other.renew().await.map_err(user_failure)?;
         }
-        other.query("SELECT 1").await.map_err(failed)?;
+        other.query("SELECT 1").await.map_err(user_failure)?;
         events += 1;
         db.end(Ok(Outcome::Committed)).await?;
     }
 }
 
-impl Program for Several {
+impl Program for TwoConnections {
     fn kinds(&self) -> &[&'static str] {
         &["both"]
     }
@@ -303,6 +299,11 @@ impl Program for Several {
     }
 
     fn user(&self, _: UserId, db: Db) -> User {
-        Box::pin(async move { speak(db).await.err().unwrap_or(Ended::Stopped) })
+        Box::pin(async move {
+            alternate_connections(db)
+                .await
+                .err()
+                .unwrap_or(UserExit::Stopped)
+        })
     }
 }

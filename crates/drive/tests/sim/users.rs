@@ -1,16 +1,16 @@
-//! Users that misbehave end alone.
+//! A misbehaving user ends alone.
 
 use crate::support::*;
-use prony_drive::Incident;
+use prony_drive::RunEventKind;
 use prony_session::{Db, Outcome, User};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn a_user_that_panics_or_awaits_nothing_ends_alone() {
+fn a_user_that_panics_or_awaits_a_foreign_future_ends_alone() {
     let calls = Arc::new(AtomicBool::new(false));
     let first = calls.clone();
-    let program = With(move |id: prony_session::UserId, mut db: Db| -> User {
+    let program = ClosureProgram(move |id: prony_session::UserId, mut db: Db| -> User {
         let first = first.clone();
         Box::pin(async move {
             if id.client == 0 {
@@ -21,11 +21,7 @@ fn a_user_that_panics_or_awaits_nothing_ends_alone() {
                 panic!("on purpose");
             }
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
-                }
-                let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
+                if let Err(ended) = event(&mut db).await {
                     return ended;
                 }
             }
@@ -33,16 +29,16 @@ fn a_user_that_panics_or_awaits_nothing_ends_alone() {
     });
     let (driven, _) = simulate(&program, &plan(3, 0.1), stamped(), after(MS)).unwrap();
     assert!(calls.load(Ordering::Relaxed));
-    let failed: Vec<_> = driven.events.iter().map(|event| event.what).collect();
-    assert_eq!(failed, [Incident::UserFailed, Incident::UserFailed]);
-    let said = &driven.events[1].detail;
-    assert_eq!(said, "its program panicked: on purpose");
+    let failed: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
+    assert_eq!(failed, [RunEventKind::UserFailed, RunEventKind::UserFailed]);
+    let detail = &driven.events[1].detail;
+    assert_eq!(detail, "its program panicked: on purpose");
     assert!(driven.collected.measured.all().committed >= 99);
 }
 
 #[test]
-fn a_user_that_asks_nothing_leaves_the_others_their_turns() {
-    let program = With(|id: prony_session::UserId, mut db: Db| -> User {
+fn a_user_without_requests_does_not_starve_the_others() {
+    let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
         Box::pin(async move {
             loop {
                 if let Err(ended) = db.start(0).await {
@@ -60,7 +56,7 @@ fn a_user_that_asks_nothing_leaves_the_others_their_turns() {
     });
     let (driven, _) = simulate(&program, &plan(2, 0.0001), stamped(), after(10_000)).unwrap();
     let all = driven.collected.measured.all();
-    // One a nanosecond of the simulated time by the idle one, one every 10 µs by the other.
+    // The idle user makes one per nanosecond of simulated time, the other one every 10 µs.
     assert!(
         (100_000..=100_012).contains(&all.committed),
         "{}",

@@ -1,13 +1,16 @@
-//! Both engines by themselves: what is sent arrives, whole and in order, however slow the peer.
+//! Both I/O engines in isolation: bytes arrive complete and in order, however slow the peer is.
 
 use prony_drive::io::epoll::Epoll;
 use prony_drive::io::ring::{Ring, probe};
-use prony_drive::io::{Event, Io, What};
+use prony_drive::io::{Io, IoEvent, IoEventKind};
 use prony_server::{Address, TcpOptions};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 /// An engine with one open connection, and its peer.
 struct Pair<P> {
@@ -21,16 +24,20 @@ impl<P> Pair<P> {
             .expect("a socket");
         let peer = accept();
         let mut pair = Pair { io, peer };
-        while !pair.turn().iter().any(|event| event.what == What::Opened) {}
+        while !pair
+            .turn()
+            .iter()
+            .any(|event| event.kind == IoEventKind::Opened)
+        {}
         pair
     }
 
-    fn turn(&mut self) -> Vec<Event> {
+    fn turn(&mut self) -> Vec<IoEvent> {
         let mut events = Vec::new();
         let until_ns = self.io.clock().now_ns() + 20_000;
         self.io.turn(until_ns, &mut events).expect("a turn");
         for event in &events {
-            assert!(!matches!(event.what, What::Closed(_)), "{event:?}");
+            assert!(!matches!(event.kind, IoEventKind::Closed(_)), "{event:?}");
         }
         events
     }
@@ -48,7 +55,7 @@ fn tcp(io: Box<dyn Io>) -> Pair<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = Address::Tcp(listener.local_addr().expect("an address"));
     let pair = Pair::open(io, &address, || {
-        // The ring connects in its first turn: the peer is taken when it is there.
+        // The ring connects in its first turn, so the peer is accepted in the background.
         std::thread::spawn(move || listener.accept().expect("a client").0)
     });
     pair.map(|peer| peer.join().expect("a peer"))
@@ -72,8 +79,8 @@ impl<P> Pair<P> {
     }
 }
 
-/// Sends requests of `bytes` each, one a turn, to a peer that reads only afterwards.
-fn pile_up<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, total: usize) {
+/// Sends requests of `bytes` bytes, one per turn, to a peer that starts to read only afterwards.
+fn send_to_slow_reader<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, total: usize) {
     let Pair { io, mut peer } = pair;
     let name = io.name();
     let mut pair = Pair { io, peer: () };
@@ -97,17 +104,17 @@ fn pile_up<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, total: usize) 
 }
 
 #[test]
-fn requests_pile_up_before_a_peer_that_does_not_read() {
+fn requests_arrive_in_order_at_a_peer_that_reads_late() {
     for io in engines() {
-        pile_up(tcp(io), 15_000, 24 << 20);
+        send_to_slow_reader(tcp(io), 15_000, 24 << 20);
     }
     for io in engines() {
-        pile_up(tcp(io), 300_000, 24 << 20);
+        send_to_slow_reader(tcp(io), 300_000, 24 << 20);
     }
     let folder = std::env::temp_dir().join(format!("prony-engine-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     for (number, io) in engines().into_iter().enumerate() {
-        pile_up(unix(io, &folder.join(number.to_string())), 700, 2 << 20);
+        send_to_slow_reader(unix(io, &folder.join(number.to_string())), 700, 2 << 20);
     }
     std::fs::remove_dir_all(&folder).expect("a folder");
 }
@@ -132,7 +139,7 @@ fn all_sends_of_one_turn_arrive_in_order() {
 }
 
 #[test]
-fn a_reply_of_many_buffers_arrives_whole() {
+fn a_reply_larger_than_many_buffers_arrives_complete() {
     let reply: Arc<Vec<u8>> = Arc::new((0..3 << 20).map(|n: u32| (n / 7) as u8).collect());
     for io in engines() {
         let name = io.name();
@@ -153,7 +160,7 @@ fn a_reply_of_many_buffers_arrives_whole() {
 }
 
 #[test]
-fn what_is_queued_goes_before_the_farewell() {
+fn queued_bytes_are_sent_before_the_farewell() {
     for io in engines() {
         let name = io.name();
         let mut pair = tcp(io);
@@ -163,4 +170,74 @@ fn what_is_queued_goes_before_the_farewell() {
         pair.peer.read_to_end(&mut arrived).expect("an end");
         assert_eq!(arrived, b"queued farewell", "{name}");
     }
+}
+
+/// More connections than the ring has receive buffers (1,024) and entries to submit (1,024) together.
+const CONNECTIONS: usize = 3500;
+
+/// Opens many connections whose peer has written to most of them before the engine first polls, and
+/// receives what it wrote to each.
+fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
+    let listener = UnixListener::bind(path).expect("a socket");
+    let written = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&written);
+    let peer = std::thread::spawn(move || {
+        let mut peers = Vec::new();
+        while peers.len() < CONNECTIONS {
+            let (mut peer, _) = listener.accept().expect("a client");
+            peer.write_all(b"welcome").expect("a reader");
+            peers.push(peer);
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        peers
+    });
+    let address = Address::Unix(path.to_owned());
+    for slot in 0..CONNECTIONS {
+        io.open(slot as u32, &address, &TcpOptions::default())
+            .expect("a socket");
+    }
+    // By now a ring has submitted three full queues of connects, and epoll all of them.
+    while written.load(Ordering::Relaxed) < 3 * 1024 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let mut arrived = vec![Vec::new(); CONNECTIONS];
+    let mut events = Vec::new();
+    while arrived.iter().any(|bytes| bytes != b"welcome") {
+        let until_ns = io.clock().now_ns() + 20_000_000;
+        io.turn(until_ns, &mut events).expect("a turn");
+        for event in events.drain(..) {
+            assert!(!matches!(event.kind, IoEventKind::Closed(_)), "{event:?}");
+            if let Some(received) = io.receive(event) {
+                arrived[event.slot as usize].extend_from_slice(received.bytes);
+            }
+        }
+    }
+    drop(peer.join().expect("all were accepted"));
+}
+
+#[test]
+fn a_turn_ends_although_there_are_more_replies_than_buffers() {
+    let folder = std::env::temp_dir().join(format!("prony-crowd-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    prony_drive::affinity::allow_files(2 * CONNECTIONS as u64 + 100).expect("files for both ends");
+    let mut names = vec!["epoll"];
+    if probe().is_ok() {
+        names.push("ring");
+    }
+    for name in names {
+        let path = folder.join(name);
+        let (done, wait) = channel();
+        // In a separate thread: an engine that never returns must not block the test.
+        std::thread::spawn(move || {
+            let io: Box<dyn Io> = match name {
+                "ring" => Box::new(Ring::new(CONNECTIONS).expect("a ring")),
+                _ => Box::new(Epoll::new(CONNECTIONS).expect("epoll")),
+            };
+            receive_from_many(io, &path);
+            done.send(()).expect("the test waits");
+        });
+        let came_back = wait.recv_timeout(Duration::from_secs(60));
+        assert!(came_back.is_ok(), "{name}: {came_back:?}");
+    }
+    std::fs::remove_dir_all(&folder).expect("a folder");
 }

@@ -1,15 +1,15 @@
-//! Both engines on real sockets: many connections, kernel stamps, a slow client before a slow
-//! server.
+//! Both engines on real sockets: many connections, kernel stamps, a slow client with a slow server.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
 mod support;
 
 mod engine;
+mod receive_stamps;
 mod server;
-mod stamped;
+mod slices;
 
-use prony_drive::{Driven, Job, run};
+use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};
 use prony_plan::{DrivePlan, IoEngine, Stop};
 use prony_session::{Outcome, Program};
@@ -17,13 +17,17 @@ use server::{FakeServer, replies_due};
 use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, SystemTime};
-use support::{Selects, Several, Watch, engines, job, plan, repeat, target_at};
+use support::{Selects, TestObserver, TwoConnections, engines, job, plan, repeat, target_at};
 
-/// All that is under way ends by then, on any machine.
+/// Everything in flight ends within this time, on any machine.
 const GRACE: Duration = Duration::from_secs(60);
 
-fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> Driven {
-    run(&job(program, plan, &target_at(port)), &mut Watch::default()).expect("the run starts")
+fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> DriveResult {
+    run(
+        &job(program, plan, &target_at(port)),
+        &mut TestObserver::default(),
+    )
+    .expect("the run starts")
 }
 
 #[test]
@@ -33,22 +37,26 @@ fn two_thousand_connections() {
         let mut plan = plan(2000, 2.0);
         plan.io = io;
         plan.grace = GRACE;
-        // Each client has its turn, several times over, however slow the machine is. All on one
-        // thread: of two, one may be done in an earlier second, and its connections with it.
+        // Each client has several turns, however slow the machine is. All on one thread: of two,
+        // one may finish in an earlier second, and close its connections.
         plan.stop = Stop::Transactions(5);
         let driven = drive(&Selects::new(), &plan, server.port);
-        assert_eq!(flawless(&driven, io).committed, 5 * 2000, "{io:?}");
+        assert_eq!(
+            totals_without_errors(&driven, io).committed,
+            5 * 2000,
+            "{io:?}"
+        );
         let connections = driven.collected.measured.health.connections;
         assert_eq!(connections, 2000, "{io:?}");
 
-        // What is under way at the end of the two seconds is awaited, and counts.
+        // What is in flight at the end of the two seconds is waited for, and counts.
         plan.threads = 2;
         plan.stop = Stop::Starts(Duration::from_secs(2));
         let driven = drive(&Selects::new(), &plan, server.port);
-        let all = flawless(&driven, io);
+        let all = totals_without_errors(&driven, io);
         let measured = &driven.collected.measured;
-        // Each client is busy all the time: until no transaction starts any more at least, and until
-        // the last has ended at most.
+        // Each client is busy all the time: at least until no transaction starts any more, and at
+        // most until the last has ended.
         let busy_s = all.busy_ns as f64 / 1e9 / 2000.0;
         let (least_s, most_s) = (0.75 * 2.0, 1.01 * measured.seconds());
         assert!(
@@ -58,57 +66,61 @@ fn two_thousand_connections() {
     }
 }
 
-/// The figures of a run in which nothing went wrong.
-fn flawless(driven: &Driven, io: IoEngine) -> Tally<u64> {
+/// The totals of a run without any error.
+fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
     let all = driven.collected.measured.all();
     assert_eq!(all.failed, 0, "{io:?}");
     assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
     all
 }
 
-/// Files that were not counted on when the engine was made are as good as the others.
+/// Sockets opened after the engine was created work as well as the others.
 #[test]
-fn users_open_further_connections_on_either_engine() {
+fn users_open_additional_connections_on_both_engines() {
     let server = FakeServer::start();
     for (io, threads) in engines().into_iter().flat_map(|io| [(io, 1), (io, 2)]) {
         let mut plan = plan(40, 3.0);
         plan.io = io;
         plan.threads = threads;
-        // By count, so that each has long had its other connection again at the end.
+        // By count, so that each has long reopened its other connection at the end.
         plan.stop = Stop::Transactions(50);
-        let driven = drive(&Several, &plan, server.port);
+        let driven = drive(&TwoConnections, &plan, server.port);
         let measured = &driven.collected.measured;
-        assert_eq!(flawless(&driven, io).committed, 40 * 50, "{io:?}");
-        // Of two threads one may be done in an earlier second.
+        assert_eq!(
+            totals_without_errors(&driven, io).committed,
+            40 * 50,
+            "{io:?}"
+        );
+        // Of two threads, one may finish in an earlier second.
         if threads == 1 {
             assert_eq!(measured.health.connections, 80, "{io:?}");
         }
-        // Each user has its other connection anew once.
-        tiles(measured, 40);
+        // Each user reopens its other connection once.
+        assert_parts_add_up(measured, 40);
     }
 }
 
-/// The way for a sample of users over TCP leads nowhere here: no further connection takes it.
+/// The route of the TCP sample leads nowhere here.
 #[test]
-fn further_connections_are_those_of_the_servers() {
+fn additional_connections_do_not_use_the_route_of_the_tcp_sample() {
     let server = FakeServer::start();
     for io in engines() {
         let mut plan = plan(4, 0.5);
         plan.io = io;
         let (target, dead) = (target_at(server.port), target_at(1));
-        let job = Job {
+        let job = DriveJob {
             tcp_target: Some(&dead),
-            ..job(&Several, &plan, &target)
+            ..job(&TwoConnections, &plan, &target)
         };
-        let driven = run(&job, &mut Watch::default()).expect("all are let in");
+        let driven = run(&job, &mut TestObserver::default()).expect("all are accepted");
         assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
     }
 }
 
-/// Whether replies bear stamps that are true. The kernel begins to stamp some time after the first
-/// socket of the machine asks for it, and a step of the machine's clock makes stamps impossible.
+/// Tries several times: the kernel begins to stamp some time after the first socket on the machine requests
+/// it, and a step of the machine's clock makes stamps unusable.
 #[test]
-fn replies_bear_stamps_and_the_parts_tile_the_response() {
+fn replies_have_stamps_and_the_parts_add_up_to_the_response_time() {
     let server = FakeServer::start();
     for io in engines() {
         let mut plan = plan(16, 1.0);
@@ -122,7 +134,7 @@ fn replies_bear_stamps_and_the_parts_tile_the_response() {
             seen.push(stamps);
             let unusable = stamps.unstamped + stamps.impossible;
             if stamps.transmit_stamps > 0 && unusable * 100 < stamps.stamped {
-                tiles(&measured, 0);
+                assert_parts_add_up(&measured, 0);
                 seen.clear();
                 break;
             }
@@ -131,9 +143,10 @@ fn replies_bear_stamps_and_the_parts_tile_the_response() {
     }
 }
 
-/// The parts sum to the response: but for responses whose stamp was unusable, which are not in the
-/// parts, and for times in which a user asked for a connection, of which there are so many.
-fn tiles(measured: &Totals, renewals: u64) {
+/// The parts sum to the response time, except for responses with an unusable stamp, which are not
+/// in the parts, and for the time in which a user opened a connection, which happens `renewals`
+/// times.
+fn assert_parts_add_up(measured: &Totals, renewals: u64) {
     let all = measured.all();
     let parts = all.parts.expect("parts over TCP");
     let sum_ns = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
@@ -149,7 +162,7 @@ fn tiles(measured: &Totals, renewals: u64) {
 }
 
 /// A client of the slow server.
-struct Asking {
+struct SlowServerClient {
     stream: TcpStream,
     inbox: Vec<u8>,
     logged_in: bool,
@@ -157,13 +170,13 @@ struct Asking {
     due: Option<(SystemTime, Vec<u8>)>,
 }
 
-impl Asking {
-    fn accept(listener: &TcpListener) -> Asking {
+impl SlowServerClient {
+    fn accept(listener: &TcpListener) -> SlowServerClient {
         let (stream, _) = listener.accept().expect("a client");
         stream.set_nonblocking(true).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
-        stamped::ask(&stream);
-        Asking {
+        receive_stamps::enable(&stream);
+        SlowServerClient {
             stream,
             inbox: Vec::new(),
             logged_in: false,
@@ -171,10 +184,10 @@ impl Asking {
         }
     }
 
-    /// Takes in what is there; false when the client is gone.
-    fn look(&mut self) -> bool {
+    /// Reads what has arrived; false if the client has disconnected.
+    fn read_available(&mut self) -> bool {
         let mut chunk = [0; 4096];
-        let (length, arrived) = match stamped::read(&self.stream, &mut chunk) {
+        let (length, arrived) = match receive_stamps::read(&self.stream, &mut chunk) {
             Ok((0, _)) => return false,
             Ok(read) => read,
             Err(error) => return error.kind() == ErrorKind::WouldBlock,
@@ -190,15 +203,17 @@ impl Asking {
     }
 }
 
-/// Takes four clients and answers all of them at once, 2 ms after the last has asked. Tells how long
-/// each request took by its own clock, from its arrival in the kernel to the reply about to be written.
+/// Accepts four clients and answers all of them at once, 2 ms after the last request. Returns how long
+/// each request took by the server's clock, from its arrival in the kernel until just before the reply
+/// is written.
 fn slow_server(listener: &TcpListener) -> Vec<Duration> {
-    let mut clients: Vec<Asking> = (0..4).map(|_| Asking::accept(listener)).collect();
-    let mut own = Vec::new();
+    let mut clients: Vec<SlowServerClient> =
+        (0..4).map(|_| SlowServerClient::accept(listener)).collect();
+    let mut server_times = Vec::new();
     loop {
         for client in &mut clients {
-            if !client.look() {
-                return own;
+            if !client.read_available() {
+                return server_times;
             }
         }
         if clients.iter().any(|client| client.due.is_none()) {
@@ -208,22 +223,22 @@ fn slow_server(listener: &TcpListener) -> Vec<Duration> {
         }
         std::thread::sleep(Duration::from_millis(2));
         for client in &mut clients {
-            let (arrived, out) = client.due.take().expect("it asked");
-            own.push(arrived.elapsed().unwrap_or_default());
+            let (arrived, out) = client.due.take().expect("it sent a request");
+            server_times.push(arrived.elapsed().unwrap_or_default());
             if client.stream.write_all(&out).is_err() {
-                return own;
+                return server_times;
             }
         }
     }
 }
 
 #[test]
-fn a_slow_client_is_not_taken_for_a_slow_server() {
+fn a_slow_client_does_not_count_as_a_slow_server() {
     for io in engines() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let serving = std::thread::spawn(move || slow_server(&listener));
-        // Each user keeps the loop busy for 5 ms before it asks: of four replies that are there at
+        // Each user keeps the loop busy for 5 ms before its request: of four replies that arrive at
         // once, one is noticed at once, and the others after 5, 10 and 15 ms.
         let program = repeat(|db| {
             Box::pin(async move {
@@ -236,20 +251,24 @@ fn a_slow_client_is_not_taken_for_a_slow_server() {
         plan.io = io;
         plan.stop = Stop::Transactions(100);
         let driven = drive(&program, &plan, port);
-        let own = serving.join().expect("the server answered all");
-        assert_eq!(own.len(), 400, "{io:?}");
-        let own_ns = own.iter().sum::<Duration>().as_nanos() as f64 / own.len() as f64;
+        let server_times = serving.join().expect("the server answered all");
+        assert_eq!(server_times.len(), 400, "{io:?}");
+        let server_mean_ns =
+            server_times.iter().sum::<Duration>().as_nanos() as f64 / server_times.len() as f64;
         let all = driven.collected.measured.all();
         let parts = all.parts.as_ref().expect("parts over TCP");
         let (server_ns, client_ns) = (parts.server.mean_ns(), parts.client_wait.mean_ns());
-        // Server time is the server's own, and the way there and back; it holds hardly anything of
-        // what the client added.
-        assert!(server_ns > 0.95 * own_ns, "{io:?}: {server_ns} of {own_ns}");
+        // Server time is the server's own time plus the network; it contains hardly any of the time that
+        // the client added.
+        assert!(
+            server_ns > 0.95 * server_mean_ns,
+            "{io:?}: {server_ns} of {server_mean_ns}"
+        );
         assert!(client_ns > 5e6, "{io:?}: {client_ns}");
         assert!(
-            server_ns - own_ns < 0.3 * client_ns,
-            "{io:?}: {server_ns}, {own_ns}, {client_ns}"
+            server_ns - server_mean_ns < 0.3 * client_ns,
+            "{io:?}: {server_ns}, {server_mean_ns}, {client_ns}"
         );
-        tiles(&driven.collected.measured, 0);
+        assert_parts_add_up(&driven.collected.measured, 0);
     }
 }

@@ -7,12 +7,18 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time limit for events that are immediate on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running server; stops when dropped.
 pub struct FakeServer {
     pub port: u16,
+    /// Number of connected clients.
+    open: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -24,11 +30,26 @@ impl FakeServer {
         let port = listener.local_addr().expect("an address").port();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = std::thread::spawn(move || serve(&listener, &stopped));
+        let open = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&open);
+        let thread = std::thread::spawn(move || serve(&listener, &stopped, &count));
         FakeServer {
             port,
+            open,
             stop,
             thread: Some(thread),
+        }
+    }
+}
+
+impl FakeServer {
+    /// Waits until this many clients are connected.
+    pub fn until_open(&self, clients: usize) {
+        let begun = Instant::now();
+        while self.open.load(Ordering::Relaxed) != clients {
+            let open = self.open.load(Ordering::Relaxed);
+            assert!(begun.elapsed() < PATIENCE, "{open} instead of {clients}");
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -42,7 +63,7 @@ impl Drop for FakeServer {
     }
 }
 
-/// How many replies a client's bytes ask for; whole messages are taken out of `inbox`.
+/// The replies that a client's bytes require; complete messages are removed from `inbox`.
 pub fn replies_due(inbox: &mut Vec<u8>, logged_in: &mut bool) -> Vec<u8> {
     let mut out = Vec::new();
     loop {
@@ -70,9 +91,9 @@ struct Client {
     logged_in: bool,
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool) {
-    // SAFETY: plain system calls on descriptors that this thread owns; `events` has room for as
-    // many as are asked for.
+fn serve(listener: &TcpListener, stop: &AtomicBool, open: &AtomicUsize) {
+    // SAFETY: plain system calls on descriptors that this thread owns; `events` has room for the
+    // requested number.
     let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
     watch(poll, listener.as_raw_fd());
     let mut clients: HashMap<RawFd, Client> = HashMap::new();
@@ -98,6 +119,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool) {
                 clients.remove(&fd);
             }
         }
+        open.store(clients.len(), Ordering::Relaxed);
     }
     // SAFETY: as above.
     unsafe { libc::close(poll) };

@@ -1,97 +1,108 @@
-//! Whether reads and writes are those that the transactions make.
+//! Whether the counts of reads and writes match the transactions.
 //!
 //! In: counts of queries, of transactions and of errors. Out: `mix`. Must never: blame a transaction that
-//! was cut off or began again.
+//! was cut off or restarted.
 //!
 //! In the bundled tests of sysbench all reads of a transaction come before its first write. So a
-//! transaction that fails, or is cut off at the end, leaves reads without writes and never writes
-//! without reads. On PostgreSQL a change that meets no row counts among the others.
+//! transaction that fails, or is cut off at the end, leaves reads without writes and never writes without
+//! reads. On PostgreSQL a change that matches no row counts as neither.
 
 use super::Audit;
-use crate::found;
+use crate::formatting::{percent, thousands};
+use crate::new_check;
 use crate::thresholds::{AUDIT_INVALID, SHARE_EXACT_CAVEAT};
-use crate::words::{percent, thousands};
-use prony_store::{Reported, Severity};
+use prony_store::{ReportedRun, Severity};
 
-pub(super) fn check(reported: &Reported, audit: &mut Audit) {
+pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
     let (Some(queries), Some([reads, writes])) = (&reported.queries, reported.mix) else {
         if reported.queries.is_some() {
-            let text = "Mix: not checked, because the queries are of no bundled test that is known";
-            audit.looked_at.push(text.to_owned());
+            let text = "Mix: not checked, because the queries belong to no known bundled test";
+            audit.examined.push(text.to_owned());
         }
         return;
     };
-    let done = reported.transactions.map(|done| done as f64);
-    let each = |counted: u64, of_one: u64| (of_one > 0).then(|| counted as f64 / of_one as f64);
-    let by = [each(queries.reads, reads), each(queries.writes, writes)];
-    let base = done.or(by[1]).or(by[0]).unwrap_or(0.0);
-    let off = off(reported, done, by, SHARE_EXACT_CAVEAT * base);
-    let said = format!(
-        "{} reads and {} writes, of {reads} and {writes} in each transaction{}",
+    let transactions = reported.transactions.map(|count| count as f64);
+    let implied = |counted: u64, per_transaction: u64| {
+        (per_transaction > 0).then(|| counted as f64 / per_transaction as f64)
+    };
+    let implied = [
+        implied(queries.reads, reads),
+        implied(queries.writes, writes),
+    ];
+    let base = transactions.or(implied[1]).or(implied[0]).unwrap_or(0.0);
+    let deviations = deviations(reported, transactions, implied, SHARE_EXACT_CAVEAT * base);
+    let summary = format!(
+        "{} reads and {} writes, with {reads} and {writes} in each transaction{}",
         thousands(queries.reads),
         thousands(queries.writes),
         reported
             .workload
             .map_or(String::new(), |name| format!(" of {name}")),
     );
-    if off.is_empty() {
-        audit.looked_at.push(format!("Mix: {said}"));
+    if deviations.is_empty() {
+        audit.examined.push(format!("Mix: {summary}"));
         return;
     }
-    let worst = off.iter().map(|(_, by)| *by).fold(0.0, f64::max) / base.max(1.0);
+    let worst = deviations.iter().map(|(_, size)| *size).fold(0.0, f64::max) / base.max(1.0);
     let severity = if worst > AUDIT_INVALID {
         Severity::Invalid
     } else {
         Severity::Caveat
     };
-    let each: Vec<String> = off.into_iter().map(|(text, _)| text).collect();
-    audit.checks.extend(found(
+    let texts: Vec<String> = deviations.into_iter().map(|(text, _)| text).collect();
+    audit.checks.extend(new_check(
         "mix",
         severity,
-        format!("{said}: {} ({} off).", each.join("; "), percent(worst)),
-        "Reads and writes are not of one run, a figure is mistyped, or many transactions failed: look for \
-         the errors, and take no ratio of the two.",
+        format!("{summary}: {} ({} off).", texts.join("; "), percent(worst)),
+        "Reads and writes come from different runs, a figure is mistyped, or many transactions failed: \
+         look for errors, and do not compute a ratio of the two.",
     ));
 }
 
-/// What is off, and by how many transactions: `by` are the transactions that the reads make, and that the
-/// writes make; `few` may be off because changes met no row.
-fn off(
-    reported: &Reported,
-    done: Option<f64>,
-    by: [Option<f64>; 2],
-    few: f64,
+/// Deviations, each with its size in transactions. `implied` is the number of transactions that the reads
+/// imply, and that the writes imply; `tolerance` is the number that may be missing because changes matched
+/// no row.
+fn deviations(
+    reported: &ReportedRun,
+    transactions: Option<f64>,
+    implied: [Option<f64>; 2],
+    tolerance: f64,
 ) -> Vec<(String, f64)> {
-    // Those that began again, and those that were under way at the end.
-    let spare = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
-    let mut off: Vec<(String, f64)> = Vec::new();
-    let mut add = |text: String, by: f64| off.push((text, by));
-    let [by_reads, by_writes] = by;
+    // Transactions that were restarted, and those in progress at the end.
+    let incomplete = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
+    let mut deviations: Vec<(String, f64)> = Vec::new();
+    let mut add = |text: String, size: f64| deviations.push((text, size));
+    let [by_reads, by_writes] = implied;
     if let (Some(by_reads), Some(by_writes)) = (by_reads, by_writes) {
-        let more = by_writes - by_reads;
-        let text = |of: &str, by: f64, than: &str| {
-            format!("there are {of} of {by:.2} transactions too many for the {than}")
+        let excess = by_writes - by_reads;
+        let text = |more: &str, size: f64, fewer: &str| {
+            format!("the {more} imply {size:.2} more transactions than the {fewer}")
         };
-        if more > 0.0 {
-            add(text("writes", more, "reads"), more);
-        } else if -more > spare + few {
-            add(text("reads", -more, "writes"), -more);
+        if excess > 0.0 {
+            add(text("writes", excess, "reads"), excess);
+        } else if -excess > incomplete + tolerance {
+            add(text("reads", -excess, "writes"), -excess);
         }
     }
-    let Some(done) = done else {
-        return off;
+    let Some(transactions) = transactions else {
+        return deviations;
     };
-    for (what, by, least) in [("reads", by_reads, done), ("writes", by_writes, done - few)] {
-        let Some(by) = by else { continue };
-        let text = |than: &str| {
-            let made = thousands(done as u64);
-            format!("the {what} are of {by:.2} transactions, {than} than {made} transactions make")
+    for (what, implied, minimum) in [
+        ("reads", by_reads, transactions),
+        ("writes", by_writes, transactions - tolerance),
+    ] {
+        let Some(implied) = implied else { continue };
+        let text = |comparison: &str| {
+            let counted = thousands(transactions as u64);
+            format!(
+                "the {what} imply {implied:.2} transactions, {comparison} than the {counted} counted"
+            )
         };
-        if by < least {
-            add(text("fewer"), done - by);
-        } else if by > done + spare + few {
-            add(text("more"), by - done);
+        if implied < minimum {
+            add(text("fewer"), transactions - implied);
+        } else if implied > transactions + incomplete + tolerance {
+            add(text("more"), implied - transactions);
         }
     }
-    off
+    deviations
 }

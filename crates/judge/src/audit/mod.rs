@@ -1,57 +1,58 @@
-//! Whether what another tool printed can be right.
+//! Whether another tool's output can be right.
 //!
-//! In: what its output says, and the Run made of it. Out: an [`Audit`]: what stands against its
-//! figures, and what was looked at. Must never: take what was not printed for wrong; change a figure.
+//! In: the parsed output, and the Run made of it. Out: an [`Audit`]: problems with its figures, and what
+//! was checked. Must never: treat a figure that is not in the output as wrong, or change a figure.
 
 mod mix;
 mod relations;
 
+use crate::formatting::{count, percent};
 use crate::thresholds::{
-    AUDIT_EDGE_S, AUDIT_LITTLE_INVALID, ERRORS_INVALID, LITTLE_GAP, NOPM_PACED, NOPM_SHARE_GAP,
+    AUDIT_EDGE_S, AUDIT_LITTLE_INVALID, AUDIT_REQUESTED_TIME, AUDIT_REQUESTED_TIME_S,
+    AUDIT_TPS_ROUNDING, ERRORS_INVALID, LITTLE_GAP, MAX_PACED_NOPM, NOPM_SHARE_GAP,
     NOPM_SHARE_INVALID,
 };
-use crate::words::{count, percent};
-use crate::{Checker, errors, found, length, shares, workload};
-use prony_store::{Check, Reported, Run, Severity};
+use crate::{Checker, errors, length, new_check, shares, workload};
+use prony_store::{Check, ReportedRun, Run, Setting, Severity};
 use serde::Serialize;
 
-/// What an output is worth.
+/// The result of checking an output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// What stands against its figures, the worst first.
+    /// Problems with its figures, the worst first.
     pub checks: Vec<Check>,
-    /// What was looked at and is in order, or why it could not be looked at.
-    pub looked_at: Vec<String>,
+    /// What was checked without finding a problem, or why it could not be checked.
+    #[serde(rename = "looked_at")]
+    pub examined: Vec<String>,
 }
 
-/// Checks of a Run that need no more than an output tells.
-const OF_THE_RUN: [Checker; 5] = [
+/// Checks of a Run that need no more data than an output has.
+const RUN_CHECKS: [Checker; 4] = [
     errors::errors,
     length::short,
-    workload::branch_contention,
-    workload::warehouse_contention,
+    workload::contention,
     shares::check,
 ];
 
-/// Of 23 transactions of TPROC-C, ten are new orders.
+/// Of 23 transactions of TPROC-C, ten are new orders on average.
 const NEW_ORDERS: f64 = 10.0 / 23.0;
 
-/// Audits one run of another tool. `run` is the Run made of it.
-pub fn audit(reported: &Reported, run: &Run) -> Audit {
+/// Audits one run of another tool. `run` is the Run made of its output.
+pub fn audit(reported: &ReportedRun, run: &Run) -> Audit {
     let mut audit = Audit::default();
     audit.checks.extend(truncated(reported));
     littles_law(reported, &mut audit);
     mix::check(reported, &mut audit);
     relations::check(&reported.relations, &mut audit);
-    orders(reported, &mut audit);
-    audit.checks.extend(trouble(reported));
+    new_orders(reported, &mut audit);
+    audit.checks.extend(reported_problems(reported));
     if reported.transactions.is_some() {
         audit.checks.extend(errors::nothing_committed(run));
     }
-    for check in OF_THE_RUN.iter().filter_map(|check| check(run)) {
+    for check in RUN_CHECKS.iter().filter_map(|check| check(run)) {
         // A run of unknown length is not short.
-        if check.id != "short-run" || run.measured.seconds > 0.0 {
-            audit.checks.push(of_another_tool(check));
+        if check.id != "short-run" || run.measured.length_s > 0.0 {
+            audit.checks.push(with_advice_for_other_tool(check));
         }
     }
     audit
@@ -60,11 +61,11 @@ pub fn audit(reported: &Reported, run: &Run) -> Audit {
     audit
 }
 
-/// Prony's own advice where the tool is another.
-fn of_another_tool(check: Check) -> Check {
+/// Replaces advice on Prony by advice on the other tool.
+fn with_advice_for_other_tool(check: Check) -> Check {
     let advice = match check.id.as_str() {
         "shares" => {
-            "See whether transactions of one kind failed; otherwise another mix was run than the one named."
+            "Check whether transactions of one kind failed; if not, the mix that ran is not the one named."
         }
         _ => return check,
     };
@@ -74,54 +75,55 @@ fn of_another_tool(check: Check) -> Check {
     }
 }
 
-fn truncated(reported: &Reported) -> Option<Check> {
-    if reported.lacks.is_empty() {
+fn truncated(reported: &ReportedRun) -> Option<Check> {
+    if reported.missing_parts.is_empty() {
         return None;
     }
     let severity = match reported.tps {
         Some(_) => Severity::Caveat,
         None => Severity::Invalid,
     };
-    found(
+    new_check(
         "truncated",
         severity,
-        format!("The output lacks {}.", reported.lacks.join(", ")),
-        "Give all of it, from the first line to the last; where the tool was ended early, run it again.",
+        format!("The output lacks {}.", reported.missing_parts.join(", ")),
+        "Pass the whole output, from the first line to the last; if the tool was stopped early, run it again.",
     )
 }
 
-fn trouble(reported: &Reported) -> Option<Check> {
-    if reported.troubles.is_empty() {
+fn reported_problems(reported: &ReportedRun) -> Option<Check> {
+    if reported.messages.is_empty() {
         return None;
     }
-    found(
+    new_check(
         "trouble",
         Severity::Caveat,
-        format!("In the output: {}.", reported.troubles.join("; ")),
-        "See whether the figures are still those that were meant.",
+        format!("In the output: {}.", reported.messages.join("; ")),
+        "Check whether the figures are still the ones that you meant to measure.",
     )
 }
 
-/// Little's law: clients that are always inside a transaction number throughput times mean latency.
-fn littles_law(reported: &Reported, audit: &mut Audit) {
-    let (Some(clients), Some(tps), Some(mean_ms)) =
-        (reported.clients, reported.tps, reported.mean_ms)
+/// Little's law: if clients are always inside a transaction, their number is throughput times mean latency.
+fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
+    let (Some(clients), Some((tps, tps_gap)), Some(mean_ms)) =
+        (reported.clients, throughput(reported), reported.mean_ms)
     else {
         return;
     };
-    let not = |why: &str| format!("Little's law: not checked, because {why}");
+    let not_checked = |why: &str| format!("Little's law: not checked, because {why}");
     let skip = match reported {
         _ if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 => return,
         _ if reported.mean_derived => {
-            "the mean latency was reckoned from clients and throughput, not measured (pgbench measures \
-             it with --progress, --rate or --latency-limit)"
+            return derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
         }
         _ if reported.scheduled => "clients waited for a schedule",
-        _ if reported.connecting_counts => "connecting is in the throughput and not in the latency",
+        _ if reported.connecting_in_throughput => {
+            "the throughput includes connecting and the latency does not"
+        }
         _ => "",
     };
     if !skip.is_empty() {
-        audit.looked_at.push(not(skip));
+        audit.examined.push(not_checked(skip));
         return;
     }
     let ended = reported
@@ -129,97 +131,155 @@ fn littles_law(reported: &Reported, audit: &mut Audit) {
         .unwrap_or(0)
         .saturating_add(reported.failed);
     if ended > 0 && reported.failed as f64 / ended as f64 > ERRORS_INVALID {
-        audit
-            .looked_at
-            .push(not("the times of the failed transactions are in no figure"));
+        audit.examined.push(not_checked(
+            "no figure includes the times of the failed transactions",
+        ));
         return;
     }
     let at_work = tps * mean_ms / 1e3;
     let gap = at_work / f64::from(clients) - 1.0;
     let clients_text = count(clients.into(), "client");
     let text =
-        format!("{tps:.2} a second x {mean_ms:.3} ms keeps {at_work:.2} of {clients_text} at work");
-    let rounding = reported.mean_slack_ms / mean_ms;
+        format!("{tps:.2} a second x {mean_ms:.3} ms accounts for {at_work:.2} of {clients_text}");
+    let rounding = reported.mean_tolerance_ms / mean_ms;
     let edge_s = AUDIT_EDGE_S + reported.max_ms.unwrap_or(0.0) / 1e3;
-    let at_edges = reported
-        .ran_s
-        .is_some_and(|ran_s| gap.abs() * ran_s <= edge_s);
-    if gap.abs() <= LITTLE_GAP + rounding || at_edges {
+    let within_edges = reported
+        .actual_s
+        .is_some_and(|actual_s| gap.abs() * actual_s <= edge_s);
+    if gap.abs() <= LITTLE_GAP + rounding + tps_gap || within_edges {
         let off = format!("Little's law: {text} ({} off)", percent(gap.abs()));
-        audit.looked_at.push(off);
+        audit.examined.push(off);
         return;
     }
-    audit.checks.extend(broken_law(&text, gap));
+    audit.checks.extend(littles_law_check(&text, gap));
 }
 
-/// What a broken law means: time that is missing in part is the client's own fault, by a little.
-fn broken_law(text: &str, gap: f64) -> Option<Check> {
+/// Transactions a second as printed, or computed from count and time, with its relative error.
+fn throughput(reported: &ReportedRun) -> Option<(f64, f64)> {
+    // Either six or two decimals are printed; the rounding assumes two.
+    let printed = reported.tps.filter(|tps| *tps > 0.0);
+    if let Some(tps) = printed {
+        return Some((tps, AUDIT_TPS_ROUNDING / tps));
+    }
+    let done = reported.transactions? as f64;
+    let positive = |seconds: &f64| *seconds > 0.0;
+    if let Some(actual_s) = reported.actual_s.filter(positive) {
+        return Some((done / actual_s, AUDIT_EDGE_S / actual_s));
+    }
+    let requested_s = reported.requested_s.filter(positive)?;
+    Some((
+        done / requested_s,
+        AUDIT_REQUESTED_TIME + AUDIT_REQUESTED_TIME_S / requested_s,
+    ))
+}
+
+/// If no option requires latencies, pgbench prints a mean that it has not measured: time x clients /
+/// transactions, failed ones included. Checks that it is this value.
+fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, audit: &mut Audit) {
+    let done = reported.transactions.unwrap_or(0) as f64;
+    let failed = reported.failed.saturating_add(reported.skipped) as f64;
+    let ended = if done > 0.0 { 1.0 + failed / done } else { 1.0 };
+    let mean_ms = reported.mean_ms.unwrap_or(0.0);
+    let expected_ms = 1e3 * clients / (tps * ended);
+    // Before 9.6 pgbench used the requested time, not the elapsed time.
+    let time_gap = match (reported.requested_s, reported.actual_s) {
+        (Some(requested_s), Some(actual_s)) if actual_s > 0.0 => {
+            (requested_s / actual_s - 1.0).abs()
+        }
+        _ => 0.0,
+    };
+    let gap = mean_ms / expected_ms - 1.0;
+    let text = format!(
+        "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions a second imply {expected_ms:.3} ms",
+        count(clients as u64, "client"),
+    );
+    if gap.abs()
+        <= reported.mean_tolerance_ms / expected_ms + tps_gap + time_gap.min(AUDIT_REQUESTED_TIME)
+    {
+        audit.examined.push(format!(
+            "Little's law: {text}; it was derived from them, not measured (pgbench measures it with \
+             --progress, --rate or --latency-limit)"
+        ));
+        return;
+    }
+    let which = if gap < 0.0 { "low" } else { "high" };
+    audit.checks.extend(new_check(
+        "littles-law",
+        Severity::Invalid,
+        format!("{text}: {} too {which}.", percent(gap.abs())),
+        "pgbench derives this mean from clients, time and transactions: the figures come from different \
+         runs, or one was changed. Use the output as the tool wrote it.",
+    ));
+}
+
+/// The check of output that violates Little's law. If only a small part of the time is missing, the client
+/// itself is the cause.
+fn littles_law_check(text: &str, gap: f64) -> Option<Check> {
     let off = percent(gap.abs());
     if gap < 0.0 && gap.abs() <= AUDIT_LITTLE_INVALID {
-        return found(
+        return new_check(
             "littles-law",
             Severity::Caveat,
             format!("{text}: {off} too few."),
-            "The latencies leave time out. pgbench reads its clock before it takes the replies of many \
-             clients, and clients that are done before the others are idle: fewer clients a thread (-j), and \
-             -T in place of -t.",
+            "The latencies omit some time. pgbench reads its clock before it processes the replies of many \
+             clients, and clients that finish before the others are idle. Use fewer clients per thread \
+             (-j), and -T instead of -t.",
         );
     }
     let which = if gap < 0.0 { "few" } else { "many" };
-    found(
+    new_check(
         "littles-law",
         Severity::Invalid,
         format!("{text}: {off} too {which}."),
-        "Throughput, latency and clients are not of one run, or the client lost or invented time. See \
-         whether the number of clients is the one that ran.",
+        "Throughput, latency and clients come from different runs, or the client lost or invented time. \
+         Check how many clients actually ran.",
     )
 }
 
 /// NOPM and TPM of TPROC-C.
-fn orders(reported: &Reported, audit: &mut Audit) {
+fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
     let (Some(nopm), Some(tpm)) = (reported.nopm, reported.tpm) else {
         return;
     };
-    audit.checks.extend(found(
+    audit.checks.extend(new_check(
         "server-count",
         Severity::Note,
-        "TPM is the server's count of commits and rollbacks, and so are the transactions a second that \
-         are made of it.",
-        "Lead with NOPM.",
+        "TPM is the server's count of commits and rollbacks, and the transactions a second are computed \
+         from it.",
+        "Quote NOPM first.",
     ));
     if nopm <= 0.0 || tpm <= 0.0 {
-        audit.checks.extend(found(
+        audit.checks.extend(new_check(
             "nothing-committed",
             Severity::Invalid,
-            format!("{nopm} NOPM and {tpm} TPM are no result."),
-            "See the errors of the virtual users.",
+            format!("{nopm} NOPM and {tpm} TPM are not a result."),
+            "Check the errors of the virtual users.",
         ));
         return;
     }
     let share = nopm / tpm;
     let gap = share / NEW_ORDERS - 1.0;
     let text = format!(
-        "NOPM is {} of TPM, where ten of 23 transactions are new orders ({})",
+        "NOPM is {} of TPM; {} is expected, because ten of 23 transactions are new orders",
         percent_exact(share),
         percent_exact(NEW_ORDERS)
     );
     if gap.abs() > NOPM_SHARE_GAP {
-        audit.checks.extend(share_off(&text, gap));
+        audit.checks.extend(nopm_share_check(&text, gap));
     } else {
-        audit.looked_at.push(text);
+        audit.examined.push(text);
     }
     let warehouses = f64::from(reported.scale.unwrap_or(0));
     let paced = reported
         .settings
-        .iter()
-        .any(|one| one == "keyandthink true");
-    if warehouses > 0.0 && nopm / warehouses > NOPM_PACED && !paced {
-        audit.checks.extend(found(
+        .contains(&Setting::new("keyandthink", "true"));
+    if warehouses > 0.0 && nopm / warehouses > MAX_PACED_NOPM && !paced {
+        audit.checks.extend(new_check(
             "unpaced",
             Severity::Note,
             format!(
-                "{:.1} NOPM a warehouse, above the {NOPM_PACED} of users who key and think: an unpaced \
-                 stress test, and never tpmC.",
+                "{:.1} NOPM a warehouse, above the {MAX_PACED_NOPM} possible with keying and think times: an \
+                 unpaced stress test, never tpmC.",
                 nopm / warehouses
             ),
             "Compare with unpaced runs only.",
@@ -227,32 +287,33 @@ fn orders(reported: &Reported, audit: &mut Audit) {
     }
 }
 
-/// What a share off by this gap means: what else commits makes it smaller, and nothing makes it larger.
-fn share_off(text: &str, gap: f64) -> Option<Check> {
+/// The check of a NOPM share of TPM that deviates by `gap`: other commits make it smaller, but nothing
+/// makes it larger.
+fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     let off = percent(gap.abs());
     let severity = if gap > NOPM_SHARE_INVALID {
         Severity::Invalid
     } else {
         Severity::Caveat
     };
-    let (way, advice) = if gap < 0.0 {
+    let (deviation, advice) = if gap < 0.0 {
         (
             "off",
             "Something else committed on this server meanwhile, many transactions failed, or the figures \
-             are not of one run.",
+             come from different runs.",
         )
     } else {
         (
             "too large",
-            "Each new order is a commit, and other commits only make the share smaller: the figures are \
-             not of one run, one is mistyped, something else put orders into these tables, or the server's \
-             count lags behind.",
+            "Each new order is a commit, and other commits only make the share smaller: the figures \
+             come from different runs, one is mistyped, something else inserted orders into these tables, \
+             or the server's count lags.",
         )
     };
-    found(
+    new_check(
         "nopm-share",
         severity,
-        format!("{text}: {off} {way}."),
+        format!("{text}: {off} {deviation}."),
         advice,
     )
 }

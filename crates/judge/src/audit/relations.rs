@@ -1,62 +1,63 @@
 //! Figures of one output that must agree with each other.
 //!
-//! In: relations, as the reader of a dialect knows them. Out: `sums`, `rates`, `shares-printed`,
-//! `order`. Must never: call a difference an error that rounding explains.
+//! In: relations, as a dialect's parser defines them. Out: `sums`, `rates`, `shares-printed`, `order`. Must
+//! never: call a difference an error if rounding explains it.
 
 use super::Audit;
-use crate::found;
+use crate::formatting::percent;
+use crate::new_check;
 use crate::thresholds::{
-    AUDIT_ASKED, AUDIT_ASKED_S, AUDIT_EDGE_S, AUDIT_INVALID, AUDIT_TIME, AUDIT_TIME_INVALID,
+    AUDIT_EDGE_S, AUDIT_INVALID, AUDIT_REQUESTED_TIME, AUDIT_REQUESTED_TIME_S, AUDIT_TIME,
+    AUDIT_TIME_INVALID,
 };
-use crate::words::percent;
 use prony_store::{Relation, RelationKind, Severity};
 
-/// A check: its id, the relations that it is of, what it looks at, and what to do.
+/// A check: its id, the relations that it covers, its subject, and its advice.
 const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
     (
         "sums",
         &[RelationKind::Sum],
         ["sum", "sums"],
-        "Lines of several runs were mixed, or the text was changed: take the output as the tool wrote it.",
+        "Lines of several runs were mixed, or the text was changed: use the output as the tool wrote it.",
     ),
     (
         "rates",
-        &[RelationKind::Time, RelationKind::AskedTime],
+        &[RelationKind::Time, RelationKind::RequestedTime],
         ["length of time", "lengths of time"],
-        "Rates and totals are not of one stretch of time: see whether the run stalled at its end, was \
-         ended early, or was reported in parts.",
+        "Rates and totals cover different times: check whether the run stalled at its end, was stopped \
+         early, or was reported in parts.",
     ),
     (
         "shares-printed",
         &[RelationKind::Share],
         ["share or mean", "shares and means"],
-        "A percentage or a mean that does not follow from its counts was changed, or is of another run.",
+        "A percentage or a mean that does not follow from its counts was changed, or belongs to another run.",
     ),
     (
         "order",
         &[RelationKind::AtMost],
         ["pair of smaller and larger", "pairs of smaller and larger"],
-        "A figure that must be the smaller one is the larger: the tool's clock or its counting is at fault.",
+        "A figure that must be the smaller is the larger: the tool's clock or its counts are wrong.",
     ),
 ];
 
-/// Findings that are named one by one.
-const NAMED: usize = 4;
+/// Maximum number of findings that are listed one by one.
+const MAX_LISTED: usize = 4;
 
 pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
     for (id, kinds, nouns, advice) in CHECKS {
-        let of_it: Vec<&Relation> = relations
+        let matching: Vec<&Relation> = relations
             .iter()
-            .filter(|one| kinds.contains(&one.kind))
+            .filter(|relation| kinds.contains(&relation.kind))
             .collect();
-        let mut off: Vec<(&Relation, f64)> = of_it
+        let mut off: Vec<(&Relation, f64)> = matching
             .iter()
-            .filter_map(|one| Some((*one, by(one)?)))
+            .filter_map(|relation| Some((*relation, deviation(relation)?)))
             .collect();
         if off.is_empty() {
-            if !of_it.is_empty() {
-                let all = crate::words::thousands(of_it.len() as u64);
-                audit.looked_at.push(match of_it.len() {
+            if !matching.is_empty() {
+                let all = crate::formatting::thousands(matching.len() as u64);
+                audit.examined.push(match matching.len() {
                     1 => format!("1 {} agrees", nouns[0]),
                     _ => format!("{all} {} agree", nouns[1]),
                 });
@@ -65,79 +66,81 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
         }
         off.sort_by(|a, b| b.1.total_cmp(&a.1));
         let worst = off[0].1;
-        let asked = off
+        let all_requested_times = off
             .iter()
-            .all(|(one, _)| one.kind == RelationKind::AskedTime);
+            .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
         let invalid = if id == "rates" {
             AUDIT_TIME_INVALID
         } else {
             AUDIT_INVALID
         };
-        // A run that was longer or shorter than was asked for still has its figures.
-        let severity = if worst > invalid && !asked {
+        // A run that was longer or shorter than requested still has its figures.
+        let severity = if worst > invalid && !all_requested_times {
             Severity::Invalid
         } else {
             Severity::Caveat
         };
-        let named: Vec<String> = off
+        let listed: Vec<String> = off
             .iter()
-            .take(NAMED)
-            .map(|(one, by)| in_words(one, *by))
+            .take(MAX_LISTED)
+            .map(|(relation, deviation)| describe(relation, *deviation))
             .collect();
-        let more = match off.len().saturating_sub(NAMED) {
+        let more = match off.len().saturating_sub(MAX_LISTED) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        audit.checks.extend(found(
+        audit.checks.extend(new_check(
             id,
             severity,
-            format!("{}{more}.", named.join("; ")),
+            format!("{}{more}.", listed.join("; ")),
             advice,
         ));
     }
 }
 
-fn in_words(one: &Relation, by: f64) -> String {
-    let off = if by.is_finite() {
-        percent(by)
+fn describe(relation: &Relation, deviation: f64) -> String {
+    let off = if deviation.is_finite() {
+        percent(deviation)
     } else {
         "all of it".to_owned()
     };
-    let than = if one.kind == RelationKind::AtMost {
+    let than = if relation.kind == RelationKind::AtMost {
         "is more than"
     } else {
         "is not"
     };
     format!(
         "{} ({}) {than} {} ({}): {off} off",
-        one.what,
-        plain(one.says),
-        one.from,
-        plain(one.follows)
+        relation.figure,
+        format_figure(relation.printed),
+        relation.computed_from,
+        format_figure(relation.computed)
     )
 }
 
-/// A figure as it may have been printed.
-fn plain(value: f64) -> String {
+/// A figure as a tool may have printed it.
+fn format_figure(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// By what share two figures are off, where that is more than it may be.
-fn by(one: &Relation) -> Option<f64> {
-    let difference = one.says - one.follows;
-    // What the arithmetic itself rounds.
-    let exact = 1e-9 * one.says.abs().max(one.follows.abs());
+/// The share by which two figures differ, if it is more than allowed.
+fn deviation(relation: &Relation) -> Option<f64> {
+    let difference = relation.printed - relation.computed;
+    // Rounding of the arithmetic itself.
+    let exact = 1e-9 * relation.printed.abs().max(relation.computed.abs());
     let allowed = exact
-        + one.slack
-        + match one.kind {
+        + relation.tolerance
+        + match relation.kind {
             RelationKind::Sum | RelationKind::Share | RelationKind::AtMost => 0.0,
-            RelationKind::Time => (AUDIT_TIME * one.says).max(AUDIT_EDGE_S),
-            RelationKind::AskedTime => AUDIT_ASKED * one.says + AUDIT_ASKED_S,
+            RelationKind::Time => (AUDIT_TIME * relation.printed).max(AUDIT_EDGE_S),
+            RelationKind::RequestedTime => {
+                AUDIT_REQUESTED_TIME * relation.printed + AUDIT_REQUESTED_TIME_S
+            }
         };
-    let too_far = match one.kind {
+    let too_far = match relation.kind {
         RelationKind::AtMost => difference > allowed,
         _ => difference.abs() > allowed,
     };
-    too_far.then(|| difference.abs() / one.follows.abs().max(f64::MIN_POSITIVE))
+    too_far.then(|| difference.abs() / relation.computed.abs().max(f64::MIN_POSITIVE))
 }

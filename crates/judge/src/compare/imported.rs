@@ -1,13 +1,13 @@
-//! Runs that were imported: what their tools do not tell.
+//! Comparisons with imported runs, whose tools do not report everything.
 //!
-//! In: two Runs. Out: which readings mean nothing, and a caveat that names them. Must never: call a
-//! difference what was only not told, or hide that it was not.
+//! In: two Runs. Out: which properties cannot be compared, and a caveat that names them. Must never: call a missing
+//! value a difference, or hide that it is missing.
 
-use super::{Difference, rules::PROMISES};
+use super::{Difference, rules::DURABILITY_SETTINGS};
 use prony_store::{Run, Severity};
 
-/// What no output of another tool tells.
-const NEVER: [&str; 10] = [
+/// Properties that no other tool's output contains.
+const NEVER_REPORTED: [&str; 10] = [
     "statements",
     "network",
     "TLS",
@@ -20,52 +20,53 @@ const NEVER: [&str; 10] = [
     "server",
 ];
 
-/// Whether a reading differs only because one of the two does not tell it.
-pub(super) fn untold(a: &Run, b: &Run, what: &str) -> bool {
-    let one = |run: &Run, other: &Run| {
+/// Whether a property differs only because one of the two Runs does not report it.
+pub(super) fn is_not_reported(a: &Run, b: &Run, what: &str) -> bool {
+    let unreported = |run: &Run, other: &Run| {
         run.imported.is_some()
             && match what {
                 "scale" => run.workload.scale == 0,
                 "clients" => run.drive.clients == 0,
                 "threads" => run.drive.threads == 0,
-                "engine" => run.server.engine.is_empty(),
+                "engine" => run.server.engine.is_none(),
                 "server version" => run.server.version.is_empty(),
-                "protocol" => ["", "not told"].contains(&run.drive.protocol.as_str()),
+                "protocol" => run.drive.protocol.is_none(),
                 _ => {
                     let settings = &other.server.settings;
-                    NEVER.contains(&what)
-                        || PROMISES.contains(&what)
+                    NEVER_REPORTED.contains(&what)
+                        || DURABILITY_SETTINGS.contains(&what)
                         || settings.contains_key(what)
-                        // Each names its settings in words of its own.
-                        || (other.imported.is_none() && is_setting(run, other, what))
+                        // Each tool has its own names for settings.
+                        || (other.imported.is_none() && is_workload_setting(run, other, what))
                 }
             }
     };
-    one(a, b) || one(b, a)
+    unreported(a, b) || unreported(b, a)
 }
 
-fn is_setting(a: &Run, b: &Run, what: &str) -> bool {
-    let mut settings = a.workload.settings.iter().chain(&b.workload.settings);
-    settings.any(|one| one.split(' ').next() == Some(what))
+fn is_workload_setting(a: &Run, b: &Run, what: &str) -> bool {
+    [a, b]
+        .iter()
+        .any(|run| run.workload.setting(what).is_some())
 }
 
-/// The caveat that stands beside every comparison with such a run.
+/// The caveat of every comparison with an imported run.
 pub(super) fn caveat(a: &Run, b: &Run) -> Option<Difference> {
-    let told = |run: &Run| match &run.imported {
-        None => "Prony's own".to_owned(),
+    let source = |run: &Run| match &run.imported {
+        None => "measured by Prony".to_owned(),
         Some(imported) => format!(
-            "{} told nothing of: statements, network, {}",
+            "{} did not report: statements, network, {}",
             imported.tool,
-            imported.untold.join(", ")
+            imported.not_reported.join(", ")
         ),
     };
     let any = a.imported.is_some() || b.imported.is_some();
     any.then(|| Difference {
         severity: Severity::Caveat,
         what: "imported".to_owned(),
-        a: told(a),
-        b: told(b),
-        why: "what was not told may differ, and would then decide the figures",
+        a: source(a),
+        b: source(b),
+        why: "what was not reported may differ, and may decide the figures",
     })
 }
 
@@ -73,35 +74,35 @@ pub(super) fn caveat(a: &Run, b: &Run) -> Option<Difference> {
 mod tests {
     use crate::compare::{Verdict, compare};
     use crate::sample::healthy;
-    use prony_store::{Imported, Run, Severity};
+    use prony_store::{ImportSource, QueryMode, Run, Setting, Severity};
 
-    /// The healthy run as another tool would have told it.
-    fn told() -> Run {
+    /// The healthy run as if imported from another tool.
+    fn imported_run() -> Run {
         let run = healthy();
         Run {
-            host: Default::default(),
+            machines: Vec::new(),
             server: Default::default(),
-            imported: Some(Imported {
+            imported: Some(ImportSource {
                 tool: "pgbench".to_owned(),
-                untold: vec!["durability".to_owned()],
-                ..Imported::default()
+                not_reported: vec!["durability".to_owned()],
+                ..ImportSource::default()
             }),
             ..run
         }
     }
 
     #[test]
-    fn what_was_not_told_is_a_caveat_and_no_difference() {
+    fn unreported_values_are_a_caveat_not_a_difference() {
         let mut own = healthy();
         own.workload.statements = vec!["select 1".to_owned()];
-        own.workload.settings = vec!["mode procedures".to_owned()];
+        own.workload.settings = vec![Setting::new("mode", "procedures")];
         for name in ["fsync", "work_mem"] {
             own.server.settings.insert(name.to_owned(), "on".into());
         }
         for found in [
-            compare(&told(), &own),
-            compare(&own, &told()),
-            compare(&told(), &told()),
+            compare(&imported_run(), &own),
+            compare(&own, &imported_run()),
+            compare(&imported_run(), &imported_run()),
         ] {
             assert_eq!(found.verdict, Verdict::WithCaveats, "{found:?}");
             let caveats: Vec<&str> = found
@@ -116,17 +117,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_compared() {
-        let mut other = told();
+    fn reported_values_are_compared() {
+        let mut other = imported_run();
         other.workload.scale += 1;
         assert_eq!(compare(&healthy(), &other).verdict, Verdict::NotComparable);
-        let mut other = told();
+        let mut other = imported_run();
         other.workload.name = "select-only".to_owned();
-        assert_eq!(compare(&told(), &other).verdict, Verdict::NotComparable);
-        let mut other = told();
-        other.drive.protocol = "simple".to_owned();
+        assert_eq!(
+            compare(&imported_run(), &other).verdict,
+            Verdict::NotComparable
+        );
+        let mut other = imported_run();
+        other.drive.protocol = Some(QueryMode::Simple);
         let mut own = healthy();
-        own.drive.protocol = "prepared".to_owned();
+        own.drive.protocol = Some(QueryMode::Prepared);
         assert_eq!(compare(&own, &other).verdict, Verdict::NotComparable);
     }
 }

@@ -1,159 +1,92 @@
-//! What is read of two Runs to see whether their figures are of the same thing.
+//! Properties of two Runs that show whether their figures are of the same thing.
 //!
-//! In: a Run. Out: readings. Must never: weigh one difference against another; each has its severity.
+//! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
-use prony_store::{Run, Severity};
+use prony_plan::Choice;
+use prony_store::{Run, ServerEngine, Severity};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What is read of a Run, and what it means when two readings differ.
-pub(super) struct Rule {
+/// One property of a Run, and why it matters if another Run has a different value.
+pub(super) struct ComparedProperty {
     pub what: &'static str,
     pub severity: Severity,
-    pub read: fn(&Run) -> String,
+    pub value: String,
     pub why: &'static str,
 }
 
-const fn rule(
+fn property(
     what: &'static str,
     severity: Severity,
-    read: fn(&Run) -> String,
+    value: impl ToString,
     why: &'static str,
-) -> Rule {
-    Rule {
+) -> ComparedProperty {
+    let value = value.to_string();
+    ComparedProperty {
         what,
         severity,
-        read,
+        value,
         why,
     }
 }
 
-pub(super) const OTHER_WORK: &str = "the clients asked for other work";
-const OTHER_LOAD: &str = "the server was put under another load";
-pub(super) const OTHER_PROMISE: &str = "the servers promise different things about a commit";
-const OTHER_CLIENT: &str = "what the client itself takes is part of every figure";
+pub(super) const OTHER_WORK: &str = "the clients did different work";
+const OTHER_DATA: &str = "with more rows, less of the data fits into memory, and clients meet on the same rows less often";
+const OTHER_PROTOCOL: &str = "one figure includes parsing and planning, the other does not";
+const OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
+const OTHER_LOAD: &str = "the servers were under different loads";
+const OTHER_ENGINE: &str = "the engines differ, and so do their statements";
+const OTHER_CLIENTS: &str =
+    "throughput and response time both depend on the number of concurrent clients";
+pub(super) const OTHER_DURABILITY: &str = "the servers guarantee different durability for a commit";
+const OTHER_NETWORK: &str = "the network is part of every response time";
+const OTHER_TLS: &str = "encryption costs CPU time at both ends";
+const OTHER_CLIENT: &str = "the client's own cost is part of every figure";
+const OTHER_WINDOW: &str =
+    "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
+const OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
 pub(super) const FOR_REFERENCE: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
-/// All rules but those of settings: each workload names its own, and those of the server follow it.
-pub(super) const RULES: [Rule; 20] = [
-    rule(
-        "workload",
-        Invalid,
-        |run| run.workload.name.clone(),
-        OTHER_WORK,
-    ),
-    rule(
-        "scale",
-        Invalid,
-        |run| run.workload.scale.to_string(),
-        "more rows share the same memory, and the same rows are met less often",
-    ),
-    rule("statements", Invalid, statements, OTHER_WORK),
-    rule(
-        "protocol",
-        Invalid,
-        |run| run.drive.protocol.clone(),
-        "parsing and planning are in one figure and not in the other",
-    ),
-    rule(
-        "connections",
-        Invalid,
-        |run| match run.drive.connect_per_transaction {
-            true => "one for each transaction".to_owned(),
-            false => "kept".to_owned(),
-        },
-        "connecting is in one figure and not in the other",
-    ),
-    rule("pace", Invalid, pace, OTHER_LOAD),
-    rule(
-        "engine",
-        Invalid,
-        |run| run.server.engine.clone(),
-        "the statements differ in more than their server",
-    ),
-    rule(
-        "clients",
-        Caveat,
-        |run| run.drive.clients.to_string(),
-        "throughput and response time both follow from how many ask at once",
-    ),
-    rule(
-        "server version",
-        Caveat,
-        |run| run.server.version.clone(),
-        FOR_REFERENCE,
-    ),
-    rule(
-        "network",
-        Caveat,
-        |run| run.drive.network.clone(),
-        "the way to the server is part of every response time",
-    ),
-    rule(
-        "TLS",
-        Caveat,
-        |run| run.server.tls.clone().unwrap_or_else(|| "none".to_owned()),
-        "encryption takes time at both ends",
-    ),
-    rule(
-        "client's CPUs",
-        Caveat,
-        |run| format!("{} of {}", run.host.cpus, run.host.cpu),
-        OTHER_CLIENT,
-    ),
-    rule(
-        "I/O engine",
-        Caveat,
-        |run| run.drive.io.clone(),
-        OTHER_CLIENT,
-    ),
-    rule(
-        "threads",
-        Caveat,
-        |run| run.drive.threads.to_string(),
-        OTHER_CLIENT,
-    ),
-    rule(
-        "measured",
-        Caveat,
-        |run| format!("{:.0} s", run.window.measured_s),
-        "what comes seldom (a checkpoint, a vacuum) falls into a longer window sooner",
-    ),
-    rule(
-        "warm-up",
-        Caveat,
-        |run| format!("{:.0} s", run.window.warmup_s),
-        "caches fill and statements are planned at the start",
-    ),
-    rule(
-        "client host",
-        Note,
-        |run| run.host.name.clone(),
-        FOR_REFERENCE,
-    ),
-    rule(
-        "client kernel",
-        Note,
-        |run| run.host.kernel.clone(),
-        FOR_REFERENCE,
-    ),
-    rule(
-        "Prony",
-        Note,
-        |run| run.build.version.clone(),
-        FOR_REFERENCE,
-    ),
-    rule(
-        "server",
-        Note,
-        |run| run.server.address.clone(),
-        FOR_REFERENCE,
-    ),
-];
+/// All properties except settings: each workload declares its own, and those of the server are compared separately.
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
+    let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
+    let host = &run.machine().host;
+    let connections = match drive.connect_per_transaction {
+        true => "one for each transaction",
+        false => "kept",
+    };
+    let cpus = format!("{} of {}", host.cpus, host.cpu);
+    let network = text(drive.network);
+    let (tls, address) = (&server.tls, text(server.address.as_ref()));
+    let measured = format!("{:.0} s", run.window.measured_s);
+    let warmup = format!("{:.0} s", run.window.warmup_s);
+    [
+        property("workload", Invalid, &workload.name, OTHER_WORK),
+        property("scale", Invalid, workload.scale, OTHER_DATA),
+        property("statements", Invalid, statements(run), OTHER_WORK),
+        property("protocol", Invalid, protocol(run), OTHER_PROTOCOL),
+        property("connections", Invalid, connections, OTHER_CONNECTIONS),
+        property("pace", Invalid, pace(run), OTHER_LOAD),
+        property("engine", Invalid, engine(run), OTHER_ENGINE),
+        property("clients", Caveat, drive.clients, OTHER_CLIENTS),
+        property("server version", Caveat, &server.version, FOR_REFERENCE),
+        property("network", Caveat, network, OTHER_NETWORK),
+        property("TLS", Caveat, tls.as_deref().unwrap_or("none"), OTHER_TLS),
+        property("client's CPUs", Caveat, cpus, OTHER_CLIENT),
+        property("I/O engine", Caveat, &drive.io, OTHER_CLIENT),
+        property("threads", Caveat, drive.threads, OTHER_CLIENT),
+        property("measured", Caveat, measured, OTHER_WINDOW),
+        property("warm-up", Caveat, warmup, OTHER_WARMUP),
+        property("client host", Note, &host.name, FOR_REFERENCE),
+        property("client kernel", Note, &host.kernel, FOR_REFERENCE),
+        property("Prony", Note, &run.build.version, FOR_REFERENCE),
+        property("server", Note, address, FOR_REFERENCE),
+    ]
+}
 
-/// Settings by which a server promises that a commit lasts, of any engine.
-pub(super) const PROMISES: [&str; 5] = [
+/// Settings of any engine that determine the durability of a commit.
+pub(super) const DURABILITY_SETTINGS: [&str; 5] = [
     "fsync",
     "synchronous_commit",
     "full_page_writes",
@@ -161,28 +94,29 @@ pub(super) const PROMISES: [&str; 5] = [
     "sync_binlog",
 ];
 
-/// The statements, as short as can be: how many, and a mark that is the same for the same ones.
+/// The number of statements, and a hash of their text.
 fn statements(run: &Run) -> String {
     let mut hasher = DefaultHasher::new();
     run.workload.statements.hash(&mut hasher);
     let count = run.workload.statements.len();
-    format!("{count}, mark {:08x}", hasher.finish() >> 32)
+    format!("{count}, hash {:08x}", hasher.finish() >> 32)
 }
 
 fn pace(run: &Run) -> String {
     match run.drive.rate_tps {
         Some(rate) => format!(
             "{rate} a second, {}",
-            run.drive.arrival.as_deref().unwrap_or("scheduled")
+            run.drive.arrival.map_or("scheduled", Choice::name)
         ),
-        None => run.drive.pace.clone(),
+        None if run.drive.open_loop => "rate".to_owned(),
+        None => "closed".to_owned(),
     }
 }
 
-/// What stands for a setting that was not read.
+/// The value of a setting that was not read.
 pub(super) const UNKNOWN: &str = "unknown";
 
-/// A server's setting, as far as it was read.
+/// A server's setting, or [`UNKNOWN`] if it was not read.
 pub(super) fn setting(run: &Run, name: &str) -> String {
     match run.server.settings.get(name) {
         Some(value) => plain(value),
@@ -190,10 +124,22 @@ pub(super) fn setting(run: &Run, name: &str) -> String {
     }
 }
 
-/// A setting's value as people write it.
+/// A setting's value as plain text.
 pub(super) fn plain(value: &serde_json::Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
         None => value.to_string(),
     }
+}
+
+fn text(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn protocol(run: &Run) -> &'static str {
+    run.drive.protocol.map_or("", Choice::name)
+}
+
+fn engine(run: &Run) -> &str {
+    run.server.engine.as_ref().map_or("", ServerEngine::id)
 }

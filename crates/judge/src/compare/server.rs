@@ -1,14 +1,14 @@
-//! What two servers were, as far as both were looked at.
+//! Differences between two servers, as far as both were observed.
 //!
-//! In: two Runs. Out: differences. Must never: call what was not seen on one side a difference.
+//! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
-use super::rules::{FOR_REFERENCE, OTHER_PROMISE, PROMISES, plain};
+use super::rules::{DURABILITY_SETTINGS, FOR_REFERENCE, OTHER_DURABILITY, plain};
 use super::{Difference, difference, pairs};
 use prony_store::{Durability, Run, ServerState, Severity};
 
-/// Settings that decide memory, parallelism, the log and housekeeping: each may explain a difference.
-/// Those of a promise are weighed elsewhere, all others are for reference.
-const TELLING: [&str; 52] = [
+/// Settings of memory, parallelism, the log and maintenance: each may explain a difference. Those of
+/// durability are compared elsewhere; all others are stored for reference.
+const RELEVANT_SETTINGS: [&str; 52] = [
     "autovacuum",
     "autovacuum_naptime",
     "bgwriter_delay",
@@ -62,8 +62,8 @@ const TELLING: [&str; 52] = [
     "wal_sync_method",
     "work_mem",
 ];
-/// Settings that name a server, or change by themselves: beginnings and ends of their names.
-const NAMES: [&str; 11] = [
+/// Settings that name a server, or change by themselves: prefixes and suffixes of their names.
+const IDENTITY_PREFIXES: [&str; 11] = [
     "gtid_",
     "timestamp",
     "rand_seed",
@@ -76,7 +76,7 @@ const NAMES: [&str; 11] = [
     "cluster_name",
     "report_",
 ];
-const PLACES: [&str; 6] = [
+const PATH_SUFFIXES: [&str; 6] = [
     "_file",
     "_dir",
     "datadir",
@@ -84,38 +84,76 @@ const PLACES: [&str; 6] = [
     "_directories",
     "_basename",
 ];
-/// A document with fewer settings than this has the telling ones alone: those of version 1.0.
-const ALL_SETTINGS: usize = 64;
+/// Settings that cannot affect a server's speed: how it listens, names its log and prints values; and those
+/// of a procedural language, which a server shows only to sessions that have loaded it.
+const IRRELEVANT_PREFIXES: [&str; 29] = [
+    "admin_",
+    "application_name",
+    "bind_address",
+    "bonjour",
+    "bytea_output",
+    "datestyle",
+    "event_source",
+    "external_pid_file",
+    "extra_float_digits",
+    "intervalstyle",
+    "krb_",
+    "lc_messages",
+    "lc_monetary",
+    "lc_numeric",
+    "lc_time",
+    "license",
+    "listen_addresses",
+    "log_file",
+    "log_line_prefix",
+    "log_rotation_",
+    "log_timezone",
+    "log_truncate_on_rotation",
+    "plperl.",
+    "plpgsql.",
+    "pltcl.",
+    "syslog_",
+    "unix_socket_",
+    "version_",
+    "xml",
+];
+/// A document with fewer settings than this has only the ones in `RELEVANT_SETTINGS`: a document of version 1.0.
+const COMPLETE_SETTINGS_MIN: usize = 64;
 
-/// Whether a setting names a server, or changes by itself.
-fn is_own(name: &str) -> bool {
-    NAMES.iter().any(|start| name.starts_with(start))
-        || PLACES.iter().any(|end| name.ends_with(end))
+/// Whether a setting names a server, changes by itself, or does not affect its speed.
+fn is_irrelevant(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut starts = IDENTITY_PREFIXES.iter().chain(&IRRELEVANT_PREFIXES);
+    starts.any(|start| name.starts_with(start))
+        || PATH_SUFFIXES.iter().any(|end| name.ends_with(end))
 }
 
-/// All that is read of a server here, in one text.
-pub(super) fn reading(run: &Run) -> String {
+/// All that this module compares, as one text.
+pub(super) fn settings_key(run: &Run) -> String {
     let settings = run.server.settings.iter();
-    let told: Vec<_> = settings
+    let compared: Vec<_> = settings
         .filter(|(name, _)| {
-            PROMISES.contains(&name.as_str()) || TELLING.contains(&name.as_str()) || !is_own(name)
+            DURABILITY_SETTINGS.contains(&name.as_str())
+                || RELEVANT_SETTINGS.contains(&name.as_str())
+                || !is_irrelevant(name)
         })
         .collect();
-    let seen = SEEN.each_ref().map(|(_, _, read, _)| read(run));
-    // How many there are decides which of them are looked at.
-    let all = run.server.settings.len() >= ALL_SETTINGS;
-    let survives = promised(run).map(Durability::words);
-    format!("{told:?} {all} {survives:?} {seen:?}")
+    let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
+    // The number of settings decides which of them are compared.
+    let all = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
+    let durability = durability_before(run).map(Durability::description);
+    format!("{compared:?} {all} {durability:?} {observed:?}")
 }
 
-pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
+pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let both = [a, b];
-    let all = both.map(|run| run.server.settings.len() >= ALL_SETTINGS) == [true; 2];
+    let all = both.map(|run| run.server.settings.len() >= COMPLETE_SETTINGS_MIN) == [true; 2];
     if a.server.settings == b.server.settings {
         return Vec::new();
     }
     let wanted = |name: &str| {
-        !PROMISES.contains(&name) && (TELLING.contains(&name) || (all && !is_own(name)))
+        !DURABILITY_SETTINGS.contains(&name)
+            && (RELEVANT_SETTINGS.contains(&name) || (all && !is_irrelevant(name)))
     };
     let [of_a, of_b] = both.map(|run| {
         let settings = run.server.settings.iter().filter(|(name, _)| wanted(name));
@@ -123,7 +161,7 @@ pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
         each.collect::<Vec<_>>()
     });
     let found = pairs(of_a.into_iter(), of_b.into_iter());
-    let severity = |name: &str| match TELLING.contains(&name) {
+    let severity = |name: &str| match RELEVANT_SETTINGS.contains(&name) {
         true => Severity::Caveat,
         false => Severity::Note,
     };
@@ -133,58 +171,66 @@ pub(super) fn settings(a: &Run, b: &Run) -> Vec<Difference> {
         .collect()
 }
 
-/// Why it matters that the tables of one side were not seen.
-const NOT_KNOWN: &str =
-    "tables without a log are faster, and one of the servers may have some that were not seen";
+/// Why it matters that the tables of one side are unknown.
+const TABLES_UNKNOWN: &str =
+    "unlogged tables are faster, and one of the servers may have some that were not observed";
 
-type Read = fn(&Run) -> Option<String>;
+type ReadObservation = fn(&Run) -> Option<String>;
 
-/// What is seen of a server: how it is read, and what it means when two readings differ.
-const SEEN: [(&str, Severity, Read, &str); 3] = [
+/// Observations of a server: how each is read, and why it matters if two values differ.
+const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 3] = [
     (
         "replication",
         Severity::Invalid,
-        |run| before(run)?.replication.clone(),
-        "sending each commit to another server, and waiting for it, is in one figure only",
+        |run| Some(before(run)?.replication?.name().to_owned()),
+        "only one figure includes sending each commit to another server and waiting for it",
     ),
     (
         "server's CPUs",
         Severity::Caveat,
         |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
-        "the servers had other machines",
+        "the servers ran on different machines",
     ),
     (
         "server's memory",
         Severity::Caveat,
-        // To the nearest tenth: kernels of one machine keep different amounts for themselves.
+        // Rounded to the nearest tenth: kernels on one machine reserve different amounts of memory.
         |run| {
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
             Some(format!("{:.1} GB", bytes as f64 / 1e9))
         },
-        "the servers had other machines",
+        "the servers ran on different machines",
     ),
 ];
 
-/// Durability, replication and machine, where both were seen.
-pub(super) fn seen(a: &Run, b: &Run) -> Vec<Difference> {
-    let found = SEEN.iter().filter_map(|(what, severity, read, why)| {
-        difference(*severity, what, read(a)?, read(b)?, why)
-    });
+/// Compares durability, replication and machine, if both were observed.
+pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
+    let found = OBSERVATIONS
+        .iter()
+        .filter_map(|(what, severity, read, why)| {
+            difference(*severity, what, read(a)?, read(b)?, why)
+        });
     durability(a, b).into_iter().chain(found).collect()
 }
 
-/// Another class is another promise. Of one class both promise the same as far as it is known: where
-/// the tables of one were not seen, some of them may be without a log, and so faster.
+/// Another durability class is a different guarantee. Two servers of one class give the same guarantee as
+/// far as it is known: if the tables of one are unknown, some of them may be unlogged, and so faster.
 fn durability(a: &Run, b: &Run) -> Option<Difference> {
-    let (of_a, of_b) = (promised(a)?, promised(b)?);
+    let (of_a, of_b) = (durability_before(a)?, durability_before(b)?);
     let (severity, why) = match of_a.class == of_b.class {
-        true => (Severity::Caveat, NOT_KNOWN),
-        false => (Severity::Invalid, OTHER_PROMISE),
+        true => (Severity::Caveat, TABLES_UNKNOWN),
+        false => (Severity::Invalid, OTHER_DURABILITY),
     };
-    difference(severity, "durability", of_a.words(), of_b.words(), why)
+    difference(
+        severity,
+        "durability",
+        of_a.description(),
+        of_b.description(),
+        why,
+    )
 }
 
-fn promised(run: &Run) -> Option<&Durability> {
+fn durability_before(run: &Run) -> Option<&Durability> {
     before(run)?.durability.as_ref()
 }
 
@@ -196,37 +242,47 @@ fn before(run: &Run) -> Option<&ServerState> {
 mod tests {
     use super::*;
     use crate::compare::{Verdict, compare};
-    use crate::sample::{healthy, observed_mut, watched};
+    use crate::sample::{healthy, observed_mut, observed_run};
+    use prony_store::{DurabilityClass, Replication};
 
     #[test]
-    fn what_was_seen_on_both_sides_is_compared() {
+    fn values_observed_on_both_sides_are_compared() {
         let names = |a: &Run, b: &Run| -> Vec<String> {
-            seen(a, b).into_iter().map(|one| one.what).collect()
+            observed_differences(a, b)
+                .into_iter()
+                .map(|one| one.what)
+                .collect()
         };
-        assert_eq!(names(&watched(), &watched()), [""; 0]);
-        let mut other = watched();
+        assert_eq!(names(&observed_run(), &observed_run()), [""; 0]);
+        let mut other = observed_run();
         let before = observed_mut(&mut other).before.as_mut().unwrap();
-        before.durability.as_mut().unwrap().class = "D1".to_owned();
-        before.replication = Some("asynchronous".to_owned());
+        before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+        before.replication = Some(Replication::Asynchronous);
         observed_mut(&mut other).machine.cpus = Some(8);
-        assert_eq!(names(&watched(), &other), ["durability", "server's CPUs"]);
-        assert_eq!(compare(&watched(), &other).verdict, Verdict::NotComparable);
-        assert_eq!(names(&healthy(), &other), [""; 0], "one was not looked at");
+        assert_eq!(
+            names(&observed_run(), &other),
+            ["durability", "server's CPUs"]
+        );
+        assert_eq!(
+            compare(&observed_run(), &other).verdict,
+            Verdict::NotComparable
+        );
+        assert_eq!(names(&healthy(), &other), [""; 0], "one was not observed");
     }
 
     #[test]
-    fn durability_that_is_not_known_is_not_the_same() {
-        let unknown = |class: &str| {
-            let mut run = watched();
+    fn unknown_durability_is_a_caveat() {
+        let unknown = |class: DurabilityClass| {
+            let mut run = observed_run();
             let before = observed_mut(&mut run).before.as_mut().unwrap();
             before.durability = Some(Durability {
-                class: class.to_owned(),
+                class,
+                because: Vec::new(),
                 tables_unknown: true,
-                ..Durability::default()
             });
             run
         };
-        let found = compare(&watched(), &unknown("D3"));
+        let found = compare(&observed_run(), &unknown(DurabilityClass::D3));
         assert_eq!(found.verdict, Verdict::WithCaveats);
         let [one] = &found.differences[..] else {
             panic!("{found:?}");
@@ -237,19 +293,22 @@ mod tests {
         );
         assert_eq!(one.severity, Severity::Caveat);
         assert_eq!(
-            compare(&unknown("D3"), &unknown("D3")).verdict,
+            compare(&unknown(DurabilityClass::D3), &unknown(DurabilityClass::D3)).verdict,
             Verdict::Comparable
         );
         assert_eq!(
-            compare(&watched(), &unknown("D1")).verdict,
+            compare(&observed_run(), &unknown(DurabilityClass::D1)).verdict,
             Verdict::NotComparable
         );
-        // Nor are they repeats of the same reading, of which one stands for all.
-        assert_ne!(reading(&watched()), reading(&unknown("D3")));
+        // Nor do they have the same key, by which one Run would represent both.
+        assert_ne!(
+            settings_key(&observed_run()),
+            settings_key(&unknown(DurabilityClass::D3))
+        );
     }
 
     #[test]
-    fn settings_by_their_weight() {
+    fn settings_differ_by_relevance() {
         let with = |count: usize, value: &str| {
             let mut run = healthy();
             for name in ["work_mem", "port", "ssl_ca_file", "geqo_seed"] {
@@ -262,8 +321,29 @@ mod tests {
             }
             run
         };
-        let told = |a: &Run, b: &Run| -> Vec<(String, Severity)> {
-            settings(a, b)
+        let names = |more: &[&str], value: &str| {
+            let mut run = with(80, "1");
+            let settings = more.iter().map(|name| ((*name).to_owned(), value.into()));
+            run.server.settings.extend(settings);
+            run
+        };
+        // A session shows the settings of a language only after it has loaded it.
+        let language = ["plpgsql.variable_conflict", "plpgsql.check_asserts"];
+        assert_eq!(
+            setting_differences(&names(&language, "on"), &names(&[], "")),
+            []
+        );
+        let shown = ["DateStyle", "IntervalStyle", "lc_time", "log_line_prefix"];
+        assert_eq!(
+            setting_differences(&names(&shown, "a"), &names(&shown, "b")),
+            []
+        );
+        let extension = ["pg_stat_statements.track", "log_statement"];
+        let found = setting_differences(&names(&extension, "all"), &names(&extension, "none"));
+        assert_eq!(found.len(), 2, "{found:?}");
+
+        let settings_differences = |a: &Run, b: &Run| -> Vec<(String, Severity)> {
+            setting_differences(a, b)
                 .into_iter()
                 .map(|one| (one.what, one.severity))
                 .collect()
@@ -271,11 +351,11 @@ mod tests {
         let work_mem = ("work_mem".to_owned(), Severity::Caveat);
         let seed = ("geqo_seed".to_owned(), Severity::Note);
         assert_eq!(
-            told(&with(80, "1"), &with(80, "2")),
+            settings_differences(&with(80, "1"), &with(80, "2")),
             [seed, work_mem.clone()]
         );
         assert_eq!(
-            told(&with(80, "1"), &with(0, "2")),
+            settings_differences(&with(80, "1"), &with(0, "2")),
             [work_mem],
             "an older document"
         );

@@ -1,34 +1,37 @@
 use super::*;
 use crate::sample::healthy;
-use prony_store::Rate;
+use prony_store::{Engine, IndustryMetric, QueryMode};
 
-/// What is looked at, and what makes it differ.
-type Spoil = (&'static str, fn(&mut Run));
+/// The subject of a comparison, and a change that makes it differ.
+type Change = (&'static str, fn(&mut Run));
 
-fn orders() -> Run {
+fn tpcc_run() -> Run {
     let mut run = healthy();
     run.workload.name = "tpcc".to_owned();
-    run.workload.settings = vec!["mode procedures".to_owned(), "profile hammerdb".to_owned()];
-    run.rates = vec![Rate {
-        name: "NOPM".to_owned(),
+    run.workload.settings = vec![
+        Setting::new("mode", "procedures"),
+        Setting::new("profile", "hammerdb"),
+    ];
+    run.rates = vec![IndustryMetric {
+        name: "NOPM".into(),
         value: 60_000.0,
-        ..Rate::default()
+        ..IndustryMetric::default()
     }];
     run
 }
 
 fn names(comparison: &Comparison, severity: Severity) -> Vec<&str> {
-    let of_it = comparison.differences.iter();
-    let of_it = of_it.filter(|one| one.severity == severity);
-    of_it.map(|one| one.what.as_str()).collect()
+    let matching = comparison.differences.iter();
+    let matching = matching.filter(|one| one.severity == severity);
+    matching.map(|one| one.what.as_str()).collect()
 }
 
 #[test]
-fn a_run_compares_with_its_like() {
-    let (a, mut b) = (orders(), orders());
+fn equal_runs_are_comparable() {
+    let (a, mut b) = (tpcc_run(), tpcc_run());
     b.rates[0].value = 66_000.0;
     b.measured.kinds[0].tps = 17_600.0;
-    // Nobody's business: the seed, and when it was.
+    // The seed and the date do not matter.
     b.drive.seed = 99;
     b.started_at = "2026-11-21T23:33:42+00:00".to_owned();
     let found = compare(&a, &b);
@@ -45,24 +48,28 @@ fn a_run_compares_with_its_like() {
 }
 
 #[test]
-fn other_work_is_refused_and_gives_no_figures() {
-    let spoil: [Spoil; 13] = [
+fn different_work_is_not_comparable_and_gives_no_figures() {
+    let change: [Change; 13] = [
         ("workload", |run| run.workload.name = "tpcb".to_owned()),
         ("scale", |run| run.workload.scale += 1),
         ("statements", |run| {
             run.workload.statements = vec!["select 1".to_owned()]
         }),
-        ("protocol", |run| run.drive.protocol = "simple".to_owned()),
+        ("protocol", |run| {
+            run.drive.protocol = Some(QueryMode::Simple)
+        }),
         ("connections", |run| {
             run.drive.connect_per_transaction = true
         }),
         ("pace", |run| run.drive.rate_tps = Some(5000.0)),
-        ("engine", |run| run.server.engine = "mysql".to_owned()),
+        ("engine", |run| {
+            run.server.engine = Some(Engine::MySql.into())
+        }),
         ("profile", |run| {
-            run.workload.settings[1] = "profile hammerdb-4.6".to_owned()
+            run.workload.settings[1].value = "hammerdb-4.6".to_owned()
         }),
         ("mode", |run| {
-            run.workload.settings[0] = "mode statements".to_owned()
+            run.workload.settings[0].value = "statements".to_owned()
         }),
         ("mode", |run| drop(run.workload.settings.remove(0))),
         ("fsync", |run| {
@@ -77,9 +84,9 @@ fn other_work_is_refused_and_gives_no_figures() {
             settings.insert("sync_binlog".to_owned(), "0".into());
         }),
     ];
-    for (what, spoil) in spoil {
-        let (a, mut b) = (orders(), orders());
-        spoil(&mut b);
+    for (what, change) in change {
+        let (a, mut b) = (tpcc_run(), tpcc_run());
+        change(&mut b);
         for (a, b) in [(&a, &b), (&b, &a)] {
             let found = compare(a, b);
             assert_eq!(found.verdict, Verdict::NotComparable, "{what}");
@@ -91,13 +98,13 @@ fn other_work_is_refused_and_gives_no_figures() {
 
 #[test]
 fn circumstances_are_caveats_and_the_worst_comes_first() {
-    let (a, mut b) = (orders(), orders());
+    let (a, mut b) = (tpcc_run(), tpcc_run());
     b.build.version = "0.2.0".to_owned();
     b.drive.clients = 128;
     b.server
         .settings
         .insert("shared_buffers".to_owned(), "1GB".into());
-    b.state = State::Partial;
+    b.state = RunState::Partial;
     let found = compare(&a, &b);
     assert_eq!(found.verdict, Verdict::WithCaveats);
     assert_eq!(
@@ -114,8 +121,8 @@ fn circumstances_are_caveats_and_the_worst_comes_first() {
 }
 
 #[test]
-fn a_run_that_must_not_be_used_compares_with_nothing() {
-    let mut run = orders();
+fn invalid_runs_are_never_comparable() {
+    let mut run = tpcc_run();
     run.checks = vec![Check {
         id: "errors".to_owned(),
         severity: Severity::Invalid,
@@ -126,9 +133,9 @@ fn a_run_that_must_not_be_used_compares_with_nothing() {
     assert_eq!(
         names(&found, Severity::Invalid),
         ["invalid by"],
-        "both alike, and still"
+        "although both are equal"
     );
-    let mut run = orders();
+    let mut run = tpcc_run();
     run.measured.kinds[0].committed = 0;
     assert_eq!(
         names(&compare(&run, &run), Severity::Invalid),

@@ -1,17 +1,17 @@
-//! What throughput costs.
+//! Computes what throughput costs.
 //!
-//! In: price sheets' configurations, the Runs that were measured on each, and today's date. Out:
-//! [`Prices`]: ratios, and which of several configurations is worth its price. Must never: know a
-//! price, convert a currency, rank what does not compare, or call anything tpmC.
+//! In: configurations of price sheets, the Runs measured on each, and today's date. Out: [`Prices`]:
+//! ratios, and which of several configurations is worth its price. Must never: contain a price, convert a
+//! currency, rank what does not compare, or call anything tpmC.
 //!
-//! The formulas, with C the cost a month (what is paid once is spread over 36 months) and P the
-//! committed transactions a second that kept the latency limit, where there was one:
+//! The formulas, with C the cost a month (one-time costs are spread over 36 months) and P the committed
+//! transactions a second within the latency limit, if there was one:
 //!
 //! | figure | formula | source |
 //! | --- | --- | --- |
 //! | TPS for one unit of money a month | P / C | Aiven, Transactions per Dollar, 2019 |
 //! | money for a million committed transactions | 10^6 C / (P x 3600 x 730 x u), u the utilisation | |
-//! | three-year money for one NOPM | 36 C / NOPM | shaped as TPC-C's, which it is not |
+//! | three-year money for one NOPM | 36 C / NOPM | the form of TPC-C's price metric, but not that metric |
 //! | break-even price of B against A | C(A) x P(B) / P(A) | |
 
 mod load;
@@ -19,108 +19,110 @@ mod point;
 mod rank;
 mod remarks;
 
-pub use load::{Answer, Candidate, Demand};
-pub use point::{Interval, Point};
-pub use rank::{Obstacle, Ranking};
-pub use remarks::stands_for;
+pub use load::{Candidate, LoadAnswer, TargetLoad};
+pub use point::{FigureRange, PricePoint};
+pub use rank::{Ranking, RankingObstacle};
+pub use remarks::repeats_taken;
 
-use crate::compare::sides::{Unlike, unlike};
+use crate::compare::sides::{RepeatDifference, repeat_differences};
 pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
 
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
 
-/// A configuration and the runs that were measured on it.
+/// A configuration and a run that was measured on it.
 #[derive(Clone, Copy, Debug)]
-pub struct Offer<'a> {
-    /// The sheet that has its prices.
+pub struct MeasuredConfiguration<'a> {
+    /// The sheet with its prices.
     pub sheet: &'a Sheet,
-    /// What it costs.
+    /// The configuration, with its cost.
     pub configuration: &'a Configuration,
-    /// One run on it.
+    /// One run on the configuration.
     pub run: &'a Run,
 }
 
-/// How to price.
+/// Options of the calculation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
-    /// The day on which it is asked.
+pub struct PriceOptions {
+    /// Today.
     pub today: AsOf,
     /// Share of the measured throughput that is used over the month, above 0 and up to 1.
     pub utilisation: f64,
-    /// Prices of different regions may be ranked.
+    /// Whether to rank prices of different regions.
     pub across_regions: bool,
-    /// A load that is to be held.
-    pub demand: Option<Demand>,
+    /// A load that a configuration must hold.
+    pub demand: Option<TargetLoad>,
 }
 
 /// What throughput costs on each configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prices {
-    /// Of all prices.
+    /// Currency of all prices.
     pub currency: String,
-    /// The day on which it was asked.
+    /// Date of the calculation.
     pub today: String,
-    /// Share of the throughput that is used, in figures `at that utilisation`.
+    /// Share of the throughput that is used, for `per_million_at_utilisation`.
     pub utilisation: f64,
-    /// Each configuration with like runs on it, those of an experiment by its variants, in the order in
-    /// which they were given.
-    pub points: Vec<Point>,
-    /// Runs that have no price, and why.
-    pub refused: Vec<Refused>,
-    /// What is to be known about the figures, the worst first.
+    /// Each configuration with its comparable runs, split by variant for experiments, in the order given.
+    pub points: Vec<PricePoint>,
+    /// Runs without a price, and why.
+    pub refused: Vec<UnpricedRun>,
+    /// Remarks on the figures, the worst first.
     pub remarks: Vec<Check>,
-    /// Which is worth its price; absent where there is only one.
+    /// The ranking of the configurations; absent if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
-    /// What holds the load that was asked for.
+    /// Which configurations hold the requested load.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<LoadAnswer>,
 }
 
-/// A run that has no price.
+/// A run without a price.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct UnpricedRun {
     /// The configuration.
     pub configuration: String,
-    /// The run.
+    /// Its id.
     pub run: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What to do.
+    /// Advice.
     pub advice: String,
 }
 
-/// Why nothing is priced.
+/// Reasons why nothing can be priced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
     /// There is nothing to price.
-    #[error("no run is given, and no configuration of the sheet names one")]
+    #[error("no run was given, and no configuration of the sheet names one")]
     Nothing,
-    /// Sheets of two currencies.
+    /// The sheets are in two currencies.
     #[error(
-        "{first} has prices in {of_first}, {second} in {of_second}: Prony converts no currency"
+        "{first} has prices in {of_first}, {second} in {of_second}: Prony does not convert currencies"
     )]
     Currencies {
-        /// One sheet.
+        /// The first sheet.
         first: String,
-        /// Its currency.
+        /// Currency of the first sheet.
         of_first: String,
-        /// Another.
+        /// A sheet in another currency.
         second: String,
-        /// Its.
+        /// Currency of that sheet.
         of_second: String,
     },
 }
 
-/// Prices these runs.
+/// Computes the prices of these runs.
 ///
 /// # Errors
-/// If there is none, or if the prices are in two currencies.
-pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> {
-    let first = offers.first().ok_or(PriceError::Nothing)?;
+/// If there are no runs, or if the prices are in two currencies.
+pub fn price(
+    measured: &[MeasuredConfiguration<'_>],
+    options: &PriceOptions,
+) -> Result<Prices, PriceError> {
+    let first = measured.first().ok_or(PriceError::Nothing)?;
     let currency = first.sheet.currency();
-    let other = offers.iter().find(|one| one.sheet.currency() != currency);
+    let other = measured.iter().find(|one| one.sheet.currency() != currency);
     if let Some(other) = other {
         return Err(PriceError::Currencies {
             first: first.sheet.file.clone(),
@@ -130,40 +132,43 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
         });
     }
     let mut refused = Vec::new();
-    let mut groups: Vec<Vec<Offer<'_>>> = Vec::new();
-    for offer in offers {
-        if let Some(why) = point::unfit(offer, terms.today) {
+    let mut groups: Vec<Vec<MeasuredConfiguration<'_>>> = Vec::new();
+    for one in measured {
+        if let Some(why) = point::unpriced(one, options.today) {
             refused.push(why);
             continue;
         }
         match groups
             .iter_mut()
-            .find(|group| point::alike(&group[0], offer))
+            .find(|group| point::same_point(&group[0], one))
         {
-            Some(group) => group.push(*offer),
-            None => groups.push(vec![*offer]),
+            Some(group) => group.push(*one),
+            None => groups.push(vec![*one]),
         }
     }
-    groups.retain(|group| match mixed(group) {
+    groups.retain(|group| match why_not_repeats(group) {
         Some(why) => {
-            refused.extend(group.iter().map(|offer| why.of(offer)));
+            refused.extend(group.iter().map(|measured| why.of(measured)));
             false
         }
         None => true,
     });
-    let mut points: Vec<Point> = groups.iter().map(|group| Point::of(group, terms)).collect();
-    let ranking = (groups.len() > 1).then(|| rank::rank(&groups, &mut points, terms));
-    let answer = terms
+    let mut points: Vec<PricePoint> = groups
+        .iter()
+        .map(|group| PricePoint::of(group, options))
+        .collect();
+    let ranking = (groups.len() > 1).then(|| rank::rank(&groups, &mut points, options));
+    let answer = options
         .demand
-        .map(|demand| load::answer(&groups, &points, &demand, terms));
+        .map(|demand| load::answer_load(&groups, &points, &demand, options));
     let mut remarks = remarks::remarks(&groups, &points);
-    let short = answer.iter().flat_map(|answer| answer.short(&points));
-    remarks.extend(short);
+    let partly_held = answer.iter().flat_map(|answer| answer.partly_held(&points));
+    remarks.extend(partly_held);
     remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
     Ok(Prices {
         currency: currency.to_owned(),
-        today: terms.today.to_string(),
-        utilisation: terms.utilisation,
+        today: options.today.to_string(),
+        utilisation: options.utilisation,
         points,
         refused,
         remarks,
@@ -172,35 +177,39 @@ pub fn price(offers: &[Offer<'_>], terms: &Terms) -> Result<Prices, PriceError> 
     })
 }
 
-/// What keeps runs from being repeats of one thing, as `compare` sees those of a side.
-fn mixed(group: &[Offer<'_>]) -> Option<Mixed> {
-    let mut found = unlike(&runs(group));
-    found.retain(|one| one.severity == Severity::Invalid);
-    (!found.is_empty()).then(|| Mixed(in_words(&found)))
+/// Why runs are not repeats of each other, by the rules of `compare`; `None` if they are.
+fn why_not_repeats(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
+    let mut differences = repeat_differences(&runs(group));
+    differences.retain(|one| one.severity == Severity::Invalid);
+    (!differences.is_empty()).then(|| NotRepeats(describe(&differences)))
 }
 
-fn runs<'a>(group: &[Offer<'a>]) -> Vec<&'a Run> {
-    group.iter().map(|offer| offer.run).collect()
+fn runs<'a>(group: &[MeasuredConfiguration<'a>]) -> Vec<&'a Run> {
+    group.iter().map(|measured| measured.run).collect()
 }
 
-/// Each thing with its readings: `fsync on or off; scale 1 or 2`.
-fn in_words(unlike: &[Unlike]) -> String {
-    let each = unlike
+/// Each difference with its values: `fsync on or off; scale 1 or 2`.
+fn describe(differences: &[RepeatDifference]) -> String {
+    let each = differences
         .iter()
-        .map(|one| format!("{} {}", one.what, one.readings.join(" or ")));
+        .map(|one| format!("{} {}", one.what, one.values.join(" or ")));
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// How runs differ that were to be repeats.
-struct Mixed(String);
+/// Why runs are not repeats, as text.
+struct NotRepeats(String);
 
-impl Mixed {
-    fn of(&self, offer: &Offer<'_>) -> Refused {
-        Refused {
-            configuration: offer.configuration.name.clone(),
-            run: offer.run.id.clone(),
-            why: format!("it and the others are not repeats of one thing: {}", self.0),
-            advice: "Price those alone that are: ID, with a comma is one run by itself.".to_owned(),
+impl NotRepeats {
+    fn of(&self, measured: &MeasuredConfiguration<'_>) -> UnpricedRun {
+        UnpricedRun {
+            configuration: measured.configuration.name.clone(),
+            run: measured.run.id.clone(),
+            why: format!(
+                "it and the other runs are not repeats of each other: {}",
+                self.0
+            ),
+            advice: "Price only runs that are; write 'ID,' with a comma for a single run."
+                .to_owned(),
         }
     }
 }

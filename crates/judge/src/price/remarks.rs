@@ -1,15 +1,15 @@
-//! What is to be known about the figures.
+//! Remarks on the figures.
 //!
-//! In: points and the runs behind them. Out: remarks, each once with the configurations it holds for.
-//! Must never: change a figure, or be silent on what the median of several runs hides.
+//! In: points and their runs. Out: remarks, each once with the configurations to which it applies. Must
+//! never: change a figure, or omit what the median of several runs hides.
 
-use super::{Offer, Point, in_words, runs};
-use crate::compare::sides::unlike;
-use crate::thresholds::PRICE_OLD_DAYS;
+use super::{MeasuredConfiguration, PricePoint, describe, runs};
+use crate::compare::sides::repeat_differences;
+use crate::thresholds::PRICE_MAX_AGE_DAYS;
 use Severity::{Caveat, Note};
 use prony_store::{Check, Run, Severity};
 
-/// A remark that holds for several configurations alike.
+/// A remark that applies to one or more configurations.
 struct Remark {
     id: &'static str,
     severity: Severity,
@@ -18,13 +18,16 @@ struct Remark {
     advice: &'static str,
 }
 
-/// What is to be known about the figures.
-pub(super) fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check> {
+/// Remarks on the figures.
+pub(super) fn remarks(
+    groups: &[Vec<MeasuredConfiguration<'_>>],
+    points: &[PricePoint],
+) -> Vec<Check> {
     let mut found: Vec<Remark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
-        let each = of_price(group, point, points).into_iter();
-        let each = each.chain([apart(group, point, groups)]);
-        let each = each.chain(of_runs(&runs(group), point));
+        let each = price_remarks(group, point, points).into_iter();
+        let each = each.chain([repeats_apart(group, point, groups)]);
+        let each = each.chain(run_remarks(&runs(group), point));
         for (_, id, severity, text, advice) in each.filter(|one| one.0) {
             let known = found
                 .iter_mut()
@@ -44,19 +47,23 @@ pub(super) fn remarks(groups: &[Vec<Offer<'_>>], points: &[Point]) -> Vec<Check>
     }
     let checks = found.into_iter().filter_map(|one| {
         let finding = format!("{}: {}", one.names.join(", "), one.text);
-        crate::found(one.id, one.severity, finding, one.advice)
+        crate::new_check(one.id, one.severity, finding, one.advice)
     });
     checks.collect()
 }
 
-/// Whether it holds, id, severity, text and advice.
-type Found = (bool, &'static str, Severity, String, &'static str);
+/// A possible remark: whether it applies, its id, severity, text and advice.
+type RemarkEntry = (bool, &'static str, Severity, String, &'static str);
 
-/// Of what one point costs, and what for.
-fn of_price(group: &[Offer<'_>], point: &Point, points: &[Point]) -> [Found; 4] {
-    let days = crate::words::count(point.age_days.unsigned_abs(), "day");
-    let replicas = crate::words::count(point.replicas_paid.into(), "replica");
-    let same = points.iter().any(|other| {
+/// Remarks on the price of one point.
+fn price_remarks(
+    group: &[MeasuredConfiguration<'_>],
+    point: &PricePoint,
+    points: &[PricePoint],
+) -> [RemarkEntry; 4] {
+    let days = crate::formatting::count(point.age_days.unsigned_abs(), "day");
+    let replicas = crate::formatting::count(point.replicas_paid.into(), "replica");
+    let same_run = points.iter().any(|other| {
         other.configuration != point.configuration
             && other.runs.iter().any(|run| point.runs.contains(run))
     });
@@ -65,58 +72,61 @@ fn of_price(group: &[Offer<'_>], point: &Point, points: &[Point]) -> [Found; 4] 
             group[0].sheet.example,
             "example-prices",
             Caveat,
-            "the prices are an example, and nobody's offer.".to_owned(),
-            "Write down your own prices.",
+            "the prices are an example, not a real offer.".to_owned(),
+            "Enter your own prices.",
         ),
         (
-            point.age_days > PRICE_OLD_DAYS,
+            point.age_days > PRICE_MAX_AGE_DAYS,
             "old-prices",
             Caveat,
             format!("prices as of {}, up to {days} old.", point.as_of),
-            "Look them up again, and write the new date down.",
+            "Look them up again, and enter the new date.",
         ),
         (
-            same,
+            same_run,
             "same-run",
             Caveat,
-            "priced by a run that prices another configuration too.".to_owned(),
-            "That is right only where both are the same machine at two prices.",
+            "priced by a run that also prices another configuration.".to_owned(),
+            "That is correct only if both are the same machine at two prices.",
         ),
         (
             point.replicas_seen.is_none(),
             "replicas-unknown",
             Note,
-            format!("{replicas} paid for; the runs do not say how many there were."),
-            "See that what was measured had as many.",
+            format!("{replicas} paid for; the runs do not record how many there were."),
+            "Check that the measured server had as many.",
         ),
     ]
 }
 
-/// Of repeats of a variant that were named for different configurations.
-fn apart(group: &[Offer<'_>], point: &Point, groups: &[Vec<Offer<'_>>]) -> Found {
-    let variant = |group: &[Offer<'_>]| {
+/// A remark on repeats of a variant that were given for different configurations.
+fn repeats_apart(
+    group: &[MeasuredConfiguration<'_>],
+    point: &PricePoint,
+    groups: &[Vec<MeasuredConfiguration<'_>>],
+) -> RemarkEntry {
+    let variant = |group: &[MeasuredConfiguration<'_>]| {
         let of = group[0].run.experiment.as_ref()?;
         Some((of.id.clone(), of.variant.clone()))
     };
-    let holds = groups.iter().any(|other| {
+    let applies = groups.iter().any(|other| {
         other[0].configuration.name != point.configuration
             && variant(group).is_some_and(|own| variant(other) == Some(own))
             && !other.iter().any(|one| point.runs.contains(&one.run.id))
     });
     (
-        holds,
+        applies,
         "repeats-apart",
         Caveat,
-        "priced by repeats of one variant, of which each was named for one configuration and stands for \
-         that alone."
+        "priced by repeats of one variant that were assigned to different configurations, each counting \
+         only for its own."
             .to_owned(),
-        "Repeats of a variant are runs of one thing: unless the server was another one meanwhile, they \
-         differ by chance.",
+        "Repeats of a variant differ only by chance, unless the server was changed between them.",
     )
 }
 
-/// A note on runs that were named by themselves, and how many repeats of its variant each stands for.
-pub fn stands_for(named: &[(&str, usize)]) -> Vec<Check> {
+/// A note on runs that were given by their id, with the number of repeats that each represents.
+pub fn repeats_taken(named: &[(&str, usize)]) -> Vec<Check> {
     let mut counts: Vec<usize> = named.iter().map(|one| one.1).collect();
     counts.sort_unstable();
     counts.dedup();
@@ -129,30 +139,30 @@ pub fn stands_for(named: &[(&str, usize)]) -> Vec<Check> {
         }
         let first = ids.first()?;
         let finding = format!(
-            "{}: stands for the {count} repeats of its variant; name it {first}, with the comma for itself \
+            "{}: stands for the {count} repeats of its variant; write '{first},' with a comma for that run \
              alone.",
             ids.join(" and "),
         );
-        crate::found("repeats-taken", Note, finding, "")
+        crate::new_check("repeats-taken", Note, finding, "")
     });
     notes.collect()
 }
 
-/// Of the runs behind one point.
-fn of_runs(runs: &[&Run], point: &Point) -> [Found; 5] {
-    let meant = point.repeats_meant;
-    let survives = match point.durability {
+/// Remarks on the runs of one point.
+fn run_remarks(runs: &[&Run], point: &PricePoint) -> [RemarkEntry; 5] {
+    let planned = point.repeats_planned;
+    let unknown = match point.durability {
         None => "what a commit survives",
-        Some(_) => "whether there are tables without a log",
+        Some(_) => "whether there are unlogged tables",
     };
-    let differ = differ(runs);
+    let caveat_differences = caveat_differences(runs);
     [
         (
             point.durability.is_none() || runs.iter().any(|run| tables_unknown(run)),
             "durability-unknown",
             Caveat,
-            format!("the runs do not say {survives}."),
-            "A server that promises less about a commit is faster for the same money.",
+            format!("the runs do not record {unknown}."),
+            "A server with weaker durability is faster for the same money.",
         ),
         (
             !point.caveats.is_empty(),
@@ -162,28 +172,25 @@ fn of_runs(runs: &[&Run], point: &Point) -> [Found; 5] {
             "See prony show.",
         ),
         (
-            !differ.is_empty(),
+            !caveat_differences.is_empty(),
             "repeats-differ",
             Caveat,
-            format!("its runs are not alike: {differ}."),
-            "Their median is of no one of these: price those alone that are alike, named with commas.",
+            format!("its runs differ: {caveat_differences}."),
+            "Their median represents neither: price only runs that agree, each named with a comma.",
         ),
         (
             runs.len() < 2,
             "one-run",
             Note,
-            "one run, so nothing says how far another would differ.".to_owned(),
-            "Repeat it, at least three times; the median is priced.",
+            "a single run does not show how much another would differ.".to_owned(),
+            "Repeat it at least three times; the median is priced.",
         ),
         (
-            meant.is_some_and(|meant| meant > runs.len()),
+            planned.is_some_and(|planned| planned > runs.len()),
             "repeats-missing",
             Caveat,
-            format!(
-                "{} repeats of its variant stand behind it.",
-                point.runs_in_words()
-            ),
-            "Those that are left out might move the median.",
+            format!("based on {} repeats of its variant.", point.runs_text()),
+            "The missing ones might move the median.",
         ),
     ]
 }
@@ -194,10 +201,10 @@ fn tables_unknown(run: &Run) -> bool {
     durability.is_some_and(|durability| durability.tables_unknown)
 }
 
-/// In what repeats of one thing differ that has to be weighed; empty where they do not. What each has
-/// against itself is told by `run-caveats`.
-fn differ(runs: &[&Run]) -> String {
-    let mut found = unlike(runs);
-    found.retain(|one| one.severity == Caveat && one.what != "caveats" && one.readings.len() > 1);
-    in_words(&found)
+/// Caveats in which repeats differ; empty if they do not. `run-caveats` covers the runs' own
+/// caveats.
+fn caveat_differences(runs: &[&Run]) -> String {
+    let mut found = repeat_differences(runs);
+    found.retain(|one| one.severity == Caveat && one.what != "caveats" && one.values.len() > 1);
+    describe(&found)
 }

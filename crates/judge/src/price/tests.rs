@@ -1,7 +1,9 @@
-//! Prices with known answers, and what is refused.
+//! Prices with known answers, and refused prices.
+//!
+//! Longer than 400 lines: the cases vary one sheet and one set of runs.
 
 use super::*;
-use crate::sample::{healthy, observed_mut, watched};
+use crate::sample::{healthy, observed_mut, observed_run};
 
 mod repeats;
 
@@ -22,8 +24,8 @@ fn two() -> Sheet {
     sheet(&(configuration("a", 1000.0, "") + &configuration("b", 2000.0, "")))
 }
 
-fn terms() -> Terms {
-    Terms {
+fn options() -> PriceOptions {
+    PriceOptions {
         today: AsOf::parse("2026-11-21").unwrap(),
         utilisation: 0.3,
         across_regions: false,
@@ -41,10 +43,10 @@ fn run(id: &str, tps: f64) -> Run {
     run
 }
 
-fn offers<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<Offer<'a>> {
-    let each = runs.iter().map(|(place, run)| Offer {
+fn measurements<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredConfiguration<'a>> {
+    let each = runs.iter().map(|(index, run)| MeasuredConfiguration {
         sheet,
-        configuration: &sheet.configurations[*place],
+        configuration: &sheet.configurations[*index],
         run,
     });
     each.collect()
@@ -55,15 +57,15 @@ fn near(a: f64, b: f64) {
 }
 
 #[test]
-fn ratios_by_hand() {
+fn ratios_match_a_hand_calculation() {
     let sheet = sheet(&configuration("a", 1000.0, ""));
     let mut orders = run("x", 10_000.0);
-    orders.rates = vec![prony_store::Rate {
-        name: "NOPM".into(),
+    orders.rates = vec![prony_store::IndustryMetric {
+        name: prony_store::MetricName::Nopm,
         value: 360_000.0,
         ..Default::default()
     }];
-    let prices = price(&offers(&sheet, &[(0, orders)]), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &[(0, orders)]), &options()).unwrap();
     let point = &prices.points[0];
     near(point.tps_per_money.unwrap(), 10.0);
     // 10,000 x 3600 x 730 = 26,280 million a month.
@@ -76,16 +78,20 @@ fn ratios_by_hand() {
 }
 
 #[test]
-fn what_is_paid_once_is_spread_over_three_years() {
+fn one_time_costs_are_spread_over_three_years() {
     let sheet = sheet(&configuration("a", 36_000.0, "").replace("\"month\"", "\"once\""));
-    let prices = price(&offers(&sheet, &[(0, run("x", 10_000.0))]), &terms()).unwrap();
+    let prices = price(
+        &measurements(&sheet, &[(0, run("x", 10_000.0))]),
+        &options(),
+    )
+    .unwrap();
     let point = &prices.points[0];
     assert_eq!(
         (point.a_month, point.once, point.cost),
         (0.0, 36_000.0, 1000.0)
     );
     let free = self::sheet(&configuration("a", 0.0, ""));
-    let prices = price(&offers(&free, &[(0, run("x", 10_000.0))]), &terms()).unwrap();
+    let prices = price(&measurements(&free, &[(0, run("x", 10_000.0))]), &options()).unwrap();
     assert_eq!(prices.points[0].tps_per_money, None, "nothing to divide by");
     assert!(serde_json::to_string(&prices).is_ok());
 }
@@ -95,15 +101,15 @@ fn transactions_beyond_the_latency_limit_do_not_count() {
     let sheet = two();
     let mut late = run("x", 10_000.0);
     late.measured.kinds[0].late = 300_000;
-    let prices = price(&offers(&sheet, &[(0, late)]), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &[(0, late)]), &options()).unwrap();
     near(prices.points[0].tps, 5_000.0);
 }
 
 #[test]
-fn the_median_of_repeats_and_never_the_best() {
+fn repeats_are_priced_by_their_median() {
     let sheet = two();
     let runs = [9.0, 12.0, 10.0].map(|tps| (0, run("x", tps * 1000.0)));
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let point = &prices.points[0];
     near(point.tps, 10_000.0);
     let between = point.tps_per_money_interval.unwrap();
@@ -111,7 +117,7 @@ fn the_median_of_repeats_and_never_the_best() {
     near(between.high, 12.0);
     assert!(!between.confident, "three runs");
     let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(prices.points[0].tps_interval.unwrap().confident);
     near(prices.points[0].tps, 3.5);
 }
@@ -124,7 +130,7 @@ fn frontier_and_break_even() {
     let sheet = sheet(&text);
     let runs = [10_000.0, 24_000.0, 20_000.0, 30_000.0];
     let runs: Vec<(usize, Run)> = (0..).zip(runs.map(|tps| run("x", tps))).collect();
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let ranking = prices.ranking.unwrap();
     assert_eq!(ranking.obstacles, []);
     assert_eq!(ranking.order, [1, 0, 2, 3]);
@@ -137,11 +143,15 @@ fn frontier_and_break_even() {
 }
 
 #[test]
-fn what_does_not_compare_is_not_ranked() {
+fn incomparable_configurations_are_not_ranked() {
     let sheet = two();
     let mut other = run("y", 20_000.0);
     other.workload.scale += 1;
-    let prices = price(&offers(&sheet, &[(0, run("x", 1.0)), (1, other)]), &terms()).unwrap();
+    let prices = price(
+        &measurements(&sheet, &[(0, run("x", 1.0)), (1, other)]),
+        &options(),
+    )
+    .unwrap();
     let ranking = prices.ranking.unwrap();
     assert_eq!(ranking.obstacles[0].what, "scale");
     assert_eq!((ranking.order.len(), ranking.frontier.len()), (0, 0));
@@ -153,41 +163,41 @@ fn what_does_not_compare_is_not_ranked() {
 }
 
 #[test]
-fn regions_are_ranked_only_when_asked() {
+fn regions_are_ranked_only_on_request() {
     let text = configuration("a", 1000.0, "") + &configuration("b", 2000.0, "region = \"r2\"");
     let sheet = sheet(&text);
     let runs = [(0, run("x", 10_000.0)), (1, run("y", 20_000.0))];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "region");
-    let across = Terms {
+    let across = PriceOptions {
         across_regions: true,
-        ..terms()
+        ..options()
     };
-    let prices = price(&offers(&sheet, &runs), &across).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &across).unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles, []);
 }
 
 #[test]
-fn replicas_are_those_that_were_there() {
+fn replicas_paid_for_must_match_those_observed() {
     let text = configuration("a", 1.0, "replicas = 1") + &configuration("b", 2.0, "");
     let sheet = sheet(&text);
-    let mut seen = watched();
+    let mut seen = observed_run();
     let before = observed_mut(&mut seen).before.as_mut().unwrap();
-    before.replication = Some("asynchronous".to_owned());
+    before.replication = Some(prony_store::Replication::Asynchronous);
     before.replicas = vec![prony_store::Replica::default()];
     let runs = [(0, seen.clone()), (1, seen)];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points[0].replicas_seen, Some(1));
     assert!(prices.points[0].durability.is_some());
     assert_eq!(prices.refused.len(), 1);
     assert!(
         prices.refused[0]
             .why
-            .contains("pays for 0 replicas, and the run saw 1")
+            .contains("pays for 0 replicas, but the run had 1")
     );
-    // Where runs do not say, what is paid for still has to be equal.
+    // If the runs have no replica data, the replicas paid for still have to be equal.
     let runs = [(0, run("x", 1.0)), (1, run("y", 2.0))];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(
         prices.ranking.unwrap().obstacles[0].what,
         "replicas paid for"
@@ -200,29 +210,36 @@ fn old_prices_are_marked_and_future_ones_refused() {
     let runs = [(0, run("x", 1.0))];
     let on = |today: &str| {
         let today = AsOf::parse(today).unwrap();
-        price(&offers(&sheet, &runs), &Terms { today, ..terms() }).unwrap()
+        price(
+            &measurements(&sheet, &runs),
+            &PriceOptions { today, ..options() },
+        )
+        .unwrap()
     };
     let old = |prices: &Prices| prices.remarks.iter().any(|one| one.id == "old-prices");
     assert!(!old(&on("2027-01-30")), "90 days");
     assert!(old(&on("2027-01-31")), "91 days");
-    assert!(on("2026-10-31").refused.is_empty(), "a day east of here");
+    assert!(
+        on("2026-10-31").refused.is_empty(),
+        "one day of tolerance for time zones"
+    );
     let early = on("2026-10-30");
-    assert!(early.points.is_empty() && early.refused[0].why.contains("still to come"));
+    assert!(early.points.is_empty() && early.refused[0].why.contains("in the future"));
 }
 
 #[test]
-fn a_run_that_prices_two_configurations_is_said() {
+fn a_run_that_prices_two_configurations_is_reported() {
     let sheet = two();
     let runs = [(0, run("x", 1.0)), (1, run("x", 1.0))];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(prices.remarks.iter().any(|one| one.id == "same-run"));
     let runs = [(0, run("x", 1.0)), (1, run("y", 1.0))];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(!prices.remarks.iter().any(|one| one.id == "same-run"));
 }
 
 #[test]
-fn runs_that_must_not_be_used_have_no_price() {
+fn invalid_runs_have_no_price() {
     let sheet = two();
     let mut invalid = run("x", 1.0);
     invalid.checks = vec![Check {
@@ -232,13 +249,13 @@ fn runs_that_must_not_be_used_have_no_price() {
         advice: String::new(),
     }];
     let mut running = run("y", 1.0);
-    running.state = prony_store::State::Running;
+    running.state = prony_store::RunState::Running;
     let mut empty = run("z", 1.0);
     empty.measured = prony_store::Figures::default();
     let runs = [(0, invalid), (0, running), (0, empty)];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!((prices.points.len(), prices.refused.len()), (0, 3));
-    assert_eq!(price(&[], &terms()), Err(PriceError::Nothing));
+    assert_eq!(price(&[], &options()), Err(PriceError::Nothing));
 }
 
 #[test]
@@ -249,23 +266,23 @@ fn two_currencies_are_refused() {
         one.items[0].currency = "EUR".into();
     }
     let run = run("x", 1.0);
-    let both = [&dollars, &euros].map(|sheet| Offer {
+    let both = [&dollars, &euros].map(|sheet| MeasuredConfiguration {
         sheet,
         configuration: &sheet.configurations[0],
         run: &run,
     });
-    let error = price(&both, &terms()).unwrap_err();
+    let error = price(&both, &options()).unwrap_err();
     assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
 }
 
 #[test]
-fn the_cheapest_that_holds_a_load() {
+fn the_cheapest_configuration_that_holds_a_load_is_found() {
     let text = [("a", 1000.0), ("b", 2000.0), ("c", 3000.0), ("d", 500.0)]
         .map(|(name, price)| configuration(name, price, ""))
         .concat();
     let sheet = sheet(&text);
     let mut at_rate = run("b", 19_950.0);
-    at_rate.drive.pace = "rate".into();
+    at_rate.drive.open_loop = true;
     at_rate.drive.rate_tps = Some(20_000.0);
     let mut slow = run("d", 50_000.0);
     slow.measured.kinds[0].response.p99_ns = Some(30_000_000);
@@ -275,25 +292,25 @@ fn the_cheapest_that_holds_a_load() {
         (2, run("c", 40_000.0)),
         (3, slow),
     ];
-    let demand = Demand {
+    let demand = TargetLoad {
         tps: 20_000.0,
         p95_ns: None,
         p99_ns: Some(20_000_000),
     };
-    let asked = Terms {
+    let with_demand = PriceOptions {
         demand: Some(demand),
-        ..terms()
+        ..options()
     };
-    let prices = price(&offers(&sheet, &runs), &asked).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &with_demand).unwrap();
     let answer = prices.answer.unwrap();
     assert_eq!((answer.cheapest, answer.obstacles.len()), (Some(1), 0));
     let places: Vec<usize> = answer.candidates.iter().map(|one| one.point).collect();
     assert_eq!(places, [1, 2, 3, 0], "those that hold it first, by cost");
-    let one = |place: usize| {
+    let one = |index: usize| {
         answer
             .candidates
             .iter()
-            .find(|one| one.point == place)
+            .find(|one| one.point == index)
             .unwrap()
     };
     assert!(
@@ -303,37 +320,37 @@ fn the_cheapest_that_holds_a_load() {
     );
     assert_eq!((one(3).count, one(3).cost), (None, None));
     assert_eq!((one(0).count, one(0).cost), (Some(2), Some(2000.0)));
-    // Nor does one that was asked for less.
+    // Nor does a run at a lower rate.
     let mut lower = run("b", 5_000.0);
     lower.drive.rate_tps = Some(5_000.0);
-    let prices = price(&offers(&sheet, &[(1, lower)]), &asked).unwrap();
+    let prices = price(&measurements(&sheet, &[(1, lower)]), &with_demand).unwrap();
     let candidate = &prices.answer.unwrap().candidates[0];
     assert_eq!((candidate.holds, candidate.count), (false, None));
-    assert!(candidate.why.contains("no more than 5000"), "{candidate:?}");
-    // A run that does not say its percentile proves nothing about it.
+    assert!(candidate.why.contains("limited to 5000"), "{candidate:?}");
+    // A run without its percentile proves nothing about it.
     let mut silent = run("a", 40_000.0);
     silent.measured.kinds[0].response.p99_ns = None;
-    let prices = price(&offers(&sheet, &[(0, silent)]), &asked).unwrap();
+    let prices = price(&measurements(&sheet, &[(0, silent)]), &with_demand).unwrap();
     assert_eq!(prices.answer.unwrap().cheapest, None);
 }
 
 #[test]
-fn the_cheapest_is_not_named_among_what_does_not_compare() {
+fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
     let sheet = two();
     let mut other = run("y", 40_000.0);
     other.server.settings.insert("fsync".into(), "off".into());
-    let asked = Terms {
-        demand: Some(Demand {
+    let with_demand = PriceOptions {
+        demand: Some(TargetLoad {
             tps: 1.0,
             p95_ns: None,
             p99_ns: None,
         }),
-        ..terms()
+        ..options()
     };
     let mut slower = other.clone();
     slower.measured.kinds[0].committed = 30;
     let runs = [(0, run("x", 30_000.0)), (1, slower)];
-    let answer = price(&offers(&sheet, &runs), &asked)
+    let answer = price(&measurements(&sheet, &runs), &with_demand)
         .unwrap()
         .answer
         .unwrap();
@@ -343,7 +360,7 @@ fn the_cheapest_is_not_named_among_what_does_not_compare() {
         "the other does not hold it anyway"
     );
     let runs = [(0, run("x", 30_000.0)), (1, other)];
-    let answer = price(&offers(&sheet, &runs), &asked)
+    let answer = price(&measurements(&sheet, &runs), &with_demand)
         .unwrap()
         .answer
         .unwrap();
@@ -351,11 +368,11 @@ fn the_cheapest_is_not_named_among_what_does_not_compare() {
     assert_eq!(answer.obstacles[0].what, "fsync");
 }
 
-/// A run of a variant of the experiment `of`, in which each variant was to be run three times.
-fn repeat(of: &str, variant: &str, id: &str, tps: f64) -> Run {
+/// A run of a variant of this experiment, which planned three runs of each variant.
+fn repeat(experiment: &str, variant: &str, id: &str, tps: f64) -> Run {
     let mut run = run(id, tps);
     run.experiment = Some(prony_store::Experiment {
-        id: of.to_owned(),
+        id: experiment.to_owned(),
         variant: variant.to_owned(),
         runs: 6,
         variants: vec!["base".to_owned(), "new".to_owned()],
@@ -365,7 +382,7 @@ fn repeat(of: &str, variant: &str, id: &str, tps: f64) -> Run {
 }
 
 #[test]
-fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
+fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     let sheet = two();
     let each = [
         ("base", 9_000.0),
@@ -377,16 +394,16 @@ fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
     let runs: Vec<(usize, Run)> = (each.iter().enumerate())
         .map(|(n, (variant, tps))| (0, repeat("e", variant, &n.to_string(), *tps)))
         .collect();
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let [base, new] = &prices.points[..] else {
         panic!("{:?}", prices.points)
     };
     assert_eq!(
-        (base.name().as_str(), base.runs_in_words().as_str()),
+        (base.name().as_str(), base.runs_text().as_str()),
         ("a (base)", "3")
     );
     assert_eq!(
-        (new.name().as_str(), new.runs_in_words().as_str()),
+        (new.name().as_str(), new.runs_text().as_str()),
         ("a (new)", "2 of 3")
     );
     near(base.tps, 10_000.0);
@@ -399,25 +416,25 @@ fn variants_are_points_of_their_own_by_the_median_of_their_repeats() {
             .starts_with("a (new): 2 of 3")
     );
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
-    // The same name in another experiment is another thing.
+    // The same variant name in another experiment is another variant.
     let runs = [
         (0, repeat("e", "base", "1", 1.0)),
         (0, repeat("f", "base", "2", 1.0)),
     ];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 2);
 }
 
 #[test]
-fn what_an_experiment_varied_is_ranked_but_for_what_a_price_must_not_hide() {
+fn intended_differences_are_ranked_except_rate_scale_and_durability() {
     let sheet = two();
     let plan = |key: &str, value: serde_json::Value| serde_json::json!({"server": "h", "run": {key: value}});
     let base = || repeat("e", "base", "1", 10_000.0);
-    let of = |change: &dyn Fn(&mut Run, &mut Run)| {
+    let obstacles_after = |change: &dyn Fn(&mut Run, &mut Run)| {
         let (mut a, mut b) = (base(), repeat("e", "new", "2", 20_000.0));
         change(&mut a, &mut b);
         let runs = [(0, a), (1, b)];
-        let ranking = price(&offers(&sheet, &runs), &terms())
+        let ranking = price(&measurements(&sheet, &runs), &options())
             .unwrap()
             .ranking
             .unwrap();
@@ -427,61 +444,55 @@ fn what_an_experiment_varied_is_ranked_but_for_what_a_price_must_not_hide() {
     let protocol = |a: &mut Run, b: &mut Run| {
         a.plan = plan("protocol", "prepared".into());
         b.plan = plan("protocol", "simple".into());
-        b.drive.protocol = "simple".to_owned();
+        b.drive.protocol = Some(prony_store::QueryMode::Simple);
     };
-    assert_eq!(of(&protocol), [""; 0]);
-    let by_chance = |_: &mut Run, b: &mut Run| b.drive.protocol = "simple".to_owned();
-    assert_eq!(of(&by_chance), ["protocol"]);
+    assert_eq!(obstacles_after(&protocol), [""; 0]);
+    let by_chance =
+        |_: &mut Run, b: &mut Run| b.drive.protocol = Some(prony_store::QueryMode::Simple);
+    assert_eq!(obstacles_after(&by_chance), ["protocol"]);
     let rate = |a: &mut Run, b: &mut Run| {
         a.plan = plan("rate", serde_json::Value::Null);
         b.plan = plan("rate", 20_000.into());
         b.drive.rate_tps = Some(20_000.0);
     };
-    assert_eq!(of(&rate), ["pace"]);
+    assert_eq!(obstacles_after(&rate), ["pace"]);
     let promise = |a: &mut Run, b: &mut Run| {
         a.plan = serde_json::json!({"server": "postgres://h/d"});
         b.plan = serde_json::json!({"server": "postgres://h/d?options=-c fsync=off"});
         a.server.settings.insert("fsync".into(), "on".into());
         b.server.settings.insert("fsync".into(), "off".into());
     };
-    assert_eq!(of(&promise), ["fsync"]);
+    assert_eq!(obstacles_after(&promise), ["fsync"]);
 }
 
 #[test]
-fn tables_that_were_not_seen_do_not_keep_from_ranking_and_are_told() {
+fn unobserved_tables_allow_a_ranking_with_a_remark() {
     let sheet = two();
-    let mut unseen = watched();
+    let mut unseen = observed_run();
     let before = observed_mut(&mut unseen).before.as_mut().unwrap();
-    before.replication = Some("none".to_owned());
+    before.replication = Some(prony_store::Replication::None);
     let seen = unseen.clone();
     let before = observed_mut(&mut unseen).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().tables_unknown = true;
-    let told = |runs: &[(usize, Run)]| {
-        let prices = price(&offers(&sheet, runs), &terms()).unwrap();
+    let durability_remarks = |runs: &[(usize, Run)]| {
+        let prices = price(&measurements(&sheet, runs), &options()).unwrap();
         assert_eq!(prices.ranking.unwrap().obstacles, []);
         let remarks = prices.remarks.into_iter();
         let found = remarks.filter(|one| one.id == "durability-unknown");
         found.map(|one| one.finding).collect::<Vec<_>>()
     };
-    assert_eq!(told(&[(0, seen.clone()), (1, seen.clone())]), [""; 0]);
-    let text = "b: the runs do not say whether there are tables without a log.";
-    assert_eq!(told(&[(0, seen.clone()), (1, unseen.clone())]), [text]);
-    // Another class is another promise, known or not.
+    assert_eq!(
+        durability_remarks(&[(0, seen.clone()), (1, seen.clone())]),
+        [""; 0]
+    );
+    let text = "b: the runs do not record whether there are unlogged tables.";
+    assert_eq!(
+        durability_remarks(&[(0, seen.clone()), (1, unseen.clone())]),
+        [text]
+    );
+    // Another durability class is another guarantee, whether it is known or not.
     let before = observed_mut(&mut unseen).before.as_mut().unwrap();
-    before.durability.as_mut().unwrap().class = "D1".to_owned();
-    let prices = price(&offers(&sheet, &[(0, seen), (1, unseen)]), &terms()).unwrap();
+    before.durability.as_mut().unwrap().class = prony_store::DurabilityClass::D1;
+    let prices = price(&measurements(&sheet, &[(0, seen), (1, unseen)]), &options()).unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
-}
-
-/// Also where nobody has judged it.
-#[test]
-fn a_run_that_ended_early_is_a_caveat_of_its_price() {
-    let sheet = two();
-    let mut early = run("x", 10_000.0);
-    early.state = prony_store::State::Partial;
-    early.checks.clear();
-    let prices = price(&offers(&sheet, &[(0, early)]), &terms()).unwrap();
-    let told = prices.remarks.iter().find(|one| one.id == "run-caveats");
-    let told = told.expect("a remark");
-    assert!(told.finding.ends_with("partial-run."), "{told:?}");
 }

@@ -1,37 +1,39 @@
-//! What is different here from where a scenario was published.
+//! Differences between this run and the published one.
 //!
-//! In: a Run with its scenario. Out: each thing that differs, or of which nothing is known here, with both
-//! sides. Must never: list what is the same.
+//! In: a Run with its scenario. Out: everything that differs, or that is unknown here, with both values.
+//! Must never: list what is the same.
 
-use super::{CACHED_TOLERANCE, cached, size};
-use crate::words::{bytes, count, thousands};
-use crate::{machine, watch};
-use prony_store::scenario::{Original, Scenario};
-use prony_store::{Run, ServerState};
+use super::{CACHED_TOLERANCE, cache_observation, size};
+use crate::formatting::{bytes, count, thousands};
+use crate::{machine, observations};
+use prony_plan::Choice;
+use prony_store::scenario::{OriginalSetup, Scenario};
+use prony_store::{DurabilityClass, Replication, Run, ServerEngine, ServerState};
 use serde::Serialize;
 
-/// Something that differs.
+/// One difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What.
+    /// Its subject.
     pub what: &'static str,
-    /// As it was where the figures were published.
+    /// Its value in the published benchmark.
     pub published: String,
-    /// As it is here.
+    /// Its value in this run.
     pub here: String,
 }
 
-const UNSAID: &str = "not said";
+const NOT_STATED: &str = "not stated";
 const UNKNOWN: &str = "unknown";
 
-/// A machine's memory is the same within this part of it: some of it is not the system's to give.
+/// Tolerance of a machine's memory, as a part of it: the operating system cannot use all of it.
 const MEMORY_TOLERANCE: f64 = 0.1;
-/// A window is as long within this part of it.
+/// Tolerance of the window's length, as a part of it.
 const TIME_TOLERANCE: f64 = 0.01;
-/// Reads a write are as many within this part of them: statements at both ends of a window are cut off.
+/// Tolerance of the reads for each write, as a part of them: statements at both ends of a window are cut
+/// off.
 const MIX_TOLERANCE: f64 = 0.02;
 
-/// All that differs, the weightiest first; nothing for a run of its own.
+/// All differences, the most important first; empty for a run without a scenario.
 pub fn differences(run: &Run) -> Vec<Difference> {
     let Some(scenario) = &run.scenario else {
         return Vec::new();
@@ -42,7 +44,7 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         cpus(run, of),
         memory(run, of),
         data(run, scenario),
-        share_cached(run, scenario),
+        cached_share(run, scenario),
         caches(scenario),
         clients(run, of),
         mix(run),
@@ -50,8 +52,8 @@ pub fn differences(run: &Run) -> Vec<Difference> {
         durability(run, of),
         replication(run, of),
         host(run),
-        time(of.duration_s, run.measured.seconds, "measured"),
-        time(of.warmup_s, run.window.warmup_s, "warm-up"),
+        duration(of.duration_s, run.measured.length_s, "measured"),
+        duration(of.warmup_s, run.window.warmup_s, "warm-up"),
     ];
     found.into_iter().flatten().collect()
 }
@@ -68,56 +70,55 @@ fn difference(
     })
 }
 
-fn product(run: &Run, of: &Original) -> Option<Difference> {
-    let there = match &of.version {
+fn product(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let published = match &of.version {
         Some(version) => format!("{} {version}", of.product),
-        None => format!("{}, version not said", of.product),
+        None => format!("{}, version not stated", of.product),
     };
-    let name = match run.server.engine.as_str() {
-        "postgresql" => "PostgreSQL",
-        "mysql" => "MySQL",
-        "mariadb" => "MariaDB",
-        other => other,
-    };
+    let name = run.server.engine.as_ref().map_or("", ServerEngine::name);
     let version = run.server.version.split(" (").next().unwrap_or_default();
-    difference("server", there, format!("{name} {version}"))
+    difference("server", published, format!("{name} {version}"))
 }
 
-/// A figure of the server's machine; the client's own where both are one.
-fn of_machine<T>(run: &Run, seen: Option<T>, own: T) -> Option<T> {
-    seen.or_else(|| machine::shares_machine(run).map(|_| own))
+/// A figure of the server's machine; the client's own if both are on one machine.
+fn machine_value<T>(run: &Run, observed: Option<T>, own: T) -> Option<T> {
+    observed.or_else(|| machine::shares_machine(run).map(|_| own))
 }
 
-fn cpus(run: &Run, of: &Original) -> Option<Difference> {
-    let seen = watch::observed(run).and_then(|seen| seen.machine.cpus);
-    let here = of_machine(run, seen, run.host.cpus);
+fn cpus(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
+    let here = machine_value(run, observed, run.machine().host.cpus);
     if of.cpus.is_some() && of.cpus == here {
         return None;
     }
-    let words = |cpus: Option<u32>, none: &str| match cpus {
+    let describe = |cpus: Option<u32>, none: &str| match cpus {
         Some(cpus) => count(cpus.into(), "CPU"),
         None => none.to_owned(),
     };
-    difference("CPUs", words(of.cpus, UNSAID), words(here, UNKNOWN))
+    difference(
+        "CPUs",
+        describe(of.cpus, NOT_STATED),
+        describe(here, UNKNOWN),
+    )
 }
 
-fn memory(run: &Run, of: &Original) -> Option<Difference> {
-    let seen = watch::observed(run).and_then(|seen| seen.machine.memory_bytes);
-    let here = of_machine(run, seen, run.host.memory_bytes);
-    if let (Some(there), Some(here)) = (of.memory_bytes, here)
-        && (here as f64 / there as f64 - 1.0).abs() <= MEMORY_TOLERANCE
+fn memory(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
+    let here = machine_value(run, observed, run.machine().host.memory_bytes);
+    if let (Some(published), Some(here)) = (of.memory_bytes, here)
+        && (here as f64 / published as f64 - 1.0).abs() <= MEMORY_TOLERANCE
     {
         return None;
     }
-    // As machines are sold, in powers of two.
+    // Memory as machines are sold, in powers of two.
     let gib = |size: u64| format!("{:.0} GiB", size as f64 / (1_u64 << 30) as f64);
-    let words = |size: Option<u64>, none: &str| size.map_or(none.to_owned(), gib);
-    let there = words(of.memory_bytes, UNSAID);
-    difference("memory", there, words(here, UNKNOWN))
+    let describe = |size: Option<u64>, none: &str| size.map_or(none.to_owned(), gib);
+    let published = describe(of.memory_bytes, NOT_STATED);
+    difference("memory", published, describe(here, UNKNOWN))
 }
 
 fn before(run: &Run) -> Option<&ServerState> {
-    watch::observed(run)?.before.as_ref()
+    observations::observed(run)?.before.as_ref()
 }
 
 fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
@@ -126,22 +127,21 @@ fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
         true => format!(", {} in the whole database", bytes(size.bytes)),
         false => format!(", {} in all", bytes(size.bytes)),
     });
-    let rows = run.workload.settings.iter();
-    let mut rows = rows.filter_map(|setting| setting.strip_prefix("table_size "));
-    let rows = rows.next().and_then(|rows| rows.parse::<u64>().ok());
+    let rows = run.workload.setting("table_size");
+    let rows = rows.and_then(|rows| rows.parse::<u64>().ok());
     let rows = rows.map_or(String::new(), |rows| {
         format!(" of {} rows", thousands(rows))
     });
     let here = format!("scale {}{rows}{size}", thousands(run.workload.scale.into()));
-    if scenario.shrink >= 1.0 && run.cached.is_none() && scenario.loaded {
+    if scenario.size_share >= 1.0 && run.cached.is_none() && scenario.loaded {
         return None;
     }
-    difference("data", of.data.as_deref().unwrap_or(UNSAID), here)
+    difference("data", of.data.as_deref().unwrap_or(NOT_STATED), here)
 }
 
-/// How much of the data the server's own cache can hold here.
-fn share_cached(run: &Run, scenario: &Scenario) -> Option<Difference> {
-    let there = scenario.original.cached.as_deref().unwrap_or(UNSAID);
+/// The share of the data that the server's own cache can hold here.
+fn cached_share(run: &Run, scenario: &Scenario) -> Option<Difference> {
+    let published = scenario.original.cached.as_deref().unwrap_or(NOT_STATED);
     let cache = before(run).and_then(|state| state.cache_bytes);
     let here = cache.zip(size::before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
@@ -149,25 +149,26 @@ fn share_cached(run: &Run, scenario: &Scenario) -> Option<Difference> {
             true => " of the whole database",
             false => "",
         };
-        let words = format!(
+        let text = format!(
             "the cache of {} holds {:.0} %{of}",
             bytes(cache),
             share * 100.0
         );
-        (share, words)
+        (share, text)
     });
-    let whole = there.starts_with("all");
-    let third = there.contains("30 %");
-    let same = here.as_ref().is_some_and(|(share, _)| {
-        (whole && *share >= 1.0) || (third && (share / 0.3 - 1.0).abs() <= CACHED_TOLERANCE)
+    let published_share = scenario.original.cached_share;
+    let same = here.as_ref().zip(published_share);
+    let same = same.is_some_and(|((share, _), published)| match published >= 1.0 {
+        true => *share >= 1.0,
+        false => (share / published - 1.0).abs() <= CACHED_TOLERANCE,
     });
-    if same && cached(run).is_none_or(|seen| seen.fits != Some(false)) {
+    if same && cache_observation(run).is_none_or(|observed| observed.fits != Some(false)) {
         return None;
     }
     difference(
         "data cached",
-        there,
-        here.map_or(UNKNOWN.to_owned(), |(_, words)| words),
+        published,
+        here.map_or(UNKNOWN.to_owned(), |(_, text)| text),
     )
 }
 
@@ -175,96 +176,101 @@ fn caches(scenario: &Scenario) -> Option<Difference> {
     if !scenario.cold || scenario.restarted {
         return None;
     }
-    let here = "not restarted: caches are not cold";
+    let here = "not restarted: caches are warm";
     difference("caches", "restarted before the load", here)
 }
 
-fn clients(run: &Run, of: &Original) -> Option<Difference> {
+fn clients(run: &Run, of: &OriginalSetup) -> Option<Difference> {
     let here = run.drive.clients;
     if of.clients == Some(here) {
         return None;
     }
-    let there = of
-        .clients
-        .map_or(UNSAID.to_owned(), |clients| count(clients.into(), "client"));
-    difference("clients", there, count(here.into(), "client"))
+    let published = of.clients.map_or(NOT_STATED.to_owned(), |clients| {
+        count(clients.into(), "client")
+    });
+    difference("clients", published, count(here.into(), "client"))
 }
 
-/// Reads for each write, where both were published. A try that began anew has asked all its reads and few of
-/// its writes.
+/// Reads for each write, if both were published. A transaction that was restarted has made all its reads
+/// and few of its writes.
 fn mix(run: &Run) -> Option<Difference> {
     let found = super::deviations(run);
     let one = |name: &str| found.iter().find(|one| one.name == name);
     let (reads, writes) = (one("reads")?, one("writes")?);
-    let there = reads.published / writes.published;
+    let published = reads.published / writes.published;
     let here = reads.measured? / writes.measured?;
-    if !here.is_finite() || (here / there - 1.0).abs() <= MIX_TOLERANCE {
+    if !here.is_finite() || (here / published - 1.0).abs() <= MIX_TOLERANCE {
         return None;
     }
-    let tries = run.measured.kinds.first().map_or(0, |all| all.retries);
+    let tries = run.measured.all().map_or(0, |all| all.retries);
     let why = match tries {
         0 => String::new(),
         tries => format!(
-            ": what tries that began anew (deadlocks; {}) had asked counts too, as in sysbench's report",
+            ": includes the queries of retried transactions ({} retries), as in sysbench's report",
             thousands(tries)
         ),
     };
     difference(
         "reads a write",
-        format!("{there:.2}"),
+        format!("{published:.2}"),
         format!("{here:.2}{why}"),
     )
 }
 
-fn protocol(run: &Run, of: &Original) -> Option<Difference> {
-    let there = of.protocol.as_deref();
-    if there.is_none_or(|there| there == run.drive.protocol) {
+fn protocol(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let published = of.protocol?;
+    if run.drive.protocol == Some(published) {
         return None;
     }
-    difference(
-        "protocol",
-        there.unwrap_or(UNSAID),
-        run.drive.protocol.clone(),
-    )
+    let here = run.drive.protocol.map_or("", Choice::name);
+    difference("protocol", published.name(), here)
 }
 
-fn durability(run: &Run, of: &Original) -> Option<Difference> {
-    let seen = before(run).and_then(|state| state.durability.as_ref());
-    let here = seen.map_or(UNKNOWN.to_owned(), |seen| match seen.because.as_slice() {
-        [] if seen.words() == "D3" => "class D3: a crash of the machine loses no commit".to_owned(),
-        [] => format!("class {}", seen.words()),
-        because => format!("class {}: {}", seen.words(), because.join(", ")),
+fn durability(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let observed = before(run).and_then(|state| state.durability.as_ref());
+    let here = observed.map_or(UNKNOWN.to_owned(), |observed| {
+        match observed.because.as_slice() {
+            [] if observed.class == DurabilityClass::D3 && !observed.tables_unknown => {
+                "class D3: a crash of the machine loses no commit".to_owned()
+            }
+            [] => format!("class {}", observed.description()),
+            because => format!("class {}: {}", observed.description(), because.join(", ")),
+        }
     });
     difference(
         "durability",
-        of.durability.as_deref().unwrap_or(UNSAID),
+        of.durability.as_deref().unwrap_or(NOT_STATED),
         here,
     )
 }
 
-fn replication(run: &Run, of: &Original) -> Option<Difference> {
-    let here = before(run).and_then(|state| state.replication.as_deref());
-    if of.replication.is_some() && of.replication.as_deref() == here {
+fn replication(run: &Run, of: &OriginalSetup) -> Option<Difference> {
+    let here = before(run).and_then(|state| state.replication);
+    if of.replication.is_some() && of.replication == here {
         return None;
     }
-    let there = of.replication.as_deref().unwrap_or(UNSAID);
-    difference("replication", there, here.unwrap_or(UNKNOWN))
+    let published = of.replication.map_or(NOT_STATED, Replication::name);
+    difference(
+        "replication",
+        published,
+        here.map_or(UNKNOWN, Replication::name),
+    )
 }
 
 fn host(run: &Run) -> Option<Difference> {
     machine::shares_machine(run)?;
-    let here = "on the server's machine, and takes CPU from it";
-    difference("client", "on a machine of its own", here)
+    let here = "on the server's machine, sharing its CPU";
+    difference("client", "on its own machine", here)
 }
 
-fn time(there: Option<f64>, here_s: f64, what: &'static str) -> Option<Difference> {
-    let there_s = there?;
+fn duration(published: Option<f64>, here_s: f64, what: &'static str) -> Option<Difference> {
+    let there_s = published?;
     if (here_s - there_s).abs() <= there_s * TIME_TOLERANCE {
         return None;
     }
-    let words = |seconds: f64| match seconds {
+    let describe = |seconds: f64| match seconds {
         short if short < 120.0 => format!("{short:.0} s"),
         long => format!("{:.0} min", long / 60.0),
     };
-    difference(what, words(there_s), words(here_s))
+    difference(what, describe(there_s), describe(here_s))
 }

@@ -2,19 +2,19 @@
 
 use super::*;
 use crate::sample::healthy as run;
-use prony_store::scenario::{Cached, Original, Published, Scenario};
-use prony_store::{QueryCounts, Rate, ServerSecond, ServerState, TableState};
+use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure, Scenario};
+use prony_store::{IndustryMetric, QueryCounts, ServerSecond, ServerState, TableState};
 
-fn published(name: &str, value: f64) -> Published {
-    Published {
-        name: name.to_owned(),
+fn published(name: &str, value: f64) -> PublishedFigure {
+    PublishedFigure {
+        name: PublishedMetric::from_name(name).unwrap(),
         value,
         unit: "a unit".to_owned(),
     }
 }
 
-/// A run whose scenario has these figures.
-fn of(figures: &[(&str, f64)]) -> Run {
+/// A run with these figures in its scenario.
+fn run_with_figures(figures: &[(&str, f64)]) -> Run {
     let mut run = run();
     run.scenario = Some(Scenario {
         id: "tpcb-cached".to_owned(),
@@ -22,28 +22,28 @@ fn of(figures: &[(&str, f64)]) -> Run {
             .iter()
             .map(|(name, value)| published(name, *value))
             .collect(),
-        original: Original {
-            engine: "postgresql".to_owned(),
+        original: OriginalSetup {
+            engine: Some(prony_store::Engine::PostgreSql.into()),
             product: "AlloyDB".to_owned(),
             cpus: Some(16),
             clients: Some(run.drive.clients),
-            duration_s: Some(run.measured.seconds),
-            ..Original::default()
+            duration_s: Some(run.measured.length_s),
+            ..OriginalSetup::default()
         },
-        shrink: 1.0,
+        size_share: 1.0,
         loaded: true,
         ..Scenario::default()
     });
     run
 }
 
-fn one(run: &Run) -> Deviation {
+fn first_deviation(run: &Run) -> Deviation {
     deviations(run).remove(0)
 }
 
 #[test]
-fn a_rate_is_set_beside_the_same_rate() {
-    let mut run = of(&[
+fn rates_are_compared_with_the_published_ones() {
+    let mut run = run_with_figures(&[
         ("TPS", 1000.0),
         ("latency mean", 2.0),
         ("batch requests", 7.0),
@@ -61,30 +61,30 @@ fn a_rate_is_set_beside_the_same_rate() {
 
 #[test]
 fn statements_are_counted_as_the_scenario_counts_them() {
-    let mut run = of(&[("QPS", 1000.0)]);
+    let mut run = run_with_figures(&[("QPS", 1000.0)]);
     run.measured.kinds[0].tps = 100.0;
     run.scenario.as_mut().unwrap().statements = Some(5);
-    assert_eq!(one(&run).measured, Some(500.0));
+    assert_eq!(first_deviation(&run).measured, Some(500.0));
     run.scenario.as_mut().unwrap().statements = None;
-    run.measured.seconds = 10.0;
+    run.measured.length_s = 10.0;
     run.measured.queries = Some(QueryCounts {
         reads: 70,
         writes: 20,
         others: 10,
         ..QueryCounts::default()
     });
-    assert_eq!(one(&run).measured, Some(10.0));
+    assert_eq!(first_deviation(&run).measured, Some(10.0));
     run.scenario.as_mut().unwrap().published = vec![published("reads", 840.0)];
     assert_eq!(
-        (one(&run).measured, one(&run).change),
+        (first_deviation(&run).measured, first_deviation(&run).change),
         (Some(420.0), Some(-0.5))
     );
 }
 
 #[test]
-fn reads_a_write_are_off_where_tries_began_anew() {
-    let mut run = of(&[("reads", 1_400.0), ("writes", 400.0)]);
-    let mut row = |reads, writes, tries| {
+fn reads_per_write_deviate_with_retries() {
+    let mut run = run_with_figures(&[("reads", 1_400.0), ("writes", 400.0)]);
+    let mut reads_per_write = |reads, writes, tries| {
         run.measured.kinds[0].retries = tries;
         run.measured.queries = Some(QueryCounts {
             reads,
@@ -95,25 +95,25 @@ fn reads_a_write_are_off_where_tries_began_anew() {
         let mut found = found.filter(|one| one.what == "reads a write");
         found.next().map(|one| (one.published, one.here))
     };
-    assert_eq!(row(14_010, 4_000, 3), None);
-    assert_eq!(row(14_000, 0, 3), None);
-    let (there, here) = row(28_000, 4_500, 1_000).expect("other than published");
+    assert_eq!(reads_per_write(14_010, 4_000, 3), None);
+    assert_eq!(reads_per_write(14_000, 0, 3), None);
+    let (there, here) = reads_per_write(28_000, 4_500, 1_000).expect("other than published");
     assert_eq!(there, "3.50");
     assert!(
         here.starts_with("6.22: ") && here.contains("1,000"),
         "{here}"
     );
-    let (_, here) = row(28_000, 4_500, 0).expect("other than published");
+    let (_, here) = reads_per_write(28_000, 4_500, 0).expect("other than published");
     assert_eq!(here, "6.22");
 }
 
 #[test]
-fn order_entry_counts_what_the_server_ended() {
-    let mut run = of(&[("NOPM", 100.0), ("TPM", 240.0), ("TPS", 4.0)]);
-    let rate = |name: &str, value| Rate {
-        name: name.to_owned(),
+fn new_order_rates_are_compared_with_the_published_ones() {
+    let mut run = run_with_figures(&[("NOPM", 100.0), ("TPM", 240.0), ("TPS", 4.0)]);
+    let rate = |name: &str, value| IndustryMetric {
+        name: name.into(),
         value,
-        ..Rate::default()
+        ..IndustryMetric::default()
     };
     run.rates = vec![rate("NOPM", 50.0), rate("TPM", 120.0)];
     let changes: Vec<Option<f64>> = deviations(&run).iter().map(|one| one.change).collect();
@@ -121,8 +121,8 @@ fn order_entry_counts_what_the_server_ended() {
 }
 
 #[test]
-fn what_is_the_same_is_not_listed_and_what_is_unknown_is() {
-    let run = of(&[]);
+fn only_different_and_unknown_values_are_listed() {
+    let run = run_with_figures(&[]);
     let what: Vec<&str> = differences(&run).iter().map(|one| one.what).collect();
     assert!(
         !what.contains(&"clients") && !what.contains(&"measured"),
@@ -132,12 +132,12 @@ fn what_is_the_same_is_not_listed_and_what_is_unknown_is() {
         what.contains(&"server") && what.contains(&"durability"),
         "{what:?}"
     );
-    let mut other = of(&[]);
+    let mut other = run_with_figures(&[]);
     other.drive.clients += 1;
     let scenario = other.scenario.as_mut().unwrap();
-    scenario.shrink = 0.001;
+    scenario.size_share = 0.001;
     scenario.cold = true;
-    scenario.original.protocol = Some("another".to_owned());
+    scenario.original.protocol = Some(prony_store::QueryMode::Extended);
     scenario.original.duration_s = Some(3_900.0);
     let what: Vec<&str> = differences(&other).iter().map(|one| one.what).collect();
     for needed in ["clients", "data", "caches", "protocol", "measured"] {
@@ -148,17 +148,17 @@ fn what_is_the_same_is_not_listed_and_what_is_unknown_is() {
     assert!(differences(&own).is_empty() && deviations(&own).is_empty());
 }
 
-/// A run that asked for a share of its data of 100 bytes in so many bytes, with a cache of its own of
-/// so many, and found so many pages of a hundred there.
-fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CachedSeen {
-    let mut run = of(&[]);
-    run.cached = Some(Cached {
+/// A run that requested `share` of its 100 bytes of data in `of_bytes` bytes, with a server cache of
+/// `cache_bytes`, and that found `hits` of a hundred pages there.
+fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CacheObservation {
+    let mut run = run_with_figures(&[]);
+    run.cached = Some(CachedShare {
         share,
         of_bytes,
-        ..Cached::default()
+        ..CachedShare::default()
     });
-    let (from_s, _) = watch::window_s(&run);
-    let seconds = run.measured.seconds / 2.0;
+    let (from_s, _) = observations::window_s(&run);
+    let seconds = run.measured.length_s / 2.0;
     let seen = run.observed.get_or_insert_default();
     seen.before = Some(ServerState {
         cache_bytes: Some(cache_bytes),
@@ -167,22 +167,22 @@ fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CachedS
     });
     seen.series = vec![ServerSecond {
         at_s: from_s,
-        seconds,
+        length_s: seconds,
         cache_hits: Some(hits),
         cache_reads: Some(100 - hits),
         ..ServerSecond::default()
     }];
-    cached(&run).expect("asked for")
+    cache_observation(&run).expect("a requested share")
 }
 
 #[test]
-fn a_cached_share_is_seen_in_sizes_and_in_the_hit_ratio() {
+fn the_cached_share_is_checked_by_size_and_hit_ratio() {
     for (share, of_bytes, hits, fits) in [
-        // The server's own cache: the hit ratio has a word.
+        // The server's own cache: the hit ratio counts.
         (0.3, 30, 60, true),
         (0.3, 30, 100, false),
         (0.5, 30, 60, false),
-        // The machine's memory: what the own cache does not find may be in that.
+        // The machine's memory: pages that the server's cache misses may be there.
         (1.0, 200, 60, true),
         (0.5, 55, 100, true),
         (0.3, 55, 60, false),
@@ -191,15 +191,18 @@ fn a_cached_share_is_seen_in_sizes_and_in_the_hit_ratio() {
         assert_eq!(seen.fits, Some(fits), "{share} {of_bytes} {hits}");
         assert_eq!((seen.holds, seen.data_bytes), (Some(0.3), Some(100)));
     }
-    let mut blind = of(&[]);
-    blind.cached = Some(Cached::default());
+    let mut blind = run_with_figures(&[]);
+    blind.cached = Some(CachedShare::default());
     blind.observed = None;
-    assert_eq!(cached(&blind).expect("asked for").fits, None);
-    assert_eq!(cached(&of(&[])), None);
+    assert_eq!(
+        cache_observation(&blind).expect("a requested share").fits,
+        None
+    );
+    assert_eq!(cache_observation(&run_with_figures(&[])), None);
 }
 
 #[test]
-fn all_of_the_data_in_the_own_cache_is_all_of_the_pages() {
+fn wholly_cached_data_needs_a_hit_ratio_of_one() {
     for (hits, fits) in [(100, true), (90, false)] {
         let seen = with_cache(1.0, 110, 110, hits);
         assert_eq!(seen.fits, Some(fits), "{hits}");
@@ -207,15 +210,15 @@ fn all_of_the_data_in_the_own_cache_is_all_of_the_pages() {
 }
 
 #[test]
-fn what_else_the_database_holds_is_not_the_data_of_the_scenario() {
-    let mut run = of(&[]);
+fn other_tables_are_not_data_of_the_scenario() {
+    let mut run = run_with_figures(&[]);
     run.workload.name = "tpcb".to_owned();
     run.workload.scale = 1;
-    run.scenario.as_mut().unwrap().shrink = 0.001;
-    run.cached = Some(Cached {
+    run.scenario.as_mut().unwrap().size_share = 0.001;
+    run.cached = Some(CachedShare {
         share: 1.0,
         of_bytes: 134_000_000,
-        ..Cached::default()
+        ..CachedShare::default()
     });
     let table = |name: &str, bytes| TableState {
         name: name.to_owned(),
@@ -230,30 +233,30 @@ fn what_else_the_database_holds_is_not_the_data_of_the_scenario() {
         tables: [&own[..], &[table("stock", 200_000_000)]].concat(),
         ..ServerState::default()
     });
-    let told = |run: &Run| {
+    let data_differences = |run: &Run| {
         let rows = differences(run).into_iter();
         let rows = rows.filter(|one| one.what.starts_with("data"));
         rows.map(|one| one.here).collect::<Vec<_>>()
     };
     assert_eq!(
-        told(&run),
+        data_differences(&run),
         ["scale 1, 15 MB in all", "the cache of 134 MB holds 100 %"]
     );
-    let seen = cached(&run).expect("asked for");
+    let seen = cache_observation(&run).expect("a requested share");
     assert_eq!(
         (seen.data_bytes, seen.share, seen.whole_database),
         (Some(15_000_000), Some(1.0), false)
     );
-    // A table is missing: it is the database, and called that.
+    // With a table missing, the size is the database's, and is reported as such.
     let before = run.observed.as_mut().unwrap().before.as_mut().unwrap();
     before.tables.remove(0);
     assert_eq!(
-        told(&run),
+        data_differences(&run),
         [
             "scale 1, 242 MB in the whole database",
             "the cache of 134 MB holds 55 % of the whole database"
         ]
     );
-    let seen = cached(&run).expect("asked for");
+    let seen = cache_observation(&run).expect("a requested share");
     assert!(seen.whole_database && seen.share < Some(0.6), "{seen:?}");
 }

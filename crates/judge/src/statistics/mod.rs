@@ -1,54 +1,56 @@
-//! How far chance explains a difference.
+//! Estimates how far chance explains a difference.
 //!
-//! In: figures of repeated runs, or the seconds of one run a side. Out: an [`Estimate`] of the ratio of
-//! two figures, from which follow an interval, a p value, and the least difference that would probably
-//! have been found. Must never: see a Run, take the best of several, or claim more than its data hold.
+//! In: figures of repeated runs, or the seconds of one run on each side. Out: an [`Estimate`] of the ratio
+//! of two figures, which yields an interval, a p value, and the smallest difference that would probably
+//! have been found. Must never: use a Run, take the best of several, or claim more than the data support.
 //!
-//! The choices:
+//! Design decisions:
 //!
-//! - **Logarithms.** What is compared are ratios, and what disturbs a benchmark scales its figures. A
-//!   side's level is the mean of the logarithms of its runs' figures, so that the estimate is the ratio
-//!   of the two geometric means; the figure shown beside it is each side's median.
-//! - **Repeats: Welch's t** (Welch 1947, degrees of freedom by Satterthwaite 1946). It does not suppose
-//!   that both sides scatter alike, and needs two runs a side. Where the wilder side has the fewer runs,
-//!   up to 8 % of equals differ by it, not 5 % (`tests/statistics.rs`): repeat both alike.
-//! - **No pairing.** Runs in the order A B B A could be taken in blocks. Over an even number of repeats a
-//!   steady drift of the machine cancels in the means even so, and stays in the scatter, which makes the
-//!   interval of Welch too wide at worst; blocks of two or three would cost it half of its degrees of
-//!   freedom. Of an odd number n, an nth of the drift from one run to the next stays between the means of
-//!   two sides: far less than the scatter that the same drift makes within each.
-//! - **One run a side**: the seconds follow from one another, so that n of them are worth fewer
-//!   (`series`). The interval covers these two runs alone.
-//! - **Several against one base**: Holm (1979, [`holm()`]), a family for each figure. Intervals have the
-//!   level of their step, so that an interval is beside 1 exactly if a difference was found.
-//! - **Least difference**: what the noncentral t distribution finds with a probability of 80 %.
+//! - **Logarithms.** Comparisons are ratios, and disturbances of a benchmark scale its figures. A side's
+//!   level is the mean of the logarithms of its runs' figures, so that the estimate is the ratio of the two
+//!   geometric means; the figure shown beside it is each side's median.
+//! - **Repeats: Welch's t** (Welch 1947, degrees of freedom by Satterthwaite 1946). It does not assume that
+//!   both sides scatter alike, and needs two runs on each side. If the side with more scatter has fewer
+//!   runs, up to 8 % of equal pairs show a difference, not 5 % (`tests/statistics.rs`): repeat both sides
+//!   equally often.
+//! - **No pairing.** Runs in the order A B B A could be grouped in blocks. Over an even number of repeats a
+//!   steady drift of the machine cancels in the means anyway, but remains in the scatter, which at worst
+//!   makes Welch's interval too wide; blocks of two or three would cost half of the degrees of freedom.
+//!   With an odd number n of repeats, an nth of the drift from one run to the next remains between the
+//!   means of two sides: far less than the scatter that the same drift causes within each side.
+//! - **One run a side**: the seconds are autocorrelated, so n of them are worth fewer than n independent
+//!   values (`series`). The
+//!   interval covers these two runs only.
+//! - **Several against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals have
+//!   the level of their test, so that an interval excludes 1 exactly if a difference was found.
+//! - **Smallest difference**: the one that the noncentral t distribution finds with a probability of 80 %.
 //!
-//! Student's t is computed here: what is needed are some functions of ten lines ([`student`]), and the
-//! libraries that have them bring linear algebra or a random number generator along.
+//! Student's t is computed here: it takes a few functions of ten lines ([`student`]), and the libraries
+//! that have them depend on linear algebra or a random number generator.
 
 mod holm;
 mod runs;
 mod series;
 pub mod student;
 
-pub use holm::{Step, holm};
+pub use holm::{HolmResult, holm};
 pub use runs::{coefficient_of_variation, median, welch};
-pub use series::{Course, course, of_courses};
+pub use series::{SeriesMean, ratio_of_series, series_mean};
 
-/// Two-sided level of a test: one in twenty pairs of equals shows a difference.
+/// Two-sided level of a test: one in twenty pairs of equal systems shows a difference.
 pub const ALPHA: f64 = 0.05;
-/// Probability with which the least difference would have been found.
+/// Probability with which the smallest detectable difference would have been found.
 pub const POWER: f64 = 0.8;
 
-/// The ratio of two figures, second to first, as far as it is known.
+/// The estimated ratio of two figures, second to first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// Natural logarithm of the ratio.
     pub log_ratio: f64,
     /// Its standard error.
-    pub error: f64,
+    pub std_error: f64,
     /// Degrees of freedom of that error.
-    pub freedom: f64,
+    pub dof: f64,
 }
 
 impl Estimate {
@@ -57,51 +59,51 @@ impl Estimate {
         self.log_ratio.exp()
     }
 
-    /// With which probability two equals differ by as much or more, in either direction.
+    /// Probability that two equal systems differ by as much or more, in either direction.
     pub fn p(&self) -> f64 {
-        match self.error > 0.0 {
-            true => student::beyond(self.log_ratio / self.error, self.freedom),
-            // Figures that do not scatter at all.
+        match self.std_error > 0.0 {
+            true => student::two_sided_p(self.log_ratio / self.std_error, self.dof),
+            // Figures without any scatter.
             false => f64::from(u8::from(self.log_ratio == 0.0)),
         }
     }
 
-    /// From where to where the ratio may be, at a level of `1 - alpha`.
+    /// The interval of the ratio, at a level of `1 - alpha`.
     pub fn interval(&self, alpha: f64) -> [f64; 2] {
         let half = self.half_width(alpha);
         [-half, half].map(|half| (self.log_ratio + half).exp())
     }
 
-    /// The least ratio above 1 that would have been found with a probability of [`POWER`].
+    /// The smallest ratio above 1 that would have been found with a probability of [`POWER`].
     pub fn detectable(&self, alpha: f64) -> f64 {
-        if self.error <= 0.0 {
+        if self.std_error <= 0.0 {
             return 1.0;
         }
-        // Of few runs the estimated error is too small more often than not: put right by the median of
-        // its distribution, a chi-square's (Wilson and Hilferty 1931), so that the promise is kept.
-        let median = (1.0 - 2.0 / (9.0 * self.freedom)).powf(1.5);
-        (student::reach(alpha, POWER, self.freedom) * self.error / median).exp()
+        // With few runs the estimated error is more often too small than too large. Dividing by the median
+        // of its distribution, a chi-square's (Wilson and Hilferty 1931), corrects this.
+        let median = (1.0 - 2.0 / (9.0 * self.dof)).powf(1.5);
+        (student::noncentrality_for_power(alpha, POWER, self.dof) * self.std_error / median).exp()
     }
 
     fn half_width(&self, alpha: f64) -> f64 {
-        match self.error > 0.0 {
-            true => student::quantile(1.0 - alpha / 2.0, self.freedom) * self.error,
+        match self.std_error > 0.0 {
+            true => student::quantile(1.0 - alpha / 2.0, self.dof) * self.std_error,
             false => 0.0,
         }
     }
 }
 
-/// The difference of two means with their variances and degrees of freedom, second less first.
+/// The difference of two means with their variances and degrees of freedom, second minus first.
 fn difference(first: [f64; 3], second: [f64; 3]) -> Estimate {
-    let ([a, of_a, free_a], [b, of_b, free_b]) = (first, second);
-    let variance = of_a + of_b;
-    let freedom = match variance > 0.0 {
-        true => variance.powi(2) / (of_a.powi(2) / free_a + of_b.powi(2) / free_b),
-        false => free_a + free_b,
+    let ([a, var_a, dof_a], [b, var_b, dof_b]) = (first, second);
+    let variance = var_a + var_b;
+    let dof = match variance > 0.0 {
+        true => variance.powi(2) / (var_a.powi(2) / dof_a + var_b.powi(2) / dof_b),
+        false => dof_a + dof_b,
     };
     Estimate {
         log_ratio: b - a,
-        error: variance.sqrt(),
-        freedom,
+        std_error: variance.sqrt(),
+        dof,
     }
 }

@@ -1,11 +1,11 @@
-//! Repeated runs of two sides.
+//! Compares repeated runs of two sides.
 //!
-//! In: one figure of each run. Out: medians, scatter, the estimated ratio. Must never: judge from one
-//! run a side.
+//! In: one figure of each run. Out: medians, scatter, the estimated ratio. Must never: judge from one run
+//! on each side.
 
 use super::{Estimate, difference};
 
-/// The middle value; of two in the middle their mean. 0 of nothing.
+/// The median: the middle value, or the mean of the two in the middle; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -17,23 +17,23 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Standard deviation as a share of the mean; absent for fewer than two values, or a mean of 0.
+/// Standard deviation as a share of the mean; `None` for fewer than two values, or a mean of 0.
 pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
     let [mean, variance] = moments(values)?;
     (mean > 0.0).then(|| variance.sqrt() / mean)
 }
 
-/// The ratio of the second side's figures to the first's, by Welch's t on their logarithms. `resolution`
-/// is the step in which the figures come, as a share of them (0 where they are exact): figures that are
-/// equal by their steps alone scatter by those. Absent with fewer than two figures a side, or if one of
-/// them is not above 0.
+/// The ratio of the second side's figures to the first's, by Welch's t on their logarithms. `resolution` is
+/// the step in which the figures come, as a share of them (0 if they are exact): figures that are equal
+/// only because of rounding have the scatter of the rounding. `None` with fewer than two figures on a side,
+/// or if one of them is not above 0.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate> {
     let side = |values: &[f64]| {
-        let fit = values.iter().all(|value| *value > 0.0 && value.is_finite());
+        let valid = values.iter().all(|value| *value > 0.0 && value.is_finite());
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-        let [mean, variance] = moments(&logs).filter(|_| fit)?;
+        let [mean, variance] = moments(&logs).filter(|_| valid)?;
         let count = logs.len() as f64;
-        // A value is spread evenly over its step.
+        // The true value is uniformly distributed over its step.
         let variance = variance.max(resolution.powi(2) / 12.0);
         Some([mean, variance / count, count - 1.0])
     };
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn medians_and_scatter() {
+    fn median_and_coefficient_of_variation() {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[]), 0.0);
@@ -74,17 +74,17 @@ mod tests {
         assert_eq!(coefficient_of_variation(&[98.0]), None);
     }
 
-    /// By hand: the logarithms are 0, 1, 2 and 2, 3, 4, 5, so that the means differ by 2.5, the variances
-    /// are 1 and 5/3, their shares 1/3 and 5/12: t = 2.5 / sqrt(3/4) = 2.887 with
-    /// (3/4)^2 / ((1/3)^2/2 + (5/12)^2/3) = 4.959 degrees of freedom; p is 0.0346 between those of 4 and 5.
+    /// Computed by hand: the logarithms are 0, 1, 2 and 2, 3, 4, 5, so that the means differ by 2.5, the
+    /// variances are 1 and 5/3, their shares 1/3 and 5/12: t = 2.5 / sqrt(3/4) = 2.887 with (3/4)^2 /
+    /// ((1/3)^2/2 + (5/12)^2/3) = 4.959 degrees of freedom; p is 0.0346, between those of 4 and 5 degrees.
     #[test]
-    fn welch_by_hand() {
+    fn welch_matches_a_hand_calculation() {
         let e = |logs: &[f64]| logs.iter().map(|log| log.exp()).collect::<Vec<_>>();
         let (first, second) = (e(&[0.0, 1.0, 2.0]), e(&[2.0, 3.0, 4.0, 5.0]));
         let found = welch(&first, &second, 0.0).unwrap();
         near(found.log_ratio, 2.5);
-        near(found.error, 0.75_f64.sqrt());
-        near(found.freedom, 4.9592);
+        near(found.std_error, 0.75_f64.sqrt());
+        near(found.dof, 4.9592);
         near(found.ratio(), 2.5_f64.exp());
         assert!(found.p() > 0.0342 && found.p() < 0.0447, "{}", found.p());
         let [low, high] = found.interval(0.05);
@@ -97,16 +97,16 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told() {
+    fn welch_without_enough_data_gives_no_result() {
         assert_eq!(welch(&[1.0], &[1.0, 2.0], 0.0), None);
         assert_eq!(welch(&[1.0, 0.0], &[1.0, 2.0], 0.0), None);
         assert_eq!(welch(&[1.0, f64::NAN], &[1.0, 2.0], 0.0), None);
-        // Without scatter the figures are what they are.
+        // Without scatter the ratio is exact.
         let same = welch(&[5.0; 3], &[5.0; 3], 0.0).unwrap();
         assert_eq!((same.p(), same.interval(0.05)), (1.0, [1.0, 1.0]));
         let other = welch(&[5.0; 3], &[5.1; 3], 0.0).unwrap();
         assert_eq!(other.p(), 0.0);
-        // But not where they come in steps.
+        // But not if the figures come in steps.
         let steps = welch(&[5.0; 3], &[5.001; 3], 0.001).unwrap();
         assert!(steps.detectable(0.05) > 1.0005, "{steps:?}");
     }

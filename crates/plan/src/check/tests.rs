@@ -1,90 +1,72 @@
 use super::*;
-use crate::asked::flag;
+use crate::input::flag;
 
-fn asked() -> Asked {
-    Asked {
+fn tpcb_input() -> PlanInput {
+    PlanInput {
         workload: flag("tpcb", Some("tpcb".to_owned())),
-        ..Asked::default()
+        ..PlanInput::default()
     }
 }
 
-/// Checks that this is refused by one problem at this flag, with this message.
-fn refused(asked: Asked, at: &str, message: &str) {
-    let problems = asked.check().unwrap_err().0;
+/// Asserts that the input has exactly one problem, at this flag and with this message.
+fn assert_problem(input: PlanInput, at: &str, message: &str) {
+    let problems = input.check().unwrap_err().0;
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert_eq!(problems[0].place.to_string(), at);
     assert_eq!(problems[0].message, message);
 }
 
 #[test]
-fn the_defaults() {
-    let plan = asked().check().unwrap();
+fn defaults_are_filled_in() {
+    let plan = tpcb_input().check().unwrap();
     assert_eq!(plan.server, ServerPlan::Url(String::new()));
     assert_eq!(plan.workload.scale, None);
-    let expected = DrivePlan {
-        clients: 8,
-        threads: 1,
-        pace: Pace::Closed,
-        stop: Stop::After(Duration::from_secs(60)),
-        warmup: Duration::ZERO,
-        grace: Duration::from_secs(5),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: QueryMode::Prepared,
-        describe: true,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
-    };
-    assert_eq!(plan.drive, expected);
+    assert_eq!(plan.drive, DrivePlan::default());
 }
 
 #[test]
-fn limits_are_allowed_and_what_is_beyond_is_not() {
-    let clients = |count| Asked {
+fn limits_are_inclusive() {
+    let clients = |count| PlanInput {
         clients: flag("--clients", Some(count)),
-        ..asked()
+        ..tpcb_input()
     };
     assert!(clients(1).check().is_ok());
     assert!(clients(1_000_000).check().is_ok());
     for count in [0, 1_000_001, u64::MAX] {
         let message = format!("must be from 1 to 1000000, is {count}");
-        refused(clients(count), "--clients", &message);
+        assert_problem(clients(count), "--clients", &message);
     }
-    let scale = |scale| Asked {
+    let scale = |scale| PlanInput {
         scale: flag("--scale", Some(scale)),
-        ..asked()
+        ..tpcb_input()
     };
     assert_eq!(scale(9).check().unwrap().workload.scale, Some(9));
-    refused(scale(0), "--scale", "must be from 1 to 2000000000, is 0");
+    assert_problem(scale(0), "--scale", "must be from 1 to 2000000000, is 0");
 }
 
 #[test]
 fn threads_and_tcp_sample_are_at_most_the_clients() {
-    let with = |threads, tcp_sample| Asked {
+    let with = |threads, tcp_sample| PlanInput {
         clients: flag("--clients", Some(4)),
         threads: flag("--threads", Some(threads)),
         tcp_sample: flag("--tcp-sample", Some(tcp_sample)),
-        ..asked()
+        ..tpcb_input()
     };
     assert!(with(4, 4).check().is_ok());
     let message = "5 threads are more than the 4 clients";
-    refused(with(5, 0), "--threads", message);
+    assert_problem(with(5, 0), "--threads", message);
     let message = "a sample of 5 is more than the 4 clients";
-    refused(with(1, 5), "--tcp-sample", message);
+    assert_problem(with(1, 5), "--tcp-sample", message);
 }
 
 #[test]
-fn the_pace() {
-    let with = |rate_tps, arrival| Asked {
+fn a_rate_and_an_arrival_make_the_pace() {
+    let with = |rate_tps, arrival| PlanInput {
         rate_tps: flag("--rate", rate_tps),
         arrival: flag("--arrival", arrival),
-        ..asked()
+        ..tpcb_input()
     };
-    let pace = |asked: Asked| asked.check().unwrap().drive.pace;
+    let pace = |input: PlanInput| input.check().unwrap().drive.pace;
     let poisson = Pace::Rate {
         rate_tps: 0.5,
         arrival: Arrival::Poisson,
@@ -97,8 +79,8 @@ fn the_pace() {
         queue_max: None,
     };
     assert_eq!(pace(with(Some(1e9), Some(Arrival::Even))), even);
-    let message = "arrival has no meaning without a rate";
-    refused(with(None, Some(Arrival::Even)), "--arrival", message);
+    let message = "arrival has no effect without a rate";
+    assert_problem(with(None, Some(Arrival::Even)), "--arrival", message);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
         let problems = with(Some(rate), None).check().unwrap_err().0;
         assert!(problems[0].message.starts_with("must be more than 0"));
@@ -106,59 +88,59 @@ fn the_pace() {
 }
 
 #[test]
-fn the_stop() {
-    let with = |seconds: Option<u64>, transactions| Asked {
+fn a_run_stops_after_a_time_or_a_count() {
+    let with = |seconds: Option<u64>, transactions| PlanInput {
         duration: flag("--duration", seconds.map(Duration::from_secs)),
         transactions: flag("--transactions", transactions),
         warmup: flag("--warmup", Some(Duration::from_secs(10))),
-        ..asked()
+        ..tpcb_input()
     };
-    let stop = |asked: Asked| asked.check().unwrap().drive.stop;
-    // A warm-up goes with a count: it is counted from the end of the warm-up.
+    let stop = |input: PlanInput| input.check().unwrap().drive.stop;
+    // A warm-up is allowed with a count, which starts at the end of the warm-up.
     assert_eq!(stop(with(None, Some(7))), Stop::Transactions(7));
     let second = Duration::from_secs(1);
     assert_eq!(stop(with(Some(1), None)), Stop::After(second));
-    refused(with(Some(0), None), "--duration", "must be more than 0");
-    refused(
+    assert_problem(with(Some(0), None), "--duration", "must be more than 0");
+    assert_problem(
         with(None, Some(0)),
         "--transactions",
         "must be at least 1, is 0",
     );
     let message = "transactions and duration (--duration) exclude each other";
-    refused(with(Some(1), Some(1)), "--transactions", message);
+    assert_problem(with(Some(1), Some(1)), "--transactions", message);
     let year = with(Some(367 * 86_400), None);
-    refused(year, "--duration", "must be at most 366d, is 8808h");
+    assert_problem(year, "--duration", "must be at most 366d, is 8808h");
 }
 
 #[test]
-fn the_workload_has_a_name() {
-    let named = |name: Option<&str>| Asked {
+fn the_workload_needs_a_valid_name() {
+    let named = |name: Option<&str>| PlanInput {
         workload: flag("WORKLOAD", name.map(str::to_owned)),
-        ..Asked::default()
+        ..PlanInput::default()
     };
-    refused(named(None), "workload.name", "is missing");
+    assert_problem(named(None), "workload.name", "is missing");
     for name in ["", "tpc b", "5", "-x", "täpcb", "a;b"] {
         let message = format!("\"{name}\" is not the name of a workload");
-        refused(named(Some(name)), "WORKLOAD", &message);
+        assert_problem(named(Some(name)), "WORKLOAD", &message);
     }
     assert!(named(Some("select-only")).check().is_ok());
     assert!(named(Some("tpcc_2")).check().is_ok());
-    let missing = Asked::from_toml("p.toml", "").unwrap();
-    refused(missing, "p.toml (workload.name)", "is missing");
+    let missing = PlanInput::from_toml("p.toml", "").unwrap();
+    assert_problem(missing, "p.toml (workload.name)", "is missing");
 }
 
 #[test]
-fn the_server_is_one() {
-    let with = |url: &str, embedded| Asked {
+fn a_url_and_an_embedded_server_exclude_each_other() {
+    let with = |url: &str, embedded| PlanInput {
         url: flag("--url", Some(url.to_owned())),
         embedded: flag("--embedded", Some(embedded)),
-        ..asked()
+        ..tpcb_input()
     };
     let message = "embedded and url (--url) exclude each other";
-    refused(with("postgres://h/d", true), "--embedded", message);
+    assert_problem(with("postgres://h/d", true), "--embedded", message);
     let plan = with("postgres://h/d", false).check().unwrap();
     assert_eq!(plan.server, ServerPlan::Url("postgres://h/d".to_owned()));
-    refused(
+    assert_problem(
         with("postgres://h/\0", false),
         "--url",
         "contains a zero byte",
@@ -166,44 +148,49 @@ fn the_server_is_one() {
 }
 
 #[test]
-fn what_is_observed() {
+fn observe_settings_come_from_files_and_flags() {
     let text = "[workload]\nname = \"tpcb\"\n[observe]\nserver_metrics = \"http://db1:9100\"\n\
                 metrics_listen = \"9187\"\n";
-    let file = || Asked::from_toml("p.toml", text).unwrap();
+    let file = || PlanInput::from_toml("p.toml", text).unwrap();
     let plan = file().check().unwrap().observe;
     assert!(plan.server);
     assert_eq!(plan.server_metrics.as_deref(), Some("http://db1:9100"));
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "127.0.0.1:9187");
-    // A flag wins, and drops what it excludes.
-    let over = Asked {
+    // A flag takes precedence, and drops settings that it excludes.
+    let over = PlanInput {
         observe: flag("--no-observe", Some(false)),
         metrics_listen: flag("--metrics-listen", Some("[::1]:0".to_owned())),
-        ..Asked::default()
+        ..PlanInput::default()
     };
     let plan = file().overlay(over).check().unwrap().observe;
     assert_eq!((plan.server, plan.server_metrics), (false, None));
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "[::1]:0");
     let dark = "[workload]\nname = \"tpcb\"\n[observe]\nserver = false\n";
-    let metrics = Asked {
+    let metrics = PlanInput {
         server_metrics: flag("--server-metrics", Some("http://db1".to_owned())),
-        ..Asked::default()
+        ..PlanInput::default()
     };
-    let plan = Asked::from_toml("p.toml", dark).unwrap().overlay(metrics);
+    let plan = PlanInput::from_toml("p.toml", dark)
+        .unwrap()
+        .overlay(metrics);
     assert!(plan.check().unwrap().observe.server);
-    assert_eq!(asked().check().unwrap().observe, ObservePlan::default());
+    assert_eq!(
+        tpcb_input().check().unwrap().observe,
+        ObservePlan::default()
+    );
 }
 
 #[test]
-fn mistakes_in_what_is_observed() {
+fn mistakes_in_observe_settings_are_reported() {
     let found = |lines: &str| {
         let text = format!("[workload]\nname = \"tpcb\"\n[observe]\n{lines}");
-        let plan = Asked::from_toml("p.toml", &text).and_then(Asked::check);
+        let plan = PlanInput::from_toml("p.toml", &text).and_then(PlanInput::check);
         plan.unwrap_err().to_string()
     };
     for (lines, words) in [
         (
             "server = false\nserver_metrics = \"http://db1\"\n",
-            "p.toml:5:18 (observe.server_metrics): has no meaning where the server is not looked at \
+            "p.toml:5:18 (observe.server_metrics): has no effect if the server is not observed \
              (p.toml:4:10 (observe.server))",
         ),
         (
@@ -216,7 +203,7 @@ fn mistakes_in_what_is_observed() {
         ),
         (
             "metrics_listen = 9187\n",
-            "must be a text, is a whole number",
+            "must be a string, is a whole number",
         ),
         ("metric_listen = \"9187\"\n", "did you mean metrics_listen?"),
         ("clients = 3\n", "clients belongs under [run]"),

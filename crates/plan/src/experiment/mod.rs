@@ -1,23 +1,21 @@
-//! Repeats and variants: several runs that belong together, and the order in which they come.
+//! Repeats and variants: several runs that belong together, and their order.
 //!
-//! In: a checked plan for each variant. Out: an [`Experiment`] and its turns. Must never: read a
-//! clock, or choose a seed.
+//! An [`Experiment`] has a checked plan for each variant, and lists its runs in order. No clock is read
+//! and no seed chosen here.
 //!
-//! Why the order matters: a server drifts (caches fill, tables grow, neighbours come and go), and what
-//! is always run second would be blamed for it. `interleaved` runs the variants forwards and backwards
-//! in turn (A B B A A B B A...), so that a steady drift weighs on all of them alike where the repeats are
-//! even in number. Of an odd number the last pass has none to set it right, and a little of it stays.
+//! Why the order matters: a server drifts (caches fill, tables grow, other load comes and goes), and a
+//! variant that always runs second would be blamed for it. `interleaved` runs the variants alternately
+//! forwards and backwards (A B B A A B B A...), so that a steady drift affects all of them equally if the
+//! number of repeats is even. With an odd number the last pass is not balanced, and a little of the drift
+//! remains.
 
-mod asked;
-pub(crate) mod form;
+mod input;
 
-pub use asked::{AskedExperiment, AskedVariant, merged};
+pub use input::{VariantInput, merge_findings};
 
-use crate::choice::Choice;
+use crate::choice::choices;
 use crate::plan::Plan;
 use crate::random::SplitMix;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -25,53 +23,47 @@ use std::time::Duration;
 pub const MAX_REPEATS: u32 = 1_000;
 /// Most variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
-/// Repeats where none are asked for: enough that one odd run does not decide the median, and even in
-/// number, so that a steady drift cancels between interleaved variants.
+/// Default number of repeats with variants: enough that one outlier does not decide the median, and even,
+/// so that a steady drift cancels between interleaved variants.
 pub const DEFAULT_REPEATS: u32 = 6;
-/// Longest name of a variant, characters.
+/// Longest name of a variant, in characters.
 pub const MAX_NAME: usize = 32;
 
-/// The order in which the runs of an experiment come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Forwards and backwards in turn: A B B A A B B A. A steady drift of the server cancels where the
-    /// repeats are even in number.
-    #[default]
-    Interleaved,
-    /// Shuffled anew within each repeat, by a seed.
-    Random,
-    /// All repeats of the first, then all of the next. A drift of the server looks like a difference
-    /// between the variants then.
-    Sequential,
-}
-
-impl Choice for Order {
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("interleaved", Self::Interleaved),
-        ("random", Self::Random),
-        ("sequential", Self::Sequential),
-    ];
+choices! {
+    /// The order of the runs of an experiment.
+    #[derive(Default)]
+    pub enum Order {
+        /// Alternately forwards and backwards: A B B A A B B A. A steady drift of the server cancels if
+        /// the number of repeats is even.
+        #[default]
+        Interleaved = "interleaved",
+        /// Shuffled in each repeat, by a seed.
+        Random = "random",
+        /// All repeats of the first variant, then all of the next. A drift of the server looks like a
+        /// difference between the variants.
+        Sequential = "sequential",
+    }
 }
 
 /// A checked experiment: at least one variant, each run at least once.
 #[derive(Clone, PartialEq)]
 pub struct Experiment {
-    /// How often each variant is run.
+    /// Runs of each variant.
     pub repeats: u32,
-    /// In which order.
+    /// Order of the runs.
     pub order: Order,
-    /// How long nothing is done before each run but the first.
+    /// Time to wait before each run except the first.
     pub pause: Duration,
-    /// What `sh` runs before each run but the first, as the user wrote it: it may hold a password.
+    /// Command that `sh` runs before each run except the first, as the user wrote it: it may contain a
+    /// password.
     pub between: Option<String>,
-    /// What is run, in the order of the file. Two may be alike: that shows how far the same differs
-    /// from itself.
+    /// The variants, in the order of the file. Two may be equal, which shows how much repeats of the same
+    /// plan differ.
     pub variants: Vec<Variant>,
 }
 
 impl fmt::Debug for Experiment {
-    /// Without the command: it may hold a password.
+    /// Omits the command: it may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Experiment")
             .field("repeats", &self.repeats)
@@ -82,19 +74,19 @@ impl fmt::Debug for Experiment {
     }
 }
 
-/// One of the things that an experiment sets beside each other.
+/// One of the plans that an experiment compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Its name: that of its table; of a plan without variants that of the workload.
+    /// Its name: that of its table, or of the workload for a plan without variants.
     pub name: String,
-    /// What it runs.
+    /// Its plan.
     pub plan: Plan,
 }
 
 /// One run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
-    /// Place of the variant.
+pub struct ExperimentRun {
+    /// Index of the variant.
     pub variant: usize,
     /// Which repeat of it, from 1.
     pub repeat: u32,
@@ -107,15 +99,14 @@ impl Experiment {
         self.repeats.saturating_mul(variants)
     }
 
-    /// Its runs in their order. Only a random order asks for the seed; the same seed gives the same
-    /// order.
-    pub fn turns(&self, seed: u64) -> Vec<Turn> {
+    /// Its runs in order. Only the random order uses the seed; the same seed gives the same order.
+    pub fn run_order(&self, seed: u64) -> Vec<ExperimentRun> {
         let all = || 0..self.variants.len();
-        let turn = |variant, repeat| Turn { variant, repeat };
-        let mut turns = Vec::new();
+        let run = |variant, repeat| ExperimentRun { variant, repeat };
+        let mut runs = Vec::new();
         if self.order == Order::Sequential {
-            turns.extend(all().flat_map(|one| (1..=self.repeats).map(move |nth| turn(one, nth))));
-            return turns;
+            runs.extend(all().flat_map(|one| (1..=self.repeats).map(move |nth| run(one, nth))));
+            return runs;
         }
         let mut random = SplitMix::new(seed);
         for repeat in 1..=self.repeats {
@@ -125,9 +116,9 @@ impl Experiment {
                 _ if repeat % 2 == 0 => places.reverse(),
                 _ => {}
             }
-            turns.extend(places.into_iter().map(|one| turn(one, repeat)));
+            runs.extend(places.into_iter().map(|one| run(one, repeat)));
         }
-        turns
+        runs
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Asked, Problems, ServerPlan, Stop, flag};
+use crate::{Choice, PlanInput, Problems, ServerPlan, Stop, flag};
 use std::time::Duration;
 
 const TWO: &str = "\
@@ -20,23 +20,23 @@ protocol = \"simple\"
 [variants.prepared]
 ";
 
-fn asked(text: &str) -> Asked {
-    Asked::from_toml("p.toml", text).unwrap_or_else(|problems| panic!("{problems}"))
+fn plan_input(text: &str) -> PlanInput {
+    PlanInput::from_toml("p.toml", text).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn check(text: &str) -> Result<Experiment, Problems> {
-    asked(text).check_experiment()
+    plan_input(text).check_experiment()
 }
 
 fn problems(text: &str) -> String {
     check(text).expect_err("has problems").to_string()
 }
 
-/// The order of the variants, as their names' first letters.
+/// The order of the runs, as the first letters of the variants' names.
 fn order(experiment: &Experiment, seed: u64) -> String {
-    let turns = experiment.turns(seed).into_iter();
+    let turns = experiment.run_order(seed).into_iter();
     turns
-        .map(|turn| &experiment.variants[turn.variant].name[..1])
+        .map(|run| &experiment.variants[run.variant].name[..1])
         .collect()
 }
 
@@ -56,7 +56,7 @@ fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
 }
 
 #[test]
-fn variants_lie_over_the_plan_in_the_order_of_the_file() {
+fn variants_override_the_plan_and_keep_the_order_of_the_file() {
     let two = check(TWO).unwrap();
     assert_eq!(
         (two.repeats, two.order, two.runs()),
@@ -66,7 +66,7 @@ fn variants_lie_over_the_plan_in_the_order_of_the_file() {
     let [simple, prepared] = &two.variants[..] else {
         panic!("{two:?}");
     };
-    // Not in that of the alphabet.
+    // In the order of the file, not alphabetical.
     assert_eq!(
         (simple.name.as_str(), prepared.name.as_str()),
         ("simple", "prepared")
@@ -80,7 +80,7 @@ fn variants_lie_over_the_plan_in_the_order_of_the_file() {
         );
     }
     assert!(!format!("{two:?}").contains("secret"));
-    let stored = asked(TWO).to_json("").to_string();
+    let stored = plan_input(TWO).to_json("").to_string();
     assert!(
         stored.contains("experiment.repeats") && !stored.contains("secret"),
         "{stored}"
@@ -88,22 +88,19 @@ fn variants_lie_over_the_plan_in_the_order_of_the_file() {
 }
 
 #[test]
-fn a_variant_drops_what_it_excludes_and_a_flag_holds_for_all() {
+fn a_variant_drops_what_it_excludes_and_a_flag_overrides_all() {
     let text = TWO.replace("protocol = \"simple\"", "transactions = 9\nclients = 2");
     let simple = check(&text).unwrap().variants.remove(0).plan;
     assert_eq!(simple.drive.stop, Stop::Transactions(9));
-    let flags = Asked {
+    let flags = PlanInput {
         clients: flag("--clients", Some(64)),
         embedded: flag("--embedded", Some(true)),
-        experiment: AskedExperiment {
-            repeats: flag("--repeats", Some(2)),
-            ..AskedExperiment::default()
-        },
-        ..Asked::default()
+        repeats: flag("--repeats", Some(2)),
+        ..PlanInput::default()
     };
-    let laid = asked(&text).overlay(flags).check_experiment().unwrap();
-    assert_eq!(laid.repeats, 2);
-    for one in &laid.variants {
+    let overridden = plan_input(&text).overlay(flags).check_experiment().unwrap();
+    assert_eq!(overridden.repeats, 2);
+    for one in &overridden.variants {
         assert_eq!(one.plan.drive.clients, 64, "{}", one.name);
         assert_eq!(one.plan.server, ServerPlan::Embedded);
     }
@@ -112,49 +109,46 @@ fn a_variant_drops_what_it_excludes_and_a_flag_holds_for_all() {
 #[test]
 fn without_variants_the_plan_itself_is_repeated() {
     let plain = "[workload]\nname = \"tpcb\"\n";
-    assert!(!asked(plain).is_experiment());
-    assert!(asked(TWO).is_experiment());
+    assert!(!plan_input(plain).is_experiment());
+    assert!(plan_input(TWO).is_experiment());
     let repeated = format!("{plain}[experiment]\n");
-    assert!(asked(&repeated).is_experiment());
+    assert!(plan_input(&repeated).is_experiment());
     let repeated = check(&repeated).unwrap();
     assert_eq!(
         (repeated.repeats, repeated.runs()),
         (DEFAULT_REPEATS, DEFAULT_REPEATS)
     );
     assert_eq!(repeated.variants[0].name, "tpcb");
-    let flags = Asked {
-        experiment: AskedExperiment {
-            order: flag("--order", Some(Order::Random)),
-            ..AskedExperiment::default()
-        },
-        ..Asked::default()
+    let flags = PlanInput {
+        order: flag("--order", Some(Order::Random)),
+        ..PlanInput::default()
     };
-    let ordered = asked(plain).overlay(flags.clone()).check_experiment();
+    let ordered = plan_input(plain).overlay(flags.clone()).check_experiment();
     assert_eq!(
-        ordered.expect_err("it orders nothing").to_string(),
-        "--order: orders several runs, and this is one\n  \
+        ordered.expect_err("there is nothing to order").to_string(),
+        "--order: orders several runs, but there is only one\n  \
          hint: give --repeats, or a plan with [variants.NAME]"
     );
     for more in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
-        let several = asked(&format!("{plain}{more}")).overlay(flags.clone());
+        let several = plan_input(&format!("{plain}{more}")).overlay(flags.clone());
         assert!(several.check_experiment().is_ok(), "{more}");
     }
     let mut thrice = flags;
-    thrice.experiment.repeats = flag("--repeats", Some(3));
-    let thrice = asked(plain).overlay(thrice).check_experiment();
+    thrice.repeats = flag("--repeats", Some(3));
+    let thrice = plan_input(plain).overlay(thrice).check_experiment();
     assert_eq!(thrice.expect("three runs").runs(), 3);
 }
 
-/// A drift from run to run weighs on a variant by the mean place of its runs.
+/// A steady drift affects a variant by the mean position of its runs.
 #[test]
-fn a_steady_drift_cancels_over_even_repeats_and_nearly_so_over_odd_ones() {
+fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
     assert!(DEFAULT_REPEATS.is_multiple_of(2));
     for names in [&["a", "b"][..], &["a", "b", "c", "d"]] {
         for repeats in 2..=7 {
-            let turns = variants(names, repeats, Order::Interleaved).turns(0);
+            let turns = variants(names, repeats, Order::Interleaved).run_order(0);
             let mut places = vec![0; names.len()];
-            for (place, turn) in turns.iter().enumerate() {
-                places[turn.variant] += place;
+            for (place, run) in turns.iter().enumerate() {
+                places[run.variant] += place;
             }
             let apart = places[names.len() - 1] - places[0];
             let odd = !repeats.is_multiple_of(2);
@@ -165,7 +159,7 @@ fn a_steady_drift_cancels_over_even_repeats_and_nearly_so_over_odd_ones() {
 }
 
 #[test]
-fn two_are_interleaved_a_b_b_a_and_more_go_forwards_and_backwards() {
+fn interleaved_runs_alternate_forwards_and_backwards() {
     let order_of = |names: &[&str], repeats, which| order(&variants(names, repeats, which), 1);
     assert_eq!(order_of(&["a", "b"], 4, Order::Interleaved), "abbaabba");
     assert_eq!(
@@ -174,15 +168,15 @@ fn two_are_interleaved_a_b_b_a_and_more_go_forwards_and_backwards() {
     );
     assert_eq!(order_of(&["a", "b"], 3, Order::Sequential), "aaabbb");
     assert_eq!(order_of(&["a"], 3, Order::Random), "aaa");
-    let turns = variants(&["a", "b"], 2, Order::Interleaved).turns(0);
+    let turns = variants(&["a", "b"], 2, Order::Interleaved).run_order(0);
     assert_eq!(
-        turns.iter().map(|turn| turn.repeat).collect::<Vec<_>>(),
+        turns.iter().map(|run| run.repeat).collect::<Vec<_>>(),
         [1, 1, 2, 2]
     );
 }
 
 #[test]
-fn a_random_order_has_each_variant_once_a_repeat_and_follows_its_seed() {
+fn a_random_order_has_each_variant_once_per_repeat_and_depends_on_the_seed() {
     let three = variants(&["a", "b", "c"], 200, Order::Random);
     let shuffled = order(&three, 7);
     assert_eq!(shuffled, order(&three, 7));
@@ -194,7 +188,7 @@ fn a_random_order_has_each_variant_once_a_repeat_and_follows_its_seed() {
         assert_eq!(letters, b"abc");
         *seen.entry(repeat.to_vec()).or_insert(0) += 1;
     }
-    // Each of the six orders is expected 33 times, give or take 5.
+    // Each of the six orders is expected 33 times, plus or minus 5.
     assert_eq!(seen.len(), 6, "{seen:?}");
     assert!(
         seen.values().all(|times| (10..=60).contains(times)),
@@ -203,7 +197,7 @@ fn a_random_order_has_each_variant_once_a_repeat_and_follows_its_seed() {
 }
 
 #[test]
-fn all_problems_of_all_variants_are_named_at_once_with_their_places() {
+fn all_problems_of_all_variants_are_reported_at_once_with_their_places() {
     let text = "\
 [workload]
 name = \"tpcb\"
@@ -228,12 +222,12 @@ experiment = { repeats = 3 }
     let expected = "\
 p.toml:3:9 (workload.scale): must be from 1 to 2000000000, is 0
 p.toml:5:11 (run.threads): 4 threads are more than the 2 clients (variant few)
-  hint: each client lives on one thread: use at most as many threads as clients
+  hint: each client runs on one thread: use at most as many threads as clients
 p.toml:7:11 (experiment.repeats): must be from 1 to 1000, is 0
 p.toml:8:1 (experiment.ordre): unknown key ordre
   hint: did you mean order?
 p.toml:9:11 (experiment.between): is empty
-  hint: leave it out where nothing is to be done between runs
+  hint: remove it if nothing should run between the runs
 p.toml:12:1 (variants.few.run.protocoll): unknown key protocoll
   hint: did you mean protocol?
 p.toml:14:1 (variants.none.protocol): unknown key protocol
@@ -242,14 +236,14 @@ p.toml:15:16 (variants.none.rnu): unknown table [variants.none.rnu]
   hint: did you mean [variants.none.run]?
 p.toml:16:11 (variants.none.rnu.clients): must be from 1 to 1000000, is 0
 p.toml:17:11 (variants.no name): \"no name\" cannot be the name of a variant
-  hint: a name is letters, digits, -, _ and ., at most 32, and begins with a letter or digit
+  hint: a name consists of at most 32 letters, digits, -, _ and ., and begins with a letter or digit
 p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
   hint: a variant has [variants.flat.server], [variants.flat.workload], [variants.flat.run]";
     assert_eq!(problems(text), expected);
 }
 
 #[test]
-fn two_variants_may_be_alike_unless_a_flag_makes_them_so() {
+fn two_variants_may_be_identical_unless_a_flag_makes_them_so() {
     let base = "[workload]\nname = \"tpcb\"\n";
     for same in [
         "[variants.a]\n[variants.b]\n",
@@ -259,24 +253,27 @@ fn two_variants_may_be_alike_unless_a_flag_makes_them_so() {
         assert_eq!(same.variants[0].plan, same.variants[1].plan);
         assert_eq!(same.variants[1].name, "b");
     }
-    let flags = || Asked {
+    let flags = || PlanInput {
         clients: flag("--clients", Some(3)),
-        ..Asked::default()
+        ..PlanInput::default()
     };
-    let alike = asked(&format!("{base}[variants.a]\n[variants.b]\n")).overlay(flags());
-    assert!(alike.check_experiment().is_ok(), "they were alike before");
+    let identical = plan_input(&format!("{base}[variants.a]\n[variants.b]\n")).overlay(flags());
+    assert!(
+        identical.check_experiment().is_ok(),
+        "they were identical before"
+    );
     let differ = format!("{base}[variants.a]\n[variants.b.run]\nclients = 9\n");
     assert!(check(&differ).is_ok());
-    let found = asked(&differ).overlay(flags()).check_experiment();
-    let found = found.expect_err("the flag is laid over both").to_string();
+    let found = plan_input(&differ).overlay(flags()).check_experiment();
+    let found = found.expect_err("the flag overrides both").to_string();
     assert!(
-        found.contains("(variants.b): asks for the same as variant a"),
+        found.contains("(variants.b): is the same as variant a"),
         "{found}"
     );
 }
 
 #[test]
-fn variants_are_two_at_least() {
+fn an_experiment_needs_at_least_two_variants() {
     let base = "[workload]\nname = \"tpcb\"\n";
     for (text, place) in [
         (
@@ -325,7 +322,7 @@ fn variants_are_two_at_least() {
 }
 
 #[test]
-fn variants_may_name_the_workload_themselves_and_then_all_of_them_do() {
+fn the_variants_may_name_the_workload_if_all_of_them_do() {
     let text =
         "[variants.a.workload]\nname = \"tpcb\"\n[variants.b.workload]\nname = \"select-only\"\n";
     let names: Vec<String> = check(text)

@@ -1,12 +1,12 @@
 use crate::problem::Problems;
-use crate::{Asked, Plan};
+use crate::{Plan, PlanInput};
 use proptest::prelude::*;
 
 fn check(text: &str) -> Result<Plan, Problems> {
-    Asked::from_toml("p.toml", text).and_then(Asked::check)
+    PlanInput::from_toml("p.toml", text).and_then(PlanInput::check)
 }
 
-/// What is printed for a plan with problems.
+/// The message for a plan with problems.
 fn problems(text: &str) -> String {
     check(text).expect_err("has problems").to_string()
 }
@@ -14,7 +14,7 @@ fn problems(text: &str) -> String {
 const NAMED: &str = "[workload]\nname = \"tpcb\"\n";
 
 #[test]
-fn five_mistakes_of_five_sorts_are_all_named_with_their_places() {
+fn mistakes_of_all_kinds_are_reported_at_once_with_their_places() {
     let text = r#"
 [server]
 url = "postgres://u:secret@h/d"
@@ -31,13 +31,13 @@ protocol = "prepard"
 rate = 0
 "#;
     let expected = r#"p.toml:4:12 (server.embedded): embedded and url (p.toml:3:7 (server.url)) exclude each other
-  hint: name a server, or let Prony start one of its own: remove one of the two
+  hint: name a server or let Prony start one: remove one of the two
 p.toml:10:1 (run.cleints): unknown key cleints
   hint: did you mean clients?
-p.toml:11:11 (run.threads): must be a whole number, is a text
+p.toml:11:11 (run.threads): must be a whole number, is a string
   hint: write it without quotes: threads = 2
 p.toml:12:12 (run.duration): 'x' in '60x' is not a unit of time
-  hint: write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number counts seconds)
+  hint: write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number is in seconds)
 p.toml:13:12 (run.protocol): must be one of "simple", "extended", "prepared", is "prepard"
   hint: did you mean "prepared"?
 p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions a second, is 0
@@ -46,7 +46,7 @@ p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions 
 }
 
 #[test]
-fn a_misspelt_table_is_read_all_the_same() {
+fn the_content_of_a_misspelt_table_is_checked() {
     let found = problems("[wrokload]\nname = \"tpcb\"\n[rnu]\nclients = 0\n");
     assert_eq!(found.matches("did you mean [").count(), 2, "{found}");
     assert!(
@@ -57,7 +57,7 @@ fn a_misspelt_table_is_read_all_the_same() {
 }
 
 #[test]
-fn hints_lead_to_the_right_table() {
+fn hints_name_the_right_table() {
     let found =
         problems("clients = 3\n[workload]\nname = \"tpcb\"\nthreads = 2\n[run]\nscale = 3\n");
     assert!(found.contains("clients belongs under [run]"), "{found}");
@@ -74,8 +74,8 @@ fn hints_lead_to_the_right_table() {
 }
 
 #[test]
-fn a_problem_brings_no_echo() {
-    // threads > the default of 8 clients is no problem where clients could not be read.
+fn problems_that_follow_from_another_are_not_reported() {
+    // threads > the default of 8 clients is not a problem if clients could not be read.
     for clients in ["cleints = 64", "clients = \"64\"", "clients = 0"] {
         let found = problems(&format!("{NAMED}[run]\nthreads = 16\n{clients}\n"));
         assert!(!found.contains("more than"), "{found}");
@@ -92,9 +92,9 @@ fn a_problem_brings_no_echo() {
 }
 
 #[test]
-fn text_that_is_no_toml_is_one_problem_and_quotes_nothing() {
+fn invalid_toml_is_one_problem_that_quotes_nothing() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\n[run]\nclients = 0\n";
-    let error = Asked::from_toml("p.toml", text).unwrap_err();
+    let error = PlanInput::from_toml("p.toml", text).unwrap_err();
     assert_eq!(error.0.len(), 1);
     let shown = error.to_string();
     assert!(shown.starts_with("p.toml:2:"), "{shown}");
@@ -112,7 +112,7 @@ fn a_password_is_never_quoted() {
 }
 
 #[test]
-fn options_reach_the_workload_as_they_are() {
+fn options_are_passed_to_the_workload_unchanged() {
     let plan = check(&format!(
         "{NAMED}fillfactor = 90\nmix = {{ read = 0.5 }}\nday = 2026-11-20\nlist = [1, \"a\"]\n"
     ))
@@ -126,7 +126,7 @@ fn options_reach_the_workload_as_they_are() {
 }
 
 #[test]
-fn numbers_in_every_notation() {
+fn numbers_are_read_in_every_notation() {
     let plan = check(&format!(
         "{NAMED}scale = 1_000\n[run]\nclients = 0x40\nrate = 5e3\nseed = 18446744073709551615\nwarmup = 10\n"
     ))
@@ -147,10 +147,15 @@ fn numbers_in_every_notation() {
         found.contains("(run.warmup): '-1' is not a duration"),
         "{found}"
     );
+    let found = problems(&format!("{NAMED}[run]\nwarmup = \"a; b\"\n"));
+    assert!(
+        found.contains("(run.warmup): 'a; b' is not a duration\n  hint: write a duration as"),
+        "{found}"
+    );
 }
 
 #[test]
-fn columns_count_characters_and_windows_line_ends_do_no_harm() {
+fn columns_count_characters_and_crlf_is_accepted() {
     let text = "workload.name = \"tpcb\"\r\nrun = { \"öäü\" = 1, io = 5 }\r\n";
     let found = problems(text);
     assert!(found.contains("p.toml:2:9 (run.öäü)"), "{found}");
@@ -161,12 +166,12 @@ const WHOLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
 
 proptest! {
     #[test]
-    fn any_text_gives_an_answer(text in "(?s).{0,200}") {
+    fn any_text_is_read_or_rejected(text in "(?s).{0,200}") {
         let _ = check(&text);
     }
 
     #[test]
-    fn a_damaged_plan_gives_an_answer(
+    fn a_damaged_plan_is_read_or_rejected(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<char>>()), 1..12)
     ) {
         let mut text: Vec<char> = WHOLE.chars().collect();
@@ -184,11 +189,12 @@ proptest! {
     }
 
     #[test]
-    fn odd_values_under_known_keys_give_an_answer(
+    fn odd_values_of_known_keys_are_read_or_rejected(
         entries in prop::collection::btree_map(
             prop::sample::select(vec![
                 "clients", "threads", "duration", "transactions", "warmup", "grace", "rate",
-                "arrival", "protocol", "describe", "io", "tcp_sample", "seed", "pin", "claints",
+                "arrival", "protocol", "describe", "io", "tcp_sample", "seed", "pin", "expect_outage",
+                "claints",
             ]),
             prop::sample::select(vec![
                 "-1", "0", "1", "1.5", "nan", "-inf", "true", "\"\"", "\"60s\"", "\"even\"",

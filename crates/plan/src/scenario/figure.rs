@@ -1,25 +1,31 @@
 //! Published figures: what they count, and in which unit.
 //!
-//! In: names as the tables have them. Out: figures. Must never: convert a figure.
+//! Figures are never converted.
 
-use serde::{Deserialize, Serialize};
+use crate::choice::choices;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// What it counts.
     #[serde(rename = "name")]
-    pub measure: Measure,
-    /// As published.
+    pub measure: PublishedMetric,
+    /// The published value.
     pub value: f64,
     /// Its unit.
     pub unit: &'static str,
 }
 
-impl Figure {
-    /// A figure with its unit.
-    pub fn new(measure: Measure, value: f64) -> Figure {
-        Figure {
+impl<'de> Deserialize<'de> for PublishedFigure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PublishedFigure, D::Error> {
+        <(PublishedMetric, f64)>::deserialize(deserializer).map(PublishedFigure::from)
+    }
+}
+
+impl From<(PublishedMetric, f64)> for PublishedFigure {
+    fn from((measure, value): (PublishedMetric, f64)) -> PublishedFigure {
+        PublishedFigure {
             measure,
             value,
             unit: measure.unit(),
@@ -27,62 +33,35 @@ impl Figure {
     }
 }
 
-/// What a figure counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Measure {
-    /// New orders.
-    #[serde(rename = "NOPM")]
-    Nopm,
-    /// Commits and rollbacks that the server counted.
-    #[serde(rename = "TPM")]
-    Tpm,
-    /// Transactions.
-    #[serde(rename = "TPS")]
-    Tps,
-    /// Statements.
-    #[serde(rename = "QPS")]
-    Qps,
-    /// Mean latency.
-    #[serde(rename = "latency mean")]
-    LatencyMean,
-    /// Standard deviation of the latency.
-    #[serde(rename = "latency stddev")]
-    LatencyStddev,
-    /// 95th percentile of the latency.
-    #[serde(rename = "latency p95")]
-    LatencyP95,
-    /// Busy CPUs of the server.
-    #[serde(rename = "CPU")]
-    Cpu,
-    /// Statements that read.
-    #[serde(rename = "reads")]
-    Reads,
-    /// Statements that write.
-    #[serde(rename = "writes")]
-    Writes,
-    /// Requests of SQL Server's clients.
-    #[serde(rename = "batch requests")]
-    BatchRequests,
+choices! {
+    /// What a figure counts.
+    pub enum PublishedMetric {
+        /// New orders.
+        Nopm = "NOPM",
+        /// Commits and rollbacks that the server counted.
+        Tpm = "TPM",
+        /// Transactions.
+        Tps = "TPS",
+        /// Statements.
+        Qps = "QPS",
+        /// Mean latency.
+        LatencyMean = "latency mean",
+        /// Standard deviation of the latency.
+        LatencyStddev = "latency stddev",
+        /// 95th percentile of the latency.
+        LatencyP95 = "latency p95",
+        /// Busy CPUs of the server.
+        Cpu = "CPU",
+        /// Statements that read.
+        Reads = "reads",
+        /// Statements that write.
+        Writes = "writes",
+        /// Batch requests, as SQL Server counts them.
+        BatchRequests = "batch requests",
+    }
 }
 
-impl Measure {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Nopm => "NOPM",
-            Self::Tpm => "TPM",
-            Self::Tps => "TPS",
-            Self::Qps => "QPS",
-            Self::LatencyMean => "latency mean",
-            Self::LatencyStddev => "latency stddev",
-            Self::LatencyP95 => "latency p95",
-            Self::Cpu => "CPU",
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::BatchRequests => "batch requests",
-        }
-    }
-
+impl PublishedMetric {
     /// Its unit.
     pub fn unit(self) -> &'static str {
         match self {

@@ -1,11 +1,10 @@
-//! Scenarios: workloads that published documents ran, each with all that is said of it and its figures.
+//! Scenarios: published benchmark runs, each with its description and figures.
 //!
-//! In: the tables in `data`, which hold facts of the documents and none of their sentences. Out:
-//! scenarios by their id, and their sizes as they are to be run. Must never: hold a figure that is in no
-//! document; where a document is silent, there is nothing here either.
+//! The tables in `data` contain facts from the documents, not their sentences. A figure is never invented:
+//! what a document does not state is absent here too.
 //!
-//! `figure` knows what the figures count, `read` reads the tables, `size` shrinks a scenario and knows how
-//! large data becomes.
+//! `figure` defines what the figures count, `read` reads the tables, and `size` shrinks a scenario and
+//! computes the size of its data.
 
 mod figure;
 mod read;
@@ -14,116 +13,122 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub use figure::{Figure, Measure};
-pub use size::{Size, data_bytes, parse_share, parse_shrink, scale_for};
+pub use figure::{PublishedFigure, PublishedMetric};
+pub use size::{ScenarioSize, parse_share, parse_shrink, scale_for};
 
-use crate::choice::Choice;
-use crate::duration::format_duration;
+use crate::choice::{Choice, by_name, choices};
 use crate::plan::QueryMode;
 use crate::suggest;
-use serde::{Deserialize, Serialize, Serializer};
+use crate::user_error::{ErrorParts, UserError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 /// The scenarios of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Table {
+pub struct ScenarioTable {
     /// Its number, from 1.
     pub section: u32,
     /// What they have in common.
     pub title: String,
-    /// They themselves.
+    /// The scenarios.
     pub scenarios: Vec<Scenario>,
 }
 
-/// One scenario. What its document does not say is absent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One scenario. Values that its document does not state are absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its name, as `prony reproduce` takes it.
+    /// Its id, as `prony reproduce` accepts it.
     pub id: String,
-    /// One line in words.
+    /// A one-line description.
     pub title: String,
-    /// Which server it is for.
-    pub engine: Engine,
-    /// What ran there.
+    /// The server that it needs.
+    pub engine: PublishedEngine,
+    /// The database product.
     pub product: String,
-    /// The version of that.
+    /// Its version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The server's machine, in words.
+    /// A description of the server's machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
     /// Its CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Its memory, as the document has it: GB.
+    /// Its memory, GB as in the document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_gb: Option<u64>,
-    /// The workload of Prony that it is.
+    /// Prony's workload for it.
     pub workload: String,
     /// Options of that workload.
+    #[serde(default)]
     pub options: BTreeMap<String, toml::Value>,
-    /// Of the workload `script`: which script.
+    /// The script, for the workload `script`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub script: Option<Script>,
-    /// And its variables, `NAME=VALUE`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The variables of the script, `NAME=VALUE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<String>,
-    /// And how many accounts are in its hot set.
+    /// The number of accounts in the script's hot set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<u64>,
-    /// Statements of a transaction that its QPS counts; absent: all.
+    /// Number of statements of a transaction that its QPS counts; absent if it counts all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statements: Option<u32>,
-    /// Columns of `pgbench_history` that get an index each before the run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Columns of `pgbench_history`, each of which gets an index before the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<String>,
     /// Scale: branches, warehouses or tables.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale: Option<u64>,
-    /// Clients; the tools of the documents ran as many threads.
+    /// Clients; the tools in the documents ran the same number of threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<u64>,
     /// How statements were sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "by_name", default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<QueryMode>,
     /// Warm-up.
-    #[serde(serialize_with = "time", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "time", default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
     /// Measured window.
-    #[serde(serialize_with = "time", skip_serializing_if = "Option::is_none")]
+    #[serde(with = "time", default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
     /// How much of the data was in the server's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached: Option<Cached>,
-    /// Size of the data there, GB.
+    /// Published size of the data, GB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_gb: Option<u64>,
-    /// The server is restarted first, so that its caches are cold.
+    /// Whether the server is restarted first, so that its caches are cold.
+    #[serde(default)]
     pub cold: bool,
-    /// The tables are vacuumed before the run.
+    /// Whether the tables are vacuumed before the run.
+    #[serde(default)]
     pub vacuum: bool,
-    /// What was set that decides whether a commit lasts.
+    /// The server's settings for the durability of commits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<String>,
-    /// How it was replicated.
+    /// How the server was replicated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replication: Option<String>,
-    /// What was measured there.
-    pub figures: Vec<Figure>,
+    /// The published figures.
+    #[serde(default)]
+    pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.
-    pub source: Source,
-    /// Where in it.
+    pub source: ScenarioSource,
+    /// The place in the document.
     pub place: String,
-    /// What else is to be known, slips of the document among it.
+    /// Remarks, such as errors in the document.
+    #[serde(default)]
     pub notes: Vec<String>,
 }
 
-/// Which server a scenario is for.
+/// The server that a scenario needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Engine {
+pub enum PublishedEngine {
     /// PostgreSQL.
     PostgreSql,
     /// MySQL or MariaDB.
@@ -132,7 +137,17 @@ pub enum Engine {
     SqlServer,
 }
 
-impl Choice for Engine {
+impl PublishedEngine {
+    /// Whether Prony speaks its protocol, so that the scenario can be run.
+    pub fn is_supported(self) -> bool {
+        match self {
+            PublishedEngine::PostgreSql | PublishedEngine::MySql => true,
+            PublishedEngine::SqlServer => false,
+        }
+    }
+}
+
+impl Choice for PublishedEngine {
     const ALL: &'static [(&'static str, Self)] = &[
         ("PostgreSQL", Self::PostgreSql),
         ("MySQL", Self::MySql),
@@ -140,23 +155,21 @@ impl Choice for Engine {
     ];
 }
 
-/// How much of the data was in the server's cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Cached {
-    /// All of it.
-    #[serde(rename = "100%")]
-    Whole,
-    /// About 30 %.
-    #[serde(rename = "30%")]
-    Third,
-    /// A part that the document does not name.
-    #[serde(rename = "part")]
-    Part,
+choices! {
+    /// How much of the data was in the server's cache.
+    pub enum Cached {
+        /// All of it.
+        Whole = "100%",
+        /// About 30%.
+        Third = "30%",
+        /// A part, of unstated size.
+        Part = "part",
+    }
 }
 
 impl Cached {
-    /// In words.
-    pub fn words(self) -> &'static str {
+    /// A description.
+    pub fn description(self) -> &'static str {
         match self {
             Self::Whole => "all of the data",
             Self::Third => "about 30 % of the data",
@@ -165,16 +178,16 @@ impl Cached {
     }
 }
 
-/// A script in pgbench's language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Script {
-    /// A row into `pgbench_history`.
-    IndexInsert,
-    /// Read an account of the hot set.
-    HotSetRo,
-    /// The TPC-B-like transaction on an account of the hot set.
-    HotSetRw,
+choices! {
+    /// A script in pgbench's language.
+    pub enum Script {
+        /// Insert a row into `pgbench_history`.
+        IndexInsert = "index-insert",
+        /// Read an account of the hot set.
+        HotSetRo = "hot-set-ro",
+        /// The TPC-B-like transaction on an account of the hot set.
+        HotSetRw = "hot-set-rw",
+    }
 }
 
 impl Script {
@@ -197,30 +210,19 @@ impl Script {
     }
 }
 
-/// A document that figures were published in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Source {
-    /// Google, 2023.
-    #[serde(rename = "AlloyDB-2023")]
-    AlloyDb2023,
-    /// Google, the newer page of that guide.
-    #[serde(rename = "AlloyDB-web")]
-    AlloyDbWeb,
-    /// Alibaba Cloud, 2022.
-    #[serde(rename = "ApsaraDB-2022")]
-    ApsaraDb2022,
+choices! {
+    /// The short name of a document that published figures.
+    pub enum ScenarioSource {
+        /// Google, 2023.
+        AlloyDb2023 = "AlloyDB-2023",
+        /// Google, the newer web page of that guide.
+        AlloyDbWeb = "AlloyDB-web",
+        /// Alibaba Cloud, 2022.
+        ApsaraDb2022 = "ApsaraDB-2022",
+    }
 }
 
-impl Source {
-    /// Its short name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AlloyDb2023 => "AlloyDB-2023",
-            Self::AlloyDbWeb => "AlloyDB-web",
-            Self::ApsaraDb2022 => "ApsaraDB-2022",
-        }
-    }
-
+impl ScenarioSource {
     /// Its title.
     pub fn title(self) -> &'static str {
         match self {
@@ -234,58 +236,55 @@ impl Source {
 }
 
 impl Scenario {
-    /// The workload whose load makes its tables.
-    pub fn data(&self) -> &str {
+    /// The workload whose loader creates its tables.
+    pub fn data_workload(&self) -> &str {
         match self.workload.as_str() {
             "script" | "select-only" | "simple-update" => "tpcb",
             own => own,
         }
     }
-
-    /// What a unit of its scale is, one and several.
-    pub fn unit(&self) -> (&'static str, &'static str) {
-        match self.data() {
-            "tpcb" => ("branch", "branches"),
-            "tpcc" => ("warehouse", "warehouses"),
-            _ => ("table", "tables"),
-        }
-    }
 }
 
-/// All scenarios, in the order in which they are listed.
-pub fn all() -> &'static [Table] {
-    static ALL: OnceLock<Vec<Table>> = OnceLock::new();
-    // That they can be read is tested.
+/// All tables of scenarios, in the order of the list.
+pub fn all() -> &'static [ScenarioTable] {
+    static ALL: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
+    // A test proves that they can be read.
     ALL.get_or_init(|| read::tables().unwrap_or_default())
 }
 
-/// Those of all tables.
+/// The scenarios of all tables.
 pub fn each() -> impl Iterator<Item = &'static Scenario> {
     all().iter().flat_map(|table| &table.scenarios)
 }
 
-/// There is no such scenario.
+/// The error for an unknown scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no scenario \"{id}\"; {hint}")]
+#[error("{}", self.parts().sentence())]
 pub struct UnknownScenario {
-    /// What was asked for.
+    /// The requested id.
     pub id: String,
-    /// Those that may have been meant, or where to look.
+    /// Similar ids, or how to list them.
     pub hint: String,
 }
 
-/// Most ids that are suggested.
-const NEAR: usize = 3;
+impl UserError for UnknownScenario {
+    fn parts(&self) -> ErrorParts {
+        ErrorParts::new(format!("there is no scenario \"{}\"", self.id)).with_hint(&self.hint)
+    }
+}
+
+/// Maximum number of suggested ids.
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The scenario of this id.
 ///
 /// # Errors
-/// There is none; the error names those near it.
+/// If there is none; the error suggests similar ids.
 pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(found) = each().find(|scenario| scenario.id == id) {
         return Ok(found);
     }
-    let near = near(id);
+    let near = similar_ids(id);
     Err(UnknownScenario {
         id: crate::duration::shorten(id),
         hint: match near.is_empty() {
@@ -295,29 +294,47 @@ pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     })
 }
 
-/// Ids near a word: those that begin with it or hold it, else those with the fewest edits.
-fn near(word: &str) -> Vec<&'static str> {
+/// Ids similar to a word: those that start with it or contain it, else those with the smallest edit
+/// distance.
+fn similar_ids(word: &str) -> Vec<&'static str> {
     let word = word.to_lowercase();
     let ids: Vec<&str> = each().map(|scenario| scenario.id.as_str()).collect();
-    let holding = ids
+    let matching = ids
         .iter()
         .filter(|id| word.len() >= 3 && id.contains(&word));
-    let holding: Vec<&str> = holding.copied().take(NEAR).collect();
-    if !holding.is_empty() {
-        return holding;
+    let matching: Vec<&str> = matching.copied().take(MAX_SUGGESTIONS).collect();
+    if !matching.is_empty() {
+        return matching;
     }
-    let mut left = ids;
+    let mut remaining = ids;
     let mut found = Vec::new();
-    while let Some(near) = suggest::nearest(&word, &left).filter(|_| found.len() < NEAR) {
+    while let Some(near) =
+        suggest::nearest(&word, &remaining).filter(|_| found.len() < MAX_SUGGESTIONS)
+    {
         found.push(near);
-        left.retain(|id| *id != near);
+        remaining.retain(|id| *id != near);
     }
     found
 }
 
-fn time<S: Serializer>(time: &Option<Duration>, serializer: S) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => serializer.serialize_str(&format_duration(*time)),
-        None => serializer.serialize_none(),
+/// Serializes durations as text.
+mod time {
+    use crate::duration::{format_duration, parse_duration};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::time::Duration;
+
+    pub fn serialize<S: Serializer>(
+        time: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        time.map(format_duration).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_duration(&text).map(Some).map_err(D::Error::custom)
     }
 }

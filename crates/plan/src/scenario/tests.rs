@@ -1,14 +1,14 @@
-//! The tables are whole, and their figures hold the relations that they must.
+//! The tables are complete, and their figures are consistent.
 
 use super::*;
 
-fn figure(scenario: &Scenario, measure: Measure) -> Option<f64> {
+fn figure(scenario: &Scenario, measure: PublishedMetric) -> Option<f64> {
     let mut figures = scenario.figures.iter();
     Some(figures.find(|one| one.measure == measure)?.value)
 }
 
 #[test]
-fn every_row_of_every_section_is_there_once() {
+fn every_scenario_is_complete_and_has_a_unique_id() {
     let tables = read::tables().expect("they can be read");
     let counts: Vec<(u32, usize)> = tables
         .iter()
@@ -25,7 +25,7 @@ fn every_row_of_every_section_is_there_once() {
         let id = &scenario.id;
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         assert!(id.chars().all(plain), "{id}");
-        // Only sizes of a table of machines have no figure.
+        // Only the sizes in a table of machines have no figure.
         let sized = id.contains("-web-") && scenario.cpus != Some(16);
         assert_eq!(scenario.figures.is_empty(), sized, "{id}");
         assert_eq!(
@@ -34,7 +34,7 @@ fn every_row_of_every_section_is_there_once() {
             "{id}"
         );
         assert_eq!(scenario.range.is_some(), id.starts_with("hotset-"), "{id}");
-        if scenario.engine != Engine::SqlServer {
+        if scenario.engine.is_supported() {
             assert!(
                 scenario.scale.is_some() && scenario.duration.is_some(),
                 "{id}"
@@ -48,11 +48,11 @@ fn every_row_of_every_section_is_there_once() {
 
 /// Little's law: throughput times mean latency is the number of clients.
 #[test]
-fn published_pairs_keep_littles_law() {
+fn published_throughput_and_latency_obey_littles_law() {
     let mut pairs = 0;
     for scenario in each() {
-        let tps = figure(scenario, Measure::Tps);
-        let mean_ms = figure(scenario, Measure::LatencyMean);
+        let tps = figure(scenario, PublishedMetric::Tps);
+        let mean_ms = figure(scenario, PublishedMetric::LatencyMean);
         let (Some(tps), Some(mean_ms)) = (tps, mean_ms) else {
             continue;
         };
@@ -69,11 +69,11 @@ fn published_pairs_keep_littles_law() {
 }
 
 #[test]
-fn reads_and_writes_have_their_ratio_but_in_two_rows_that_say_so() {
+fn reads_and_writes_have_the_ratio_of_the_workload_except_in_two_rows() {
     let (mut held, mut broken) = (0, Vec::new());
     for scenario in each() {
-        let reads = figure(scenario, Measure::Reads);
-        let writes = figure(scenario, Measure::Writes);
+        let reads = figure(scenario, PublishedMetric::Reads);
+        let writes = figure(scenario, PublishedMetric::Writes);
         let (Some(reads), Some(writes)) = (reads, writes) else {
             continue;
         };
@@ -90,16 +90,16 @@ fn reads_and_writes_have_their_ratio_but_in_two_rows_that_say_so() {
 }
 
 #[test]
-fn transactions_a_second_are_a_sixtieth_of_those_a_minute() {
+fn tps_is_a_sixtieth_of_tpm() {
     for scenario in &all()[0].scenarios {
-        let tpm = figure(scenario, Measure::Tpm).expect("published");
-        let tps = figure(scenario, Measure::Tps).expect("published");
+        let tpm = figure(scenario, PublishedMetric::Tpm).expect("published");
+        let tps = figure(scenario, PublishedMetric::Tps).expect("published");
         assert!((tpm / 60.0 - tps).abs() < 1.0, "{}", scenario.id);
     }
 }
 
 #[test]
-fn what_a_group_says_is_in_its_rows() {
+fn rows_inherit_the_values_of_their_group() {
     let row = find("mysql80-rw-4c16g-cached").expect("listed");
     assert_eq!(
         (row.scale, row.clients, row.cpus),
@@ -114,16 +114,16 @@ fn what_a_group_says_is_in_its_rows() {
 }
 
 #[test]
-fn an_unknown_id_is_answered_with_near_ones() {
-    for (asked, near) in [
+fn similar_ids_are_suggested_for_an_unknown_id() {
+    for (id, near) in [
         ("tpcb-cache", "tpcb-cached"),
         ("tpbc-cached", "tpcb-cached"),
         ("TPCC-16vcpu-cached", "tpcc-16vcpu-cached"),
         ("mysql80-rw-4c16g", "mysql80-rw-4c16g-cached"),
         ("hot-row", "hot-row-ha"),
     ] {
-        let error = find(asked).expect_err("not an id");
-        assert!(error.hint.contains(near), "{asked}: {error}");
+        let error = find(id).expect_err("not an id");
+        assert!(error.hint.contains(near), "{id}: {error}");
     }
     assert_eq!(
         find("banana").expect_err("no").hint,
@@ -132,13 +132,13 @@ fn an_unknown_id_is_answered_with_near_ones() {
 }
 
 #[test]
-fn a_shrunk_scenario_keeps_what_it_needs() {
+fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
     let size = |id: &str, shrink: f64| find(id).expect("listed").size(shrink);
     let whole = size("hotset-16c128g-0.5b-ro", 1.0);
     assert_eq!((whole.scale, whole.range), (10_000, Some(500_000_000)));
     let small = size("hotset-16c128g-0.5b-ro", 1e-3);
     assert_eq!((small.scale, small.range), (10, Some(500_000)));
-    // All accounts, and one branch at least.
+    // All accounts of at least one branch.
     assert_eq!(size("hotset-2c16g-0.1b-rw", 1e-5).range, Some(1_000));
     assert_eq!(size("tpcc-16vcpu-cached", 1e-3).scale, 1);
     let tables = size("mysql80-rw-4c16g-disk", 0.1);
@@ -157,7 +157,7 @@ fn a_shrunk_scenario_keeps_what_it_needs() {
 }
 
 #[test]
-fn parts_and_shares_are_read() {
+fn fractions_are_parsed() {
     assert_eq!(parse_shrink("1/1000"), Ok(0.001));
     assert_eq!(parse_shrink("50%"), Ok(0.5));
     assert_eq!(parse_shrink("1"), Ok(1.0));
@@ -169,20 +169,8 @@ fn parts_and_shares_are_read() {
 }
 
 #[test]
-fn data_is_sized_by_its_workload() {
-    let none = BTreeMap::new();
-    let bytes = |data| data_bytes(data, &none, Engine::PostgreSql);
-    // 30 % of 52.3 GB fit into 15.7 GB.
-    assert_eq!(
-        scale_for(15_700_000_000, 0.3, bytes("tpcb").unwrap()),
-        3_333
-    );
+fn a_scale_is_computed_from_the_memory() {
+    // 30% of 52.3 GB fit into 15.7 GB.
+    assert_eq!(scale_for(15_700_000_000, 0.3, 15_700_000), 3_333);
     assert_eq!(scale_for(1, 1.0, 15_000_000), 1);
-    let rows: BTreeMap<_, _> = [("table_size".to_owned(), 20_000.into())].into();
-    let twice = data_bytes("oltp_read_only", &rows, Engine::MySql);
-    assert_eq!(
-        twice,
-        data_bytes("oltp_read_only", &none, Engine::MySql).map(|one| 2 * one)
-    );
-    assert_eq!(bytes("script"), None);
 }

@@ -1,65 +1,68 @@
-//! From what is written to a checked sheet.
+//! Checks the content of a price sheet.
 //!
-//! In: what is written. Out: a [`Sheet`], or every problem. Must never: fill in what makes a price, or
-//! report a problem that is only the echo of another.
+//! The result is a [`Sheet`], or every problem. Values that make up a price are never filled in, and a
+//! problem that only follows from another one is not reported.
 
-use super::read::{General, Written, WrittenConfiguration, WrittenItem, read};
+use super::read::{ConfigurationInput, ItemInput, SHARED_KEYS, SheetInput, read};
 use super::{Configuration, Item, Sheet};
-use crate::asked::Given;
-use crate::duration::shorten;
-use crate::problem::{Place, Problem, Problems};
+use crate::duration::{format_number, shorten};
+use crate::input::InputValue;
+use crate::problem::{InputLocation, Problem, Problems};
 
-/// Largest quantity and price: beyond it a slip is likelier than a price.
+/// Largest quantity and price: a larger one is more likely a typing error.
 const LARGEST: f64 = 1e12;
 
 impl Sheet {
     /// Reads a price sheet's text. `file` is its name for messages, as the user wrote it.
     ///
     /// # Errors
-    /// Every problem at once, in the order of their places; of a text that is no TOML, that one.
+    /// Every problem at once, in the order of their places; if the text is not TOML, only that
+    /// problem.
     pub fn from_toml(file: &str, text: &str) -> Result<Sheet, Problems> {
-        let mut written = read(file, text)?;
+        let mut input = read(file, text)?;
         let mut checker = Checker {
-            found: std::mem::take(&mut written.problems),
+            problems: std::mem::take(&mut input.problems),
             currency: None,
-            nowhere: nowhere(file, &written),
+            missing_everywhere: missing_everywhere(file, &input),
         };
-        let sheet = checker.sheet(file, written);
+        let sheet = checker.sheet(file, input);
         match sheet {
-            Some(sheet) if checker.found.is_empty() => Ok(sheet),
-            _ => Err(Problems::sorted(checker.found)),
+            Some(sheet) if checker.problems.is_empty() => Ok(sheet),
+            _ => Err(Problems::sorted(checker.problems)),
         }
     }
 }
 
 struct Checker {
-    found: Vec<Problem>,
-    /// The first currency, and where it stands.
-    currency: Option<(String, Place)>,
-    /// Keys that stand once for many items and are given nowhere, with the place where they belong.
-    nowhere: Vec<(&'static str, Place)>,
+    problems: Vec<Problem>,
+    /// The first currency, with its place.
+    currency: Option<(String, InputLocation)>,
+    /// Keys that can be given once for many items and are given nowhere, with the location where they
+    /// belong.
+    missing_everywhere: Vec<(&'static str, InputLocation)>,
 }
 
 impl Checker {
-    fn hinted(&mut self, place: &Place, message: impl Into<String>, hint: &str) {
+    fn problem_with_hint(&mut self, place: &InputLocation, message: impl Into<String>, hint: &str) {
         let problem = Problem::new(place.clone(), message);
-        self.found.push(problem.hint(hint));
+        self.problems.push(problem.hint(hint));
     }
 
-    fn sheet(&mut self, file: &str, written: Written) -> Option<Sheet> {
-        if written.configurations.is_empty() {
-            if !written.refused {
-                let place = whole(file, "configuration");
+    fn sheet(&mut self, file: &str, input: SheetInput) -> Option<Sheet> {
+        if input.configurations.is_empty() {
+            if !input.refused {
+                let place = file_location(file, "configuration");
                 let hint = "write [[configuration]] with a name, and below it a [[configuration.item]] \
                             for each thing that is paid for";
-                self.hinted(&place, "is missing", hint);
+                self.problem_with_hint(&place, "is missing", hint);
             }
             return None;
         }
         let mut configurations: Vec<Configuration> = Vec::new();
-        // Names as they are written: another mistake in either of two hides not that they are one.
+        // Compares the names as written, so that a duplicate is found even if one of the two has
+        // another mistake.
         let mut names: Vec<&str> = Vec::new();
-        for one in &written.configurations {
+        for one in &input.configurations {
             if let Some(name) = one
                 .name
                 .as_ref()
@@ -68,81 +71,67 @@ impl Checker {
                 if names.contains(&name.value.as_str()) {
                     let message =
                         format!("a second configuration is named {}", shorten(&name.value));
-                    self.hinted(&name.place, message, "give each a name of its own");
+                    self.problem_with_hint(&name.place, message, "give each a different name");
                 }
                 names.push(&name.value);
             }
-            configurations.extend(self.configuration(one, written.refused));
+            configurations.extend(self.configuration(one, input.refused));
         }
         Some(Sheet {
             file: file.to_owned(),
-            example: written.example.is_some_and(|example| example.value),
+            example: input.example.is_some_and(|example| example.value),
             configurations,
         })
     }
 
     fn configuration(
         &mut self,
-        written: &WrittenConfiguration,
+        input: &ConfigurationInput,
         refused: bool,
     ) -> Option<Configuration> {
         let hint = "give it a name, such as name = \"small\"";
-        let name = self.text(
-            "name",
-            &written.name,
-            &written.place,
-            &written.refused,
-            hint,
-        );
-        if written.items.is_empty() && !refused {
+        let name = self.text("name", &input.name, &input.place, &input.refused, hint);
+        if input.items.is_empty() && !refused {
             let hint = "write a [[configuration.item]] below it for each thing that is paid for";
-            self.hinted(&written.place, "has no item", hint);
+            self.problem_with_hint(&input.place, "has no item", hint);
         }
-        let items: Vec<Option<Item>> = written.items.iter().map(|one| self.item(one)).collect();
+        let items: Vec<Option<Item>> = input.items.iter().map(|one| self.item(one)).collect();
         Some(Configuration {
             name: name?,
-            runs: written.runs.clone(),
+            runs: input.runs.clone(),
             items: items.into_iter().collect::<Option<_>>()?,
         })
     }
 
-    fn item(&mut self, written: &WrittenItem) -> Option<Item> {
-        let (place, refused) = (&written.place, &written.refused);
-        let general = &written.general;
-        let hint = "say what is paid for, such as name = \"storage\"";
-        let name = self.text("name", &written.name, place, refused, hint);
-        let hint = "say how many are paid for, such as quantity = 1";
-        let quantity = self.amount("quantity", &written.quantity, written, hint);
-        let hint = "say what one costs; Prony knows no prices";
-        let unit_price = self.amount("unit_price", &written.unit_price, written, hint);
-        let per = written.per.as_ref().map(|per| per.value);
+    fn item(&mut self, input: &ItemInput) -> Option<Item> {
+        let (place, refused) = (&input.place, &input.refused);
+        let common = &input.common;
+        let hint = "name what is paid for, such as name = \"storage\"";
+        let name = self.text("name", &input.name, place, refused, hint);
+        let hint = "state how many are paid for, such as quantity = 1";
+        let quantity = self.amount("quantity", &input.quantity, input, hint);
+        let hint = "state the price of one; Prony knows no prices";
+        let unit_price = self.amount("unit_price", &input.unit_price, input, hint);
+        let per = input.per.as_ref().map(|per| per.value);
         if per.is_none() && !refused.iter().any(|key| key == "per") {
-            let hint =
-                "say for how long it is paid: per = \"hour\", \"month\", \"year\" or \"once\"";
-            self.hinted(&under(place, "per"), "is missing", hint);
+            let hint = "state the billing period: per = \"hour\", \"month\", \"year\" or \"once\"";
+            self.problem_with_hint(&location_of(place, "per"), "is missing", hint);
         }
-        let usage = self.within("usage", &written.usage, 1.0, 1.0);
-        let discount = self.within("discount_percent", &written.discount_percent, 0.0, 100.0);
-        let replicas = self.replicas(written);
-        let absent = &general.refused;
-        let mut said = |key, given, hint| self.general(key, given, place, absent, hint);
-        let hint = "a price without its currency is no price: currency = \"EUR\"";
-        let currency = said("currency", &general.currency, hint);
-        let hint = "prices differ by region: region = \"eu-central-1\"";
-        let region = said("region", &general.region, hint);
-        let hint = "say for how long the price binds: term = \"on demand\", \"1 year\"";
-        let term = said("term", &general.term, hint);
-        let hint = "say where the price stands: source = \"https://…\"";
-        let source = said("source", &general.source, hint);
-        let hint = "say who wrote the price down: entered_by = \"dba\"";
-        let entered_by = said("entered_by", &general.entered_by, hint);
-        let as_of = general.as_of.as_ref().map(|date| date.value);
+        let usage = self.number_within("usage", &input.usage, 1.0, 1.0);
+        let discount = self.number_within("discount_percent", &input.discount_percent, 0.0, 100.0);
+        let replicas = self.replicas(input);
+        let absent = &common.refused;
+        let [currency, region, term, source, entered_by] = std::array::from_fn(|nth| {
+            let (key, hint) = SHARED_KEYS[nth];
+            self.shared_text(key, &common.texts[nth], place, absent, hint)
+        });
+        let as_of = common.as_of.as_ref().map(|date| date.value);
         if as_of.is_none() {
             let hint =
                 "a price without a date is not used: as_of = 2026-11-20, under [sheet] for all";
             self.missing("as_of", place, absent, hint);
         }
-        self.one_currency(&general.currency);
+        self.one_currency(&common.texts[0]);
         Some(Item {
             name: name?,
             quantity: quantity?,
@@ -160,36 +149,36 @@ impl Checker {
         })
     }
 
-    /// A text that must be there and not empty.
+    /// A text that is required and must not be empty.
     fn text(
         &mut self,
         key: &str,
-        given: &Given<String>,
-        place: &Place,
+        given: &InputValue<String>,
+        place: &InputLocation,
         refused: &[String],
         hint: &str,
     ) -> Option<String> {
         match given {
             Some(text) if text.value.trim().is_empty() => {
-                self.once(&text.place, "is empty".to_owned(), hint);
+                self.report_once(&text.place, "is empty".to_owned(), hint);
                 None
             }
             Some(text) => Some(text.value.clone()),
             None => {
                 if !refused.iter().any(|name| name == key) {
-                    self.hinted(&under(place, key), "is missing", hint);
+                    self.problem_with_hint(&location_of(place, key), "is missing", hint);
                 }
                 None
             }
         }
     }
 
-    /// A text that may stand once for many items.
-    fn general(
+    /// A text that may be given once for many items.
+    fn shared_text(
         &mut self,
         key: &str,
-        given: &Given<String>,
-        place: &Place,
+        given: &InputValue<String>,
+        place: &InputLocation,
         refused: &[String],
         hint: &str,
     ) -> Option<String> {
@@ -200,41 +189,44 @@ impl Checker {
         None
     }
 
-    /// What is given nowhere is missed once, and not for each item.
-    fn missing(&mut self, key: &str, place: &Place, refused: &[String], hint: &str) {
+    /// Reports a missing value; one that is given nowhere is reported once, not for each item.
+    fn missing(&mut self, key: &str, place: &InputLocation, refused: &[String], hint: &str) {
         if refused.iter().any(|name| name == key) {
             return;
         }
-        let whole = self.nowhere.iter().find(|(name, _)| *name == key);
+        let whole = self
+            .missing_everywhere
+            .iter()
+            .find(|(name, _)| *name == key);
         match whole.map(|(_, place)| place.clone()) {
-            Some(place) => self.once(&place, "is missing".to_owned(), hint),
-            None => self.hinted(&under(place, key), "is missing", hint),
+            Some(place) => self.report_once(&place, "is missing".to_owned(), hint),
+            None => self.problem_with_hint(&location_of(place, key), "is missing", hint),
         }
     }
 
-    /// A problem of a value that many items share: named once.
-    fn once(&mut self, place: &Place, message: String, hint: &str) {
+    /// Reports a problem of a value that many items share, once.
+    fn report_once(&mut self, place: &InputLocation, message: String, hint: &str) {
         let known = |problem: &Problem| problem.place == *place && problem.message == message;
-        if !self.found.iter().any(known) {
-            self.hinted(place, message, hint);
+        if !self.problems.iter().any(known) {
+            self.problem_with_hint(place, message, hint);
         }
     }
 
-    /// A quantity or a price: there, and not negative.
+    /// A quantity or a price: required, and not negative.
     fn amount(
         &mut self,
         key: &str,
-        given: &Given<f64>,
-        written: &WrittenItem,
+        given: &InputValue<f64>,
+        input: &ItemInput,
         hint: &str,
     ) -> Option<f64> {
         let Some(number) = given else {
-            if !written.refused.iter().any(|name| name == key) {
-                self.hinted(&under(&written.place, key), "is missing", hint);
+            if !input.refused.iter().any(|name| name == key) {
+                self.problem_with_hint(&location_of(&input.place, key), "is missing", hint);
             }
             return None;
         };
-        // A price may be nothing; of nothing there is no price.
+        // A price may be 0, a quantity may not.
         let least = number.value > 0.0 || (key == "unit_price" && number.value == 0.0);
         if least && number.value <= LARGEST {
             return Some(number.value);
@@ -246,47 +238,56 @@ impl Checker {
         };
         let message = format!(
             "must be {bound} and at most {LARGEST:e}, is {}",
-            number.value
+            format_number(number.value)
         );
         let hint = "a discount is written as discount_percent";
-        self.hinted(&number.place, message, hint);
+        self.problem_with_hint(&number.place, message, hint);
         None
     }
 
     /// A number from 0 to a bound, or its default.
-    fn within(&mut self, key: &str, given: &Given<f64>, default: f64, most: f64) -> Option<f64> {
+    fn number_within(
+        &mut self,
+        key: &str,
+        given: &InputValue<f64>,
+        default: f64,
+        most: f64,
+    ) -> Option<f64> {
         let Some(number) = given else {
             return Some(default);
         };
         if (0.0..=most).contains(&number.value) {
             return Some(number.value);
         }
-        let message = format!("must be from 0 to {most}, is {}", number.value);
+        let message = format!(
+            "must be from 0 to {most}, is {}",
+            format_number(number.value)
+        );
         let hint = match key {
-            "usage" => "it is the share of the time for which it is paid: 0.5 is half of it",
-            _ => "it is what is taken off the price, per cent",
+            "usage" => "it is the fraction of the time that is paid for: 0.5 is half of it",
+            _ => "it is the discount in per cent",
         };
-        self.hinted(&number.place, message, hint);
+        self.problem_with_hint(&number.place, message, hint);
         None
     }
 
-    fn replicas(&mut self, written: &WrittenItem) -> Option<u32> {
-        let Some(number) = &written.replicas else {
+    fn replicas(&mut self, input: &ItemInput) -> Option<u32> {
+        let Some(number) = &input.replicas else {
             return Some(0);
         };
         match u32::try_from(number.value) {
             Ok(count) if count <= 10_000 => Some(count),
             _ => {
                 let message = format!("must be at most 10000, is {}", number.value);
-                let hint = "it is how many replicas are paid for with this item";
-                self.hinted(&number.place, message, hint);
+                let hint = "it is the number of replicas included in this item";
+                self.problem_with_hint(&number.place, message, hint);
                 None
             }
         }
     }
 
-    /// The currency is one, and looks like one.
-    fn one_currency(&mut self, given: &Given<String>) {
+    /// Checks that all items have the same currency and that it looks like a currency code.
+    fn one_currency(&mut self, given: &InputValue<String>) {
         let Some(currency) = given else { return };
         let text = &currency.value;
         if text.trim().is_empty() {
@@ -294,29 +295,29 @@ impl Checker {
         }
         if text.len() != 3 || !text.bytes().all(|byte| byte.is_ascii_uppercase()) {
             let message = format!(
-                "must be a currency's three capital letters, is \"{}\"",
+                "must be a currency code of three capital letters, is \"{}\"",
                 shorten(text)
             );
-            self.once(&currency.place, message, "such as EUR, USD, CNY");
+            self.report_once(&currency.place, message, "such as EUR, USD, CNY");
             return;
         }
         match &self.currency {
             None => self.currency = Some((text.clone(), currency.place.clone())),
             Some((first, at)) if first != text => {
-                let message = format!("{text} beside {first} ({at})");
+                let message = format!("{text} differs from {first} ({at})");
                 let hint = "Prony converts no currency: give all prices of a sheet in one, as of the \
                             same date";
-                self.once(&currency.place.clone(), message, hint);
+                self.report_once(&currency.place.clone(), message, hint);
             }
             Some(_) => {}
         }
     }
 }
 
-/// The place of what is missing in a table that is there.
-fn under(place: &Place, name: &str) -> Place {
+/// The place of a key that is missing in an existing table.
+fn location_of(place: &InputLocation, name: &str) -> InputLocation {
     match place {
-        Place::File { file, at, key } => Place::File {
+        InputLocation::File { file, at, key } => InputLocation::File {
             file: file.clone(),
             at: *at,
             key: format!("{key}.{name}"),
@@ -325,27 +326,22 @@ fn under(place: &Place, name: &str) -> Place {
     }
 }
 
-/// Keys of the head that no table has.
-fn nowhere(file: &str, written: &Written) -> Vec<(&'static str, Place)> {
-    type Has = fn(&General) -> bool;
-    let keys: [(&'static str, Has); 6] = [
-        ("currency", |general| general.currency.is_some()),
-        ("region", |general| general.region.is_some()),
-        ("term", |general| general.term.is_some()),
-        ("as_of", |general| general.as_of.is_some()),
-        ("source", |general| general.source.is_some()),
-        ("entered_by", |general| general.entered_by.is_some()),
-    ];
-    let items = written.configurations.iter().flat_map(|one| &one.items);
-    let generals: Vec<&General> = items.map(|item| &item.general).collect();
-    let absent = |has: &Has| !generals.iter().any(|general| has(general));
-    let keys = keys.into_iter().filter(|(_, has)| absent(has));
-    keys.map(|(key, _)| (key, whole(file, &format!("sheet.{key}"))))
+/// Keys of `[sheet]` that no table has.
+fn missing_everywhere(file: &str, input: &SheetInput) -> Vec<(&'static str, InputLocation)> {
+    let items = || input.configurations.iter().flat_map(|one| &one.items);
+    let texts = SHARED_KEYS.iter().enumerate().map(|(nth, (key, _))| {
+        let is_given = |item: &ItemInput| item.common.texts[nth].is_some();
+        (*key, items().any(is_given))
+    });
+    let as_of = items().any(|item| item.common.as_of.is_some());
+    let absent = texts.chain([("as_of", as_of)]).filter(|(_, given)| !given);
+    absent
+        .map(|(key, _)| (key, file_location(file, &format!("sheet.{key}"))))
         .collect()
 }
 
-fn whole(file: &str, key: &str) -> Place {
-    Place::File {
+fn file_location(file: &str, key: &str) -> InputLocation {
+    InputLocation::File {
         file: file.to_owned(),
         at: None,
         key: key.to_owned(),

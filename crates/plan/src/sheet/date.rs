@@ -1,11 +1,15 @@
-//! As-of dates, as exact as they were given.
+//! As-of dates, with the precision in which they were given.
 //!
-//! In: text or a TOML date. Out: an [`AsOf`] and its days since 1970. Must never: make a date more
-//! exact than it is, or read a clock.
+//! Text or a TOML date becomes an [`AsOf`], which converts to days since 1970. A date never gets
+//! more precise than given, and no clock is read.
 
+use jiff::civil::{Date, date};
 use std::fmt;
 
-/// The first and the last year that a price may be of.
+/// The day from which days are counted.
+const EPOCH: Date = date(1970, 1, 1);
+
+/// Valid years of a price.
 const YEARS: std::ops::RangeInclusive<u16> = 1970..=9999;
 
 /// When a price was valid: a day, a month, or only a year.
@@ -17,13 +21,13 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// A day; `None` where there is no such one from 1970 on.
+    /// A day; `None` if it does not exist or is before 1970.
     pub fn day(year: i64, month: u8, day: u8) -> Option<AsOf> {
-        let year = u16::try_from(year).ok()?;
-        let real = YEARS.contains(&year)
-            && (1..=12).contains(&month)
-            && (1..=days_of(year, month)).contains(&day);
-        real.then_some(AsOf {
+        let year = u16::try_from(year)
+            .ok()
+            .filter(|year| YEARS.contains(year))?;
+        civil(year, month, day)?;
+        Some(AsOf {
             year,
             month: Some(month),
             day: Some(day),
@@ -39,7 +43,7 @@ impl AsOf {
         if parts.next().is_some() {
             return None;
         }
-        // The parts that are there make up a real day, with the first for those that are not.
+        // The given parts, with 1 for missing ones, must form a valid day.
         let part = |part: Option<&str>| match part {
             None => Some(1),
             Some(text) => u8::try_from(number(text, 2)?).ok(),
@@ -52,25 +56,18 @@ impl AsOf {
         })
     }
 
-    /// Its first day, days since 1970-01-01: a price of `2019` may be of that year's first day.
+    /// Its first day, days since 1970-01-01: a price of `2019` may be from the first day of that
+    /// year.
     pub fn first_day(&self) -> i64 {
-        let month = self.month.unwrap_or(1);
-        let day = self.day.unwrap_or(1);
-        let years = i64::from(self.year);
-        let before = (1..month).map(|month| i64::from(days_of(self.year, month)));
-        // Leap days before this year, those before 1970 taken off.
-        let leaps = |year: i64| year / 4 - year / 100 + year / 400;
-        (years - 1970) * 365
-            + (leaps(years - 1) - leaps(1969))
-            + before.sum::<i64>()
-            + i64::from(day)
-            - 1
+        let first = civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
+        let days = first.and_then(|first| EPOCH.until(first).ok());
+        days.map_or(0, |days| days.get_days().into())
     }
 }
 
-/// What of a text in the form of a date is none of the calendar: its month, or its day; absent where
-/// the form or the year is what is wrong.
-pub(super) fn wrong_part(text: &str) -> Option<String> {
+/// Why a text in the format of a date is not a date: its month or its day is not in the calendar. `None` if
+/// the format or the year is wrong.
+pub(super) fn calendar_error(text: &str) -> Option<String> {
     let mut parts = text.split('-');
     let year = number(parts.next()?, 4).filter(|year| YEARS.contains(year))?;
     let month = number(parts.next()?, 2)?;
@@ -78,9 +75,11 @@ pub(super) fn wrong_part(text: &str) -> Option<String> {
         return Some(format!("the month must be from 01 to 12, is {month:02}"));
     }
     let day = number(parts.next()?, 2)?;
-    let last = days_of(year, u8::try_from(month).ok()?);
-    let real = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
-    (!real)
+    let last = civil(year, u8::try_from(month).ok()?, 1)?
+        .days_in_month()
+        .unsigned_abs();
+    let exists = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
+    (!exists)
         .then(|| format!("the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"))
 }
 
@@ -99,14 +98,9 @@ fn number(text: &str, digits: usize) -> Option<u16> {
     all.then(|| text.parse().ok()).flatten()
 }
 
-fn days_of(year: u16, month: u8) -> u8 {
-    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
+fn civil(year: u16, month: u8, day: u8) -> Option<Date> {
+    let [month, day] = [month, day].map(|part| i8::try_from(part).ok());
+    Date::new(i16::try_from(year).ok()?, month?, day?).ok()
 }
 
 #[cfg(test)]
@@ -114,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_since_1970() {
+    fn dates_convert_to_days_since_1970() {
         for (text, day) in [
             ("1970-01-01", 0),
             ("1970", 0),
@@ -130,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn invalid_dates_are_rejected() {
         for text in [
             "",
             "19",
@@ -146,8 +140,8 @@ mod tests {
             assert_eq!(AsOf::parse(text), None, "{text}");
         }
         assert_eq!(AsOf::day(2019, 2, 29), None);
-        assert_eq!(wrong_part("1969-13"), None, "the year is wrong");
-        assert_eq!(wrong_part("2019-1-1"), None, "the form is wrong");
+        assert_eq!(calendar_error("1969-13"), None, "the year is wrong");
+        assert_eq!(calendar_error("2019-1-1"), None, "the form is wrong");
         assert_eq!(AsOf::day(-1, 1, 1), None);
     }
 }

@@ -1,10 +1,10 @@
-//! Price sheets: what a configuration costs, where that is from, and as of when.
+//! Price sheets: what a configuration costs, with source and date.
 //!
-//! In: TOML text. Out: a checked [`Sheet`], or every problem at once, each with its place and a hint.
-//! Must never: fill in a price, a currency or a date; convert a currency.
+//! TOML text becomes a checked [`Sheet`], or every problem at once, each with its place and a hint.
+//! Prices, currencies and dates are never filled in, and currencies never converted.
 //!
 //! ```toml
-//! [sheet]                      # what holds for all items that do not say otherwise
+//! [sheet]                      # values for all items that do not have their own
 //! currency = "EUR"
 //! region = "eu-central-1"
 //! term = "on demand"
@@ -21,7 +21,7 @@
 //! quantity = 2
 //! unit_price = 410.00
 //! per = "month"                # or "hour", "year", "once"
-//! replicas = 1                 # of what is bought here, so many are replicas
+//! replicas = 1                 # how many of these are replicas
 //! ```
 
 mod check;
@@ -30,124 +30,114 @@ mod read;
 
 pub use date::AsOf;
 
-use crate::choice::Choice;
-use serde::Serialize;
+use crate::choice::choices;
 
-/// Hours that a month is counted as: 8,760 a year by twelve, as clouds do.
+/// Hours in a month: a twelfth of 8,760 a year, as clouds count them.
 pub const HOURS_A_MONTH: f64 = 730.0;
 
-/// A price sheet without a mistake.
+/// A checked price sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
     /// Its file, as the user wrote it.
     pub file: String,
-    /// It is an example that comes with Prony, and nobody's own prices.
+    /// Whether it is an example that comes with Prony, not the user's own prices.
     pub example: bool,
-    /// What can be bought; never empty, and all in one currency.
+    /// The configurations; never empty, and all in one currency.
     pub configurations: Vec<Configuration>,
 }
 
-/// Something on which a load can run, with what it costs.
+/// A system on which a load can run, with its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
     /// Its name, unique in its sheet.
     pub name: String,
-    /// The runs that were measured on it: ids, beginnings of ids, or files.
+    /// The runs that were measured on it: ids, prefixes of ids, or files.
     pub runs: Vec<String>,
-    /// What is paid for; never empty.
+    /// Its priced items; never empty.
     pub items: Vec<Item>,
 }
 
-/// One thing that is paid for.
+/// A priced item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// How many of it.
+    /// Quantity.
     pub quantity: f64,
-    /// What one of it costs.
+    /// Price of one.
     pub unit_price: f64,
-    /// For how long one price is paid.
+    /// The period that the price covers.
     pub per: Per,
-    /// Share of the time for which it is paid, 0 to 1.
+    /// Fraction of the time that is paid for, 0 to 1.
     pub usage: f64,
-    /// What is taken off its price, per cent.
+    /// Discount, per cent.
     pub discount_percent: f64,
-    /// How many replicas of the database are paid for with it.
+    /// Number of database replicas included.
     pub replicas: u32,
-    /// Three letters, as ISO 4217 has them.
+    /// Currency code of ISO 4217, three letters.
     pub currency: String,
     /// Where it is bought.
     pub region: String,
-    /// For how long it is bound: `on demand`, `1 year`...
+    /// Commitment: `on demand`, `1 year`...
     pub term: String,
     /// When the price was valid.
     pub as_of: AsOf,
-    /// Where the price stands.
+    /// Source of the price.
     pub source: String,
-    /// Who wrote it down.
+    /// Who entered it.
     pub entered_by: String,
 }
 
-/// For how long one price is paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Per {
-    /// Each hour of use.
-    Hour,
-    /// Each month.
-    Month,
-    /// Each year.
-    Year,
-    /// Once and for all.
-    Once,
-}
-
-impl Choice for Per {
-    const ALL: &'static [(&'static str, Self)] = &[
-        ("hour", Self::Hour),
-        ("month", Self::Month),
-        ("year", Self::Year),
-        ("once", Self::Once),
-    ];
+choices! {
+    /// The period that the price covers.
+    pub enum Per {
+        /// Each hour of use.
+        Hour = "hour",
+        /// Each month.
+        Month = "month",
+        /// Each year.
+        Year = "year",
+        /// Once.
+        Once = "once",
+    }
 }
 
 impl Item {
-    /// What it costs each month; 0 for what is paid once.
-    pub fn a_month(&self) -> f64 {
+    /// Its cost a month; 0 if it is paid once.
+    pub fn monthly_cost(&self) -> f64 {
         match self.per {
-            Per::Hour => self.paid() * HOURS_A_MONTH,
-            Per::Month => self.paid(),
-            Per::Year => self.paid() / 12.0,
+            Per::Hour => self.amount() * HOURS_A_MONTH,
+            Per::Month => self.amount(),
+            Per::Year => self.amount() / 12.0,
             Per::Once => 0.0,
         }
     }
 
-    /// What it costs once; 0 for what is paid again and again.
-    pub fn once(&self) -> f64 {
+    /// Its one-time cost; 0 if it is paid periodically.
+    pub fn one_time_cost(&self) -> f64 {
         match self.per {
-            Per::Once => self.paid(),
+            Per::Once => self.amount(),
             _ => 0.0,
         }
     }
 
-    fn paid(&self) -> f64 {
+    fn amount(&self) -> f64 {
         self.quantity * self.unit_price * self.usage * (1.0 - self.discount_percent / 100.0)
     }
 }
 
 impl Configuration {
-    /// What it costs each month.
-    pub fn a_month(&self) -> f64 {
-        self.items.iter().map(Item::a_month).sum()
+    /// Its cost a month.
+    pub fn monthly_cost(&self) -> f64 {
+        self.items.iter().map(Item::monthly_cost).sum()
     }
 
-    /// What it costs once.
-    pub fn once(&self) -> f64 {
-        self.items.iter().map(Item::once).sum()
+    /// Its one-time cost.
+    pub fn one_time_cost(&self) -> f64 {
+        self.items.iter().map(Item::one_time_cost).sum()
     }
 
-    /// How many replicas it pays for.
+    /// Number of replicas included.
     pub fn replicas(&self) -> u32 {
         let each = self.items.iter().map(|item| item.replicas);
         each.fold(0, u32::saturating_add)
@@ -159,8 +149,8 @@ impl Configuration {
         dates.min_by_key(AsOf::first_day)
     }
 
-    /// What its items say of something, each once, in their order.
-    pub fn each<'a>(&'a self, of: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
+    /// The distinct values of one field of its items, in order of first occurrence.
+    pub fn distinct<'a>(&'a self, of: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
         let mut found = Vec::new();
         for text in self.items.iter().map(of) {
             if !found.contains(&text) {

@@ -1,98 +1,107 @@
-//! A price sheet's text, read to the end whatever is wrong in it.
+//! Reads a price sheet completely, whatever mistakes it has.
 //!
-//! In: TOML text and the name of its file. Out: what is written, each value with its place, and every
-//! problem of its form. Must never: compare values with each other, which is `check`'s.
+//! The result is each value with its place, and every syntax or type problem. Values are not compared
+//! with each other here: `check` does that.
 
-use super::date::wrong_part;
+use super::date::calendar_error;
 use super::{AsOf, Per};
-use crate::asked::{Given, Placed};
 use crate::duration::shorten;
-use crate::problem::{Place, Problem, Problems};
+use crate::input::{InputValue, Located};
+use crate::problem::{InputLocation, Problem, Problems};
 use crate::section::{Section, Source};
 use crate::suggest;
 use toml::de::{DeTable, DeValue};
 
-/// What is written in a sheet.
+/// The content of a sheet.
 #[derive(Default)]
-pub(super) struct Written {
-    pub example: Given<bool>,
-    pub configurations: Vec<WrittenConfiguration>,
+pub(super) struct SheetInput {
+    pub example: InputValue<bool>,
+    pub configurations: Vec<ConfigurationInput>,
     pub problems: Vec<Problem>,
-    /// Something was not read: what is missing then may be its echo.
+    /// Whether something could not be read: a missing value may then be a mere consequence.
     pub refused: bool,
 }
 
 /// One `[[configuration]]`.
-pub(super) struct WrittenConfiguration {
-    pub place: Place,
-    pub name: Given<String>,
+pub(super) struct ConfigurationInput {
+    pub place: InputLocation,
+    pub name: InputValue<String>,
     pub runs: Vec<String>,
-    pub items: Vec<WrittenItem>,
+    pub items: Vec<ItemInput>,
     /// Keys that were given and could not be read.
     pub refused: Vec<String>,
 }
 
-/// One `[[configuration.item]]`, what it does not say filled in from its configuration and its sheet.
-pub(super) struct WrittenItem {
-    pub place: Place,
-    pub name: Given<String>,
-    pub quantity: Given<f64>,
-    pub unit_price: Given<f64>,
-    pub per: Given<Per>,
-    pub usage: Given<f64>,
-    pub discount_percent: Given<f64>,
-    pub replicas: Given<u64>,
-    pub general: General,
+/// One `[[configuration.item]]`, with missing values filled in from its configuration and its sheet.
+pub(super) struct ItemInput {
+    pub place: InputLocation,
+    pub name: InputValue<String>,
+    pub quantity: InputValue<f64>,
+    pub unit_price: InputValue<f64>,
+    pub per: InputValue<Per>,
+    pub usage: InputValue<f64>,
+    pub discount_percent: InputValue<f64>,
+    pub replicas: InputValue<u64>,
+    pub common: SharedValues,
     pub refused: Vec<String>,
 }
 
-/// What may stand once for many items.
+/// Texts that may be given once for many items, each with the hint to show if it is missing.
+pub(super) const SHARED_KEYS: [(&str, &str); 5] = [
+    ("currency", "a price needs a currency: currency = \"EUR\""),
+    (
+        "region",
+        "prices differ by region: region = \"eu-central-1\"",
+    ),
+    (
+        "term",
+        "state the commitment: term = \"on demand\" or \"1 year\"",
+    ),
+    (
+        "source",
+        "state where the price is published: source = \"https://…\"",
+    ),
+    (
+        "entered_by",
+        "state who entered the price: entered_by = \"dba\"",
+    ),
+];
+
+/// Values that may be given once for many items.
 #[derive(Clone, Default)]
-pub(super) struct General {
-    pub currency: Given<String>,
-    pub region: Given<String>,
-    pub term: Given<String>,
-    pub as_of: Given<AsOf>,
-    pub source: Given<String>,
-    pub entered_by: Given<String>,
-    /// Keys of these that were given and could not be read.
+pub(super) struct SharedValues {
+    /// In the order of [`SHARED_KEYS`].
+    pub texts: [InputValue<String>; 5],
+    pub as_of: InputValue<AsOf>,
+    /// The keys among these that were given and could not be read.
     pub refused: Vec<String>,
 }
 
-impl General {
-    fn of(section: &mut Section<'_, '_>) -> General {
-        General {
-            currency: section.text("currency"),
-            region: section.text("region"),
-            term: section.text("term"),
+impl SharedValues {
+    fn of(section: &mut Section<'_, '_>) -> SharedValues {
+        SharedValues {
+            texts: SHARED_KEYS.map(|(key, _)| section.text(key)),
             as_of: date(section),
-            source: section.text("source"),
-            entered_by: section.text("entered_by"),
             refused: refused(section),
         }
     }
 
-    /// Its own values, and those of the table above for the others.
-    fn or(self, above: &General) -> General {
-        let refused = self.refused.iter().chain(&above.refused).cloned();
-        General {
-            currency: self.currency.or_else(|| above.currency.clone()),
-            region: self.region.or_else(|| above.region.clone()),
-            term: self.term.or_else(|| above.term.clone()),
-            as_of: self.as_of.or_else(|| above.as_of.clone()),
-            source: self.source.or_else(|| above.source.clone()),
-            entered_by: self.entered_by.or_else(|| above.entered_by.clone()),
-            refused: refused.collect(),
+    /// Its own values, with missing ones taken from the enclosing table.
+    fn or(mut self, above: &SharedValues) -> SharedValues {
+        for (own, above) in self.texts.iter_mut().zip(&above.texts) {
+            *own = own.take().or_else(|| above.clone());
         }
+        self.as_of = self.as_of.or_else(|| above.as_of.clone());
+        self.refused.extend(above.refused.iter().cloned());
+        self
     }
 }
 
-/// Keys of a table that were given in a form that could not be read, or misspelt: what is missing there
-/// is no problem of its own.
+/// Keys of a table that could not be read or were misspelt: they are not also reported as missing.
 fn refused(section: &Section<'_, '_>) -> Vec<String> {
     let last = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
     let mut keys: Vec<String> = section.refused.iter().map(last).collect();
-    for (key, _, _) in section.others() {
+    for (key, _, _) in section.unread_keys() {
         let meant = suggest::nearest(key, &section.known);
         keys.extend(meant.map(str::to_owned));
     }
@@ -102,15 +111,15 @@ fn refused(section: &Section<'_, '_>) -> Vec<String> {
 /// Reads a sheet's text.
 ///
 /// # Errors
-/// Where the text is not TOML: that one problem, since nothing behind it can be trusted.
-pub(super) fn read(file: &str, text: &str) -> Result<Written, Problems> {
+/// If the text is not TOML: only that problem, since nothing after it can be trusted.
+pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
     let source = Source { file, text };
     let root = source.root("plans/prices has an example")?;
     let root = root.get_ref();
-    let mut written = Written::default();
-    let general = head(source, root, &mut written);
-    for (table, name, place) in tables(source, root, "", "configuration", &mut written) {
-        configuration(source, table, &name, place, &general, &mut written);
+    let mut input = SheetInput::default();
+    let common = read_head(source, root, &mut input);
+    for (table, name, place) in array_of_tables(source, root, "", "configuration", &mut input) {
+        read_configuration(source, table, &name, place, &common, &mut input);
     }
     for (key, value) in root {
         let name = key.get_ref().as_ref();
@@ -127,67 +136,50 @@ pub(super) fn read(file: &str, text: &str) -> Result<Written, Problems> {
                 Some(_) => "did you mean [[configuration]]?".to_owned(),
                 None => "a price sheet has [sheet] and [[configuration]]".to_owned(),
             };
-            written.problems.push(problem.hint(hint));
-            written.refused = true;
+            input.problems.push(problem.hint(hint));
+            input.refused = true;
         }
     }
-    Ok(written)
+    Ok(input)
 }
 
-fn section<'a, 'i>(
-    source: Source<'a>,
-    name: &'static str,
-    written: String,
-    table: Option<&'a DeTable<'i>>,
-) -> Section<'a, 'i> {
-    Section {
-        source,
-        name,
-        written,
-        table,
-        known: Vec::new(),
-        problems: Vec::new(),
-        refused: Vec::new(),
-    }
-}
-
-fn head(source: Source<'_>, root: &DeTable<'_>, written: &mut Written) -> General {
+fn read_head(source: Source<'_>, root: &DeTable<'_>, input: &mut SheetInput) -> SharedValues {
     let value = root.iter().find(|(key, _)| key.get_ref() == "sheet");
     let table = value.and_then(|(_, value)| value.get_ref().as_table());
     if let (Some((_, value)), None) = (value, table) {
         let place = source.place(value.span().start, "sheet");
         let hint = "write [sheet] on a line of its own, and its keys below";
         let problem = Problem::new(place, "must be a table");
-        written.problems.push(problem.hint(hint));
-        written.refused = true;
+        input.problems.push(problem.hint(hint));
+        input.refused = true;
     }
-    let mut head = section(source, "sheet", "sheet".to_owned(), table);
-    written.example = head.truth("example");
-    let general = General::of(&mut head);
-    close(head, written);
-    general
+    let mut head = Section::new(source, "sheet", "sheet".to_owned(), table);
+    input.example = head.bool("example");
+    let common = SharedValues::of(&mut head);
+    report_problems(head, input);
+    common
 }
 
-fn configuration(
+fn read_configuration(
     source: Source<'_>,
     table: &DeTable<'_>,
     name: &str,
-    place: Place,
-    above: &General,
-    written: &mut Written,
+    place: InputLocation,
+    above: &SharedValues,
+    input: &mut SheetInput,
 ) {
-    let mut own = section(source, "configuration", name.to_owned(), Some(table));
+    let mut own = Section::new(source, "configuration", name.to_owned(), Some(table));
     let title = own.text("name");
     let runs = texts(&mut own, "runs");
-    let general = General::of(&mut own).or(above);
+    let common = SharedValues::of(&mut own).or(above);
     own.known.push("item");
     let refused = refused(&own);
-    close(own, written);
+    report_problems(own, input);
     let mut items = Vec::new();
-    for (table, name, place) in tables(source, table, name, "item", written) {
-        items.push(item(source, table, name, place, &general, written));
+    for (table, name, place) in array_of_tables(source, table, name, "item", input) {
+        items.push(read_item(source, table, name, place, &common, input));
     }
-    written.configurations.push(WrittenConfiguration {
+    input.configurations.push(ConfigurationInput {
         place,
         name: title,
         runs,
@@ -196,16 +188,16 @@ fn configuration(
     });
 }
 
-fn item(
+fn read_item(
     source: Source<'_>,
     table: &DeTable<'_>,
     name: String,
-    place: Place,
-    above: &General,
-    written: &mut Written,
-) -> WrittenItem {
-    let mut own = section(source, "item", name, Some(table));
-    let item = WrittenItem {
+    place: InputLocation,
+    above: &SharedValues,
+    input: &mut SheetInput,
+) -> ItemInput {
+    let mut own = Section::new(source, "item", name, Some(table));
+    let item = ItemInput {
         place,
         name: own.text("name"),
         quantity: own.number("quantity"),
@@ -214,37 +206,37 @@ fn item(
         usage: own.number("usage"),
         discount_percent: own.number("discount_percent"),
         replicas: own.whole("replicas"),
-        general: General::of(&mut own).or(above),
+        common: SharedValues::of(&mut own).or(above),
         refused: refused(&own),
     };
-    close(own, written);
+    report_problems(own, input);
     item
 }
 
-/// Takes over what a table's reading has found, and names the keys that it may not have.
-fn close(section: Section<'_, '_>, written: &mut Written) {
-    for (key, offset, _) in section.others() {
+/// Collects the problems of a table, and reports its unknown keys.
+fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
+    for (key, offset, _) in section.unread_keys() {
         let place = section
             .source
-            .place(offset, format!("{}.{key}", section.written));
+            .place(offset, format!("{}.{key}", section.path));
         let problem = Problem::new(place, format!("unknown key {}", shorten(key)));
         let hint = match suggest::nearest(key, &section.known) {
             Some(near) => format!("did you mean {near}?"),
             None => format!("[{}] has {}", section.name, section.known.join(", ")),
         };
-        written.problems.push(problem.hint(hint));
+        input.problems.push(problem.hint(hint));
     }
-    written.problems.extend(section.problems);
+    input.problems.extend(section.problems);
 }
 
 /// The tables of an array of tables, each with its path, counted from 1, and its place.
-fn tables<'a, 'i>(
+fn array_of_tables<'a, 'i>(
     source: Source<'a>,
     within: &'a DeTable<'i>,
     path: &str,
     name: &'static str,
-    written: &mut Written,
-) -> Vec<(&'a DeTable<'i>, String, Place)> {
+    input: &mut SheetInput,
+) -> Vec<(&'a DeTable<'i>, String, InputLocation)> {
     let Some((_, value)) = within.iter().find(|(key, _)| key.get_ref() == name) else {
         return Vec::new();
     };
@@ -268,13 +260,13 @@ fn tables<'a, 'i>(
         };
         let hint = format!("write [[{plain}]], with two brackets, above each");
         let problem = Problem::new(place, "must be a list of tables");
-        written.problems.push(problem.hint(hint));
-        written.refused = true;
+        input.problems.push(problem.hint(hint));
+        input.refused = true;
     }
     found
 }
 
-/// A list of texts.
+/// A list of strings.
 fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
     let Some((value, place)) = section.take(key) else {
         return Vec::new();
@@ -287,15 +279,15 @@ fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
         Some(Some(texts)) => texts,
         _ => {
             let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
-            let problem = Problem::new(place, "must be a list of texts").hint(hint);
+            let problem = Problem::new(place, "must be a list of strings").hint(hint);
             section.refuse(key, problem);
             Vec::new()
         }
     }
 }
 
-/// The date of a price: a day, or a text where only the month or the year is known.
-fn date(section: &mut Section<'_, '_>) -> Given<AsOf> {
+/// The date of a price: a TOML date, or a text if only the month or the year is known.
+fn date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
     let key = "as_of";
     let (value, place) = section.take(key)?;
     let date = match value {
@@ -306,13 +298,13 @@ fn date(section: &mut Section<'_, '_>) -> Given<AsOf> {
         _ => None,
     };
     match date {
-        Some(value) => Some(Placed { value, place }),
+        Some(value) => Some(Located { value, place }),
         None => {
-            let wrong = value.as_str().and_then(wrong_part);
+            let wrong = value.as_str().and_then(calendar_error);
             let message = wrong.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
             let problem = Problem::new(place, message);
             let hint =
-                "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" where no more is known";
+                "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" if the day is not known";
             section.refuse(key, problem.hint(hint));
             None
         }

@@ -57,22 +57,22 @@ fn problems(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_sheet_adds_up() {
+fn the_costs_of_a_sheet_add_up() {
     let sheet = Sheet::from_toml("p.toml", GOOD).unwrap();
     assert_eq!((sheet.currency(), sheet.example), ("EUR", false));
     let [small, own] = &sheet.configurations[..] else {
         panic!("{sheet:?}");
     };
-    assert!((small.a_month() - (2.0 * 0.5 * 730.0 + 1500.0 * 0.1 * 0.9)).abs() < 1e-9);
-    assert_eq!((small.once(), small.replicas()), (0.0, 1));
+    assert!((small.monthly_cost() - (2.0 * 0.5 * 730.0 + 1500.0 * 0.1 * 0.9)).abs() < 1e-9);
+    assert_eq!((small.one_time_cost(), small.replicas()), (0.0, 1));
     assert_eq!(small.as_of().unwrap().to_string(), "2026-10");
-    assert_eq!(small.each(|item| &item.region), ["eu-central-1"]);
-    assert!((own.a_month() - 50.0).abs() < 1e-9);
-    assert_eq!((own.once(), own.replicas()), (12_000.0, 0));
+    assert_eq!(small.distinct(|item| &item.region), ["eu-central-1"]);
+    assert!((own.monthly_cost() - 50.0).abs() < 1e-9);
+    assert_eq!((own.one_time_cost(), own.replicas()), (12_000.0, 0));
 }
 
 #[test]
-fn every_mistake_is_named_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let text = r#"
 [sheet]
 curency = "EUR"
@@ -104,13 +104,13 @@ name = "a"
     let found = problems(text);
     let expected = [
         "p.toml:3:1 (sheet.curency): unknown key curency",
-        "p.toml:4:12 (sheet.currency): must be a currency's three capital letters, is \"euro\"",
+        "p.toml:4:12 (sheet.currency): must be a currency code of three capital letters, is \"euro\"",
         "p.toml:5:9 (sheet.as_of): must be a date from 1970 on",
-        "p.toml:6:11 (sheet.example): must be true or false, is a text",
-        "p.toml:10:8 (configuration[1].runs): must be a list of texts",
+        "p.toml:6:11 (sheet.example): must be true or false, is a string",
+        "p.toml:10:8 (configuration[1].runs): must be a list of strings",
         "p.toml:13:8 (configuration[1].item[1].name): is empty",
         "p.toml:14:12 (configuration[1].item[1].quantity): must be more than 0 and at most 1e12, is -1",
-        "p.toml:15:14 (configuration[1].item[1].unit_price): must be a number, is a text",
+        "p.toml:15:14 (configuration[1].item[1].unit_price): must be a number, is a string",
         "p.toml:16:7 (configuration[1].item[1].per): must be one of \"hour\", \"month\", \"year\", \"once\", is \"fortnight\"",
         "p.toml:17:9 (configuration[1].item[1].usage): must be from 0 to 1, is 2",
         "p.toml:18:12 (configuration[1].item[1].replicas): must be a whole number, is a decimal number",
@@ -121,7 +121,7 @@ name = "a"
 }
 
 #[test]
-fn what_makes_a_price_is_never_filled_in() {
+fn missing_values_of_a_price_are_reported() {
     for (key, line) in [
         ("currency", "currency = \"EUR\"\n"),
         ("region", "region = \"eu-central-1\"\n"),
@@ -135,7 +135,7 @@ fn what_makes_a_price_is_never_filled_in() {
     ] {
         let found = problems(&GOOD.replacen(line, "", 1));
         let missing = format!(".{key}): is missing");
-        // Once for all items; one has a date of its own.
+        // Reported once for all items; one item has its own date.
         let each = if key == "as_of" { 3 } else { 1 };
         assert_eq!(found.len(), each, "{key}: {found:?}");
         assert!(found.iter().all(|one| one.contains(&missing)), "{found:?}");
@@ -143,7 +143,7 @@ fn what_makes_a_price_is_never_filled_in() {
 }
 
 #[test]
-fn what_some_items_lack_is_missed_for_each_of_them() {
+fn a_value_that_some_items_lack_is_reported_for_each_of_them() {
     let text = GOOD
         .replacen("source = \"https://example.com/prices\"\n", "", 1)
         .replacen("replicas = 1\n", "replicas = 1\nsource = \"a letter\"\n", 1);
@@ -158,7 +158,7 @@ fn what_some_items_lack_is_missed_for_each_of_them() {
 }
 
 #[test]
-fn a_date_that_is_none_says_what_of_it_is_wrong() {
+fn the_message_for_an_invalid_date_names_the_wrong_part() {
     for (date, wrong) in [
         ("2031-13-45", "the month must be from 01 to 12, is 13"),
         ("2031-00", "the month must be from 01 to 12, is 00"),
@@ -176,12 +176,12 @@ fn a_date_that_is_none_says_what_of_it_is_wrong() {
 }
 
 #[test]
-fn two_currencies_are_refused() {
+fn two_currencies_are_rejected() {
     let text = GOOD.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
     let found = problems(&text);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("USD beside EUR (p.toml:3:12"),
+        found[0].contains("USD differs from EUR (p.toml:3:12"),
         "{found:?}"
     );
     let text = GOOD.replacen("name = \"own\"", "name = \"small\"", 1);
@@ -189,8 +189,8 @@ fn two_currencies_are_refused() {
 }
 
 #[test]
-fn a_sheet_of_another_form_is_refused() {
-    for (text, said) in [
+fn a_sheet_with_the_wrong_structure_is_rejected() {
+    for (text, message) in [
         ("", "is missing"),
         ("[sheet]\n", "is missing"),
         ("sheet = 1\nconfiguration = 2\n", "must be a table"),
@@ -208,21 +208,21 @@ fn a_sheet_of_another_form_is_refused() {
     ] {
         let found = problems(text);
         assert!(
-            found.iter().any(|one| one.contains(said)),
+            found.iter().any(|one| one.contains(message)),
             "{text}: {found:?}"
         );
     }
 }
 
-/// The published amounts, and that nothing was added to them.
+/// Checks the published amounts, and that there are no others.
 #[test]
-fn the_example_of_2019_is_marked_and_dated() {
+fn the_2019_example_is_marked_as_an_example_and_dated() {
     let text = include_str!("../../../../plans/prices/aiven-2019.toml");
     let sheet = Sheet::from_toml("aiven-2019.toml", text).unwrap();
     let prices: Vec<(&str, f64)> = sheet
         .configurations
         .iter()
-        .map(|one| (one.name.as_str(), one.a_month()))
+        .map(|one| (one.name.as_str(), one.monthly_cost()))
         .collect();
     let expected = [
         ("aws-i3.4xlarge", 911.0),
@@ -244,7 +244,7 @@ fn the_example_of_2019_is_marked_and_dated() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,200}", cut in 0usize..900) {
+    fn any_text_is_read_or_rejected(text in "\\PC{0,200}", cut in 0usize..900) {
         let _ = Sheet::from_toml("p.toml", &text);
         let cut = cut.min(GOOD.len());
         if GOOD.is_char_boundary(cut) {

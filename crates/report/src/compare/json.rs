@@ -1,17 +1,17 @@
 //! A comparison for programs.
 //!
-//! In: what `judge` made of the sides. Out: one JSON document. Must never: lose a member that an earlier
-//! version had: `a`, `b`, `differences` and `figures` are those of the first two sides, figures being
-//! medians.
+//! In: `judge`'s comparison of the sides. Out: one JSON document. Must never: lose a member of an
+//! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
+//! figures are medians.
 
 use super::Limit;
-use super::sentence::{held, told};
-use prony_judge::compare::sides::Sides;
+use super::sentence::{gate_result, sentences};
+use prony_judge::compare::sides::SidesComparison;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// Writes it as one JSON document.
-pub fn write(out: &mut dyn Write, found: &Sides, limit: Option<Limit>) -> io::Result<()> {
+/// Writes the comparison as one JSON document.
+pub fn write(out: &mut dyn Write, found: &SidesComparison, limit: Option<Limit>) -> io::Result<()> {
     let id = |side: usize| match found.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
         Some(several) => Value::from(several.join(",")),
@@ -33,17 +33,16 @@ pub fn write(out: &mut dyn Write, found: &Sides, limit: Option<Limit>) -> io::Re
         "differences": first.map(|one| &one.differences),
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": found.caveats,
-        "told": told(found, limit),
+        "told": sentences(found, limit),
         "sides": found.sides,
         "against": found.against,
     });
     if let Some(limit) = limit {
         let each = found.against.iter().map(|one| {
-            let held = held(found, one, limit).map(|(held, _)| held);
             json!({
                 "letter": one.letter,
                 "gate": found.gate(one, limit.allowed),
-                "held": held,
+                "held": gate_result(found, one, limit).map(|(passed, _)| passed),
             })
         });
         document["limit"] = json!({
@@ -51,6 +50,5 @@ pub fn write(out: &mut dyn Write, found: &Sides, limit: Option<Limit>) -> io::Re
             "sides": each.collect::<Vec<_>>(),
         });
     }
-    serde_json::to_writer_pretty(&mut *out, &document)?;
-    writeln!(out)
+    crate::json::pretty(out, &document)
 }

@@ -1,9 +1,9 @@
-//! Two or more sides of runs, each against the first.
+//! Comparison of two or more sides of runs, each with the first.
 //!
-//! In: documents, and what `judge` made of them. Out: the verdict, then how the sides differ and what
-//! chance explains of it, then what is to be weighed, and the figures: for a person, as JSON, as Markdown
-//! or as JUnit's XML. Must never: print a ratio that the verdict forbids, or call a difference certain
-//! that rests on single runs.
+//! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far
+//! chance explains it, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
+//! never: print a ratio that the verdict forbids, or call a difference certain that is based on single
+//! runs.
 
 mod json;
 mod junit;
@@ -14,196 +14,198 @@ pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
 pub(crate) use sentence::{ONE_RUN_EACH, sentence};
-use sentence::{between, caution, headings, no_ratio, told};
+use sentence::{cautions, format_interval, headings, no_ratio, sentences};
 
+use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::paragraph;
 use crate::text::{cut, plain, wrap};
-use crate::units;
-use prony_judge::compare::sides::{Against, Contrast, Sides};
+use crate::units::{self, count_with_noun};
+use prony_judge::compare::sides::{FigureComparison, SideComparison, SidesComparison};
 use prony_judge::compare::{Difference, Pair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
 
-/// The widest cell of a difference: long ones are cut, the document has them whole.
-const CELL: usize = 28;
+/// Maximum width of a cell with a difference: longer text is cut; the document has all of it.
+const MAX_CELL_WIDTH: usize = 28;
 
-/// The longest line that names a run.
-const LINE: usize = 95;
+/// Maximum width of a line that describes a run.
+const MAX_LINE_WIDTH: usize = 95;
 
-/// By how much a side may be slower than the first, as asked.
+/// How much slower than the first a side may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
-    /// A share of the first side's figure.
+    /// As a share of the first side's figure.
     pub allowed: f64,
-    /// It is held only where the runs can tell that it is.
-    pub surely: bool,
+    /// Fail a side also if it is uncertain whether it is within the limit.
+    pub fail_if_unsure: bool,
 }
 
 /// Severities with their headings, the worst first.
 const HEADINGS: [(Severity, &str); 3] = [
-    (Severity::Invalid, "Why not"),
-    (Severity::Caveat, "To be weighed"),
-    (Severity::Note, "To be known"),
+    (Severity::Invalid, "Why they do not compare"),
+    (Severity::Caveat, "Caveats"),
+    (Severity::Note, "Notes"),
 ];
 
-/// What a run is of, in a line.
-fn work(run: &Run) -> String {
+/// The differences of each severity under its heading, the worst first.
+pub(crate) fn by_severity(
+    all: &[Difference],
+) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
+    let each = HEADINGS.into_iter().map(|(severity, heading)| {
+        let matching = all.iter().filter(|one| one.severity == severity);
+        (heading, severity, matching.collect::<Vec<_>>())
+    });
+    each.filter(|(_, _, found)| !found.is_empty())
+}
+
+/// The sides whose runs are not repeats of one another: a heading, and the differences among the
+/// runs.
+fn mixed_sides(found: &SidesComparison) -> impl Iterator<Item = (String, Vec<&Difference>)> {
+    let mixed = found.sides.iter().filter(|side| !side.unlike.is_empty());
+    mixed.map(|side| {
+        let heading = format!("The runs of {} are not repeats of each other", side.letter);
+        (heading, side.unlike.iter().collect())
+    })
+}
+
+/// The workload of a run, on one line.
+fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
-    let settings: String = workload
-        .settings
-        .iter()
-        .map(|one| format!(", {one}"))
-        .collect();
+    let settings = workload.settings.iter().map(|one| format!(", {one}"));
     plain(&format!(
-        "{}, scale {}, {}{settings}",
+        "{}, scale {}, {}{}",
         workload.name,
         units::count(workload.scale.into()),
-        units::counted(run.drive.clients.into(), "client", "clients"),
+        count_with_noun(run.drive.clients.into(), "client", "clients"),
+        settings.collect::<String>(),
     ))
 }
 
-/// The name of a side: its variant, the id of its one run, or how many it has.
+/// The name of a side: its variant, the id of its only run, or the number of its runs.
 fn side_name(runs: &[&Run], variant: &str) -> String {
-    let (variant, runs) = match runs {
-        [only] if variant.is_empty() => return plain(&only.id),
-        runs => (plain(variant), runs.len() as u64),
-    };
-    let runs = units::counted(runs, "run", "runs");
-    match variant.is_empty() {
-        true => runs,
-        false => format!("{variant}, {runs}"),
+    let number = count_with_noun(runs.len() as u64, "run", "runs");
+    match (runs, variant) {
+        ([only], "") => plain(&only.id),
+        (_, "") => number,
+        _ => format!("{}, {number}", plain(variant)),
     }
 }
 
-/// Writes it for a person. `runs` are the documents of each side.
+/// Writes the comparison for a person. `runs` are the documents of each side.
 pub fn write(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Vec<&Run>],
-    found: &Sides,
+    found: &SidesComparison,
     limit: Option<Limit>,
 ) -> io::Result<()> {
-    writeln!(out, "{}", style.bold(&found.words()))?;
+    let out = &mut Printer::new(out, style);
+    out.line(style.bold(&found.label()))?;
     for (side, runs) in found.sides.iter().zip(runs) {
-        let what = runs.first().map_or(String::new(), |run| work(run));
+        let what = runs
+            .first()
+            .map_or(String::new(), |run| describe_workload(run));
         let line = format!("{}: {what}", side_name(runs, &side.name));
-        writeln!(out, "  {}  {}", side.letter, cut(&line, LINE))?;
+        out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_WIDTH)))?;
         if runs.len() > 1 {
-            for line in wrap(&plain(&side.runs.join(", ")), LINE) {
-                writeln!(out, "     {}", style.dim(&line))?;
+            for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_WIDTH) {
+                out.line(format!("     {}", style.dim(&line)))?;
             }
         }
     }
-    let told = told(found, limit);
-    if !told.is_empty() {
-        writeln!(out)?;
+    let sentences = sentences(found, limit);
+    if !sentences.is_empty() {
+        out.line("")?;
     }
-    for line in told {
-        paragraph(out, style, &line)?;
-    }
-    for side in found.sides.iter().filter(|side| !side.unlike.is_empty()) {
-        let heading = format!("The runs of {} are not repeats of one thing", side.letter);
-        writeln!(out, "\n{}", style.bold(&heading))?;
-        let like: Vec<&Difference> = side.unlike.iter().collect();
-        differences(out, style, &like, ["one<", "another<"])?;
+    sentences.iter().try_for_each(|line| out.paragraph(line))?;
+    for (heading, unlike) in mixed_sides(found) {
+        out.heading(&heading)?;
+        differences(out, &unlike, ["one<", "another<"])?;
     }
     for one in &found.against {
         if found.against.len() > 1 {
-            let heading = format!("{} against A: {}", one.letter, one.verdict.words());
-            writeln!(out, "\n{}", style.bold(&heading))?;
+            out.heading(&format!(
+                "{} against A: {}",
+                one.letter,
+                one.verdict.label()
+            ))?;
         }
-        against(out, style, one)?;
+        write_side(out, one)?;
     }
     if let Some(no_ratio) = no_ratio(found) {
-        writeln!(out, "\n  {no_ratio}: prony show has the figures of each.")?;
+        out.line(format!(
+            "\n  {no_ratio}: prony show has the figures of each."
+        ))?;
     }
-    for note in caution(found) {
-        writeln!(out)?;
-        paragraph(out, style, &note)?;
+    for note in cautions(found) {
+        out.line("")?;
+        out.paragraph(&note)?;
     }
     Ok(())
 }
 
-fn against(out: &mut dyn Write, style: &Style, one: &Against) -> io::Result<()> {
+fn write_side(out: &mut Printer<'_>, one: &SideComparison) -> io::Result<()> {
     let second = format!("{}<", one.letter);
-    for (severity, heading) in HEADINGS {
-        let of_it = one.differences.iter();
-        let of_it: Vec<&Difference> = of_it.filter(|one| one.severity == severity).collect();
-        if !of_it.is_empty() {
-            writeln!(out, "\n{}", style.bold(heading))?;
-            differences(out, style, &of_it, ["A<", &second])?;
-        }
+    for (heading, _, matching) in by_severity(&one.differences) {
+        out.heading(heading)?;
+        differences(out, &matching, ["A<", &second])?;
     }
-    if !one.figures.is_empty() {
-        writeln!(out, "\n{}", style.bold("Figures"))?;
-        figures(out, style, one)?;
+    if one.figures.is_empty() {
+        return Ok(());
     }
-    Ok(())
-}
-
-fn differences(
-    out: &mut dyn Write,
-    style: &Style,
-    of: &[&Difference],
-    sides: [&str; 2],
-) -> io::Result<()> {
-    let mut table = Table::new(&["", sides[0], sides[1]]);
-    for one in of {
-        let cell = |text: &str| cut(&plain(text), CELL);
-        table.row([cell(&one.what), cell(&one.a), cell(&one.b)]);
-    }
-    table.write(out, style, 2)?;
-    let mut whys: Vec<&str> = Vec::new();
-    for one in of {
-        if !whys.contains(&one.why) {
-            whys.push(one.why);
-        }
-    }
-    for line in wrap(&format!("Because {}.", whys.join("; ")), 78) {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
-}
-
-fn figures(out: &mut dyn Write, style: &Style, of: &Against) -> io::Result<()> {
-    let [first, second, change] = headings(of);
+    out.heading("Figures")?;
+    let [first, second, change] = headings(one);
     let mut table = Table::new(&["", &first, &second, &change, "interval"]);
-    for one in &of.figures {
+    for of in &one.figures {
         table.row([
-            cut(&plain(&one.name), CELL),
-            figure(one.unit, one.a.median),
-            figure(one.unit, one.b.median),
-            signed(one.ratio),
-            interval(one),
+            cut(&plain(&of.name), MAX_CELL_WIDTH),
+            figure(of.unit, of.a.median),
+            figure(of.unit, of.b.median),
+            signed(of.ratio),
+            interval(of),
         ]);
     }
-    table.write(out, style, 2)
+    out.table(&table)
 }
 
-/// A figure with its unit, as far as its name does not say it.
-fn figure(unit: Unit, value: f64) -> String {
+fn differences(out: &mut Printer<'_>, of: &[&Difference], sides: [&str; 2]) -> io::Result<()> {
+    let mut table = Table::new(&["", sides[0], sides[1]]);
+    let mut reasons: Vec<&str> = Vec::new();
+    for one in of {
+        table.row([&one.what, &one.a, &one.b].map(|text| cut(&plain(text), MAX_CELL_WIDTH)));
+        if !reasons.contains(&one.why) {
+            reasons.push(one.why);
+        }
+    }
+    out.table(&table)?;
+    out.paragraph(&format!("Because {}.", reasons.join("; ")))
+}
+
+/// A figure with its unit, unless its name includes the unit.
+pub(crate) fn figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Rate => units::rate(value),
         Unit::Nanoseconds => units::time(value),
     }
 }
 
-/// From where to where the change may be.
-fn interval(of: &Contrast) -> String {
-    of.found.map_or("none".to_owned(), |found| between(&found))
+/// The interval of the change.
+pub(crate) fn interval(of: &FigureComparison) -> String {
+    of.significance.map_or("none".to_owned(), |significance| {
+        format_interval(&significance)
+    })
 }
 
-/// How much more or less, of the first.
+/// The change relative to the first side.
 pub(crate) fn change(pair: &Pair) -> String {
     signed(pair.b / pair.a)
 }
 
-/// How much more or less a ratio is: `+3.5 %`, `over +1,000 %`.
+/// A ratio as a change: `+3.5 %`, `over +1,000 %`.
 pub(crate) fn signed(ratio: f64) -> String {
     match ratio.is_finite() {
-        true => format!("{} %", sentence::in_percent(ratio)),
+        true => format!("{} %", sentence::format_change(ratio)),
         false => "–".to_owned(),
     }
 }

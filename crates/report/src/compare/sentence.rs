@@ -1,216 +1,219 @@
-//! What a comparison found, in sentences.
+//! The findings of a comparison, in sentences.
 //!
-//! In: what `judge` made of the sides. Out: plain text, with nothing from a document but names of
-//! figures. Must never: say more than the interval does, or hide what it rests on.
+//! In: `judge`'s comparison of the sides. Out: plain text; the only text from documents is names of
+//! figures. Must never: claim more than the interval supports, or hide what it is based on.
 
 use super::Limit;
 use crate::text::plain;
 use crate::units;
-use prony_judge::compare::sides::{Against, Basis, Contrast, Found, Gate, Sides};
+use prony_judge::compare::sides::{
+    Basis, FigureComparison, GateResult, SideComparison, SidesComparison, Significance,
+};
 use prony_judge::compare::{Unit, Verdict};
 
-/// Changes beyond this are not told in digits, per cent.
-const MOST_PERCENT: f64 = 1_000.0;
+/// Larger changes are printed as `over`, percent.
+const MAX_PERCENT: f64 = 1_000.0;
 
-/// What is to be known where each side has one run.
-pub(crate) const ONE_RUN_EACH: &str = "One run each: runs of the same thing differ too, and two runs do not say by how much. An \
-     interval of TPS or NOPM is by the seconds of these two runs alone; a response time of a single run \
-     has none. Repeat both in turn before a conclusion is drawn from a small difference.";
+/// The caution about single runs.
+pub(crate) const ONE_RUN_EACH: &str = "One run each: repeated runs differ too, and two single runs do not show by how much. The \
+     interval of TPS or NOPM is based only on the seconds of these two runs; response times of single \
+     runs have none. Repeat both alternately before you draw conclusions from a small difference.";
 
-/// What the figures say, a sentence each: of every side the leading ones, then what follows for the
-/// limit that was asked for.
-pub(super) fn told(found: &Sides, limit: Option<Limit>) -> Vec<String> {
-    let mut told = Vec::new();
-    for one in &found.against {
-        let leading = found.leading(one);
-        told.extend(leading.iter().map(|figure| of_letter(one.letter, figure)));
-        if let Some(limit) = limit {
-            told.extend(held(found, one, limit).map(|(_, text)| text));
-        }
-    }
-    told
+/// One sentence for each leading figure of every side, and, if there is a limit, whether the side is
+/// within it.
+pub(super) fn sentences(found: &SidesComparison, limit: Option<Limit>) -> Vec<String> {
+    let each = found.against.iter().flat_map(|one| {
+        let leading = found.leading(one).into_iter();
+        let figures: Vec<String> = leading
+            .map(|figure| side_sentence(one.letter, figure))
+            .collect();
+        let gate = limit.and_then(|limit| gate_result(found, one, limit));
+        figures.into_iter().chain(gate.map(|(_, text)| text))
+    });
+    each.collect()
 }
 
-/// What stands above the figures of both and above the change: of repeats the figures are medians, and the
-/// change is not that of the medians.
-pub(super) fn headings(of: &Against) -> [String; 3] {
-    let repeated = |one: &Contrast| one.a.values.len() > 1 || one.b.values.len() > 1;
+/// The column titles of both sides and of the change. Figures of repeats are medians; the change is that of
+/// the means.
+pub(super) fn headings(of: &SideComparison) -> [String; 3] {
+    let repeated = |one: &FigureComparison| one.a.values.len() > 1 || one.b.values.len() > 1;
     let letter = of.letter;
-    match of.figures.iter().any(repeated) {
-        true => [
-            "A, median".to_owned(),
-            format!("{letter}, median"),
-            format!("{letter} against A, of means"),
-        ],
-        false => [
-            "A".to_owned(),
-            letter.to_string(),
-            format!("{letter} against A"),
-        ],
-    }
+    let titles = match of.figures.iter().any(repeated) {
+        true => ["A, median", "{}, median", "{} against A, of means"],
+        false => ["A", "{}", "{} against A"],
+    };
+    titles.map(|title| title.replace("{}", &letter.to_string()))
 }
 
-/// What is to be known of all figures.
-pub(super) fn caution(found: &Sides) -> Vec<String> {
-    let shown = || found.against.iter().flat_map(|one| &one.figures);
+/// Cautions that apply to all figures.
+pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
+    let figures = || found.against.iter().flat_map(|one| &one.figures);
     let mut notes = Vec::new();
-    if shown().next().is_none() {
+    if figures().next().is_none() {
         return notes;
     }
-    if found.sides.iter().all(|side| side.runs.len() == 1) {
-        notes.push(ONE_RUN_EACH.to_owned());
-    } else {
-        notes.push(
+    let single = found.sides.iter().all(|side| side.runs.len() == 1);
+    notes.push(match single {
+        true => ONE_RUN_EACH.to_owned(),
+        false => {
             "Figures are medians of the runs; the change and its interval are of their geometric \
-             means."
-                .to_owned(),
-        );
-    }
-    // Of those that do not compare, or of which nothing tells, there is no interval to widen.
-    let tells = |one: &&Against| one.figures.iter().any(|of| of.found.is_some());
-    let tested = found.against.iter().filter(tells).count();
+                  means."
+                .to_owned()
+        }
+    });
+    // Sides that do not compare, or have only response times of single runs, have no interval to
+    // widen.
+    let has_interval =
+        |one: &&SideComparison| one.figures.iter().any(|of| of.significance.is_some());
+    let tested = found.against.iter().filter(has_interval).count();
     if tested > 1 {
         notes.push(format!(
-            "{tested} comparisons against A: Holm's method makes the intervals wider, so that of equals \
-             a difference is found in any of them one time in twenty.",
+            "{tested} comparisons against A: Holm's method widens the intervals, so that with equal sides \
+             only one such report in twenty shows any difference.",
         ));
     }
     notes
 }
 
-/// Of which sides no ratio is given; nothing where there is one of each.
-pub(super) fn no_ratio(found: &Sides) -> Option<String> {
+/// The sides that have no ratio; `None` if all have one.
+pub(super) fn no_ratio(found: &SidesComparison) -> Option<String> {
     let without = found.against.iter();
     let without = without.filter(|one| one.verdict == Verdict::NotComparable);
     let letters: Vec<String> = without.map(|one| one.letter.to_string()).collect();
     match letters.len() {
         all if all == found.against.len() => Some("No ratio is given".to_owned()),
         0 => None,
-        _ => Some(format!("No ratio is given of {}", letters.join(", "))),
+        _ => Some(format!("No ratio is given for {}", letters.join(", "))),
     }
 }
 
-/// One figure in a sentence.
-pub(super) fn of_letter(letter: char, of: &Contrast) -> String {
+/// One figure in a sentence, the side named by its letter.
+pub(super) fn side_sentence(letter: char, of: &FigureComparison) -> String {
     sentence(["A", letter.encode_utf8(&mut [0; 4])], of)
 }
 
-/// The same with other names for the sides.
-pub(crate) fn sentence(names: [&str; 2], of: &Contrast) -> String {
+/// Like `side_sentence`, with other names for the sides.
+pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
     let [first, second] = names;
     let name = plain(&of.name);
     let size = share((of.ratio - 1.0).abs());
     let less = of.ratio < 1.0;
     let word = if less { "lower" } else { "higher" };
-    let Some(found) = of.found else {
+    let Some(significance) = of.significance else {
         return match of.ratio.is_finite() {
             true => format!(
-                "{name}: {second}'s is {word} by {size}; {}nothing says how much of that is chance.",
+                "{name}: {second} is {word} by {size}; {}chance is not ruled out.",
                 match (of.a.values.len(), of.b.values.len()) {
-                    (1, 1) => "a single run a side gives it no interval, and ",
+                    (1, 1) => "single runs give no interval, so ",
                     _ => "",
                 }
             ),
             false => format!("{name}: there is no ratio."),
         };
     };
-    let basis = basis(of, &found);
-    let level = level(&found);
-    if !found.difference {
+    let basis = basis(of, &significance);
+    let level = level(&significance);
+    if !significance.difference {
         return format!(
             "{name}: no difference found between {first} and {second} ({level} interval {}, \
-             {basis}); one of {} or more would probably have been found.",
-            between(&found),
-            share(found.detectable)
+             {basis}); a difference of {} or more would probably have been found.",
+            format_interval(&significance),
+            share(significance.detectable)
         );
     }
-    // As a share of the first side's, from the near end to the far one.
+    // As a share of the first side's figure, from the near end of the interval to the far one.
     let [near, far] = match less {
-        true => [1.0 - found.high, 1.0 - found.low],
-        false => [found.low - 1.0, found.high - 1.0],
+        true => [1.0 - significance.high, 1.0 - significance.low],
+        false => [significance.low - 1.0, significance.high - 1.0],
     };
-    let says = match (of.unit, found.basis) {
-        (Unit::Nanoseconds, _) => format!("{second}'s is {word}"),
-        (Unit::Rate, Basis::Repeats) => format!("{second} is {}", speed(less)),
-        // What one run shows need not hold for what it was made with.
-        (Unit::Rate, Basis::WithinOneRun) => format!("{second}'s one run is {}", speed(less)),
+    let subject = match (of.unit, significance.basis) {
+        (Unit::Nanoseconds, _) => format!("{second} is {word}"),
+        (Unit::Rate, Basis::Repeats) => format!("{second} is {}", slower_or_faster(less)),
+        // A finding about one run may not hold for its configuration.
+        (Unit::Rate, Basis::WithinOneRun) => {
+            format!("{second}'s single run is {}", slower_or_faster(less))
+        }
     };
     format!(
-        "{name}: {says} by {size} ({level} interval {} to {}, {basis}).",
+        "{name}: {subject} by {size} ({level} interval {} to {}, {basis}).",
         share(near).trim_end_matches(" %"),
         share(far)
     )
 }
 
-fn speed(less: bool) -> &'static str {
+fn slower_or_faster(less: bool) -> &'static str {
     if less { "slower" } else { "faster" }
 }
 
-/// From where to where the change may be: `-1.2 to +2.0 %`.
-pub(super) fn between(found: &Found) -> String {
-    let ends = [found.low, found.high].map(in_percent);
+/// The interval of the change: `-1.2 to +2.0 %`.
+pub(super) fn format_interval(significance: &Significance) -> String {
+    let ends = [significance.low, significance.high].map(format_change);
     format!("{} to {} %", ends[0], ends[1])
 }
 
-/// How much more or less a ratio is, in percent without their sign: `-1.2`, `over +1,000`.
-pub(super) fn in_percent(ratio: f64) -> String {
+/// A ratio as a change in percent, without the percent sign: `-1.2`, `over +1,000`.
+pub(super) fn format_change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
-        // Two runs may say so little that digits would only pretend.
-        percent if percent > MOST_PERCENT => "over +1,000".to_owned(),
+        // With two runs, digits may be false precision.
+        percent if percent > MAX_PERCENT => "over +1,000".to_owned(),
         percent => format!("{percent:+.1}"),
     }
 }
 
-/// What follows for a limit: whether it is held, and the sentence; nothing without figures.
-pub(super) fn held(found: &Sides, one: &Against, limit: Limit) -> Option<(bool, String)> {
+/// Whether a side passes the limit, and a sentence about it; `None` without figures.
+pub(super) fn gate_result(
+    found: &SidesComparison,
+    one: &SideComparison,
+    limit: Limit,
+) -> Option<(bool, String)> {
     let gate = found.gate(one, limit.allowed)?;
-    let leading = found.leading(one);
-    let name = plain(&leading.first()?.name);
+    let name = plain(&found.leading(one).first()?.name);
     let (letter, allowed) = (one.letter, share(limit.allowed));
-    Some(match gate {
-        Gate::Slower => (
+    let (passed, text) = match gate {
+        GateResult::Slower => (
             false,
             format!(
-                "{letter} is slower than A by more than {allowed} ({name}): the limit is broken."
+                "{letter} is slower than A by more than {allowed} ({name}): the limit is exceeded."
             ),
         ),
-        Gate::Within => (
+        GateResult::Within => (
             true,
             format!(
-                "{letter} is not slower than A by more than {allowed} ({name}): the limit is held."
+                "{letter} is not slower than A by more than {allowed} ({name}): the limit is kept."
             ),
         ),
-        Gate::Unsure => (
-            !limit.surely,
+        GateResult::Unsure => (
+            !limit.fail_if_unsure,
             format!(
-                "These runs cannot tell whether {letter} is slower than A by more than {allowed} \
-                 ({name}); repeat both in turn, more often."
+                "These runs do not show whether {letter} is slower than A by more than {allowed} \
+                 ({name}); repeat both alternately, more often."
             ),
         ),
-    })
+    };
+    Some((passed, text))
 }
 
-/// `5 runs each`, `5 and 4 runs`, or that it is the seconds of single runs.
-fn basis(of: &Contrast, found: &Found) -> String {
+/// `5 runs each`, `5 and 4 runs`, or that the basis is the seconds of single runs.
+fn basis(of: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&of.a, &of.b].map(|sample| sample.values.len() as u64);
-    match found.basis {
+    match significance.basis {
         Basis::WithinOneRun => {
-            "by the seconds of one run each: how far runs differ is not covered".to_owned()
+            "from the seconds of one run each, so without the variation between runs".to_owned()
         }
         Basis::Repeats if a == b => format!("{} runs each", units::count(a)),
         Basis::Repeats => format!("{} and {} runs", units::count(a), units::count(b)),
     }
 }
 
-/// `95 %`, `97.5 %`, `98.3 %`.
-fn level(found: &Found) -> String {
-    let text = format!("{:.1}", found.level * 100.0);
+/// The confidence level: `95 %`, `97.5 %`, `98.3 %`.
+fn level(significance: &Significance) -> String {
+    let text = format!("{:.1}", significance.level * 100.0);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
 fn share(share: f64) -> String {
     match share * 100.0 {
-        percent if percent > MOST_PERCENT => "over 1,000 %".to_owned(),
+        percent if percent > MAX_PERCENT => "over 1,000 %".to_owned(),
         percent => format!("{percent:.1} %"),
     }
 }

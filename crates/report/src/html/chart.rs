@@ -1,41 +1,46 @@
-//! Lines over time, drawn as SVG.
+//! Line charts over time, drawn as SVG.
 //!
-//! In: values by the second, marks of what happened. Out: a figure with its title, its description, a
-//! legend and the drawing, which needs no script. Must never: tell two lines apart by colour alone, or
-//! draw a line through what is not known.
+//! In: one value per second, and marks of events. Out: a figure with title, description, legend and
+//! drawing; it needs no script. Must never: tell two lines apart by colour alone, or draw a line
+//! through unknown values.
 
-use super::escape::Text;
-use super::marks::Mark;
+use super::escape::Escaped;
+use super::marks::EventMark;
 use super::scale::Scale;
+use super::seconds::end_s;
+use prony_store::Run;
 use std::fmt::{self, Write};
 
-/// Size of a drawing, and of the space around its plot, in units of the drawing.
+/// Size of a drawing and of the margins around its plot, in units of the drawing.
 const WIDTH: f64 = 760.0;
 pub const LEFT: f64 = 70.0;
 pub const RIGHT: f64 = 748.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 206.0;
 const HEIGHT: f64 = 232.0;
-/// Width of the word for the warm-up.
-const WORD: f64 = 58.0;
+/// Width of the warm-up label.
+const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
-/// One line.
+/// Shown above a drawing if the window is narrower than it.
+pub const SCROLL_HINT: &str = "<p class=\"more\">Wider than the window: scroll sideways.</p>";
+
+/// One line of a chart.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct ChartLine {
     /// Its name in the legend.
     pub name: String,
-    /// One value for each moment of the chart; absent where it is not known.
+    /// One value for each moment of the chart; `None` if unknown.
     pub values: Vec<Option<f64>>,
 }
 
-/// Which axis the values get.
+/// The scale of the value axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Axis {
     /// From zero.
     Linear,
     /// From zero to one.
     Share,
-    /// Linear, or by powers where the values differ by more than thirty times.
+    /// Linear, or logarithmic if the values differ by more than a factor of 30.
     Times,
 }
 
@@ -43,32 +48,73 @@ pub enum Axis {
 pub struct Chart<'a> {
     /// Unique in the page.
     pub id: String,
-    /// What is drawn.
+    /// Title.
     pub title: &'a str,
-    /// Moments of the values, seconds from the start of the load, ascending.
+    /// Moments of the values, in seconds from the start of the load, ascending.
     pub at_s: &'a [f64],
     /// The lines.
-    pub lines: Vec<Line>,
-    /// How a value reads, with its unit.
+    pub lines: Vec<ChartLine>,
+    /// Formats a value with its unit.
     pub unit: fn(f64) -> String,
-    /// The axis of the values.
+    /// The value axis.
     pub axis: Axis,
-    /// What happened.
-    pub marks: &'a [Mark],
-    /// End of the warm-up, seconds.
+    /// Marks of events.
+    pub marks: &'a [EventMark],
+    /// End of the warm-up, in seconds.
     pub warmup_s: f64,
-    /// End of the axis of time, seconds.
+    /// End of the time axis, in seconds.
     pub end_s: f64,
-    /// Id of the table that has these figures.
+    /// Id of the table with the same figures.
     pub table: String,
 }
 
+/// Charts of one run that share their time axis, marks and table.
+pub struct Charts<'a> {
+    /// The run.
+    pub run: &'a Run,
+    /// Makes their ids unique in the page.
+    pub number: usize,
+    /// Moments of the values, in seconds.
+    pub at_s: Vec<f64>,
+    /// Marks of events.
+    pub marks: &'a [EventMark],
+    /// Prefix of the id of the table with the same figures.
+    pub table: &'static str,
+}
+
+impl Charts<'_> {
+    /// Draws one chart.
+    pub fn draw(
+        &self,
+        out: &mut String,
+        id: &str,
+        title: &str,
+        lines: Vec<ChartLine>,
+        unit: fn(f64) -> String,
+        axis: Axis,
+    ) -> fmt::Result {
+        let chart = Chart {
+            id: format!("{id}-{}", self.number),
+            title,
+            at_s: &self.at_s,
+            lines,
+            unit,
+            axis,
+            marks: self.marks,
+            warmup_s: self.run.window.warmup_s,
+            end_s: end_s(self.run),
+            table: format!("{}-{}", self.table, self.number),
+        };
+        chart.draw(out)
+    }
+}
+
 impl Chart<'_> {
-    /// Draws it; says so where no value of any line is known.
+    /// Draws the chart, or a sentence instead if no value of any line is known.
     pub fn draw(&self, out: &mut String) -> fmt::Result {
         let mut values = self.lines.iter().flat_map(|line| &line.values);
         if values.all(Option::is_none) {
-            let title = Text(self.title);
+            let title = Escaped(self.title);
             return writeln!(out, "<p class=\"absent\">{title}: not known.</p>");
         }
         let known = || self.lines.iter().flat_map(|line| &line.values).flatten();
@@ -81,36 +127,36 @@ impl Chart<'_> {
         let top = TOP + super::marks::height(self.marks);
         let y = match self.axis {
             Axis::Share => Scale::from_zero(1.0, BOTTOM, top),
-            _ if log => Scale::by_powers(least, most, BOTTOM, top),
+            _ if log => Scale::logarithmic(least, most, BOTTOM, top),
             _ => Scale::from_zero(most, BOTTOM, top),
         };
         let x = Scale::time(self.end_s, LEFT, RIGHT);
         let id = &self.id;
-        let by_powers = if log { ", axis by powers of ten" } else { "" };
+        let axis_note = if log { ", logarithmic axis" } else { "" };
         writeln!(
             out,
-            "<figure><figcaption id=\"{id}-t\">{}{by_powers}</figcaption>",
-            Text(self.title)
+            "<figure><figcaption id=\"{id}-t\">{}{axis_note}</figcaption>",
+            Escaped(self.title)
         )?;
         self.legend(out)?;
         writeln!(
             out,
-            "<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
+            "{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
              <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
              data-table=\"{}\" data-left=\"{LEFT}\" data-right=\"{RIGHT}\" data-end=\"{}\">\
              <title>{}</title><desc id=\"{id}-d\">{}</desc>",
             self.table,
             self.end_s,
-            Text(self.title),
-            Text(self.description()),
+            Escaped(self.title),
+            Escaped(self.description()),
         )?;
         self.axes(out, top, &x, &y)?;
         super::marks::draw(out, self.marks, &x, top, BOTTOM)?;
         for (number, line) in self.lines.iter().enumerate() {
-            let d = path(self.at_s, &line.values, &x, &y);
-            writeln!(out, "<path class=\"line l{number}\" d=\"{d}\"/>")?;
+            let d = path_data(self.at_s, &line.values, &x, &y);
+            writeln!(out, "<path {} d=\"{d}\"/>", stroke_attributes(number))?;
         }
-        self.warmup_word(out, top, &x, &y)?;
+        self.warmup_label(out, top, &x, &y)?;
         writeln!(
             out,
             "<line class=\"cursor\" y1=\"{top}\" y2=\"{BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
@@ -125,8 +171,9 @@ impl Chart<'_> {
             write!(
                 out,
                 "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path \
-                 class=\"line l{number}\" d=\"M1 5H35\"/></svg>{}{}</li>",
-                Text(&line.name),
+                 {} d=\"M1 5H35\"/></svg>{}{}</li>",
+                stroke_attributes(number),
+                Escaped(&line.name),
                 match line.values.iter().any(Option::is_some) {
                     true => "",
                     false => " (not known)",
@@ -149,17 +196,17 @@ impl Chart<'_> {
         }
         grid(out, y, self.unit)?;
         for moment in &x.ticks {
-            tick(out, x.at(*moment), BOTTOM, &clock(*moment, self.end_s))?;
+            tick(out, x.at(*moment), BOTTOM, &time_label(*moment, self.end_s))?;
         }
         out.push('\n');
         Ok(())
     }
 
-    /// Names the warm-up, over all lines and where none runs through the word, if there is such a place.
-    fn warmup_word(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+    /// Labels the warm-up above all lines, at a height where no line crosses the label if there is one.
+    fn warmup_label(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         let left = LEFT + 5.0;
-        // The word fits only into a warm-up that is wide enough.
-        if x.at(self.warmup_s) - left <= WORD {
+        // The label fits only if the warm-up is wide enough.
+        if x.at(self.warmup_s) - left <= WARMUP_LABEL_WIDTH {
             return Ok(());
         }
         let levels = y.ticks.iter().map(|tick| [y.at(*tick); 2]);
@@ -171,17 +218,17 @@ impl Chart<'_> {
                 .collect();
             let near = points
                 .windows(2)
-                .filter(|ends| ends[1].0 >= left && ends[0].0 <= left + WORD);
+                .filter(|ends| ends[1].0 >= left && ends[0].0 <= left + WARMUP_LABEL_WIDTH);
             drawn.extend(near.map(|ends| [ends[0].1, ends[1].1]));
         }
-        let base = free_line(&drawn, top);
+        let base = free_baseline(&drawn, top);
         write!(
             out,
             "<text class=\"word-over\" x=\"{left}\" y=\"{base}\">warm-up</text>"
         )
     }
 
-    /// The chart in a sentence for each line.
+    /// Describes the chart, one sentence per line.
     pub fn description(&self) -> String {
         let each = self.lines.iter().map(|line| {
             let known = line.values.iter().flatten().copied();
@@ -203,9 +250,30 @@ impl Chart<'_> {
     }
 }
 
-/// The highest base line of a word below `top` that nothing is drawn through, each thing from one height to
-/// another; the highest of all where there is none.
-fn free_line(drawn: &[[f64; 2]], top: f64) -> f64 {
+/// Number of line colours; the style sheet defines the dashes of this many lines.
+const COLORS: usize = 5;
+
+/// Colour and dashes of line `number`. No two lines have the same dashes: later ones encode the binary
+/// digits of their number as long and short dashes.
+fn stroke_attributes(number: usize) -> String {
+    if number < COLORS {
+        return format!("class=\"line l{number}\"");
+    }
+    let digits = format!("{number:b}");
+    let dashes = digits
+        .chars()
+        .map(|digit| if digit == '1' { "9 3" } else { "2 3" });
+    let dashes: Vec<&str> = dashes.collect();
+    format!(
+        "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
+        number % COLORS,
+        dashes.join(" ")
+    )
+}
+
+/// The highest baseline below `top` at which a label crosses none of the `drawn` ranges of height; the
+/// highest of all if there is none.
+fn free_baseline(drawn: &[[f64; 2]], top: f64) -> f64 {
     let free = |base: &f64| {
         let (from, to) = (base - 12.0, base + 4.0);
         drawn
@@ -218,10 +286,10 @@ fn free_line(drawn: &[[f64; 2]], top: f64) -> f64 {
     bases.find(free).unwrap_or(first)
 }
 
-/// The lines across a plot, each with its value.
+/// The horizontal grid lines of a plot, each labelled with its value.
 pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result {
     for tick in &y.ticks {
-        let (at, label) = (y.at(*tick), Text(unit(*tick)));
+        let (at, label) = (y.at(*tick), Escaped(unit(*tick)));
         write!(
             out,
             "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
@@ -233,7 +301,7 @@ pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result
     Ok(())
 }
 
-/// A tick below a plot, with its name.
+/// A tick below a plot, with its label.
 pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
     write!(
         out,
@@ -244,8 +312,8 @@ pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
     )
 }
 
-/// A moment as the axis of time names it: seconds, or minutes and hours in a long run.
-pub fn clock(at_s: f64, end_s: f64) -> String {
+/// The label of a moment on the time axis: seconds, or minutes and hours in a long run.
+pub fn time_label(at_s: f64, end_s: f64) -> String {
     if end_s <= 120.0 {
         return format!("{at_s:.0} s");
     }
@@ -257,8 +325,8 @@ pub fn clock(at_s: f64, end_s: f64) -> String {
     }
 }
 
-/// The `d` of a line's path: broken where a value is not known; a value alone is a dot.
-fn path(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
+/// The `d` attribute of a line's path: broken at unknown values; an isolated value is a dot.
+fn path_data(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
     let mut d = String::new();
     let mut pen_down = false;
     for (at_s, value) in at_s.iter().zip(values) {
@@ -267,7 +335,7 @@ fn path(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
             continue;
         };
         let (x, y) = (x.at(*at_s), y.at(value));
-        // A line of no length with round ends is drawn as a dot.
+        // A zero-length line with round ends is drawn as a dot.
         let step = match pen_down {
             true => format!("L{x:.1} {y:.1}"),
             false => format!("M{x:.1} {y:.1}h0"),
@@ -279,90 +347,4 @@ fn path(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chart(values: Vec<Option<f64>>, axis: Axis) -> String {
-        let at_s: Vec<f64> = (0..values.len()).map(|n| n as f64).collect();
-        let name = "p99 <b>".to_owned();
-        let chart = Chart {
-            id: "c1".into(),
-            title: "Times",
-            at_s: &at_s,
-            lines: vec![Line { name, values }],
-            unit: crate::units::time,
-            axis,
-            marks: &[],
-            warmup_s: 1.0,
-            end_s: 4.0,
-            table: "t1".into(),
-        };
-        let mut out = String::new();
-        chart.draw(&mut out).unwrap();
-        out
-    }
-
-    #[test]
-    fn a_line_is_broken_where_nothing_is_known() {
-        let (x, y) = (
-            Scale::time(4.0, 0.0, 400.0),
-            Scale::from_zero(10.0, 100.0, 0.0),
-        );
-        let values = [Some(0.0), Some(5.0), None, Some(10.0), Some(f64::NAN)];
-        let d = path(&[0.0, 1.0, 2.0, 3.0, 4.0], &values, &x, &y);
-        assert_eq!(d, "M0.0 100.0h0L100.0 50.0M300.0 0.0h0");
-        assert_eq!(path(&[0.0], &[None], &x, &y), "");
-    }
-
-    #[test]
-    fn a_chart_has_title_description_legend_and_escaped_names() {
-        let text = chart(vec![Some(1e6), Some(2e6), None, Some(3e6)], Axis::Times);
-        assert!(text.contains("<title>Times</title>"), "{text}");
-        assert!(text.contains("p99 &lt;b&gt;: 1.00 ms to 3.00 ms"), "{text}");
-        assert!(!text.contains("<b>"), "{text}");
-        assert!(text.contains("class=\"line l0\""), "{text}");
-        assert!(!text.contains("powers"), "{text}");
-        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
-    }
-
-    #[test]
-    fn the_word_for_the_warm_up_is_where_no_line_is() {
-        // Levels at 10 and 206, and a line from 20 to 60: it goes below that.
-        assert_eq!(free_line(&[[10.0; 2], [206.0; 2]], 10.0), 24.0);
-        assert_eq!(
-            free_line(&[[10.0; 2], [60.0, 20.0], [206.0; 2]], 10.0),
-            74.0
-        );
-        assert_eq!(free_line(&[[0.0, 300.0]], 10.0), 24.0, "nowhere is free");
-        let text = chart(
-            vec![Some(3e6), Some(2.9e6), Some(2e6), Some(1e6)],
-            Axis::Linear,
-        );
-        let word = text.find(">warm-up<").unwrap();
-        assert!(
-            text.find("class=\"line l0\" d").unwrap() < word,
-            "over the lines"
-        );
-        let (_, y) = text[..word].rsplit_once("y=\"").unwrap();
-        let base: f64 = y.trim_end_matches('"').parse().unwrap();
-        assert!(
-            base > 24.0,
-            "below the line, which begins at the top: {base}"
-        );
-    }
-
-    #[test]
-    fn times_far_apart_get_an_axis_by_powers_and_unknown_ones_no_plot() {
-        let far = chart(vec![Some(1e5), Some(9e8)], Axis::Times);
-        assert!(far.contains("axis by powers of ten"), "{far}");
-        let none = chart(vec![None, None], Axis::Linear);
-        assert_eq!(none, "<p class=\"absent\">Times: not known.</p>\n");
-    }
-
-    #[test]
-    fn long_runs_are_told_in_minutes_and_hours() {
-        assert_eq!(clock(25.0, 28.0), "25 s");
-        assert_eq!(clock(125.0, 600.0), "2:05");
-        assert_eq!(clock(3_725.0, 7_200.0), "1:02:05");
-    }
-}
+mod tests;

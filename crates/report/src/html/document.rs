@@ -1,9 +1,9 @@
 //! A Run and its text.
 //!
-//! In: a Run, or the text of one. Out: both, with the hash of the text. Must never: draw from anything
-//! but what the text says.
+//! In: a Run, or its text. Out: both, with the hash of the text. Must never: hold a Run that
+//! differs from the text, except in checks.
 
-use prony_store::Run;
+use prony_store::{DocumentError, Run, parse_document};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use std::io;
@@ -11,41 +11,42 @@ use std::io;
 /// A document of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// What the text says; with checks, where nobody had judged the run when it was stored.
+    /// The parsed text; with checks added, if the stored Run has none.
     pub run: Run,
     /// The text, as the store writes it.
     pub json: String,
-    /// SHA-256 of the text, hexadecimal: what `sha256sum` says of a stored document of this form.
+    /// SHA-256 of the text, in hexadecimal: what `sha256sum` prints for a stored document of this
+    /// form.
     pub sha256: String,
 }
 
 impl Document {
-    /// The document of a run.
+    /// Creates the document of a run.
     ///
     /// # Errors
-    /// If it holds a figure that is not a number: JSON has none.
+    /// If the Run holds a figure that is not a number: JSON cannot represent it.
     pub fn of(run: &Run) -> io::Result<Document> {
-        Ok(Document::read(serde_json::to_string(run)?)?)
+        Document::read(serde_json::to_string(run)?).map_err(io::Error::other)
     }
 
-    /// The document of a text.
+    /// Parses the document of a text.
     ///
     /// # Errors
-    /// If the text is no Run.
-    pub fn read(json: String) -> Result<Document, serde_json::Error> {
-        let mut run = serde_json::from_str(&json)?;
-        // The text stays as the store has it, and so does its hash.
-        prony_judge::judge_unjudged(&mut run);
+    /// If the text is not a Run.
+    pub fn read(json: String) -> Result<Document, DocumentError> {
+        let mut run = parse_document(json.as_bytes())?;
+        // The text and its hash stay as stored.
+        prony_judge::judge_if_unjudged(&mut run);
         let sha256 = sha256(json.as_bytes());
         Ok(Document { run, json, sha256 })
     }
 }
 
-/// The hash of bytes, hexadecimal.
+/// The SHA-256 of bytes, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
-        // A String takes all that is written to it.
+        // Writing to a String never fails.
         let _ = write!(text, "{byte:02x}");
     }
     text
@@ -57,7 +58,7 @@ mod tests {
     use crate::sample_run::closed;
 
     #[test]
-    fn the_hash_is_that_of_the_text() {
+    fn the_hash_is_of_the_text() {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), abc);
@@ -66,7 +67,7 @@ mod tests {
         assert_eq!(document.run, run);
         assert_eq!(document.sha256, sha256(document.json.as_bytes()));
         let mut broken = run;
-        broken.measured.seconds = f64::NAN;
+        broken.measured.length_s = f64::NAN;
         assert!(Document::of(&broken).is_err());
     }
 }

@@ -1,23 +1,23 @@
 //! Foreign text in a page: names of tables, statements, messages of servers.
 //!
-//! In: text and JSON from a document. Out: the same, harmless in HTML. Must never: let a text end the
-//! element or attribute that it stands in, or a document the script element that holds it.
+//! In: text and JSON from a document. Out: the same, safe in HTML. Must never: let a text end its
+//! element or attribute, or a document its script element.
 
 use std::fmt::{self, Display, Write};
 
-/// Text as it may stand between tags and in quoted attributes. Control characters become spaces, and
-/// marks that turn the direction of writing become visible.
-pub struct Text<T>(pub T);
+/// Text escaped for use between tags and in quoted attributes. Control characters become spaces, and
+/// bidirectional marks become visible.
+pub struct Escaped<T>(pub T);
 
-impl<T: Display> Display for Text<T> {
+impl<T: Display> Display for Escaped<T> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(Escaping(out), "{}", self.0)
+        write!(EscapingWriter(out), "{}", self.0)
     }
 }
 
-struct Escaping<'a, 'b>(&'a mut fmt::Formatter<'b>);
+struct EscapingWriter<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
-impl Write for Escaping<'_, '_> {
+impl Write for EscapingWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for c in text.chars() {
             match c {
@@ -37,14 +37,30 @@ impl Write for Escaping<'_, '_> {
     }
 }
 
-/// JSON as it may stand in a script element: each `<` as `\u003c`, so that neither `</script` nor
-/// `<!--` can occur. A `<` occurs in JSON only inside strings, where the two mean the same.
-pub fn embedded(json: &str) -> String {
+/// A name escaped for use between tags, with possible line breaks inserted: paths and settings have no spaces.
+pub struct EscapedName<T>(pub T);
+
+impl<T: Display> Display for EscapedName<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = Escaped(&self.0).to_string();
+        for part in text.split_inclusive(['/', '_', ',']) {
+            out.write_str(part)?;
+            if part.len() < text.len() && part.ends_with(['/', '_', ',']) {
+                out.write_str("<wbr>")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// JSON escaped for a script element: each `<` as `\u003c`, so that neither `</script` nor `<!--`
+/// can occur. JSON has `<` only inside strings, where both forms mean the same.
+pub fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The JSON that [`embedded`] was made of, byte by byte.
-pub fn unembedded(text: &str) -> String {
+/// The JSON that was passed to [`escape_json`], byte for byte.
+pub fn unescape_json(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
@@ -55,7 +71,7 @@ pub fn unembedded(text: &str) -> String {
             rest = behind;
             continue;
         }
-        // An escaped backslash is passed over whole: what follows it is plain text.
+        // Skip an escaped backslash with its escape: what follows it is plain text.
         let length = after.chars().next().map_or(0, char::len_utf8);
         json.push('\\');
         json.push_str(&after[..length]);
@@ -70,9 +86,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_ends_its_element_or_attribute() {
+    fn names_get_line_breaks_and_stay_escaped() {
+        let name = EscapedName("/a/long_name.sql").to_string();
+        assert_eq!(name, "/<wbr>a/<wbr>long_<wbr>name.sql");
+        assert_eq!(EscapedName("plain").to_string(), "plain");
+        assert_eq!(EscapedName("_<b>").to_string(), "_<wbr>&lt;b&gt;");
+    }
+
+    #[test]
+    fn text_cannot_end_its_element_or_attribute() {
         let bad = "</td><script>alert(\"1\")</script>' onload='x&\u{1b}[31m\u{202e}";
-        let safe = Text(bad).to_string();
+        let safe = Escaped(bad).to_string();
         assert!(
             !safe.contains(['<', '>', '"', '\'', '\u{1b}', '\u{202e}']),
             "{safe}"
@@ -82,11 +106,11 @@ mod tests {
             "{safe}"
         );
         assert!(safe.contains("x&amp; "), "{safe}");
-        assert_eq!(Text(12.5).to_string(), "12.5");
+        assert_eq!(Escaped(12.5).to_string(), "12.5");
     }
 
     #[test]
-    fn documents_come_back_byte_by_byte() {
+    fn json_is_restored_byte_for_byte() {
         for text in [
             "</script>",
             "<!--",
@@ -96,11 +120,15 @@ mod tests {
             "\\\\<\\n",
         ] {
             let json = serde_json::to_string(text).unwrap();
-            let safe = embedded(&json);
+            let safe = escape_json(&json);
             assert!(!safe.contains('<'), "{safe}");
-            assert_eq!(unembedded(&safe), json);
+            assert_eq!(unescape_json(&safe), json);
             assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
         }
-        assert_eq!(unembedded("\\"), "\\", "a broken one is no reason to panic");
+        assert_eq!(
+            unescape_json("\\"),
+            "\\",
+            "a broken one is no reason to panic"
+        );
     }
 }

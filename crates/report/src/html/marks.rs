@@ -1,111 +1,101 @@
-//! What happened, as marks on the charts.
+//! Events, as marks on the charts.
 //!
-//! In: a Run. Out: bands and lines with a letter each, at their time. Must never: tell them apart by
-//! colour alone.
+//! In: a Run. Out: bands and lines at the time of each event, with a letter each. Must never: tell
+//! them apart by colour alone.
 
 use super::scale::Scale;
-use prony_judge::watch;
-use prony_store::{Event, Run};
+use prony_judge::observations;
+use prony_store::{Event, EventKind, Run};
 use std::fmt::{self, Write};
 
-/// Distance that two letters of one row keep, in units of the drawing.
-const LETTER: f64 = 12.0;
+/// Minimum distance between two letters of one row, in units of the drawing.
+const MIN_LETTER_DISTANCE: f64 = 12.0;
 /// Height of a row of letters, in units of the drawing.
-const ROW: f64 = 11.0;
+const ROW_HEIGHT: f64 = 11.0;
 
-/// What a mark stands for.
+/// What a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
+pub enum MarkKind {
     /// A checkpoint.
     Checkpoint,
-    /// A vacuum or an analysis.
+    /// A vacuum or an analyze.
     Housekeeping,
     /// Seconds in which transactions failed.
     Failed,
-    /// All else: outages, restarts, backups.
+    /// Anything else: outages, restarts, backups.
     Other,
 }
 
-impl Sort {
-    /// All, in the order of their rows.
-    pub const ALL: [Sort; 4] = [
-        Sort::Checkpoint,
-        Sort::Housekeeping,
-        Sort::Failed,
-        Sort::Other,
+impl MarkKind {
+    /// All kinds, in the order of their rows.
+    pub const ALL: [MarkKind; 4] = [
+        MarkKind::Checkpoint,
+        MarkKind::Housekeeping,
+        MarkKind::Failed,
+        MarkKind::Other,
     ];
 
-    /// The letter on the chart.
-    pub fn letter(self) -> &'static str {
+    /// The letter on the chart, and its meaning.
+    pub fn letter_and_meaning(self) -> (&'static str, &'static str) {
         match self {
-            Sort::Checkpoint => "C",
-            Sort::Housekeeping => "V",
-            Sort::Failed => "×",
-            Sort::Other => "!",
+            MarkKind::Checkpoint => ("C", "checkpoint"),
+            MarkKind::Housekeeping => ("V", "vacuum or analyze"),
+            MarkKind::Failed => ("×", "transactions failed"),
+            MarkKind::Other => ("!", "outage, restart, backup or another event"),
         }
     }
 
-    /// What it stands for, in words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Sort::Checkpoint => "checkpoint",
-            Sort::Housekeeping => "vacuum or analyze",
-            Sort::Failed => "transactions failed",
-            Sort::Other => "outage, restart, backup or another event",
-        }
-    }
-
-    fn of(event: &Event) -> Sort {
-        match event.what.as_str() {
-            "checkpoint" => Sort::Checkpoint,
-            "vacuum" | "analyze" => Sort::Housekeeping,
-            _ => Sort::Other,
+    fn of(event: &Event) -> MarkKind {
+        match event.kind {
+            EventKind::Checkpoint => MarkKind::Checkpoint,
+            EventKind::Vacuum | EventKind::Analyze => MarkKind::Housekeeping,
+            _ => MarkKind::Other,
         }
     }
 }
 
 /// One mark.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
-    /// What it stands for.
-    pub sort: Sort,
-    /// Its begin, seconds from the start of the load.
+pub struct EventMark {
+    /// What it represents.
+    pub kind: MarkKind,
+    /// Its start, in seconds from the start of the load.
     pub at_s: f64,
-    /// Its end, seconds.
+    /// Its end, in seconds.
     pub until_s: f64,
 }
 
-/// The events of a run, those of the client and those of the server, in order of time.
+/// The events of a run, those of the client and of the server, in time order.
 pub fn events(run: &Run) -> Vec<&Event> {
-    let seen = watch::observed(run)
+    let observed = observations::observed(run)
         .into_iter()
-        .flat_map(|seen| &seen.events);
-    let mut all: Vec<&Event> = run.events.iter().chain(seen).collect();
+        .flat_map(|observed| &observed.events);
+    let mut all: Vec<&Event> = run.events.iter().chain(observed).collect();
     all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
     all
 }
 
-/// The marks of a run that ends at `end_s`, seconds.
-pub fn marks(run: &Run, end_s: f64) -> Vec<Mark> {
-    let happened = events(run).into_iter().map(|event| {
-        let to_the_end = event.what == "outage" || Sort::of(event) != Sort::Other;
+/// The marks of a run that ends at `end_s` seconds.
+pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
+    let event_marks = events(run).into_iter().map(|event| {
+        let to_the_end = event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
         let open = if to_the_end { end_s } else { event.at_s };
-        Mark {
-            sort: Sort::of(event),
+        EventMark {
+            kind: MarkKind::of(event),
             at_s: event.at_s.max(0.0),
             until_s: event.until_s.unwrap_or(open),
         }
     });
-    let mut marks: Vec<Mark> = happened.filter(|mark| mark.at_s <= end_s).collect();
+    let mut marks: Vec<EventMark> = event_marks.filter(|mark| mark.at_s <= end_s).collect();
     for second in run.series.iter().filter(|second| second.failed > 0) {
-        let until_s = second.at_s + second.seconds;
+        let until_s = second.at_s + second.length_s;
         match marks.last_mut() {
-            // Failures in a row are one mark.
-            Some(last) if last.sort == Sort::Failed && second.at_s - last.until_s < 0.5 => {
+            // Consecutive seconds with failures are one mark.
+            Some(last) if last.kind == MarkKind::Failed && second.at_s - last.until_s < 0.5 => {
                 last.until_s = until_s;
             }
-            _ => marks.push(Mark {
-                sort: Sort::Failed,
+            _ => marks.push(EventMark {
+                kind: MarkKind::Failed,
                 at_s: second.at_s,
                 until_s,
             }),
@@ -114,23 +104,29 @@ pub fn marks(run: &Run, end_s: f64) -> Vec<Mark> {
     marks
 }
 
-/// The sorts that occur: their letters stand above the plot, a row each.
-fn occurring(marks: &[Mark]) -> impl Iterator<Item = Sort> {
-    let occurs = |sort: &Sort| marks.iter().any(|mark| mark.sort == *sort);
-    Sort::ALL.into_iter().filter(occurs)
+/// The kinds that occur; each has a row of letters above the plot.
+fn occurring_kinds(marks: &[EventMark]) -> impl Iterator<Item = MarkKind> {
+    let occurs = |kind: &MarkKind| marks.iter().any(|mark| mark.kind == *kind);
+    MarkKind::ALL.into_iter().filter(occurs)
 }
 
-/// Height that the letters take above the plot, in units of the drawing.
-pub fn height(marks: &[Mark]) -> f64 {
-    ROW * occurring(marks).count() as f64
+/// Height of the letters above the plot, in units of the drawing.
+pub fn height(marks: &[EventMark]) -> f64 {
+    ROW_HEIGHT * occurring_kinds(marks).count() as f64
 }
 
-/// Draws them between two heights: a band for each, its letter above.
-pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) -> fmt::Result {
-    for (row, sort) in occurring(marks).enumerate() {
-        let (height, class) = (top - 4.0 - ROW * row as f64, sort as usize);
+/// Draws the marks between two heights: a band for each, its letter above.
+pub fn draw(
+    out: &mut String,
+    marks: &[EventMark],
+    x: &Scale,
+    top: f64,
+    bottom: f64,
+) -> fmt::Result {
+    for (row, kind) in occurring_kinds(marks).enumerate() {
+        let (height, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
         let mut last = f64::NEG_INFINITY;
-        for mark in marks.iter().filter(|mark| mark.sort == sort) {
+        for mark in marks.iter().filter(|mark| mark.kind == kind) {
             let from = x.at(mark.at_s);
             let width = (x.at(mark.until_s) - from).max(1.0);
             write!(
@@ -139,8 +135,8 @@ pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) 
                  height=\"{:.1}\"/>",
                 bottom - top
             )?;
-            if from - last >= LETTER {
-                let (letter, at) = (sort.letter(), from + width / 2.0);
+            if from - last >= MIN_LETTER_DISTANCE {
+                let (letter, at) = (kind.letter_and_meaning().0, from + width / 2.0);
                 write!(
                     out,
                     "<text class=\"letter m{class}\" x=\"{at:.1}\" y=\"{height}\">{letter}</text>"
@@ -153,19 +149,19 @@ pub fn draw(out: &mut String, marks: &[Mark], x: &Scale, top: f64, bottom: f64) 
     Ok(())
 }
 
-/// What the letters mean, of those that occur.
-pub fn key(out: &mut String, marks: &[Mark]) -> fmt::Result {
-    let each: Vec<String> = occurring(marks)
-        .map(|sort| format!("<b>{}</b> {}", sort.letter(), sort.words()))
+/// Writes the legend of the letters that occur.
+pub fn legend(out: &mut String, marks: &[EventMark]) -> fmt::Result {
+    let each: Vec<String> = occurring_kinds(marks)
+        .map(|kind| {
+            let (letter, words) = kind.letter_and_meaning();
+            format!("<b>{letter}</b> {words}")
+        })
         .collect();
     if each.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "<p class=\"key\">Marks on the charts: {}.</p>",
-        each.join(", ")
-    )
+    let each = each.join(", ");
+    writeln!(out, "<p class=\"key\">Marks on the charts: {each}.</p>")
 }
 
 #[cfg(test)]
@@ -174,7 +170,7 @@ mod tests {
     use crate::sample_run::closed;
 
     #[test]
-    fn failures_in_a_row_are_one_mark_and_outages_have_their_length() {
+    fn consecutive_failures_are_one_mark() {
         let mut run = closed();
         for number in [1, 2, 4] {
             run.series[number].failed = 3;
@@ -182,24 +178,24 @@ mod tests {
         let marks = marks(&run, 5.0);
         let failed: Vec<(f64, f64)> = marks
             .iter()
-            .filter(|mark| mark.sort == Sort::Failed)
+            .filter(|mark| mark.kind == MarkKind::Failed)
             .map(|mark| (mark.at_s, mark.until_s))
             .collect();
         assert_eq!(failed, [(1.0, 3.0), (4.0, 5.0)]);
-        assert_eq!((marks[0].sort, marks[0].until_s), (Sort::Other, 2.4));
+        assert_eq!((marks[0].kind, marks[0].until_s), (MarkKind::Other, 2.4));
         let mut text = String::new();
-        key(&mut text, &marks).unwrap();
+        legend(&mut text, &marks).unwrap();
         assert!(text.contains("×") && !text.contains("checkpoint"), "{text}");
     }
 
     #[test]
-    fn letters_do_not_cover_each_other() {
-        let one = |at_s| Mark {
-            sort: Sort::Housekeeping,
+    fn letters_do_not_overlap() {
+        let one = |at_s| EventMark {
+            kind: MarkKind::Housekeeping,
             at_s,
             until_s: at_s,
         };
-        let marks: Vec<Mark> = (0..1000).map(|n| one(f64::from(n) * 0.1)).collect();
+        let marks: Vec<EventMark> = (0..1000).map(|n| one(f64::from(n) * 0.1)).collect();
         let mut out = String::new();
         draw(
             &mut out,

@@ -1,11 +1,11 @@
 //! Runs as one HTML page.
 //!
-//! In: documents. Out: a page of one file that needs no network and, but for a cursor on its charts, no
-//! script; the documents themselves are in it, each with its SHA-256. Must never: let a text of a
-//! document become markup, or show a figure that is not in the documents.
+//! In: documents. Out: a single-file page that needs no network and, except for a cursor on its charts,
+//! no script; it embeds the documents, each with its SHA-256. Must never: let a text of a document
+//! become markup, or show a figure that is not in the documents.
 //!
-//! A page is a pure function of its documents, and of its price sheets where it has prices: [`verify`]
-//! draws it anew and compares.
+//! A page is a pure function of its documents, and of its price sheets if it has prices: [`verify`]
+//! generates it again and compares.
 
 mod chart;
 mod distribution;
@@ -20,17 +20,18 @@ mod scenario;
 mod seconds;
 mod server;
 mod several;
+mod table;
 mod variants;
 mod verify;
 
 pub use document::Document;
-pub use prices::{PlacedRun, PriceQuestion, QuestionError, SheetText};
+pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use verify::{Verified, VerifyError, verify};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use escape::{Text, embedded};
-use prices::Priced;
+use escape::{Escaped, escape_json};
+use prices::PagePrices;
 use prony_store::Run;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
@@ -39,81 +40,73 @@ use std::io::{self, Write};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// How every page begins. The number is the form of the page: a reader refuses a higher one.
-const BEGIN: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
-/// The form of a page without prices.
-const PLAIN: u32 = 1;
-/// The form of a page with prices, the newest that is known here.
-const FORM: u32 = 2;
-/// How every page ends.
-const END: &str = "</html>\n";
-/// How an embedded document begins; its hash follows.
-const DOCUMENT: &str = "<script type=\"application/json\" class=\"run\" data-sha256=\"";
+/// Start of every page. The number that follows is the version of the page format: a reader refuses
+/// a higher one.
+const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
+/// Format version of a page without prices.
+const FORMAT_WITHOUT_PRICES: u32 = 1;
+/// Format version of a page with prices, the newest that this code knows.
+const FORMAT: u32 = 2;
+/// End of every page.
+const PAGE_END: &str = "</html>\n";
+/// Start of an embedded document; its hash follows.
+const DOCUMENT_START: &str = "<script type=\"application/json\" class=\"run\" data-sha256=\"";
 const DOCUMENT_END: &str = "</script>";
-/// How the embedded question begins that the prices answer.
-const PRICES: &str = "<script type=\"application/json\" class=\"prices\" data-sha256=\"";
-/// The entry of the prices in the table of contents.
+/// Start of the embedded inputs of the prices.
+const PRICES_START: &str = "<script type=\"application/json\" class=\"prices\" data-sha256=\"";
+/// The entry for the prices in the table of contents.
 const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
-/// Whether a text begins as a page does.
+/// Whether a text begins like a page.
 pub fn is_report(begin: &[u8]) -> bool {
-    begin.starts_with(BEGIN.as_bytes())
+    begin.starts_with(PAGE_START.as_bytes())
 }
 
-/// Writes the page of these runs, which are at least one.
+/// Writes the page of these runs, at least one, and their price-performance if `inputs` are given.
 ///
 /// # Errors
-/// If it cannot be written, or a document holds a figure that is not a number.
-pub fn write(out: &mut dyn Write, runs: &[Run]) -> io::Result<()> {
+/// If the page cannot be written, a document contains a figure that is not a number, or the price inputs are
+/// invalid (see [`check_price_inputs`]).
+pub fn write(out: &mut dyn Write, runs: &[Run], inputs: Option<&PriceInputs>) -> io::Result<()> {
     let documents = runs.iter().map(Document::of);
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    let page = page(&documents, None).map_err(io::Error::other)?;
+    let priced = inputs.map(|inputs| PagePrices::of(inputs, &documents));
+    let priced = priced.transpose().map_err(io::Error::other)?;
+    let page = page(&documents, priced.as_ref()).map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
 
-/// Whether a question about these runs is one that prices answer.
+/// Checks whether these runs can be priced with these inputs.
 ///
 /// # Errors
-/// If a sheet has mistakes, a place is nowhere, or the prices are in two currencies.
-pub fn question(runs: &[Run], question: &PriceQuestion) -> Result<(), QuestionError> {
-    question.prices(&runs.iter().collect::<Vec<_>>()).map(drop)
-}
-
-/// Writes the page of these runs with what their throughput costs.
-///
-/// # Errors
-/// As [`write`], and if the question is none that prices answer.
-pub fn write_priced(out: &mut dyn Write, runs: &[Run], question: &PriceQuestion) -> io::Result<()> {
-    let documents = runs.iter().map(Document::of);
-    let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    let priced = Priced::of(question, &documents).map_err(io::Error::other)?;
-    let page = page(&documents, Some(&priced)).map_err(io::Error::other)?;
-    out.write_all(page.as_bytes())
+/// If a sheet has errors, an index is out of range, or the prices are in two currencies.
+pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), PriceInputsError> {
+    inputs.prices(&runs.iter().collect::<Vec<_>>()).map(drop)
 }
 
 /// The page of these documents.
-fn page(documents: &[Document], priced: Option<&Priced>) -> Result<String, fmt::Error> {
+fn page(documents: &[Document], priced: Option<&PagePrices>) -> Result<String, fmt::Error> {
     let mut out = String::new();
     head(&mut out, documents, priced.is_some())?;
     let entry = priced.map_or("", |_| PRICES_ENTRY);
-    let costs = |out: &mut String| match priced {
+    let write_prices = |out: &mut String| match priced {
         Some(priced) => prices::write(out, &priced.prices),
         None => Ok(()),
     };
     match documents {
         [only] => {
-            one::nav(&mut out, entry)?;
+            one::write_nav(&mut out, entry)?;
             out.push_str("<main id=\"main\">\n");
             one::write(&mut out, &only.run, 1, 2)?;
-            costs(&mut out)?;
+            write_prices(&mut out)?;
         }
         all => {
-            several::nav(&mut out, all, entry)?;
+            several::write_nav(&mut out, all, entry)?;
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, all)?;
-            costs(&mut out)?;
+            write_prices(&mut out)?;
             for (place, document) in all.iter().enumerate() {
-                let (number, id) = (place + 1, Text(&document.run.id));
+                let (number, id) = (place + 1, Escaped(&document.run.id));
                 writeln!(
                     out,
                     "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
@@ -129,7 +122,11 @@ fn page(documents: &[Document], priced: Option<&Priced>) -> Result<String, fmt::
 }
 
 fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
-    let form = if priced { FORM } else { PLAIN };
+    let format = if priced {
+        FORMAT
+    } else {
+        FORMAT_WITHOUT_PRICES
+    };
     let title = match documents {
         [only] => one::title(&only.run),
         all => format!("{} runs side by side", all.len()),
@@ -137,7 +134,7 @@ fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     write!(
         out,
-        "{BEGIN}{form}\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "{PAGE_START}{format}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
@@ -148,56 +145,57 @@ fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
         hash(STYLE),
         hash(SCRIPT),
         env!("CARGO_PKG_VERSION"),
-        title = Text(title),
+        title = Escaped(title),
     )?;
     if let [only] = documents {
-        writeln!(
-            out,
-            "<p>{}</p>",
-            Text(crate::text::plain(&only.run.workload.title))
-        )?;
+        let workload = crate::text::plain(&only.run.workload.title);
+        writeln!(out, "<p>{}</p>", Escaped(workload))?;
     }
     out.push_str("</header>\n");
     Ok(())
 }
 
-/// The documents, and how to see that nobody changed them.
-fn foot(out: &mut String, documents: &[Document], priced: Option<&Priced>) -> fmt::Result {
+/// Writes the embedded documents, and how to verify that they are unchanged.
+fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -> fmt::Result {
     out.push_str(
         "<section aria-labelledby=\"documents-h\">\n<h2 id=\"documents-h\">Documents</h2>\n\
-         <p>The page holds the documents that it was drawn from, whole. <code>prony verify</code> with \
-         the name of this file computes their hashes again and draws the page anew, to see whether \
-         any of it was changed.</p>\n<div class=\"wide\" tabindex=\"0\" role=\"group\" \
-         aria-label=\"Hashes of the documents\"><table><thead><tr><th scope=\"col\">run</th>\
-         <th scope=\"col\">form</th><th scope=\"col\">SHA-256</th></tr></thead><tbody>\n",
+         <p>The page contains the documents that it was generated from. <code>prony verify</code> with the \
+         name of this file computes their hashes and generates the page again, to verify that nothing \
+         was changed.</p>\n",
     );
-    for document in documents {
-        let (run, hash) = (&document.run, &document.sha256);
-        let (id, form) = (Text(&run.id), Text(&run.schema_version));
+    let columns = ["run", "format", "SHA-256"];
+    table::table(out, "Hashes of the documents", &columns)?;
+    let documents_of = documents.iter();
+    let rows = documents_of.map(|one| (&*one.run.id, &*one.run.schema_version.0, &*one.sha256));
+    let prices = priced.map(|priced| ("price sheets", "–", &*priced.sha256));
+    for (name, format, hash) in rows.chain(prices) {
+        let (name, format) = (Escaped(name), Escaped(format));
         writeln!(
             out,
-            "<tr><th scope=\"row\">{id}</th><td>{form}</td><td><code>{hash}</code></td></tr>"
+            "<tr><th scope=\"row\">{name}</th><td>{format}</td><td><code>{hash}</code></td></tr>"
+        )?;
+    }
+    table::end(out)?;
+    out.push_str("</section>\n</main>\n");
+    for document in documents {
+        let json = escape_json(&document.json);
+        writeln!(
+            out,
+            "{DOCUMENT_START}{}\">{json}{DOCUMENT_END}",
+            document.sha256
         )?;
     }
     if let Some(priced) = priced {
-        let hash = &priced.sha256;
+        let json = escape_json(&priced.json);
         writeln!(
             out,
-            "<tr><th scope=\"row\">price sheets</th><td>–</td><td><code>{hash}</code></td></tr>"
+            "{PRICES_START}{}\">{json}{DOCUMENT_END}",
+            priced.sha256
         )?;
-    }
-    out.push_str("</tbody></table></div>\n</section>\n</main>\n");
-    for document in documents {
-        let json = embedded(&document.json);
-        writeln!(out, "{DOCUMENT}{}\">{json}{DOCUMENT_END}", document.sha256)?;
-    }
-    if let Some(priced) = priced {
-        let json = embedded(&priced.json);
-        writeln!(out, "{PRICES}{}\">{json}{DOCUMENT_END}", priced.sha256)?;
     }
     write!(
         out,
-        "<footer><p>Drawn by Prony {}.</p></footer>\n<script>{SCRIPT}</script>\n</body>\n{END}",
+        "<footer><p>Generated by Prony {}.</p></footer>\n<script>{SCRIPT}</script>\n</body>\n{PAGE_END}",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -1,21 +1,26 @@
 //! One run, section by section.
 //!
-//! In: a Run. Out: its part of the page: the verdict first, then the figures, then where they came from.
+//! In: a Run. Out: its part of the page: first the verdict, then the figures, then where they come from.
 //! Must never: hide a finding.
 
-use super::escape::Text;
+use super::escape::{Escaped, EscapedName};
+use super::table::{end, row, table, text_row};
 use super::{distribution, marks, repeat, scenario, seconds, section, server};
-use crate::terminal::around::{client_lines, event_words, setup_lines};
-use crate::terminal::{counts, early, engine, imported, nothing_measured, verdict_words};
+use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
+use crate::terminal::setup::{client_lines, setup_lines};
+use crate::terminal::{
+    KIND_COLUMNS, counts, engine, imported, incomplete_notice, kind_rows, nothing_measured,
+    verdict_text,
+};
 use crate::text::plain;
-use crate::units;
+use crate::units::{self, count};
 use prony_store::{Check, Run, Severity};
 use std::fmt::{self, Write};
 
-/// As many events are in the table; the document has them all.
-const EVENTS: usize = 200;
+/// Maximum number of events in the table; the document has all of them.
+const MAX_EVENTS: usize = 200;
 
-/// The sections: the beginnings of their ids, and their titles.
+/// The sections: id prefix and title.
 const SECTIONS: [(&str, &str); 8] = [
     ("verdict", "Verdict"),
     ("time", "Over time"),
@@ -27,13 +32,13 @@ const SECTIONS: [(&str, &str); 8] = [
     ("repeat", "Repeat it"),
 ];
 
-/// What was run where, in a line.
+/// Workload and server, on one line.
 pub fn title(run: &Run) -> String {
     let version = run.server.version.split(" (").next().unwrap_or_default();
-    let on = format!("{} {}", engine(&run.server.engine), plain(version));
+    let on = format!("{} {}", engine(&run.server), plain(version));
     let scale = match run.workload.scale {
         0 => String::new(),
-        scale => format!(", scale {}", units::count(scale.into())),
+        scale => format!(", scale {}", count(scale.into())),
     };
     let on = match on.trim() {
         "" => "an unknown server",
@@ -42,8 +47,8 @@ pub fn title(run: &Run) -> String {
     format!("{}{scale}, on {on}", plain(&run.workload.name))
 }
 
-/// The table of contents of a page of one run; `more` are entries for what follows the run.
-pub fn nav(out: &mut String, more: &str) -> fmt::Result {
+/// The table of contents of a page with one run; `more` holds the entries for what follows the run.
+pub fn write_nav(out: &mut String, more: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul>");
     for (id, title) in SECTIONS {
         write!(out, "<li><a href=\"#{id}-1\">{title}</a></li>")?;
@@ -54,7 +59,7 @@ pub fn nav(out: &mut String, more: &str) -> fmt::Result {
     )
 }
 
-/// Writes all sections, their headings of that level.
+/// Writes all sections; `level` is the level of their headings.
 pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::Result {
     let marks = marks::marks(run, seconds::end_s(run));
     for (id, title) in SECTIONS {
@@ -66,16 +71,16 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
             "server" => server::write(out, run, number, &marks)?,
             "events" => errors_and_events(out, run)?,
             "checks" => checks(out, run)?,
-            "setup" => setup(out, run)?,
-            _ => repeated(out, run)?,
+            "setup" => write_setup(out, run)?,
+            _ => repeat_command(out, run)?,
         }
         out.push_str("</section>\n");
     }
     Ok(())
 }
 
-/// The class of a severity, for its border.
-pub fn class(severity: Severity) -> &'static str {
+/// The CSS class of a severity, for its border.
+pub fn severity_class(severity: Severity) -> &'static str {
     match severity {
         Severity::Invalid => "invalid",
         Severity::Caveat => "caveat",
@@ -84,40 +89,34 @@ pub fn class(severity: Severity) -> &'static str {
 }
 
 fn verdict(out: &mut String, run: &Run) -> fmt::Result {
-    if let Some(told) = &run.imported {
+    let caution = [
+        run.imported.as_ref().map(imported::import_notice),
+        incomplete_notice(run),
+    ];
+    for text in caution.into_iter().flatten() {
+        writeln!(out, "<p class=\"verdict caveat\">{}</p>", Escaped(text))?;
+    }
+    if let Some((worst, words)) = verdict_text(run) {
+        let (class, words) = (severity_class(worst), Escaped(words));
         writeln!(
             out,
-            "<p class=\"verdict caveat\">{}</p>",
-            Text(imported::mark(told))
-        )?;
-    }
-    if let Some(early) = early(run) {
-        writeln!(out, "<p class=\"verdict caveat\">{}</p>", Text(early))?;
-    }
-    if let Some((worst, words)) = verdict_words(run) {
-        writeln!(
-            out,
-            "<p class=\"verdict {}\"><strong>{}</strong></p>",
-            class(worst),
-            Text(words)
+            "<p class=\"verdict {class}\"><strong>{words}</strong></p>"
         )?;
     }
     out.push_str("<ul class=\"figures\">");
     let nothing = nothing_measured(run);
     for rate in run.rates.iter().filter(|_| !nothing) {
-        let note = rate
-            .note
-            .as_deref()
-            .map_or(String::new(), |note| format!("; {note}"));
-        let rest = format!("{}{note}", rate.title);
+        let note = rate.note.as_deref();
+        let note = note.map_or(String::new(), |note| format!("; {note}"));
+        let title = plain(&format!("{}{note}", rate.title));
         figure(
             out,
             &units::rate(rate.value),
-            &plain(&rate.name),
-            &plain(&rest),
+            &plain(rate.name.as_str()),
+            &title,
         )?;
     }
-    if let Some(all) = run.measured.kinds.first().filter(|_| !nothing) {
+    if let Some(all) = run.measured.all().filter(|_| !nothing) {
         figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
         let of = &all.response;
         for (name, ns) in [("p50", of.p50_ns), ("p95", of.p95_ns), ("p99", of.p99_ns)] {
@@ -130,114 +129,56 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
     if nothing {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
-    writeln!(out, "<p>{}</p>", Text(counts(run)))?;
+    writeln!(out, "<p>{}</p>", Escaped(counts(run)))?;
     scenario::write(out, run)?;
-    kinds(out, run)
+    let kinds = kind_rows(run);
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    table(out, "Transactions by kind", &KIND_COLUMNS)?;
+    for cells in &kinds {
+        row(out, EscapedName(&cells[0]), &cells[1..])?;
+    }
+    end(out)
 }
 
 fn figure(out: &mut String, value: &str, name: &str, of: &str) -> fmt::Result {
-    let (value, name, of) = (Text(value), Text(name), Text(of));
+    let (value, name, of) = (Escaped(value), Escaped(name), Escaped(of));
     write!(out, "<li><b>{value}</b> {name} <span>{of}</span></li>")
-}
-
-/// Opens a table that may be wider than the page.
-pub fn table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
-    table_of(out, None, caption, columns)
-}
-
-/// The same, with an id.
-pub fn table_of(
-    out: &mut String,
-    id: Option<&str>,
-    caption: &str,
-    columns: &[&str],
-) -> fmt::Result {
-    let id = id.map_or(String::new(), |id| format!(" id=\"{id}\""));
-    write!(
-        out,
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table{id}>\
-         <caption>{0}</caption><thead><tr>",
-        Text(caption)
-    )?;
-    for column in columns {
-        write!(out, "<th scope=\"col\">{}</th>", Text(column))?;
-    }
-    out.push_str("</tr></thead><tbody>\n");
-    Ok(())
-}
-
-/// A row of words, the first of which names it.
-pub fn words(out: &mut String, cells: &[&str]) -> fmt::Result {
-    out.push_str("<tr class=\"words\">");
-    for (place, cell) in cells.iter().enumerate() {
-        match place {
-            0 => write!(out, "<th scope=\"row\">{}</th>", Text(plain(cell)))?,
-            _ => write!(out, "<td>{}</td>", Text(plain(cell)))?,
-        }
-    }
-    out.push_str("</tr>\n");
-    Ok(())
-}
-
-/// Ends what [`table`] began.
-pub fn end(out: &mut String) {
-    out.push_str("</tbody></table></div>\n");
-}
-
-fn kinds(out: &mut String, run: &Run) -> fmt::Result {
-    if run.measured.kinds.len() < 3 || nothing_measured(run) {
-        return Ok(());
-    }
-    let columns = ["kind", "committed", "a second", "rolled back", "failed"];
-    table(out, "Transactions by kind", &columns)?;
-    for kind in &run.measured.kinds {
-        writeln!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{} /s</td><td>{}</td><td>{}</td></tr>",
-            Text(plain(&kind.kind)),
-            units::count(kind.committed),
-            units::rate(kind.tps),
-            units::count(kind.rolled_back),
-            units::count(kind.failed),
-        )?;
-    }
-    end(out);
-    Ok(())
 }
 
 fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
-    let failed = run.measured.kinds.first().map_or(0, |all| all.failed);
+    let failed = run.measured.all().map_or(0, |all| all.failed);
     if errors.is_empty() {
         out.push_str(match (&run.imported, failed) {
             (None, 0) => "<p>No transaction failed in the measured window.</p>\n",
-            _ => "<p class=\"absent\">The document does not say which errors there were.</p>\n",
+            _ => "<p class=\"absent\">The document does not contain the errors.</p>\n",
         });
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
         table(out, "Failed transactions in the measured window", &columns)?;
-        for error in errors {
-            let count = units::count(error.count);
-            words(
+        for of in errors {
+            let count = count(of.count);
+            text_row(
                 out,
                 &[
-                    &error.class,
-                    &error.code,
-                    &error.kind,
+                    of.class.name(),
+                    &of.code,
+                    of.kind_name(),
                     &count,
-                    &error.example,
+                    &of.example,
                 ],
             )?;
         }
-        end(out);
+        end(out)?;
     }
-    let early = run.warmup.iter().flat_map(|part| &part.errors);
-    let early: u64 = early.map(|error| error.count).sum();
+    let early = failed_in_warmup(run);
     if early > 0 {
+        let early = count(early);
         writeln!(
             out,
-            "<p>{} failed in the warm-up, not counted above.</p>",
-            units::count(early)
+            "<p>{early} failed in the warm-up, not counted above.</p>"
         )?;
     }
     let events = marks::events(run);
@@ -246,13 +187,13 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
         return Ok(());
     }
     table(out, "Events of client and server", &["when", "what"])?;
-    for event in events.iter().take(EVENTS) {
-        let (when, what) = event_words(event);
-        words(out, &[&when, &what])?;
+    for event in events.iter().take(MAX_EVENTS) {
+        let (when, what) = describe_event(event);
+        text_row(out, &[&when, &what])?;
     }
-    end(out);
-    if events.len() > EVENTS {
-        let more = units::count((events.len() - EVENTS) as u64);
+    end(out)?;
+    if events.len() > MAX_EVENTS {
+        let more = count((events.len() - MAX_EVENTS) as u64);
         writeln!(out, "<p>And {more} more in the document.</p>")?;
     }
     Ok(())
@@ -260,7 +201,7 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
 
 fn checks(out: &mut String, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
-        out.push_str("<p>No check found anything.</p>\n");
+        out.push_str("<p>The checks found no problems.</p>\n");
         return Ok(());
     }
     check_list(out, &run.checks)
@@ -268,19 +209,17 @@ fn checks(out: &mut String, run: &Run) -> fmt::Result {
 
 /// Checks, the worst first.
 pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
-    let mut checks: Vec<_> = checks.iter().collect();
-    checks.sort_by_key(|check| std::cmp::Reverse(check.severity));
     out.push_str("<ul class=\"checks\">\n");
-    for check in checks {
-        let class = class(check.severity);
+    for check in worst_first(checks) {
+        let class = severity_class(check.severity);
         write!(
             out,
             "<li class=\"{class}\"><b>{class}</b> <code>{}</code> {}",
-            Text(plain(&check.id)),
-            Text(plain(&check.finding)),
+            Escaped(plain(&check.id)),
+            Escaped(plain(&check.finding)),
         )?;
         if !check.advice.is_empty() {
-            write!(out, "<br><span>{}</span>", Text(plain(&check.advice)))?;
+            write!(out, "<br><span>{}</span>", Escaped(plain(&check.advice)))?;
         }
         out.push_str("</li>\n");
     }
@@ -288,29 +227,28 @@ pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
     Ok(())
 }
 
-fn setup(out: &mut String, run: &Run) -> fmt::Result {
+fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
     let lines = match &run.imported {
-        Some(told) => imported::setup_lines(run, told),
+        Some(of) => imported::setup_lines(run, of),
         None => setup_lines(run),
     };
     out.push_str("<dl>\n");
     for (label, text) in lines {
-        writeln!(out, "<dt>{}</dt><dd>{}</dd>", Text(label), Text(text))?;
+        writeln!(out, "<dt>{}</dt><dd>{}</dd>", Escaped(label), Escaped(text))?;
     }
     if run.imported.is_none() {
         let health = client_lines(run).join("; ");
-        writeln!(out, "<dt>its health</dt><dd>{}</dd>", Text(health))?;
+        writeln!(out, "<dt>its health</dt><dd>{}</dd>", Escaped(health))?;
     }
     out.push_str("</dl>\n");
     if !run.workload.statements.is_empty() {
         out.push_str("<details><summary>Statements</summary><pre tabindex=\"0\">");
         for statement in &run.workload.statements {
-            // Line breaks of a statement stay, all other control characters go.
-            let lines: Vec<String> = statement
-                .lines()
-                .map(|line| Text(line).to_string())
-                .collect();
-            writeln!(out, "{}", lines.join("\n"))?;
+            // Line breaks of a statement stay; all other control characters are removed.
+            for line in statement.split_inclusive('\n') {
+                let line = line.strip_suffix('\n').unwrap_or(line);
+                writeln!(out, "{}", Escaped(line.strip_suffix('\r').unwrap_or(line)))?;
+            }
         }
         out.push_str("</pre></details>\n");
     }
@@ -323,31 +261,23 @@ fn setup(out: &mut String, run: &Run) -> fmt::Result {
     writeln!(out, "<details><summary>{summary}</summary>")?;
     table(out, "Settings of the server", &["name", "value"])?;
     for (name, value) in settings {
-        let value = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        words(out, &[name, &value])?;
+        let text = value.as_str().map(str::to_owned);
+        text_row(out, &[name, &text.unwrap_or_else(|| value.to_string())])?;
     }
-    end(out);
-    out.push_str("</details>\n");
-    Ok(())
+    end(out)?;
+    out.write_str("</details>\n")
 }
 
-fn repeated(out: &mut String, run: &Run) -> fmt::Result {
+fn repeat_command(out: &mut String, run: &Run) -> fmt::Result {
     let Some((command, notes)) = repeat::command(run) else {
         let why = match run.imported {
-            Some(_) => "another tool drove this run",
-            None => "the document does not hold the command",
+            Some(_) => "another tool made this run",
+            None => "the document does not contain the command",
         };
         return writeln!(out, "<p class=\"absent\">No command: {why}.</p>");
     };
-    writeln!(
-        out,
-        "<pre tabindex=\"0\"><code>{}</code></pre>",
-        Text(command)
-    )?;
-    for note in notes {
-        writeln!(out, "<p>{}</p>", Text(note))?;
-    }
-    Ok(())
+    let command = Escaped(command);
+    writeln!(out, "<pre tabindex=\"0\"><code>{command}</code></pre>")?;
+    let mut notes = notes.into_iter();
+    notes.try_for_each(|note| writeln!(out, "<p>{}</p>", Escaped(note)))
 }

@@ -1,17 +1,17 @@
 //! The command that repeats a run.
 //!
-//! In: a Run. Out: a line for a shell. Must never: hold a password; the document has none.
+//! In: a Run. Out: a shell command line. Must never: contain a password; the document has none.
 
 use prony_store::Run;
 use serde_json::Value;
 
-/// The command, and what has to be said of it; nothing where the document does not know it.
+/// The command, and notes about it; `None` if the document does not hold the command.
 pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
     let mut notes = Vec::new();
-    let mut words = match (&run.asked["command"], &run.asked["arguments"]) {
-        // Where the program lay does not matter.
+    let mut words = match (&run.request["command"], &run.request["arguments"]) {
+        // The path of the program does not matter.
         (Value::Array(_), _) => {
-            let mut words = texts(&run.asked["command"])?;
+            let mut words = string_array(&run.request["command"])?;
             *words.first_mut()? = "prony".to_owned();
             words
         }
@@ -21,39 +21,37 @@ pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
                 _ => "sysbench",
             };
             let mut words = vec!["prony".to_owned(), tool.to_owned()];
-            words.extend(texts(&run.asked["arguments"])?);
-            notes.push("In the folder in which its script files are, if it has any.");
+            words.extend(string_array(&run.request["arguments"])?);
+            notes.push("Run it in the folder of its script files, if it has any.");
             words
         }
         _ => return None,
     };
-    let native = words.get(1).is_some_and(|word| word == "run");
-    if native && !words.iter().any(|word| word.starts_with("--seed")) {
+    let is_prony_run = words.get(1).is_some_and(|word| word == "run");
+    if is_prony_run && !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed={}", run.drive.seed));
-        notes.push(
-            "With the seed that was drawn for this run, so that its random numbers come again.",
-        );
+        notes.push("The seed that was drawn for this run repeats its random numbers.");
     }
     if words.iter().any(|word| word.contains("***")) {
         notes.push(
-            "*** stands for a password: leave it out and give it in a password file or in PGPASSWORD \
+            "*** stands for a password: leave it out, and provide it in a password file or in PGPASSWORD \
              (MYSQL_PWD).",
         );
     }
-    if native && words.iter().any(|word| word.ends_with(".toml")) {
+    if is_prony_run && words.iter().any(|word| word.ends_with(".toml")) {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
     Some((words.join(" "), notes))
 }
 
-fn texts(list: &Value) -> Option<Vec<String>> {
+fn string_array(list: &Value) -> Option<Vec<String>> {
     let each = list.as_array()?.iter().map(|one| one.as_str());
     each.map(|text| text.map(str::to_owned)).collect()
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+/// A word quoted for a shell.
+fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_owned(),
@@ -67,41 +65,47 @@ mod tests {
     use crate::sample_run::closed;
     use serde_json::json;
 
-    fn of(asked: Value, workload: &str) -> Option<String> {
+    fn command_for(request: Value, workload: &str) -> Option<String> {
         let mut run = closed();
-        run.asked = asked;
+        run.request = request;
         run.workload.name = workload.to_owned();
         command(&run).map(|(command, _)| command)
     }
 
     #[test]
     fn the_command_can_be_pasted_into_a_shell() {
-        let asked = json!({"command": ["/opt/x/prony", "run", "tpcb", "--url", "postgres://a:***@h/d o'n"]});
+        let request = json!({"command": ["/opt/x/prony", "run", "tpcb", "--url", "postgres://a:***@h/d o'n"]});
         let expected = "prony run tpcb --url 'postgres://a:***@h/d o'\\''n' --seed=42";
-        assert_eq!(of(asked, "tpcb").unwrap(), expected);
-        let asked = json!({"command": ["prony", "run", "tpcb", "--seed", "7"]});
-        assert_eq!(of(asked, "tpcb").unwrap(), "prony run tpcb --seed 7");
+        assert_eq!(command_for(request, "tpcb").unwrap(), expected);
+        let request = json!({"command": ["prony", "run", "tpcb", "--seed", "7"]});
+        assert_eq!(
+            command_for(request, "tpcb").unwrap(),
+            "prony run tpcb --seed 7"
+        );
     }
 
     #[test]
-    fn other_tools_arguments_are_given_to_their_front() {
-        let asked = json!({"arguments": ["-S", "-T", "2"]});
+    fn arguments_of_other_tools_keep_the_tool_name() {
+        let request = json!({"arguments": ["-S", "-T", "2"]});
         assert_eq!(
-            of(asked.clone(), "script").unwrap(),
+            command_for(request.clone(), "script").unwrap(),
             "prony pgbench -S -T 2"
         );
-        assert_eq!(of(asked, "oltp_insert").unwrap(), "prony sysbench -S -T 2");
+        assert_eq!(
+            command_for(request, "oltp_insert").unwrap(),
+            "prony sysbench -S -T 2"
+        );
     }
 
     #[test]
-    fn what_is_not_known_is_not_made_up() {
-        for asked in [
+    fn an_unknown_command_is_omitted() {
+        for request in [
             Value::Null,
             json!({"audit": "x"}),
             json!({"command": [1]}),
             json!({"command": []}),
         ] {
-            assert_eq!(of(asked, "tpcb"), None);
+            assert_eq!(command_for(request, "tpcb"), None);
         }
     }
 }

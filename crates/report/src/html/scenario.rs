@@ -1,32 +1,37 @@
-//! The published scenario that a run repeats.
+//! The published scenario that a run reproduces.
 //!
-//! In: a Run with its scenario. Out: published against measured, and what is different here, below the
-//! verdict. Must never: show a deviation without the differences beside it.
+//! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up,
+//! below the verdict. Must never: show a deviation without the differences beside it.
 
-use super::escape::Text;
-use super::one::{end, table, words};
-use crate::reproduced::{NO_FIGURE, NOTHING_DIFFERS, WHY, cache, cells, published_where};
+use super::escape::Escaped;
+use super::table::{end, row, table, text_row};
+use crate::reproduced::{
+    DIFFERENCES_HEADING, NO_FIGURE, NOTHING_DIFFERS, cache_sentence, cells, source_line,
+};
 use crate::text::plain;
-use prony_judge::reproduced::{cached, deviations, differences};
+use prony_judge::reproduced::{cache_observation, deviations, differences};
 use prony_store::Run;
 use prony_store::scenario::Scenario;
 use std::fmt::{self, Write};
 
-/// Writes it, and whether as much was cached as was asked for; nothing for a run that is about neither.
+/// Writes the scenario and whether the cached share is as requested; nothing if the run has neither.
 pub fn write(out: &mut String, run: &Run) -> fmt::Result {
     if let Some(scenario) = &run.scenario {
-        against(out, run, scenario)?;
+        write_scenario(out, run, scenario)?;
     }
-    if let (Some(asked), Some(seen)) = (&run.cached, cached(run)) {
-        let text = Text(cache(asked, &seen));
-        writeln!(out, "<p><strong>Cached, as asked for.</strong> {text}</p>")?;
+    if let (Some(requested), Some(observed)) = (&run.cached, cache_observation(run)) {
+        let text = Escaped(cache_sentence(requested, &observed));
+        writeln!(
+            out,
+            "<p><strong>Requested cached share.</strong> {text}</p>"
+        )?;
     }
     Ok(())
 }
 
-fn against(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
-    let id = Text(plain(&scenario.id));
-    let place = Text(published_where(scenario));
+fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
+    let id = Escaped(plain(&scenario.id));
+    let place = Escaped(source_line(scenario));
     writeln!(
         out,
         "<p><strong>Against the scenario {id}.</strong> {place}</p>"
@@ -38,28 +43,27 @@ fn against(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
         let columns = ["figure", "published", "measured", "deviation", "unit"];
         table(out, "Published and measured", &columns)?;
         for one in &found {
-            let [name, published, measured, change, unit] = cells(one).map(Text);
-            writeln!(
-                out,
-                "<tr><th scope=\"row\">{name}</th><td>{published}</td><td>{measured}</td>\
-                 <td>{change}</td><td>{unit}</td></tr>"
-            )?;
+            let cells = cells(one);
+            row(out, Escaped(&cells[0]), &cells[1..])?;
         }
-        end(out);
+        end(out)?;
     }
     for note in &scenario.notes {
-        writeln!(out, "<p>{}</p>", Text(plain(note)))?;
+        writeln!(out, "<p>{}</p>", Escaped(plain(note)))?;
     }
     let found = differences(run);
     if found.is_empty() {
         return writeln!(out, "<p>{NOTHING_DIFFERS}</p>");
     }
-    table(out, WHY, &["what differs", "published", "here"])?;
+    table(
+        out,
+        DIFFERENCES_HEADING,
+        &["what differs", "published", "here"],
+    )?;
     for one in &found {
-        words(out, &[one.what, &one.published, &one.here])?;
+        text_row(out, &[one.what, &one.published, &one.here])?;
     }
-    end(out);
-    Ok(())
+    end(out)
 }
 
 #[cfg(test)]
@@ -68,18 +72,18 @@ mod tests {
     use crate::reproduced::tests::sample;
     use crate::sample_run::closed;
     use prony_store::Run;
-    use prony_store::scenario::Cached;
+    use prony_store::scenario::CachedShare;
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();
-        crate::html::write(&mut out, std::slice::from_ref(run)).unwrap();
+        crate::html::write(&mut out, std::slice::from_ref(run), None).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn the_published_figure_the_deviation_and_the_differences_stand_by_the_verdict() {
+    fn the_published_figures_and_differences_are_in_the_verdict_section() {
         let mut run = sample();
-        run.cached = Some(Cached {
+        run.cached = Some(CachedShare {
             share: 0.3,
             of: "shared_buffers".to_owned(),
             of_bytes: 128_000_000,
@@ -101,7 +105,7 @@ mod tests {
             "<th scope=\"row\">clients</th><td>256 clients</td><td>64 clients</td>",
             "Why they differ",
             "said &lt;/p&gt;&lt;script&gt;of it",
-            "30.0 % was asked for.",
+            "30.0 % was requested.",
         ] {
             assert!(verdict.contains(words), "{words}:\n{verdict}");
         }
@@ -109,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_its_own_is_held_against_nothing() {
+    fn a_run_without_a_scenario_has_no_comparison() {
         assert!(!page(&closed()).contains("Against the scenario"));
     }
 }

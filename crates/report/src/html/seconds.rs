@@ -1,27 +1,26 @@
-//! The seconds of a run: charts of what the client saw, and the table beside them.
+//! The seconds of a run: charts of the client's measurements, and a table with the same figures.
 //!
 //! In: the series of a Run. Out: two charts and a table. Must never: average a percentile. In a long
-//! run several seconds are put together: counts by their sum, times by the worst of them.
+//! run several seconds are merged into one point: counts by their sum, times by their maximum.
 
-use super::chart::{Axis, Chart, Line, clock};
-use super::escape::Text;
-use super::marks::{Mark, key};
-use super::one::{end, table_of};
-use crate::units;
+use super::chart::{Axis, ChartLine, Charts, time_label};
+use super::marks::{EventMark, legend};
+use super::table::{end, row_at, table_with_id};
+use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
 use std::fmt::{self, Write};
 
-/// As many points a line has at most: more than a screen shows.
-pub const POINTS_MOST: usize = 600;
+/// Maximum number of points in a line: more than a screen shows.
+pub const MAX_POINTS: usize = 600;
 
-/// How many rows are put together so that no more than [`POINTS_MOST`] points are left.
-pub fn together(rows: usize) -> usize {
-    rows.div_ceil(POINTS_MOST).max(1)
+/// How many rows to merge so that at most [`MAX_POINTS`] points remain.
+pub fn group_size(rows: usize) -> usize {
+    rows.div_ceil(MAX_POINTS).max(1)
 }
 
-/// Some seconds put together.
+/// Several seconds merged into one point.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Point {
+struct MergedSeconds {
     from_s: f64,
     at_s: f64,
     tps: Option<f64>,
@@ -31,109 +30,121 @@ struct Point {
     p99_ns: Option<f64>,
     max_ns: f64,
     connections: u32,
+    /// The longest window, in seconds, that its percentiles cover, if longer than a second.
+    window_s: Option<f64>,
 }
 
-fn point(rows: &[Second]) -> Point {
-    let seconds: f64 = rows.iter().map(|row| row.seconds).sum();
+fn merge(rows: &[Second]) -> MergedSeconds {
+    let seconds: f64 = rows.iter().map(|row| row.length_s).sum();
     let committed: u64 = rows.iter().map(|row| row.committed).sum();
     let worst =
         |of: fn(&Second) -> Option<u64>| rows.iter().filter_map(of).max().map(|ns| ns as f64);
     let from_s = rows.first().map_or(0.0, |row| row.at_s);
-    Point {
+    MergedSeconds {
         from_s,
         at_s: from_s + seconds / 2.0,
-        // The rest at the end of a run is too short for a rate.
+        // The last group of a run may be too short for a rate.
         tps: (seconds >= 0.1).then(|| committed as f64 / seconds),
         failed: rows.iter().map(|row| row.failed).sum(),
         p50_ns: worst(|row| row.p50_ns),
-        p95_ns: worst(|row| row.p95_ns),
-        p99_ns: worst(|row| row.p99_ns),
+        p95_ns: worst(|row| row.p95_ns.or(row.rolling.as_ref().map(|of| of.p95_ns))),
+        p99_ns: worst(|row| row.p99_ns.or(row.rolling.as_ref().map(|of| of.p99_ns))),
         max_ns: worst(|row| Some(row.max_ns)).unwrap_or(0.0),
         connections: rows.iter().map(|row| row.connections).min().unwrap_or(0),
+        window_s: longest_window(
+            rows.iter()
+                .filter_map(|row| Some(row.rolling.as_ref()?.length_s)),
+        ),
     }
 }
 
-/// Throughput of each group of so many seconds: its begin, its middle, and transactions a second.
+fn longest_window(windows: impl Iterator<Item = f64>) -> Option<f64> {
+    windows.max_by(f64::total_cmp)
+}
+
+/// Throughput of each group of `size` seconds: its start, its middle, and transactions per second.
 pub fn throughput(run: &Run, size: usize) -> Vec<(f64, f64, Option<f64>)> {
-    let points = run.series.chunks(size.max(1)).map(point);
-    points
-        .map(|point| (point.from_s, point.at_s, point.tps))
+    let groups = run.series.chunks(size.max(1)).map(merge);
+    groups
+        .map(|merged| (merged.from_s, merged.at_s, merged.tps))
         .collect()
 }
 
-/// End of the axis of time, seconds: of all series of a run.
+/// End of the time axis, in seconds: covers all series of a run.
 pub fn end_s(run: &Run) -> f64 {
-    let client = run.series.iter().map(|row| row.at_s + row.seconds);
-    let seen = run.observed.iter().flat_map(|seen| &seen.series);
-    let all = client.chain(seen.map(|row| row.at_s + row.seconds));
+    let client = run.series.iter().map(|row| row.at_s + row.length_s);
+    let observed = run.observed.iter().flat_map(|observed| &observed.series);
+    let all = client.chain(observed.map(|row| row.at_s + row.length_s));
     let end_s = all.filter(|at_s| at_s.is_finite()).fold(0.0, f64::max);
     if end_s > 0.0 { end_s } else { 1.0 }
 }
 
-/// Writes charts and table. `number` makes their ids unique.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[Mark]) -> fmt::Result {
+/// Writes the charts and the table. `number` makes their ids unique.
+pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     if run.series.is_empty() {
         let why = match run.imported {
-            Some(_) => "the output that this run was read from has no figures by the second",
-            None => "the document holds no seconds",
+            Some(_) => "the imported output has no figures per second",
+            None => "the document contains no seconds",
         };
-        return writeln!(out, "<p class=\"absent\">No course over time: {why}.</p>");
+        return writeln!(out, "<p class=\"absent\">No figures over time: {why}.</p>");
     }
-    let size = together(run.series.len());
-    let points: Vec<Point> = run.series.chunks(size).map(point).collect();
-    key(out, marks)?;
+    let size = group_size(run.series.len());
+    let groups: Vec<MergedSeconds> = run.series.chunks(size).map(merge).collect();
+    legend(out, marks)?;
     if size > 1 {
         writeln!(
             out,
-            "<p>A long run: each point is of {size} seconds, with their mean throughput and the worst \
+            "<p>A long run: each point covers {size} seconds, with their mean throughput and the worst \
              of their percentiles.</p>"
         )?;
     }
-    let at_s: Vec<f64> = points.iter().map(|point| point.at_s).collect();
-    let line = |name: &str, of: fn(&Point) -> Option<f64>| Line {
+    let at_s = groups.iter().map(|merged| merged.at_s).collect();
+    let line = |name: &str, of: fn(&MergedSeconds) -> Option<f64>| ChartLine {
         name: name.to_owned(),
-        values: points.iter().map(of).collect(),
+        values: groups.iter().map(of).collect(),
     };
-    let chart = |id: &str, title, lines, unit, axis| Chart {
-        id: format!("{id}-{number}"),
-        title,
-        at_s: &at_s,
-        lines,
-        unit,
-        axis,
+    let charts = Charts {
+        run,
+        number,
+        at_s,
         marks,
-        warmup_s: run.window.warmup_s,
-        end_s: end_s(run),
-        table: format!("seconds-{number}"),
+        table: "seconds",
     };
     let title = "Throughput: transactions committed a second";
-    let tps = vec![line("committed", |point| point.tps)];
-    chart(
-        "tps",
-        title,
-        tps,
-        |tps| format!("{} /s", units::rate(tps)),
-        Axis::Linear,
-    )
-    .draw(out)?;
+    let tps = vec![line("committed", |merged| merged.tps)];
+    let per_second = |tps| format!("{} /s", units::rate(tps));
+    charts.draw(out, "tps", title, tps, per_second, Axis::Linear)?;
     let title = "Response time of committed transactions, percentiles of each second";
+    let window_s = longest_window(groups.iter().filter_map(|merged| merged.window_s));
+    let highest = match window_s {
+        None => "99th percentile".to_owned(),
+        Some(window_s) => format!("99th percentile, of up to {window_s:.0} s"),
+    };
     let times = vec![
-        line("50th percentile", |point| point.p50_ns),
-        line("95th percentile", |point| point.p95_ns),
-        line("99th percentile", |point| point.p99_ns),
+        line("50th percentile", |merged| merged.p50_ns),
+        line("95th percentile", |merged| merged.p95_ns),
+        line(&highest, |merged| merged.p99_ns),
     ];
-    chart("latency", title, times, units::time, Axis::Times).draw(out)?;
-    if points.iter().any(|point| point.p99_ns.is_none()) {
+    charts.draw(out, "latency", title, times, units::time, Axis::Times)?;
+    if let Some(window_s) = window_s {
+        writeln!(
+            out,
+            "<p class=\"small\">If a second has fewer than 1,000 transactions (fewer than 200 for the 95th percentile), \
+             its percentile covers as many of the preceding seconds as have 1,000 transactions, here up to \
+             {window_s:.0} s.</p>"
+        )?;
+    }
+    if groups.iter().any(|merged| merged.p99_ns.is_none()) {
         let why = "too few transactions for that percentile";
         writeln!(
             out,
-            "<p class=\"small\">Where a line is missing, a second had {why}.</p>"
+            "<p class=\"small\">Where a line is interrupted, a second had {why}.</p>"
         )?;
     }
-    table(out, number, &points, end_s(run))
+    table(out, number, &groups, end_s(run))
 }
 
-fn table(out: &mut String, number: usize, points: &[Point], end_s: f64) -> fmt::Result {
+fn table(out: &mut String, number: usize, groups: &[MergedSeconds], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The seconds as a table</summary>");
     let columns = [
         "from",
@@ -145,34 +156,23 @@ fn table(out: &mut String, number: usize, points: &[Point], end_s: f64) -> fmt::
         "max",
         "connections",
     ];
-    let id = format!("seconds-{number}");
-    table_of(out, Some(&id), "The seconds", &columns)?;
-    for point in points {
-        let time = |ns: Option<f64>| ns.map_or("–".into(), units::time);
+    table_with_id(out, &format!("seconds-{number}"), "The seconds", &columns)?;
+    for merged in groups {
+        let time = |ns: Option<f64>| or_dash(ns, units::time);
+        let window = merged.window_s.map(|s| format!(" of {s:.0} s"));
         let cells = [
-            point.tps.map_or("–".into(), units::rate),
-            units::count(point.failed),
-            time(point.p50_ns),
-            time(point.p95_ns),
-            time(point.p99_ns),
-            units::time(point.max_ns),
-            units::count(point.connections.into()),
+            or_dash(merged.tps, units::rate),
+            units::count(merged.failed),
+            time(merged.p50_ns),
+            time(merged.p95_ns),
+            time(merged.p99_ns) + &window.unwrap_or_default(),
+            units::time(merged.max_ns),
+            units::count(merged.connections.into()),
         ];
-        row(out, point.at_s, &clock(point.from_s, end_s), &cells)?;
+        row_at(out, merged.at_s, &time_label(merged.from_s, end_s), &cells)?;
     }
-    end(out);
-    out.push_str("</details>\n");
-    Ok(())
-}
-
-/// A row of a table by time; the script reads its moment.
-pub fn row(out: &mut String, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
-    write!(out, "<tr data-at=\"{at_s}\"><th scope=\"row\">{name}</th>")?;
-    for cell in cells {
-        write!(out, "<td>{}</td>", Text(cell))?;
-    }
-    out.push_str("</tr>\n");
-    Ok(())
+    end(out)?;
+    out.write_str("</details>\n")
 }
 
 #[cfg(test)]
@@ -181,19 +181,38 @@ mod tests {
     use crate::sample_run::closed;
 
     #[test]
-    fn seconds_put_together_keep_their_worst_percentile_and_their_sum() {
+    fn merged_seconds_keep_the_worst_percentile_and_the_sum() {
         let mut run = closed();
         run.series[1].p99_ns = Some(80_000_000);
-        let all = point(&run.series);
+        let all = merge(&run.series);
         assert_eq!(all.p99_ns, Some(80_000_000.0));
         assert_eq!(all.tps, Some(27_400.0));
         assert_eq!(all.at_s, 2.5);
-        assert_eq!(together(600), 1);
-        assert_eq!(together(86_400), 144);
+        assert_eq!(group_size(600), 1);
+        assert_eq!(group_size(86_400), 144);
     }
 
     #[test]
-    fn a_run_of_a_day_has_no_more_points_than_one_sees() {
+    fn seconds_with_few_transactions_show_the_percentile_of_a_window() {
+        let mut run = closed();
+        for (place, row) in run.series.iter_mut().enumerate().skip(1) {
+            row.p99_ns = None;
+            row.rolling = Some(prony_store::RollingPercentiles {
+                length_s: 10.0 + place as f64,
+                p95_ns: 5_000_000,
+                p99_ns: 70_000_000,
+            });
+        }
+        let mut out = String::new();
+        write(&mut out, &run, 1, &[]).unwrap();
+        assert!(out.contains("99th percentile, of up to 14 s"), "{out}");
+        assert!(out.contains("<td>70.0 ms of 12 s</td>"), "{out}");
+        assert!(out.contains("<td>4.00 ms</td>"), "its own 95th: {out}");
+        assert!(!out.contains("Where a line is interrupted"), "{out}");
+    }
+
+    #[test]
+    fn a_long_run_has_a_limited_number_of_points() {
         let mut run = closed();
         let row = run.series[1].clone();
         run.series = (0..86_400)
@@ -204,8 +223,8 @@ mod tests {
             .collect();
         let mut out = String::new();
         write(&mut out, &run, 1, &[]).unwrap();
-        assert!(out.matches("<tr data-at").count() <= POINTS_MOST);
-        assert!(out.contains("each point is of 144 seconds"));
+        assert!(out.matches("<tr data-at").count() <= MAX_POINTS);
+        assert!(out.contains("each point covers 144 seconds"));
         assert!(out.len() < 300_000, "{}", out.len());
     }
 }

@@ -1,37 +1,79 @@
 //! Several runs on one page.
 //!
-//! In: documents, and what `judge` makes of each beside the first. Out: a table of all, then what
-//! differs and the figures of each pair. Must never: give a ratio that the verdict forbids.
+//! In: documents, and `judge`'s comparison of each with the first. Out: a table of all runs, then
+//! the differences and figures of each pair. Must never: show a ratio that the verdict forbids.
 
-use super::chart::{Axis, Chart, Line, clock};
+use super::chart::{Axis, Chart, ChartLine, time_label};
 use super::document::Document;
-use super::escape::Text;
-use super::one::{class, end, table, table_of, title, words};
-use super::seconds::{end_s, row, throughput, together};
+use super::escape::Escaped;
+use super::one::{severity_class, title};
+use super::seconds::{end_s, group_size, throughput};
+use super::table::{end, row, row_at, table, table_with_id, text_row};
 use super::{section, variants};
-use crate::compare::{ONE_RUN_EACH, change, sentence};
-use crate::terminal::{nothing_measured, verdict_words};
-use crate::units;
+use crate::compare::{ONE_RUN_EACH, by_severity, change, figure, sentence};
+use crate::terminal::{nothing_measured, verdict_text};
+use crate::text::plain;
+use crate::units::{self, or_dash, time_or_dash};
 use prony_judge::compare::sides::{Side, compare_sides};
-use prony_judge::compare::{Comparison, Difference, Unit, Verdict, compare};
+use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write};
 
-/// As many runs have a line in the chart of all: more lines cannot be told apart.
-const LINES: usize = 5;
+/// What follows the overview: runs compared with the first, or, within one experiment, variants compared
+/// with the first.
+enum ComparisonSections {
+    /// Indexes of the runs that are not repeats of the first.
+    Runs(Vec<usize>),
+    Variants(Vec<String>),
+}
 
-/// The table of contents; `more` are entries for what follows the overview.
-pub fn nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result {
+impl ComparisonSections {
+    fn of(documents: &[Document]) -> ComparisonSections {
+        let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
+        if let Some(names) = variants::names_if_one_experiment(&runs) {
+            return ComparisonSections::Variants(names);
+        }
+        let others = (1..runs.len()).filter(|index| !are_repeats(runs[0], runs[*index]));
+        ComparisonSections::Runs(others.collect())
+    }
+
+    /// Ids and headings of the sections.
+    fn sections(&self) -> Vec<(String, String)> {
+        match self {
+            ComparisonSections::Runs(indexes) => {
+                let numbers = indexes.iter().map(|index| index + 1);
+                let section = |n| (format!("pair-{n}"), format!("Run {n} against run 1"));
+                numbers.map(section).collect()
+            }
+            ComparisonSections::Variants(names) => {
+                let others = names.iter().enumerate().skip(1);
+                let section = |(index, name)| {
+                    let heading = format!("{} against {}", Escaped(name), Escaped(&names[0]));
+                    (format!("variant-{}", index + 1), heading)
+                };
+                others.map(section).collect()
+            }
+        }
+    }
+}
+
+/// Whether two runs are repeats of one variant of one experiment.
+fn are_repeats(one: &Run, other: &Run) -> bool {
+    match (&one.experiment, &other.experiment) {
+        (Some(one), Some(other)) => one.id == other.id && one.variant == other.variant,
+        _ => false,
+    }
+}
+
+/// The table of contents; `more` holds the entries for what follows the overview.
+pub fn write_nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
     out.push_str(more);
-    for number in 2..=documents.len() {
-        write!(
-            out,
-            "<li><a href=\"#pair-{number}\">Run {number} against run 1</a></li>"
-        )?;
+    for (id, heading) in ComparisonSections::of(documents).sections() {
+        write!(out, "<li><a href=\"#{id}\">{heading}</a></li>")?;
     }
-    for (place, document) in documents.iter().enumerate() {
-        let (number, id) = (place + 1, Text(&document.run.id));
+    for (index, document) in documents.iter().enumerate() {
+        let (number, id) = (index + 1, Escaped(&document.run.id));
         write!(
             out,
             "<li><a href=\"#run-{number}\">Run {number}: {id}</a></li>"
@@ -41,29 +83,44 @@ pub fn nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result 
     Ok(())
 }
 
-/// Writes the table of all, and each beside the first.
+/// Writes the table of all runs, and the comparison of each with the first.
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     section(out, 2, "overview", "Overview")?;
     variants::write(out, documents)?;
     overview(out, documents)?;
-    courses(out, documents)?;
+    over_time(out, documents)?;
     out.push_str("</section>\n");
-    let Some((first, others)) = documents.split_first() else {
-        return Ok(());
-    };
-    for (place, other) in others.iter().enumerate() {
-        let number = place + 2;
-        let heading = format!("Run {number} against run 1");
-        section(out, 2, &format!("pair-{number}"), &heading)?;
-        pair(out, number, &compare(&first.run, &other.run))?;
-        chance(out, number, &first.run, &other.run)?;
-        out.push_str("</section>\n");
+    let against = ComparisonSections::of(documents);
+    let sections = against.sections();
+    match &against {
+        ComparisonSections::Runs(indexes) => {
+            let first = &documents[0].run;
+            for ((id, heading), index) in sections.iter().zip(indexes) {
+                let (number, other) = (index + 1, &documents[*index].run);
+                section(out, 2, id, heading)?;
+                pair(out, number, &compare(first, other))?;
+                write_significance(out, number, first, other)?;
+                out.push_str("</section>\n");
+            }
+        }
+        ComparisonSections::Variants(names) => {
+            let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
+            let found = variants::compare_variants(names, &runs);
+            for ((id, heading), (one, name)) in
+                sections.iter().zip(found.against.iter().zip(&names[1..]))
+            {
+                section(out, 2, id, heading)?;
+                variants::write_comparison(out, [&names[0], name], one)?;
+                out.push_str("</section>\n");
+            }
+        }
     }
     Ok(())
 }
 
 fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let columns = [
+    let with_variants = documents.iter().any(|one| one.run.experiment.is_some());
+    let mut columns = vec![
         "run",
         "transactions/s",
         "p50",
@@ -72,36 +129,52 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
         "verdict",
         "what",
     ];
-    table(out, "The runs, in the order given", &columns)?;
-    for (place, document) in documents.iter().enumerate() {
+    if with_variants {
+        columns.insert(1, "variant");
+    }
+    table(out, "The runs", &columns)?;
+    for (index, document) in documents.iter().enumerate() {
         let run = &document.run;
-        let all = run.measured.kinds.first();
+        let all = run.measured.all();
         let of = |read: fn(&prony_store::Latency) -> Option<u64>| {
-            let ns = all.and_then(|all| read(&all.response));
-            ns.map_or("–".into(), |ns| units::time(ns as f64))
+            time_or_dash(all.and_then(|all| read(&all.response)))
         };
-        let verdict = verdict_words(run).map_or("not judged yet".into(), |(_, words)| words);
+        let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, words)| words);
+        let variant = match with_variants {
+            true => format!("<td class=\"short\">{}</td>", Escaped(variant(run))),
+            false => String::new(),
+        };
         writeln!(
             out,
-            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th><td>{2}</td><td>{3}</td>\
+            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th>{variant}<td>{2}</td><td>{3}</td>\
              <td>{4}</td><td>{5}</td><td class=\"word\">{6}</td><td class=\"word\">{7}</td></tr>",
-            place + 1,
-            Text(&run.id),
-            all.filter(|_| !nothing_measured(run))
-                .map_or("–".into(), |all| units::rate(all.tps)),
+            index + 1,
+            Escaped(&run.id),
+            or_dash(all.filter(|_| !nothing_measured(run)), |all| units::rate(
+                all.tps
+            )),
             of(|of| of.p50_ns),
             of(|of| of.p95_ns),
             of(|of| of.p99_ns),
-            Text(verdict.replace(", see the checks below", "")),
-            Text(title(run)),
+            Escaped(verdict.replace(", see the checks below", "")),
+            Escaped(title(run)),
         )?;
     }
-    end(out);
-    Ok(())
+    end(out)
 }
 
-/// What chance explains of the leading figures; nothing where the two do not compare.
-fn chance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
+/// The variant of a run and the number of its repeat.
+fn variant(run: &Run) -> String {
+    match &run.experiment {
+        None => "–".to_owned(),
+        Some(of) if of.variant.is_empty() => format!("repeat {}", of.repeat),
+        Some(of) => format!("{}, repeat {}", plain(&of.variant), of.repeat),
+    }
+}
+
+/// How far chance explains the differences in the leading figures; nothing if the two runs do not
+/// compare.
+fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let side = |run| Side {
         name: String::new(),
         runs: vec![run],
@@ -109,28 +182,40 @@ fn chance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Res
     let found = compare_sides(&[side(first), side(other)]);
     let second = format!("run {number}");
     for one in found.against.iter().flat_map(|one| found.leading(one)) {
-        writeln!(out, "<p>{}</p>", Text(sentence(["run 1", &second], one)))?;
+        writeln!(out, "<p>{}</p>", Escaped(sentence(["run 1", &second], one)))?;
     }
     Ok(())
 }
 
-/// The throughput of all over time, in one chart with its table.
-fn courses(out: &mut String, documents: &[Document]) -> fmt::Result {
+/// The throughput of all runs over time, in one chart with its table.
+fn over_time(out: &mut String, documents: &[Document]) -> fmt::Result {
     let longest = documents.iter().map(|one| one.run.series.len()).max();
-    let size = together(longest.unwrap_or(0));
-    let drawn = &documents[..documents.len().min(LINES)];
-    let each: Vec<_> = drawn.iter().map(|one| throughput(&one.run, size)).collect();
-    let Some(most) = each.iter().max_by_key(|points| points.len()) else {
+    let size = group_size(longest.unwrap_or(0));
+    let each = documents.iter().map(|one| throughput(&one.run, size));
+    let each: Vec<_> = each.collect();
+    let Some(longest_series) = each.iter().max_by_key(|points| points.len()) else {
         return Ok(());
     };
-    // Each counts its seconds from its own start, so that places of the series are moments.
-    let at_s: Vec<f64> = most.iter().map(|(_, at_s, _)| *at_s).collect();
-    let value = |points: &[(f64, f64, Option<f64>)], place: usize| points.get(place)?.2;
-    let lines = each.iter().enumerate().map(|(place, points)| Line {
-        name: format!("run {}", place + 1),
+    // Each run counts seconds from its own start. Match by time, not by index: in a long run that was
+    // killed, one row covers ten seconds.
+    let at_s: Vec<f64> = longest_series.iter().map(|(_, at_s, _)| *at_s).collect();
+    let value = |points: &[(f64, f64, Option<f64>)], index: usize| {
+        let moment = at_s[index];
+        let holds = |(from_s, middle_s, _): &&(f64, f64, Option<f64>)| {
+            *from_s <= moment && moment < 2.0 * middle_s - from_s
+        };
+        points.iter().find(holds)?.2
+    };
+    let lines = each.iter().zip(documents).enumerate();
+    let lines = lines.map(|(index, (points, document))| ChartLine {
+        name: match document.run.experiment {
+            None => format!("run {}", index + 1),
+            Some(_) => format!("run {}: {}", index + 1, variant(&document.run)),
+        },
         values: (0..at_s.len()).map(|at| value(points, at)).collect(),
     });
-    let end_s = drawn.iter().map(|one| end_s(&one.run)).fold(1.0, f64::max);
+    let end_s = documents.iter().map(|one| end_s(&one.run));
+    let end_s = end_s.fold(1.0, f64::max);
     let chart = Chart {
         id: "courses".to_owned(),
         title: "Throughput of the runs, each from its own start: transactions committed a second",
@@ -144,67 +229,56 @@ fn courses(out: &mut String, documents: &[Document]) -> fmt::Result {
         table: "courses-table".to_owned(),
     };
     chart.draw(out)?;
-    if documents.len() > LINES {
-        writeln!(
-            out,
-            "<p>Of the first {LINES} runs; the others have theirs below.</p>"
-        )?;
-    }
     out.push_str("<details><summary>The seconds of all as a table</summary>");
-    let names: Vec<&str> = chart.lines.iter().map(|line| line.name.as_str()).collect();
+    let names: Vec<String> = (1..=documents.len()).map(|n| format!("run {n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = [&["from"], names.as_slice()].concat();
-    let id = Some("courses-table");
-    table_of(out, id, "Transactions committed a second", &columns)?;
-    for (place, (from_s, at_s, _)) in most.iter().enumerate() {
-        let cell = |points: &Vec<_>| value(points, place).map_or("–".into(), units::rate);
+    let caption = "Transactions committed a second";
+    table_with_id(out, "courses-table", caption, &columns)?;
+    for (index, (from_s, at_s, _)) in longest_series.iter().enumerate() {
+        let cell = |points: &Vec<_>| or_dash(value(points, index), units::rate);
         let cells: Vec<String> = each.iter().map(cell).collect();
-        row(out, *at_s, &clock(*from_s, end_s), &cells)?;
+        row_at(out, *at_s, &time_label(*from_s, end_s), &cells)?;
     }
-    end(out);
-    out.push_str("</details>\n");
-    Ok(())
+    end(out)?;
+    out.write_str("</details>\n")
 }
 
-fn pair(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
-    let worst = match found.verdict {
+/// The verdict of a comparison.
+pub fn verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
+    let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
         Verdict::NotComparable => Severity::Invalid,
     };
-    let verdict = found.verdict.words();
     writeln!(
         out,
-        "<p class=\"verdict {}\"><strong>{verdict}</strong></p>",
-        class(worst)
-    )?;
+        "<p class=\"verdict {}\"><strong>{}</strong></p>",
+        severity_class(worst),
+        verdict.label()
+    )
+}
+
+fn pair(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
+    verdict(out, found.verdict)?;
     if found.figures.is_empty() {
-        out.push_str("<p>No ratio is given: it would mislead.</p>\n");
+        out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
         figures(out, number, found)?;
     }
-    for (severity, heading) in [
-        (Severity::Invalid, "Why not"),
-        (Severity::Caveat, "To be weighed"),
-        (Severity::Note, "To be known"),
-    ] {
-        let of_it = found
-            .differences
-            .iter()
-            .filter(|one| one.severity == severity);
-        let of_it: Vec<&Difference> = of_it.collect();
-        if of_it.is_empty() {
-            continue;
+    let second = format!("run {number}");
+    differences(out, ["run 1", &second], &found.differences)
+}
+
+/// The differences between two sides, the worst first.
+pub fn differences(out: &mut String, sides: [&str; 2], found: &[Difference]) -> fmt::Result {
+    for (heading, _, matching) in by_severity(found) {
+        let columns = ["what differs", sides[0], sides[1], "why it matters"];
+        table(out, heading, &columns)?;
+        for one in matching {
+            text_row(out, &[&one.what, &one.a, &one.b, one.why])?;
         }
-        let second = format!("run {number}");
-        table(
-            out,
-            heading,
-            &["what differs", "run 1", &second, "why it matters"],
-        )?;
-        for one in of_it {
-            words(out, &[&one.what, &one.a, &one.b, one.why])?;
-        }
-        end(out);
+        end(out)?;
     }
     Ok(())
 }
@@ -213,19 +287,9 @@ fn figures(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
     let second = format!("run {number}");
     table(out, "Figures", &["figure", "run 1", &second, "change"])?;
     for pair in &found.figures {
-        let show = |value: f64| match pair.unit {
-            Unit::Rate => units::rate(value),
-            Unit::Nanoseconds => units::time(value),
-        };
-        writeln!(
-            out,
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
-            Text(&pair.name),
-            show(pair.a),
-            show(pair.b),
-            change(pair),
-        )?;
+        let [first, second] = [pair.a, pair.b].map(|value| figure(pair.unit, value));
+        row(out, Escaped(&pair.name), &[first, second, change(pair)])?;
     }
-    end(out);
+    end(out)?;
     writeln!(out, "<p>{ONE_RUN_EACH}</p>")
 }

@@ -4,9 +4,9 @@ use super::*;
 use crate::sample_run::{closed, open_partial};
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond};
 
-fn drawn(runs: &[Run]) -> String {
+fn page_of(runs: &[Run]) -> String {
     let mut out = Vec::new();
-    write(&mut out, runs).unwrap();
+    write(&mut out, runs, None).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -15,35 +15,30 @@ fn hostile() -> Run {
     let bad = "\"'></td></script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
     let mut run = closed();
     let server = &mut run.server;
-    for text in [
-        &mut server.version,
-        &mut server.address,
-        &mut server.database,
-        &mut server.user,
-    ] {
+    for text in [&mut server.version, &mut server.database, &mut server.user] {
         *text = bad.into();
     }
-    server.engine = bad.into();
+    server.engine = Some(prony_store::ServerEngine::Other(bad.into()));
+    server.address = Some(prony_store::ServerAddress::Unix(bad.into()));
     server.settings.insert(bad.into(), bad.into());
     run.id = bad.into();
-    run.asked = serde_json::json!({"command": ["prony", "run", bad]});
+    run.request = serde_json::json!({"command": ["prony", "run", bad]});
     run.workload.name = bad.into();
     run.workload.title = bad.into();
     run.workload.statements = vec![format!("SELECT * FROM \"{bad}\"\n-- more")];
-    run.workload.settings = vec![bad.into()];
+    run.workload.settings = vec![prony_store::Setting::new(bad, bad)];
     run.measured.kinds.push(KindFigures {
-        kind: bad.into(),
+        kind: Some(bad.into()),
         ..KindFigures::default()
     });
     run.measured.errors.push(ErrorCount {
-        kind: bad.into(),
-        class: bad.into(),
+        kind: Some(bad.into()),
+        class: prony_store::ErrorClass::Other,
         code: bad.into(),
         count: 1,
         example: bad.into(),
     });
     run.events.push(Event {
-        what: bad.into(),
         detail: bad.into(),
         ..Event::default()
     });
@@ -51,7 +46,7 @@ fn hostile() -> Run {
     run.checks[1].advice = bad.into();
     run.checks[1].id = bad.into();
     let reading = ServerSecond {
-        seconds: 1.0,
+        length_s: 1.0,
         waits: [(bad.to_owned(), 2)].into(),
         ..ServerSecond::default()
     };
@@ -62,10 +57,9 @@ fn hostile() -> Run {
     run.experiment = Some(prony_store::Experiment {
         id: bad.into(),
         variant: bad.into(),
-        order: bad.into(),
         ..prony_store::Experiment::default()
     });
-    run.host.name = bad.into();
+    run.machine_mut().host.name = bad.into();
     run.drive.io_reason = bad.into();
     run.build.version = bad.into();
     run
@@ -76,9 +70,9 @@ fn count(page: &str, what: &str) -> usize {
 }
 
 #[test]
-fn a_page_has_all_parts_and_its_verdict_comes_first() {
-    let page = drawn(&[closed()]);
-    assert!(page.starts_with(BEGIN) && page.ends_with(END));
+fn a_page_has_all_sections_and_starts_with_the_verdict() {
+    let page = page_of(&[closed()]);
+    assert!(page.starts_with(PAGE_START) && page.ends_with(PAGE_END));
     let places = [
         "id=\"verdict-1\"",
         "id=\"time-1\"",
@@ -93,7 +87,7 @@ fn a_page_has_all_parts_and_its_verdict_comes_first() {
     for missing in ["NaN", "inf ", "http://", "https://", "src="] {
         assert!(!page.contains(missing), "{missing}");
     }
-    // Each opened element is closed.
+    // Every opened element is closed.
     for name in [
         "section", "figure", "svg", "table", "details", "div", "ul", "p", "dl", "main", "article",
     ] {
@@ -104,7 +98,7 @@ fn a_page_has_all_parts_and_its_verdict_comes_first() {
 
 #[test]
 fn ids_are_unique_and_every_reference_has_its_target() {
-    let page = drawn(&[hostile(), open_partial()]);
+    let page = page_of(&[hostile(), open_partial()]);
     let ids: Vec<&str> = page
         .split(" id=\"")
         .skip(1)
@@ -123,19 +117,19 @@ fn ids_are_unique_and_every_reference_has_its_target() {
 }
 
 #[test]
-fn no_text_of_a_document_becomes_markup() {
-    let (page, plain) = (drawn(&[hostile()]), drawn(&[closed()]));
-    // The page's own script, and the document.
+fn text_from_documents_is_escaped() {
+    let (page, plain) = (page_of(&[hostile()]), page_of(&[closed()]));
+    // The page's own script and the embedded document.
     assert_eq!(count(&page, "<script"), 2);
     assert_eq!(count(&page, "</script"), 2);
     assert!(!page.contains("<img") && !page.contains("<!--"));
-    let (before, rest) = page.split_once(DOCUMENT).unwrap();
+    let (before, rest) = page.split_once(DOCUMENT_START).unwrap();
     let around = format!("{before}{}", rest.split_once(DOCUMENT_END).unwrap().1);
     for bad in ["<img", "alert(1)</script", "\"'>", "onerror=alert(2)>"] {
         assert!(!around.contains(bad), "{bad}");
     }
     assert_eq!(count(&page, "<body"), count(&plain, "<body"));
-    let pair = drawn(&[hostile(), closed()]);
+    let pair = page_of(&[hostile(), closed()]);
     assert_eq!(count(&pair, "<script"), 3);
     assert!(!pair.contains("<img"));
     let back = verify(&page).unwrap();
@@ -147,36 +141,36 @@ fn no_text_of_a_document_becomes_markup() {
 }
 
 #[test]
-fn runs_side_by_side_name_what_differs() {
+fn a_page_of_several_runs_names_the_differences() {
     let mut other = closed();
     other.measured.kinds[0].tps *= 1.1;
     other
         .server
         .settings
         .insert("shared_buffers".into(), "8GB".into());
-    let page = drawn(&[closed(), other]);
+    let page = page_of(&[closed(), other]);
     assert!(page.contains("COMPARABLE, WITH CAVEATS"), "{page}");
     assert!(page.contains("+10.0 %") && page.contains("8GB"));
     let mut stranger = closed();
     stranger.workload.scale += 1;
-    let page = drawn(&[closed(), stranger]);
+    let page = page_of(&[closed(), stranger]);
     assert!(page.contains("NOT COMPARABLE") && page.contains("No ratio is given"));
 }
 
 #[test]
-fn a_run_without_figures_is_a_page_too() {
-    let page = drawn(&[Run::default()]);
-    assert!(page.contains("STILL RUNNING") && page.contains("No course over time"));
+fn a_run_without_figures_has_a_page() {
+    let page = page_of(&[Run::default()]);
+    assert!(page.contains("STILL RUNNING") && page.contains("No figures over time"));
     assert!(page.contains("No command") && !page.contains("NaN"));
     verify(&page).unwrap();
 }
 
 #[test]
-fn what_was_written_is_verified_and_each_change_is_found() {
-    let page = drawn(&[closed(), open_partial()]);
+fn verify_detects_every_change() {
+    let page = page_of(&[closed(), open_partial()]);
     let found = verify(&page).unwrap();
     assert_eq!(found.documents.len(), 2);
-    assert_eq!(found.drawn_by, None);
+    assert_eq!(found.generated_by, None);
     let seed = page.replacen("\"seed\":42", "\"seed\":43", 1);
     assert!(matches!(
         verify(&seed),
@@ -184,9 +178,18 @@ fn what_was_written_is_verified_and_each_change_is_found() {
     ));
     let shown = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
     assert_ne!(shown, page);
-    assert!(matches!(verify(&shown), Err(VerifyError::Redrawn { .. })));
+    assert!(matches!(
+        verify(&shown),
+        Err(VerifyError::PageChanged { .. })
+    ));
     let other = shown.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
-    assert!(verify(&other).unwrap().drawn_by.unwrap().starts_with("7."));
+    assert!(
+        verify(&other)
+            .unwrap()
+            .generated_by
+            .unwrap()
+            .starts_with("7.")
+    );
     assert_eq!(verify(&page[..page.len() - 20]), Err(VerifyError::CutOff));
     let newer = page.replacen("report=\"1\"", "report=\"3\"", 1);
     assert_eq!(verify(&newer), Err(VerifyError::Newer("3".into())));
@@ -196,37 +199,40 @@ fn what_was_written_is_verified_and_each_change_is_found() {
 }
 
 #[test]
-fn a_page_whose_document_is_none_is_told_apart() {
-    let begin = format!("{BEGIN}1\">");
-    assert_eq!(verify(&format!("{begin}{END}")), Err(VerifyError::Empty));
+fn pages_with_invalid_documents_have_their_own_errors() {
+    let begin = format!("{PAGE_START}1\">");
+    assert_eq!(
+        verify(&format!("{begin}{PAGE_END}")),
+        Err(VerifyError::Empty)
+    );
     let hash = document::sha256(b"{}");
-    let page = format!("{begin}{DOCUMENT}{hash}\">{{}}{DOCUMENT_END}{END}");
+    let page = format!("{begin}{DOCUMENT_START}{hash}\">{{}}{DOCUMENT_END}{PAGE_END}");
     assert!(matches!(
         verify(&page),
         Err(VerifyError::Unreadable { number: 1, .. })
     ));
-    let page = format!("{begin}{DOCUMENT}{hash}{END}");
+    let page = format!("{begin}{DOCUMENT_START}{hash}{PAGE_END}");
     assert_eq!(verify(&page), Err(VerifyError::CutOff));
 }
 
 #[test]
-fn whatever_numbers_a_document_holds_the_drawing_stays_finite() {
+fn extreme_numbers_give_finite_drawings() {
     for number in [-1.0, 0.0, 1e-300, 1e300, f64::MAX] {
         let mut run = hostile();
         run.window.warmup_s = number;
-        run.measured.seconds = number;
+        run.measured.length_s = number;
         run.measured.kinds[0].tps = number;
         run.series[2].at_s = number;
-        run.series[3].seconds = number;
+        run.series[3].length_s = number;
         run.series[1].p50_ns = Some(u64::MAX);
         run.events[0].at_s = -number;
         run.events[0].until_s = Some(number);
-        let seen = run.observed.as_mut().unwrap();
-        seen.series[0].at_s = number;
-        seen.series[0].seconds = number;
-        seen.series[0].log_bytes = Some(u64::MAX);
-        let page = drawn(&[run.clone(), run]);
-        let (drawing, _) = page.split_once(DOCUMENT).unwrap();
+        let observed = run.observed.as_mut().unwrap();
+        observed.series[0].at_s = number;
+        observed.series[0].length_s = number;
+        observed.series[0].log_bytes = Some(u64::MAX);
+        let page = page_of(&[run.clone(), run]);
+        let (drawing, _) = page.split_once(DOCUMENT_START).unwrap();
         for attribute in [
             "x=\"",
             "y=\"",
@@ -250,7 +256,7 @@ fn whatever_numbers_a_document_holds_the_drawing_stays_finite() {
 }
 
 #[test]
-fn the_variants_of_an_experiment_stand_by_their_medians() {
+fn variants_of_an_experiment_are_shown_by_their_medians() {
     let run = |variant: &str, repeat: u32, tps: f64| {
         let mut run = closed();
         run.id = format!("{variant}-{repeat}");
@@ -270,35 +276,64 @@ fn the_variants_of_an_experiment_stand_by_their_medians() {
         run(odd, 2, 154.0),
         run("base", 2, 104.0),
     ];
-    let page = drawn(&runs);
+    let page = page_of(&runs);
     let part = page
         .split("<caption>The variants, by the medians")
         .nth(1)
         .unwrap();
-    let part = part
-        .split("<caption>The runs, in the order given")
-        .next()
-        .unwrap();
+    let part = part.split("<caption>The runs<").next().unwrap();
     assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
     assert!(
         part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(odd),
         "{part}"
     );
     assert!(part.contains("COMPARABLE"), "{part}");
-    // Of something else besides, they are runs like others.
+    assert!(!page.contains("against run 1"), "no run against a run");
+    assert!(page.contains("id=\"variant-2\"") && !page.contains("id=\"variant-3\""));
+    assert!(page.contains("&lt;b&gt;new&lt;/b&gt; against base</h2>"));
+    assert!(page.contains("<td class=\"short\">base, repeat 2</td>"));
+    // If a page also holds runs outside the experiment, its runs are treated as separate runs, but
+    // repeats of one variant are still not compared with each other.
     runs.push(closed());
-    assert!(!drawn(&runs).contains("The variants, by the medians"));
+    let page = page_of(&runs);
+    assert!(!page.contains("The variants, by the medians"));
+    let sections = |page: &str| -> Vec<usize> {
+        (2..=9)
+            .filter(|n| page.contains(&format!("<section id=\"pair-{n}\"")))
+            .collect()
+    };
+    assert_eq!(sections(&page), [2, 3, 5], "run 4 is a repeat of run 1");
+    // Repeats of one variant get a median and no comparison.
+    let page = page_of(&[run("base", 1, 100.0), run("base", 2, 104.0)]);
+    assert!(page.contains("The variants, by the medians") && !page.contains(" against "));
 }
 
-/// A run that was killed: the store made its document of the journal, and nobody judged it.
 #[test]
-fn what_nobody_judged_is_judged_and_its_document_stays_as_it_was() {
+fn each_run_has_its_own_line_in_the_common_chart() {
+    let page = page_of(&vec![closed(); 7]);
+    let chart = page.split("id=\"courses-t\"").nth(1).unwrap();
+    let chart = chart.split("</figure>").next().unwrap();
+    let drawing = chart.split("<title>").nth(1).unwrap();
+    let lines: Vec<&str> = drawing
+        .split("<path ")
+        .skip(1)
+        .filter_map(|line| line.split(" d=").next())
+        .collect();
+    assert_eq!(lines.len(), 7);
+    let distinct: std::collections::BTreeSet<&&str> = lines.iter().collect();
+    assert_eq!(distinct.len(), 7, "{lines:?}");
+    assert!(chart.contains("run 7"));
+}
+
+/// A killed run: the store rebuilt its document from the journal, and no checks were made.
+#[test]
+fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     let mut run = closed();
-    run.state = prony_store::State::Partial;
+    run.state = prony_store::RunState::Partial;
     run.checks.clear();
-    let page = drawn(std::slice::from_ref(&run));
+    let page = page_of(std::slice::from_ref(&run));
     assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
-    assert!(!page.contains("nothing was found against it"));
+    assert!(!page.contains("no problems were found"));
     let found = verify(&page).unwrap();
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(found.documents[0].json, stored);
@@ -311,7 +346,7 @@ fn what_nobody_judged_is_judged_and_its_document_stays_as_it_was() {
         ..Default::default()
     };
     run.series.clear();
-    let page = drawn(&[run.clone(), run]);
+    let page = page_of(&[run.clone(), run]);
     assert!(page.contains("Invalid (nothing-committed): there is no figure"));
     assert!(page.contains("Nothing was measured.</strong>"));
     assert!(!page.contains("0</b> transactions/s"));

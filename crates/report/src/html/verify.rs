@@ -1,177 +1,196 @@
-//! Whether a page is still what was written.
+//! Verifies that a page is unchanged.
 //!
 //! In: the text of a file. Out: the documents of the page, or what is wrong. Must never: trust a hash
-//! that stands in the file without computing it.
+//! in the file without computing it.
 //!
-//! Hashes find what was changed by accident or in parts. They are no signature: who changes a
-//! document, its hash and the page that is drawn from both has made a new page.
+//! Hashes detect accidental and partial changes. They are not a signature: anyone who changes a
+//! document, its hash and the page generated from both has made a new page.
 
 use super::document::{Document, sha256};
-use super::escape::unembedded;
-use super::prices::Priced;
-use super::{BEGIN, DOCUMENT, DOCUMENT_END, END, FORM, PRICES, page};
+use super::escape::unescape_json;
+use super::prices::PagePrices;
+use super::{DOCUMENT_END, DOCUMENT_START, FORMAT, PAGE_END, PAGE_START, PRICES_START, page};
+use crate::text::{cut, plain};
 
-/// A page that is what was written.
+/// An unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
     /// Its documents.
     pub documents: Vec<Document>,
-    /// Another version of Prony drew it, so that only the documents were compared.
-    pub drawn_by: Option<String>,
+    /// The other version of Prony that generated it; then only the documents were checked.
+    pub generated_by: Option<String>,
 }
 
-/// Why a file is no page, or not the one that was written.
+/// Why a file is not a page, or is a changed one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// Something else.
-    #[error("this is no report of Prony's: it does not begin as one")]
+    /// The file does not begin like a page.
+    #[error("this is not a report of Prony: it does not begin like one")]
     NoReport,
-    /// Of a later Prony.
+    /// A later Prony generated it.
     #[error(
-        "this report is of a newer form ({0}; this Prony reads {FORM}): use that one to verify it"
+        "this report has a newer format ({0}; this Prony reads up to {FORMAT}): verify it with the Prony that wrote it"
     )]
     Newer(String),
     /// The end is missing.
     #[error("this report is cut off: its end is missing")]
     CutOff,
-    /// No document is in it.
-    #[error("this report holds no document")]
+    /// It embeds no document.
+    #[error("this report contains no document")]
     Empty,
-    /// A document is not what the hash was computed of.
-    #[error("document {number} was changed: its SHA-256 is {found}, the page says {said}")]
+    /// A document does not match the hash in the page.
+    #[error("document {number} was changed: its SHA-256 is {computed}, the page says {stated}")]
     Changed {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: usize,
-        /// The hash that stands in the page.
-        said: String,
-        /// The hash of what is there.
-        found: String,
+        /// The hash in the page.
+        stated: String,
+        /// The computed hash.
+        computed: String,
     },
-    /// A document is none.
-    #[error("document {number} is no run of Prony: {reason}")]
+    /// A document cannot be read.
+    #[error("document {number} is not a run of Prony: {reason}")]
     Unreadable {
-        /// Which, from 1.
+        /// Its number, from 1.
         number: usize,
         /// Why.
         reason: String,
     },
-    /// What the prices follow from is not what the hash was computed of, or no such thing.
+    /// The price sheets do not match the hash in the page, or cannot be read.
     #[error("the price sheets in the page were changed: {0}")]
     Prices(String),
-    /// The documents are right and the page is not.
+    /// The documents are unchanged, but the page around them is not.
     #[error(
-        "the page was changed: its documents are as they were written, but line {line} is not what is \
-         drawn from them"
+        "the page was changed: its documents are unchanged, but line {line} differs from what Prony \
+         generates from them"
     )]
-    Redrawn {
+    PageChanged {
         /// The first line that differs, from 1.
         line: usize,
     },
 }
 
 impl VerifyError {
-    /// Whether somebody or something changed a report, as against a file that is none.
+    /// Whether a report was changed, as opposed to the file not being a report.
     pub fn is_changed(&self) -> bool {
         matches!(
             self,
             VerifyError::Changed { .. }
                 | VerifyError::Prices(_)
-                | VerifyError::Redrawn { .. }
+                | VerifyError::PageChanged { .. }
                 | VerifyError::CutOff
         )
     }
 }
 
-/// Computes the hashes of a page's documents anew; if this version drew it, draws it anew too.
+/// Verifies the hashes of a page's documents; regenerates the page if this version generated it.
 ///
 /// # Errors
-/// If it is no report, or was changed.
+/// If the text is not a report, or was changed.
 pub fn verify(text: &str) -> Result<Verified, VerifyError> {
-    let form = text.strip_prefix(BEGIN).ok_or(VerifyError::NoReport)?;
-    let form = form.split('"').next().unwrap_or_default();
-    match form.parse::<u32>() {
-        Ok(form) if form <= FORM => {}
+    let format = text.strip_prefix(PAGE_START).ok_or(VerifyError::NoReport)?;
+    let format = format.split('"').next().unwrap_or_default();
+    match format.parse::<u32>() {
+        Ok(format) if format <= FORMAT => {}
         Ok(newer) => return Err(VerifyError::Newer(newer.to_string())),
         Err(_) => return Err(VerifyError::NoReport),
     }
-    if !text.ends_with(END) {
+    if !text.ends_with(PAGE_END) {
         return Err(VerifyError::CutOff);
     }
-    let documents = documents(text)?;
+    let documents = read_documents(text)?;
     if documents.is_empty() {
         return Err(VerifyError::Empty);
     }
-    let priced = priced(text, &documents)?;
-    let ours = env!("CARGO_PKG_VERSION");
-    let drawn_by =
-        between(text, "<meta name=\"generator\" content=\"Prony ", "\"").unwrap_or_default();
-    if drawn_by != ours {
-        let drawn_by = Some(crate::text::cut(&crate::text::plain(drawn_by), 40));
-        return Ok(Verified {
-            documents,
-            drawn_by,
-        });
+    let priced = read_prices(text, &documents)?;
+    let own_version = env!("CARGO_PKG_VERSION");
+    let generator = text.split_once("<meta name=\"generator\" content=\"Prony ");
+    let generator = generator.and_then(|(_, rest)| rest.split_once('"'));
+    let generator = generator.map_or("", |(version, _)| version);
+    let mut generated_by = None;
+    if generator != own_version {
+        generated_by = Some(cut(&plain(generator), 40));
+    } else {
+        let regenerated = page(&documents, priced.as_ref()).unwrap_or_default();
+        if regenerated != text {
+            let same = regenerated
+                .lines()
+                .zip(text.lines())
+                .take_while(|(a, b)| a == b);
+            return Err(VerifyError::PageChanged {
+                line: same.count() + 1,
+            });
+        }
     }
-    let drawn = page(&documents, priced.as_ref()).unwrap_or_default();
-    if drawn != text {
-        let same = drawn.lines().zip(text.lines()).take_while(|(a, b)| a == b);
-        return Err(VerifyError::Redrawn {
-            line: same.count() + 1,
-        });
-    }
-    let drawn_by = None;
     Ok(Verified {
         documents,
-        drawn_by,
+        generated_by,
     })
 }
 
-fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
-    text.split_once(begin)?
-        .1
-        .split_once(end)
-        .map(|(found, _)| found)
+fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
+    let each = text.split(DOCUMENT_START).skip(1).enumerate();
+    each.map(|(place, rest)| read_document(place + 1, rest))
+        .collect()
 }
 
-fn documents(text: &str) -> Result<Vec<Document>, VerifyError> {
-    let each = text.split(DOCUMENT).skip(1).enumerate();
-    each.map(|(place, rest)| one(place + 1, rest)).collect()
+/// An embedded text with its hash, after the beginning of its element.
+struct EmbeddedText {
+    json: String,
+    /// The SHA-256 in the page.
+    stated: String,
+    /// The computed SHA-256.
+    computed: String,
 }
 
-/// The prices of a page that has some.
-fn priced(text: &str, documents: &[Document]) -> Result<Option<Priced>, VerifyError> {
-    let Some((_, rest)) = text.split_once(PRICES) else {
+impl EmbeddedText {
+    fn read(rest: &str) -> Result<EmbeddedText, VerifyError> {
+        let (stated, rest) = rest.split_once("\">").ok_or(VerifyError::CutOff)?;
+        let (json, _) = rest.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
+        let json = unescape_json(json);
+        Ok(EmbeddedText {
+            stated: cut(&plain(stated), 64),
+            computed: sha256(json.as_bytes()),
+            json,
+        })
+    }
+}
+
+/// The prices of a page, if it has any.
+fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>, VerifyError> {
+    let Some((_, rest)) = text.split_once(PRICES_START) else {
         return Ok(None);
     };
-    let (said, rest) = rest.split_once("\">").ok_or(VerifyError::CutOff)?;
-    let (json, _) = rest.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
-    let json = unembedded(json);
-    let found = sha256(json.as_bytes());
-    if found != said {
-        let said = crate::text::cut(&crate::text::plain(said), 64);
-        let what = format!("their SHA-256 is {found}, the page says {said}");
+    let EmbeddedText {
+        json,
+        stated,
+        computed,
+    } = EmbeddedText::read(rest)?;
+    if computed != stated {
+        let what = format!("their SHA-256 is {computed}, the page says {stated}");
         return Err(VerifyError::Prices(what));
     }
-    let read = Priced::read(json, documents);
-    read.map(Some)
+    let priced = PagePrices::read(json, documents);
+    priced
+        .map(Some)
         .map_err(|error| VerifyError::Prices(error.to_string()))
 }
 
-fn one(number: usize, rest: &str) -> Result<Document, VerifyError> {
-    let (said, rest) = rest.split_once("\">").ok_or(VerifyError::CutOff)?;
-    let (json, _) = rest.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
-    let json = unembedded(json);
-    let found = sha256(json.as_bytes());
-    if found != said {
-        let said = crate::text::cut(&crate::text::plain(said), 64);
+fn read_document(number: usize, rest: &str) -> Result<Document, VerifyError> {
+    let EmbeddedText {
+        json,
+        stated,
+        computed,
+    } = EmbeddedText::read(rest)?;
+    if computed != stated {
         return Err(VerifyError::Changed {
             number,
-            said,
-            found,
+            stated,
+            computed,
         });
     }
     Document::read(json).map_err(|error| VerifyError::Unreadable {
         number,
-        reason: crate::text::plain(&error.to_string()),
+        reason: plain(&error.to_string()),
     })
 }

@@ -1,33 +1,34 @@
-//! What the last minute was like.
+//! The figures of the last minute.
 //!
-//! In: figures of seconds, as they come, some of them late or missing. Out: bars, the newest at the
-//! right. Must never: average percentiles; where a bar is of several seconds it is the worst of them.
+//! In: figures of seconds as they arrive, some of them late or missing. Out: bars, the newest at the
+//! right. Must never: average percentiles; a bar of several seconds shows their maximum.
 
 use crate::text::bars;
 
-/// How many seconds are kept.
+/// Number of seconds in memory.
 pub const SECONDS: usize = 60;
 
-/// What stands for several seconds.
+/// How several seconds are merged into one bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fold {
-    /// Their mean: rates and shares.
+pub enum MergeMode {
+    /// The mean: for rates and shares.
     Mean,
-    /// The largest: percentiles.
+    /// The maximum: for percentiles.
     Worst,
 }
 
 /// One figure of the last minute.
 #[derive(Clone, Debug, Default)]
-pub struct Minute {
-    /// Number of the second from the start of the load, and its figure.
+pub struct LastMinute {
+    /// Seconds since the start of the load, and the figure of each.
     seconds: Vec<(i64, f64)>,
 }
 
-impl Minute {
+impl LastMinute {
     /// Adds the figure of a second that began `at_s` after the start of the load and took `seconds`.
     pub fn add(&mut self, at_s: f64, seconds: f64, figure: Option<f64>) {
-        // By its middle: seconds begin where the clock was read, a little before or after a full one.
+        // Number a second by its middle: it begins when the clock was read, slightly before or after
+        // a full second.
         let number = (at_s + seconds / 2.0).floor() as i64;
         self.seconds
             .retain(|(other, _)| *other > number - SECONDS as i64);
@@ -42,14 +43,14 @@ impl Minute {
         figures.fold(0.0, f64::max)
     }
 
-    /// Whether nothing is known.
+    /// Whether there is no figure.
     pub fn is_empty(&self) -> bool {
         self.seconds.is_empty()
     }
 
-    /// The minute that ends with the second that began `at_s` after the start, in at most `room` bars:
-    /// each of one second, or of as many as it takes. `top` is the full bar.
-    pub fn bars(&self, at_s: f64, room: usize, fold: Fold, top: f64) -> String {
+    /// The minute that ends with the second that began `at_s` after the start, in at most `room` bars.
+    /// Each bar covers one second, or as many as needed. `top` is a full bar.
+    pub fn bars(&self, at_s: f64, room: usize, mode: MergeMode, top: f64) -> String {
         if room == 0 {
             return String::new();
         }
@@ -58,12 +59,12 @@ impl Minute {
         // Bars begin at multiples of the step, so that a second stays in its bar.
         let first = (last - SECONDS as i64 + 1).div_euclid(step).max(0);
         let values: Vec<Option<f64>> = (first..=last.div_euclid(step))
-            .map(|bar| self.between(bar * step, (bar + 1) * step, fold))
+            .map(|bar| self.merge(bar * step, (bar + 1) * step, mode))
             .collect();
         bars(&values[values.len().saturating_sub(room)..], top)
     }
 
-    fn between(&self, from: i64, to: i64, fold: Fold) -> Option<f64> {
+    fn merge(&self, from: i64, to: i64, mode: MergeMode) -> Option<f64> {
         let inside = |entry: &&(i64, f64)| (from..to).contains(&entry.0);
         let figures = || {
             self.seconds
@@ -71,10 +72,10 @@ impl Minute {
                 .filter(inside)
                 .map(|(_, figure)| *figure)
         };
-        match (figures().count(), fold) {
+        match (figures().count(), mode) {
             (0, _) => None,
-            (count, Fold::Mean) => Some(figures().sum::<f64>() / count as f64),
-            (_, Fold::Worst) => Some(figures().fold(0.0, f64::max)),
+            (count, MergeMode::Mean) => Some(figures().sum::<f64>() / count as f64),
+            (_, MergeMode::Worst) => Some(figures().fold(0.0, f64::max)),
         }
     }
 }
@@ -83,51 +84,55 @@ impl Minute {
 mod tests {
     use super::*;
 
-    fn ramp(seconds: i32) -> Minute {
-        let mut minute = Minute::default();
+    fn ramp(seconds: i32) -> LastMinute {
+        let mut minute = LastMinute::default();
         (0..seconds).for_each(|s| minute.add(f64::from(s), 1.0, Some(f64::from(s + 1))));
         minute
     }
 
     #[test]
-    fn a_minute_is_kept_and_no_more() {
+    fn only_the_last_minute_is_kept() {
         let minute = ramp(200);
         assert_eq!(minute.top(), 200.0);
         assert_eq!(minute.seconds.len(), SECONDS);
-        let bars = minute.bars(199.0, 60, Fold::Mean, minute.top());
+        let bars = minute.bars(199.0, 60, MergeMode::Mean, minute.top());
         assert_eq!(bars.chars().count(), 60);
         assert!(bars.starts_with('▆') && bars.ends_with('█'), "{bars}");
-        let early = ramp(3).bars(2.0, 60, Fold::Mean, 3.0);
+        let early = ramp(3).bars(2.0, 60, MergeMode::Mean, 3.0);
         assert_eq!(early, "▃▆█");
     }
 
     #[test]
-    fn in_little_room_bars_stand_for_more_seconds() {
+    fn in_a_narrow_space_a_bar_covers_several_seconds() {
         let mut minute = ramp(60);
         minute.add(60.0, 1.0, Some(600.0));
-        let worst = minute.bars(60.0, 30, Fold::Worst, 600.0);
-        let mean = minute.bars(60.0, 30, Fold::Mean, 600.0);
+        let worst = minute.bars(60.0, 30, MergeMode::Worst, 600.0);
+        let mean = minute.bars(60.0, 30, MergeMode::Mean, 600.0);
         assert_eq!((worst.chars().count(), mean.chars().count()), (30, 30));
         assert!(
             worst.ends_with('█') && mean.ends_with('█'),
             "{worst} {mean}"
         );
         minute.add(61.0, 1.0, Some(0.0));
-        assert!(minute.bars(61.0, 30, Fold::Worst, 600.0).ends_with('█'));
-        assert!(minute.bars(61.0, 30, Fold::Mean, 600.0).ends_with('▅'));
+        assert!(
+            minute
+                .bars(61.0, 30, MergeMode::Worst, 600.0)
+                .ends_with('█')
+        );
+        assert!(minute.bars(61.0, 30, MergeMode::Mean, 600.0).ends_with('▅'));
         for room in 0..70 {
-            let bars = minute.bars(61.0, room, Fold::Worst, 600.0);
+            let bars = minute.bars(61.0, room, MergeMode::Worst, 600.0);
             assert!(bars.chars().count() <= room, "{room}: {bars}");
         }
     }
 
     #[test]
-    fn what_is_late_or_missing_leaves_a_gap() {
-        let mut minute = Minute::default();
+    fn late_and_missing_seconds_leave_a_gap() {
+        let mut minute = LastMinute::default();
         minute.add(0.02, 0.98, Some(1.0));
         minute.add(1.0, 1.0, None);
         minute.add(1.98, 1.04, Some(f64::NAN));
         minute.add(3.001, 0.9, Some(1.0));
-        assert_eq!(minute.bars(4.0, 60, Fold::Mean, 1.0), "█  █ ");
+        assert_eq!(minute.bars(4.0, 60, MergeMode::Mean, 1.0), "█  █ ");
     }
 }

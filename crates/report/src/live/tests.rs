@@ -6,7 +6,7 @@ fn shown(style: Style, interval_s: f64) -> String {
 }
 
 fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> String {
-    let goal = Goal {
+    let goal = RunOutline {
         title: "tpcb, 64 clients on 2 threads".into(),
         warmup_s: 1.0,
         measured_s: Some(4.0),
@@ -14,7 +14,7 @@ fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> S
         connect_per_transaction,
     };
     let mut out = Vec::new();
-    let mut live = Live::new(&mut out, style, goal, interval_s);
+    let mut live = LiveView::new(&mut out, style, goal, interval_s);
     for second in &sample_run::closed().series {
         live.second(second).unwrap();
     }
@@ -23,7 +23,7 @@ fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> S
 }
 
 #[test]
-fn a_file_gets_one_plain_line_a_second_with_the_warm_up_marked() {
+fn a_file_gets_one_plain_line_per_second() {
     let text = shown(Style::plain(), 1.0);
     assert_eq!(text.lines().count(), 5);
     assert_eq!(
@@ -35,7 +35,30 @@ fn a_file_gets_one_plain_line_a_second_with_the_warm_up_marked() {
 }
 
 #[test]
-fn connections_that_come_and_go_are_not_counted() {
+fn a_p99_of_several_seconds_shows_their_number() {
+    let mut second = sample_run::closed().series[1].clone();
+    second.p99_ns = None;
+    second.rolling = Some(prony_store::RollingPercentiles {
+        length_s: 12.0,
+        p95_ns: 2_000_000,
+        p99_ns: 7_000_000,
+    });
+    let text = |terminal| {
+        let style = Style {
+            terminal,
+            ..Style::plain()
+        };
+        let mut out = Vec::new();
+        let mut live = LiveView::new(&mut out, style, RunOutline::default(), 1.0);
+        live.second(&second).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert!(text(false).contains("p99 7.00 ms of the last 12 s,"));
+    assert!(text(true).contains(" p99/12 s 7.00 ms "), "{}", text(true));
+}
+
+#[test]
+fn connections_per_transaction_are_not_counted() {
     let terminal = Style {
         terminal: true,
         ..Style::plain()
@@ -52,7 +75,7 @@ fn connections_that_come_and_go_are_not_counted() {
 }
 
 #[test]
-fn a_longer_interval_adds_its_seconds_up() {
+fn a_longer_interval_sums_its_seconds() {
     let text = shown(Style::plain(), 2.0);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 2);
@@ -60,7 +83,7 @@ fn a_longer_interval_adds_its_seconds_up() {
 }
 
 #[test]
-fn no_interval_no_lines() {
+fn without_an_interval_nothing_is_printed() {
     assert_eq!(shown(Style::plain(), 0.0), "");
 }
 
@@ -73,7 +96,11 @@ fn a_terminal_gets_a_view_that_is_removed_at_the_end() {
     let text = shown(style, 1.0);
     assert!(text.contains("warm-up 1 s of 1 s"));
     assert!(text.contains("4 s of 4 s"));
-    assert!(text.ends_with("\x1b[6A\r\x1b[J"), "{text:?}");
+    let erased = "\r\x1b[2K\n".repeat(6);
+    assert!(
+        text.ends_with(&format!("\x1b[6A{erased}\x1b[6A\r")),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -90,8 +117,8 @@ fn terminal() -> Style {
     }
 }
 
-fn goal() -> Goal {
-    Goal {
+fn goal() -> RunOutline {
+    RunOutline {
         title: "tpcb, scale 100: 64 clients on 2 threads, prepared protocol".into(),
         warmup_s: 0.0,
         measured_s: Some(300.0),
@@ -100,7 +127,7 @@ fn goal() -> Goal {
     }
 }
 
-/// A second of the run and of its server, at some load.
+/// A second of the run and of its server, at load `share`.
 fn both(s: u32, share: f64) -> (Second, ServerSecond) {
     let mut second = sample_run::closed().series[1].clone();
     second.at_s = f64::from(s);
@@ -108,12 +135,12 @@ fn both(s: u32, share: f64) -> (Second, ServerSecond) {
     second.p99_ns = Some((share * 9e6) as u64);
     let server = ServerSecond {
         at_s: f64::from(s) + 0.01,
-        seconds: 1.0,
+        length_s: 1.0,
         waits: [("CPU", 9), ("IO/WalSync", 3), ("Lock/tuple\x1b[2J", 12)]
             .map(|(name, count)| (name.to_owned(), count))
             .into(),
         machine: Some(prony_store::MachineSecond {
-            busy: Some(share),
+            busy_share: Some(share),
             ..Default::default()
         }),
         ..ServerSecond::default()
@@ -121,9 +148,9 @@ fn both(s: u32, share: f64) -> (Second, ServerSecond) {
     (second, server)
 }
 
-/// The last of so many frames.
+/// The last of `seconds` frames.
 fn frame(style: &Style, size: Size, seconds: u32) -> Vec<String> {
-    let mut shown = Shown::default();
+    let mut shown = LiveState::default();
     let mut lines = Vec::new();
     for s in 0..seconds {
         let (mut second, server) = both(s, f64::from(s % 10 + 1) / 10.0);
@@ -136,7 +163,7 @@ fn frame(style: &Style, size: Size, seconds: u32) -> Vec<String> {
 }
 
 #[test]
-fn the_last_minute_beside_its_figures() {
+fn the_last_minute_is_drawn_beside_its_figures() {
     let size = Size {
         columns: 80,
         rows: 24,
@@ -168,8 +195,8 @@ fn the_last_minute_beside_its_figures() {
     assert!(lines[5].starts_with(" failed         3  "), "{}", lines[5]);
     assert!(lines[5].ends_with('█'), "{}", lines[5]);
     assert!(lines[6].starts_with(" host CPU   100 %  "), "{}", lines[6]);
-    // The server's words cannot steer the terminal.
-    assert_eq!(lines[7], " waits      Lock/tuple [2J 12, IO/WalSync 3");
+    // Text from the server cannot control the terminal.
+    assert_eq!(lines[7], " waits      Lock/tuple\\x1b[2J 12, IO/WalSync 3");
     let wide = Size {
         columns: 110,
         rows: 24,
@@ -197,7 +224,7 @@ fn every_terminal_gets_lines_that_fit() {
                 let lines = frame(&style, Size { columns, rows }, 3);
                 assert!(lines.len() < rows.max(2), "{columns} x {rows}: {lines:?}");
                 for line in &lines {
-                    let width = crate::text::seen_width(line);
+                    let width = crate::text::visible_width(line);
                     assert!(width < columns.max(2), "{columns} x {rows}: {line}");
                     assert_eq!(line.contains('\x1b'), style.color && line.contains("\x1b["));
                     assert!(style.unicode || line.is_ascii(), "{line}");
@@ -208,7 +235,7 @@ fn every_terminal_gets_lines_that_fit() {
 }
 
 #[test]
-fn without_colour_no_code_but_those_that_move() {
+fn without_colour_there_are_no_colour_codes() {
     let size = Size {
         columns: 80,
         rows: 24,
@@ -231,7 +258,7 @@ fn without_colour_no_code_but_those_that_move() {
 }
 
 #[test]
-fn in_ascii_the_charts_are_of_other_signs() {
+fn in_ascii_the_charts_use_ascii_characters() {
     let style = Style {
         unicode: false,
         ..terminal()
@@ -250,19 +277,19 @@ fn in_ascii_the_charts_are_of_other_signs() {
 }
 
 #[test]
-fn what_is_said_stays_above_the_view() {
+fn messages_stay_above_the_view() {
     let mut out = Vec::new();
-    let mut live = Live::new(&mut out, terminal(), goal(), 1.0);
+    let mut live = LiveView::new(&mut out, terminal(), goal(), 1.0);
     live.second(&both(0, 0.5).0).unwrap();
     live.say("prony: the disk is full").unwrap();
     live.second(&both(1, 0.5).0).unwrap();
     live.finish().unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(
-        text.contains("\x1b[6A\r\x1b[Jprony: the disk is full\ntpcb"),
+        text.contains("\n\x1b[6A\rprony: the disk is full\n\r\x1b[2Ktpcb"),
         "{text:?}"
     );
-    // No mode is left behind: nothing but colour, moves up and erasing.
+    // No terminal mode is changed: the codes only set colour, move up and erase.
     let codes = text.split("\x1b[").skip(1);
     let known = |code: &str| {
         code.find(|c: char| c.is_ascii_alphabetic())
@@ -271,6 +298,6 @@ fn what_is_said_stays_above_the_view() {
     assert!(
         codes
             .into_iter()
-            .all(|code| matches!(known(code), Some(Some('A' | 'J' | 'm'))))
+            .all(|code| matches!(known(code), Some(Some('A' | 'K' | 'm'))))
     );
 }

@@ -3,41 +3,85 @@
 //! In: an [`Exposition`]. Out: its text. Must never: write a family twice, or a sample without its
 //! family.
 
-use super::{BOUNDS_NS, Exposition, KindSoFar, ServerSoFar};
-use prony_store::ServerSecond;
+use super::{BOUNDS_S, Exposition, ServerTotals};
+use prony_store::{SecondPart, ServerSecond};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-const COUNTER: &str = "counter";
-const GAUGE: &str = "gauge";
+/// Name, type and help of each family, one line each.
+const FAMILIES: &str = "\
+prony_run_info gauge What the run is; always 1.
+prony_clients gauge Virtual users.
+prony_target_transactions_per_second gauge Transactions a second that were asked for.
+prony_connections gauge Connections that were up at the end of the last second.
+prony_elapsed_seconds gauge Time from the start of the load to the end of the last second.
+prony_measuring gauge Whether the last second belongs to the measured window (1) or to the warm-up (0).
+prony_waiting_starts gauge Starts that were due at the end of the last second and waited for a client.
+prony_transactions_total counter Transactions since the start of the load, warm-up included, by kind and outcome.
+prony_retries_total counter Extra tries of transactions, by kind.
+prony_errors_total counter Failed transactions by kind, class and SQLSTATE or error number.
+prony_response_seconds histogram Response times of committed transactions since the start of the load, from the moment they were due.
+prony_recent_response_seconds summary Response times of committed transactions of all kinds; the quantiles are of the last second, and only there with enough samples behind them.
+prony_client_cpu_seconds_total counter CPU time of the client's threads since the start of the load.
+prony_client_loop_delay_seconds gauge Longest turn of any of the client's loops in the last second.
+prony_server_commits_total counter Transactions that the server committed, by its own count.
+prony_server_rollbacks_total counter Transactions that the server rolled back, by its own count.
+prony_server_cache_hits_total counter Pages that the server found in its cache.
+prony_server_cache_reads_total counter Pages that the server had to read into its cache.
+prony_server_log_bytes_total counter Bytes of the server's write-ahead or redo log.
+prony_server_temporary_bytes_total counter Bytes of the server's temporary files.
+prony_server_deadlocks_total counter Deadlocks, by the server's count.
+prony_server_cpu_seconds_total counter CPU time of the database server's processes since the start of the load.
+prony_server_cpu_busy_ratio gauge Share of the CPUs of the server's machine that were busy in the last second.
+prony_server_cpu_io_wait_ratio gauge Share of the CPUs of the server's machine that were idle while I/O was under way.
+prony_server_cpu_steal_ratio gauge Share of the CPU time of the server's machine that the hypervisor took.
+prony_server_disk_busy_ratio gauge The busiest disk's share of the last second with I/O under way.
+prony_server_replication_lag_seconds gauge How far the slowest replica was behind.
+prony_server_replication_lag_bytes gauge How much log the slowest replica was behind.
+prony_server_connections gauge Connections of clients, by the server's count.
+prony_server_active_connections gauge Connections that execute a statement or wait inside one.
+prony_server_lock_waiting_connections gauge Connections that waited for a lock.
+prony_server_vacuums gauge Vacuums under way.
+prony_server_session_states gauge Active connections by wait event; CPU stands for those that do not wait.
+";
 
 pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
-    let mut page = Page { out };
-    run(&mut page, all)?;
-    transactions(&mut page, all)?;
-    responses(&mut page, all)?;
-    recent(&mut page, all)?;
-    client(&mut page, all)?;
-    server_counts(&mut page, &all.server)?;
+    let text = &mut MetricsText { out };
+    run(text, all)?;
+    transactions(text, all)?;
+    responses(text, all)?;
+    recent(text, all)?;
+    text.single("prony_client_cpu_seconds_total", all.client_cpu_s)?;
+    let delay_ns = all.last.as_ref().map(|last| last.loop_delay_max_ns);
+    let delay_s = delay_ns.map(|ns| ns as f64 / 1e9);
+    text.single("prony_client_loop_delay_seconds", delay_s)?;
+    server_counts(text, &all.server)?;
     match &all.server.last {
-        Some(last) => server_now(&mut page, last),
+        Some(last) => server_now(text, last),
         None => Ok(()),
     }
 }
 
-type Labels<'a> = [(&'a str, &'a str)];
-
 /// The text so far.
-struct Page<'a> {
+struct MetricsText<'a> {
     out: &'a mut dyn Write,
 }
 
-impl Page<'_> {
-    fn family(&mut self, name: &str, sort: &str, help: &str) -> io::Result<()> {
-        writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {sort}")
+impl MetricsText<'_> {
+    fn family(&mut self, name: &str) -> io::Result<()> {
+        let mut families = FAMILIES.lines().filter_map(|line| line.split_once(' '));
+        let family = families.find(|(known, _)| *known == name);
+        let family = family.and_then(|(_, rest)| rest.split_once(' '));
+        let (kind, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
+        writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}")
     }
 
-    fn sample(&mut self, name: &str, labels: &Labels<'_>, value: impl Display) -> io::Result<()> {
+    fn sample(
+        &mut self,
+        name: &str,
+        labels: &[(&str, &str)],
+        value: impl Display,
+    ) -> io::Result<()> {
         self.out.write_all(name.as_bytes())?;
         for (place, (label, text)) in labels.iter().enumerate() {
             let before = if place == 0 { '{' } else { ',' };
@@ -47,59 +91,43 @@ impl Page<'_> {
         writeln!(self.out, "{end} {value}")
     }
 
-    /// A family of one sample, if its value is known.
-    fn one<V: Display>(
-        &mut self,
-        name: &str,
-        sort: &str,
-        help: &str,
-        value: Option<V>,
-    ) -> io::Result<()> {
+    /// Writes a family with one sample, if its value is known.
+    fn single(&mut self, name: &str, value: Option<impl Display>) -> io::Result<()> {
         let Some(value) = value else { return Ok(()) };
-        self.family(name, sort, help)?;
+        self.family(name)?;
         self.sample(name, &[], value)
     }
 }
 
-/// A label's value as it stands between quotes.
+/// A label's value, escaped for use between quotes.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('"', "\\\"")
         .replace('\n', "\\n")
 }
 
-fn run(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
+fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_run_info";
-    page.family(name, GAUGE, "What the run is; always 1.")?;
-    let labels: Vec<(&str, &str)> = all
+    text.family(name)?;
+    let labels = all
         .labels
         .iter()
-        .map(|(label, text)| (*label, text.as_str()))
-        .collect();
-    page.sample(name, &labels, 1)?;
-    let help = "Virtual users.";
-    page.one("prony_clients", GAUGE, help, Some(all.clients))?;
-    let help = "Transactions a second that were asked for.";
-    let name = "prony_target_transactions_per_second";
-    page.one(name, GAUGE, help, all.target_tps)?;
+        .map(|(label, text)| (*label, text.as_str()));
+    text.sample(name, &labels.collect::<Vec<_>>(), 1)?;
+    text.single("prony_clients", Some(all.clients))?;
+    text.single("prony_target_transactions_per_second", all.target_tps)?;
     let last = all.last.as_ref();
-    let help = "Connections that were up at the end of the last second.";
-    let up = last.map(|last| last.connections);
-    page.one("prony_connections", GAUGE, help, up)?;
-    let help = "Time from the start of the load to the end of the last second.";
-    let elapsed_s = last.map(|last| last.at_s + last.seconds);
-    page.one("prony_elapsed_seconds", GAUGE, help, elapsed_s)?;
-    let help = "Whether the last second belongs to the measured window (1) or to the warm-up (0).";
-    let measuring = last.map(|last| u8::from(last.part != "warmup"));
-    page.one("prony_measuring", GAUGE, help, measuring)?;
-    let help = "Starts that were due at the end of the last second and waited for a client.";
-    page.one("prony_waiting_starts", GAUGE, help, all.waiting)
+    text.single("prony_connections", last.map(|last| last.connections))?;
+    let elapsed_s = last.map(|last| last.at_s + last.length_s);
+    text.single("prony_elapsed_seconds", elapsed_s)?;
+    let measuring = last.map(|last| u8::from(last.part != SecondPart::Warmup));
+    text.single("prony_measuring", measuring)?;
+    text.single("prony_waiting_starts", all.waiting)
 }
 
-fn transactions(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
+fn transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_transactions_total";
-    let help = "Transactions since the start of the load, warm-up included, by kind and outcome.";
-    page.family(name, COUNTER, help)?;
+    text.family(name)?;
     for kind in &all.kinds {
         for (outcome, count) in [
             ("committed", kind.committed),
@@ -107,57 +135,49 @@ fn transactions(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
             ("failed", kind.failed),
             ("skipped", kind.skipped),
         ] {
-            let labels = [("kind", kind.name.as_str()), ("outcome", outcome)];
-            page.sample(name, &labels, count)?;
+            text.sample(name, &[("kind", &kind.name), ("outcome", outcome)], count)?;
         }
     }
     let name = "prony_retries_total";
-    page.family(name, COUNTER, "Extra tries of transactions, by kind.")?;
+    text.family(name)?;
     for kind in &all.kinds {
-        page.sample(name, &[("kind", &kind.name)], kind.retries)?;
+        text.sample(name, &[("kind", &kind.name)], kind.retries)?;
     }
     let name = "prony_errors_total";
-    let help = "Failed transactions by kind, class and SQLSTATE or error number.";
-    page.family(name, COUNTER, help)?;
-    for error in &all.errors {
+    text.family(name)?;
+    for of in &all.errors {
         let labels = [
-            ("kind", error.kind.as_str()),
-            ("class", &error.class),
-            ("code", &error.code),
+            ("kind", &*of.kind),
+            ("class", &of.class),
+            ("code", &of.code),
         ];
-        page.sample(name, &labels, error.count)?;
+        text.sample(name, &labels, of.count)?;
     }
     Ok(())
 }
 
-fn responses(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
-    let name = "prony_response_seconds";
-    let help = "Response times of committed transactions since the start of the load, from the \
-                moment they were due.";
-    page.family(name, "histogram", help)?;
+fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+    text.family("prony_response_seconds")?;
     for kind in &all.kinds {
+        let name = "prony_response_seconds_bucket";
         let mut below = 0;
-        for (bound_ns, count) in BOUNDS_NS.iter().zip(&kind.buckets) {
+        for (bound_s, count) in BOUNDS_S.iter().zip(&kind.buckets) {
             below += count;
-            let bound = (*bound_ns as f64 / 1e9).to_string();
-            let labels = [("kind", kind.name.as_str()), ("le", &bound)];
-            page.sample("prony_response_seconds_bucket", &labels, below)?;
+            let bound = bound_s.to_string();
+            text.sample(name, &[("kind", &kind.name), ("le", &bound)], below)?;
         }
-        let labels = [("kind", kind.name.as_str()), ("le", "+Inf")];
-        page.sample("prony_response_seconds_bucket", &labels, kind.times)?;
-        let labels = &labels[..1];
-        page.sample("prony_response_seconds_sum", labels, kind.sum_s)?;
-        page.sample("prony_response_seconds_count", labels, kind.times)?;
+        text.sample(name, &[("kind", &kind.name), ("le", "+Inf")], kind.times)?;
+        let labels = [("kind", kind.name.as_str())];
+        text.sample("prony_response_seconds_sum", &labels, kind.sum_s)?;
+        text.sample("prony_response_seconds_count", &labels, kind.times)?;
     }
     Ok(())
 }
 
-/// As usual in a summary, quantiles are of a short while and the sums of all the time.
-fn recent(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
+/// As usual in a summary, quantiles cover a short recent time and sums cover the whole run.
+fn recent(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_recent_response_seconds";
-    let help = "Response times of committed transactions of all kinds; the quantiles are of the \
-                last second, and only there with enough samples behind them.";
-    page.family(name, "summary", help)?;
+    text.family(name)?;
     if let Some(last) = &all.last {
         for (quantile, ns) in [
             ("0.5", last.p50_ns),
@@ -165,135 +185,53 @@ fn recent(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
             ("0.99", last.p99_ns),
         ] {
             if let Some(ns) = ns {
-                page.sample(name, &[("quantile", quantile)], ns as f64 / 1e9)?;
+                text.sample(name, &[("quantile", quantile)], ns as f64 / 1e9)?;
             }
         }
     }
     let sum_s: f64 = all.kinds.iter().map(|kind| kind.sum_s).sum();
-    // An empty sum of floats is -0.
-    page.sample("prony_recent_response_seconds_sum", &[], sum_s + 0.0)?;
-    let times = |kind: &KindSoFar| kind.times;
-    let count: u64 = all.kinds.iter().map(times).sum();
-    page.sample("prony_recent_response_seconds_count", &[], count)
+    // The sum of no floats is -0.
+    text.sample("prony_recent_response_seconds_sum", &[], sum_s + 0.0)?;
+    let count: u64 = all.kinds.iter().map(|kind| kind.times).sum();
+    text.sample("prony_recent_response_seconds_count", &[], count)
 }
 
-fn client(page: &mut Page<'_>, all: &Exposition) -> io::Result<()> {
-    let name = "prony_client_cpu_seconds_total";
-    let help = "CPU time of the client's threads since the start of the load.";
-    page.one(name, COUNTER, help, all.client_cpu_s)?;
-    let name = "prony_client_loop_delay_seconds";
-    let help = "Longest turn of any of the client's loops in the last second.";
-    let delay = |last: &prony_store::Second| last.loop_delay_max_ns as f64 / 1e9;
-    page.one(name, GAUGE, help, all.last.as_ref().map(delay))
+fn server_counts(text: &mut MetricsText<'_>, server: &ServerTotals) -> io::Result<()> {
+    text.single("prony_server_commits_total", server.commits)?;
+    text.single("prony_server_rollbacks_total", server.rollbacks)?;
+    text.single("prony_server_cache_hits_total", server.cache_hits)?;
+    text.single("prony_server_cache_reads_total", server.cache_reads)?;
+    text.single("prony_server_log_bytes_total", server.log_bytes)?;
+    text.single("prony_server_temporary_bytes_total", server.temp_bytes)?;
+    text.single("prony_server_deadlocks_total", server.deadlocks)?;
+    text.single("prony_server_cpu_seconds_total", server.cpu_s)
 }
 
-fn server_counts(page: &mut Page<'_>, server: &ServerSoFar) -> io::Result<()> {
-    for (name, help, value) in [
-        (
-            "prony_server_commits_total",
-            "Transactions that the server committed, by its own count.",
-            server.commits,
-        ),
-        (
-            "prony_server_rollbacks_total",
-            "Transactions that the server rolled back, by its own count.",
-            server.rollbacks,
-        ),
-        (
-            "prony_server_cache_hits_total",
-            "Pages that the server found in its cache.",
-            server.cache_hits,
-        ),
-        (
-            "prony_server_cache_reads_total",
-            "Pages that the server had to read into its cache.",
-            server.cache_reads,
-        ),
-        (
-            "prony_server_log_bytes_total",
-            "Bytes of the server's write-ahead or redo log.",
-            server.log_bytes,
-        ),
-        (
-            "prony_server_temporary_bytes_total",
-            "Bytes of the server's temporary files.",
-            server.temp_bytes,
-        ),
-        (
-            "prony_server_deadlocks_total",
-            "Deadlocks, by the server's count.",
-            server.deadlocks,
-        ),
-    ] {
-        page.one(name, COUNTER, help, value)?;
-    }
-    let name = "prony_server_cpu_seconds_total";
-    let help = "CPU time of the database server's processes since the start of the load.";
-    page.one(name, COUNTER, help, server.cpu_s)
-}
-
-fn server_now(page: &mut Page<'_>, last: &ServerSecond) -> io::Result<()> {
+fn server_now(text: &mut MetricsText<'_>, last: &ServerSecond) -> io::Result<()> {
     let machine = last.machine.clone().unwrap_or_default();
-    for (name, help, value) in [
-        (
-            "prony_server_cpu_busy_ratio",
-            "Share of the CPUs of the server's machine that were at work in the last second.",
-            machine.busy,
-        ),
-        (
-            "prony_server_cpu_io_wait_ratio",
-            "Share of the CPUs of the server's machine that were idle while I/O was under way.",
-            machine.io_wait,
-        ),
-        (
-            "prony_server_cpu_steal_ratio",
-            "Share of the CPU time of the server's machine that the hypervisor took.",
-            machine.steal,
-        ),
-        (
-            "prony_server_disk_busy_ratio",
-            "The busiest disk's share of the last second with I/O under way.",
-            machine.disk_busy,
-        ),
-        (
-            "prony_server_replication_lag_seconds",
-            "How far the slowest replica was behind.",
-            last.replication_lag_s,
-        ),
-    ] {
-        page.one(name, GAUGE, help, value)?;
-    }
-    let name = "prony_server_replication_lag_bytes";
-    let help = "How much log the slowest replica was behind.";
-    page.one(name, GAUGE, help, last.replication_lag_bytes)?;
-    for (name, help, value) in [
-        (
-            "prony_server_connections",
-            "Connections of clients, by the server's count.",
-            last.connections,
-        ),
-        (
-            "prony_server_active_connections",
-            "Connections at work or waiting inside a statement.",
-            last.active,
-        ),
-        (
-            "prony_server_lock_waiting_connections",
-            "Connections that waited for a lock.",
-            last.lock_waits,
-        ),
-        ("prony_server_vacuums", "Vacuums under way.", last.vacuums),
-    ] {
-        page.one(name, GAUGE, help, value)?;
-    }
+    text.single("prony_server_cpu_busy_ratio", machine.busy_share)?;
+    text.single("prony_server_cpu_io_wait_ratio", machine.io_wait_share)?;
+    text.single("prony_server_cpu_steal_ratio", machine.steal_share)?;
+    text.single("prony_server_disk_busy_ratio", machine.disk_busy_share)?;
+    text.single(
+        "prony_server_replication_lag_seconds",
+        last.replication_lag_s,
+    )?;
+    text.single(
+        "prony_server_replication_lag_bytes",
+        last.replication_lag_bytes,
+    )?;
+    text.single("prony_server_connections", last.connections)?;
+    text.single("prony_server_active_connections", last.active)?;
+    text.single("prony_server_lock_waiting_connections", last.lock_waits)?;
+    text.single("prony_server_vacuums", last.vacuums)?;
     if last.waits.is_empty() {
         return Ok(());
     }
     let name = "prony_server_session_states";
-    let help = "Connections at work, by what they waited for; CPU is no wait.";
-    page.family(name, GAUGE, help)?;
+    text.family(name)?;
     for (event, count) in &last.waits {
-        page.sample(name, &[("event", event)], count)?;
+        text.sample(name, &[("event", event)], count)?;
     }
     Ok(())
 }

@@ -9,31 +9,31 @@ fn text(all: &Exposition) -> String {
 }
 
 fn busy() -> Exposition {
-    let mut pay = KindSoFar {
+    let mut pay = KindTotals {
         name: "pay \"now\"\\\nline".into(),
         committed: 5,
         failed: 3,
         times: 5,
         sum_s: 120.5,
-        ..KindSoFar::default()
+        ..KindTotals::default()
     };
     let mut histogram = Histogram::<u32>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
     for time_ns in [1, 900_000, 999_000, 40_000_000, 120_000_000_000] {
         histogram.record(time_ns).unwrap();
     }
     pay.add_times(&histogram);
-    let look = KindSoFar {
+    let look = KindTotals {
         name: "look".into(),
-        ..KindSoFar::default()
+        ..KindTotals::default()
     };
-    let mut server = ServerSoFar::default();
+    let mut server = ServerTotals::default();
     for commits in [Some(900), None, Some(100)] {
         server.add(&ServerSecond {
             commits,
             connections: Some(8),
             waits: [("IO/WalSync".to_owned(), 3)].into(),
             machine: Some(MachineSecond {
-                busy: Some(0.75),
+                busy_share: Some(0.75),
                 server_cpu_s: Some(1.5),
                 ..MachineSecond::default()
             }),
@@ -47,7 +47,7 @@ fn busy() -> Exposition {
         clients: 64,
         target_tps: Some(5_000.0),
         kinds: vec![pay, look],
-        errors: vec![ErrorSoFar {
+        errors: vec![ErrorTotals {
             kind: "look".into(),
             class: "deadlock".into(),
             code: "40P01".into(),
@@ -60,7 +60,8 @@ fn busy() -> Exposition {
     }
 }
 
-/// The rules of the format and those of `promtool check metrics`, on a text; gives the samples.
+/// Checks a text by the rules of the format and those of `promtool check metrics`; returns the
+/// samples.
 pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
     assert!(text.ends_with('\n'));
     let (mut helped, mut types) = (BTreeSet::new(), BTreeMap::new());
@@ -182,8 +183,8 @@ fn buckets_add_up() {
 fn before_the_first_second_nothing_is_claimed() {
     let mut all = busy();
     (all.last, all.target_tps, all.waiting, all.client_cpu_s) = (None, None, None, None);
-    all.kinds = vec![KindSoFar::default()];
-    (all.errors, all.server) = (Vec::new(), ServerSoFar::default());
+    all.kinds = vec![KindTotals::default()];
+    (all.errors, all.server) = (Vec::new(), ServerTotals::default());
     let text = text(&all);
     let samples = lint(&text);
     assert_eq!(

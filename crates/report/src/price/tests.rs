@@ -1,9 +1,9 @@
-//! Views of prices.
+//! Views of price-performance.
 
 use super::*;
 use crate::sample_run::closed;
 use prony_judge::price::{AsOf, Sheet};
-use prony_judge::price::{Demand, Offer, Terms, price};
+use prony_judge::price::{MeasuredConfiguration, PriceOptions, TargetLoad, price};
 
 fn sheet(names: [&str; 2]) -> Sheet {
     let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
@@ -18,12 +18,12 @@ fn sheet(names: [&str; 2]) -> Sheet {
     Sheet::from_toml("p.toml", &text).unwrap()
 }
 
-fn terms() -> Terms {
-    Terms {
+fn options() -> PriceOptions {
+    PriceOptions {
         today: AsOf::parse("2026-11-21").unwrap(),
         utilisation: 0.3,
         across_regions: false,
-        demand: Some(Demand {
+        demand: Some(TargetLoad {
             tps: 1.0,
             p95_ns: None,
             p99_ns: Some(60_000_000_000),
@@ -35,17 +35,17 @@ fn shown(names: [&str; 2], second: impl Fn(&mut Run)) -> (String, bool) {
     let sheet = sheet(names);
     let mut runs = [closed(), closed()];
     second(&mut runs[1]);
-    let offers: Vec<Offer<'_>> = sheet
+    let measured: Vec<MeasuredConfiguration<'_>> = sheet
         .configurations
         .iter()
         .zip(&runs)
-        .map(|(configuration, run)| Offer {
+        .map(|(configuration, run)| MeasuredConfiguration {
             sheet: &sheet,
             configuration,
             run,
         })
         .collect();
-    let prices = price(&offers, &terms()).unwrap();
+    let prices = price(&measured, &options()).unwrap();
     let mut out = Vec::new();
     write(&mut out, &Style::plain(), &prices).unwrap();
     let mut document = Vec::new();
@@ -72,7 +72,7 @@ fn amounts_have_a_currency_a_date_and_a_warning() {
         assert!(text.contains(word), "{word}:\n{text}");
     }
     assert!(
-        !text.contains("tpmC.") || text.contains("no tpmC."),
+        !text.contains("tpmC.") || text.contains("not tpmC."),
         "{text}"
     );
     assert!(
@@ -82,7 +82,7 @@ fn amounts_have_a_currency_a_date_and_a_warning() {
 }
 
 #[test]
-fn a_variant_is_named_with_its_runs_wherever_it_stands() {
+fn a_variant_is_shown_with_its_runs_in_every_table() {
     let sheet = sheet(["a configuration with a long name", "big"]);
     let runs: Vec<Run> = (["old", "new", "old"].iter().zip(["1", "2", "3"]))
         .map(|(variant, id)| {
@@ -98,13 +98,13 @@ fn a_variant_is_named_with_its_runs_wherever_it_stands() {
             run
         })
         .collect();
-    let each = runs.iter().map(|run| Offer {
+    let each = runs.iter().map(|run| MeasuredConfiguration {
         sheet: &sheet,
         configuration: &sheet.configurations[0],
         run,
     });
-    let offers: Vec<Offer<'_>> = each.collect();
-    let prices = price(&offers, &terms()).unwrap();
+    let measured: Vec<MeasuredConfiguration<'_>> = each.collect();
+    let prices = price(&measured, &options()).unwrap();
     let mut out = Vec::new();
     write(&mut out, &Style::plain(), &prices).unwrap();
     let text = String::from_utf8(out).unwrap();
@@ -120,32 +120,32 @@ fn a_variant_is_named_with_its_runs_wherever_it_stands() {
         "runs      2: 1, 3",
         "runs      1 of 2: 2",
         "a configuration with a long name (old): 1,000 USD a month, by the median of 2",
-        "99th 9.24 ms; the longest of",
+        "99th 9.24 ms; the slowest of",
     ] {
         assert!(text.contains(words), "{words}:\n{text}");
     }
 }
 
 #[test]
-fn what_does_not_compare_is_said() {
+fn incomparable_configurations_are_reported() {
     let (text, refused) = shown(["small", "big"], |run| run.workload.scale += 1);
     assert!(refused);
     assert!(
         text.contains("NOT RANKED") && text.contains("scale"),
         "{text}"
     );
-    assert!(!text.contains("as good at"), "{text}");
+    assert!(!text.contains("break-even"), "{text}");
 }
 
 #[test]
-fn foreign_names_cannot_steer_the_terminal() {
+fn foreign_names_cannot_control_the_terminal() {
     let long = "x".repeat(200);
     let (text, _) = shown(["a\\u001b[2J", &long], |_| {});
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
 #[test]
-fn amounts_read_as_people_write_them() {
+fn amounts_are_formatted_for_people() {
     let cases = [
         (1822.0, "1,822"),
         (1822.5, "1,822.50"),

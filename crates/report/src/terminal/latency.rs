@@ -1,194 +1,182 @@
-//! The part of the result that says how long transactions took, and where that time went.
+//! How long transactions took, and where that time was spent.
 //!
-//! In: a Run. Out: tables of percentiles. Must never: print a percentile that is not there.
+//! In: a Run. Out: tables of percentiles. Must never: print a percentile that the document does not
+//! hold.
 
-use super::{heading, paragraph};
-use crate::style::Style;
+use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::plain;
-use crate::units;
-use prony_store::{KindFigures, Latency, Run};
-use std::io::{self, Write};
+use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use prony_store::{KindFigures, Latency, Run, Split, SplitSource};
+use std::io;
 
+/// Columns of [`cells`].
 const PERCENTILES: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
 
-/// Response time by kind; in an open loop service time as well.
-pub fn response(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let kinds = shown(run);
-    let open = run.drive.pace == "rate";
-    let what = if open {
-        "Response time of committed transactions, from the scheduled start"
-    } else {
-        "Response time of committed transactions"
-    };
-    heading(out, style, what)?;
-    let mut absent = latencies(out, style, &kinds, |kind| Some(&kind.response))?;
+/// The moment from which times count, in an open loop and in a closed one.
+pub(crate) const FROM_SCHEDULE: &str =
+    "Response time of committed transactions, from the scheduled start";
+pub(crate) const FROM_START: &str = "Service time of committed transactions, from the actual start";
+pub(crate) const RESPONSE: &str = "Response time of committed transactions";
+pub(crate) const SPLIT: &str = "Where the service time went";
+
+/// Writes response time by kind; in an open loop, service time as well.
+pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let kinds = kinds_to_show(run);
+    let open = run.drive.open_loop;
+    out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
+    let mut absent = write_latency_table(out, &kinds, |kind| Some(&kind.response))?;
     if open {
-        heading(
-            out,
-            style,
-            "Service time of committed transactions, from the real start",
-        )?;
-        absent |= latencies(out, style, &kinds, |kind| Some(&kind.service))?;
+        out.heading(FROM_START)?;
+        absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
     }
     if kinds.iter().any(|kind| kind.connect.is_some()) {
-        heading(out, style, "Of this, connecting")?;
-        absent |= latencies(out, style, &kinds, |kind| kind.connect.as_ref())?;
+        out.heading("Of this, connecting")?;
+        absent |= write_latency_table(out, &kinds, |kind| kind.connect.as_ref())?;
     }
     if absent {
-        let why = "– too few transactions: percentile q is shown from 10 / (1 – q) of them up.";
-        writeln!(out, "  {}", style.dim(why))?;
+        let why = "– too few transactions: percentile q needs at least 10 / (1 – q) of them.";
+        out.line(format!("  {}", out.style.dim(why)))?;
     }
     Ok(())
 }
 
-/// Send wait, server, client wait; or why they are not known.
-pub fn split(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let kinds = shown(run);
+/// The parts of a service time, with their names.
+pub(crate) fn parts(split: &Split) -> [(&'static str, &Latency); 3] {
+    [
+        ("send wait", &split.send_wait),
+        ("server", &split.server),
+        ("client wait", &split.client_wait),
+    ]
+}
+
+/// Writes send wait, server time and client wait, or why they are unknown.
+pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let kinds = kinds_to_show(run);
     let Some(all) = kinds.first() else {
         return Ok(());
     };
     let timing = &run.timing;
-    heading(out, style, "Where the service time went")?;
+    out.heading(SPLIT)?;
     let Some(split) = &all.split else {
-        return paragraph(
-            out,
-            style,
-            &format!("Not known: {}.", reason(&timing.split, all.committed)),
-        );
+        let reason = unavailable_reason(&timing.split, all.committed);
+        return out.paragraph(&format!("Not known: {reason}."));
     };
     let mut table = Table::new(&title_row("part"));
-    let parts = [
-        ("send wait", &split.send_wait),
-        ("server", &split.server),
-        ("client wait", &split.client_wait),
-    ];
-    for (name, latency) in parts {
-        table.row(cells(name, latency));
+    for (name, latency) in parts(split) {
+        add_row(&mut table, name.to_owned(), latency);
     }
-    // How the server answered each kind: the figure that a comparison of servers needs.
+    // Server time by kind: the figure that a comparison of servers needs.
     for kind in kinds.iter().skip(1) {
         if let Some(split) = &kind.split {
-            table.row(cells(
-                &format!("server, {}", plain(&kind.kind)),
-                &split.server,
-            ));
+            let name = format!("server, {}", plain(kind.name()));
+            add_row(&mut table, name, &split.server);
         }
     }
-    table.write(out, style, 2)?;
-    paragraph(out, style, &in_words(split, all.connect.is_some()))?;
-    if split.server.samples < all.service.samples {
-        let some = format!(
-            "This split covers {} of the {}.",
-            held(&units::count(split.server.samples)),
-            held(&units::counted(
-                all.service.samples,
-                "committed transaction",
-                "committed transactions"
-            )),
+    out.table(&table)?;
+    out.paragraph(&split_summary(split, all.connect.is_some()))?;
+    let covered = split.server.samples;
+    if covered < all.service.samples {
+        let all = count_with_noun(
+            all.service.samples,
+            "committed transaction",
+            "committed transactions",
         );
-        paragraph(out, style, &some)?;
+        out.paragraph(&format!(
+            "This split covers {} of the {}.",
+            with_no_break_spaces(&count(covered)),
+            with_no_break_spaces(&all)
+        ))?;
     }
     let mut source = format!(
         "Source: {}; {} with a stamp, {} without, {} impossible, {} doubtful",
-        plain(&timing.split),
-        units::counted(timing.stamped, "reply", "replies"),
-        units::count(timing.unstamped),
-        units::count(timing.impossible),
-        units::count(timing.doubtful),
+        plain(&timing.split.to_string()),
+        count_with_noun(timing.stamped, "reply", "replies"),
+        count(timing.unstamped),
+        count(timing.impossible),
+        count(timing.doubtful),
     );
     if split.upper_bounds > 0 {
         source += &format!(
             "; {} server times are upper bounds (several replies in one read)",
-            units::count(split.upper_bounds)
+            count(split.upper_bounds)
         );
     }
-    paragraph(out, style, &format!("{source}."))
+    out.paragraph(&format!("{source}."))
 }
 
-/// With `connects`, each transaction opened a connection first, which is no part of the split.
-fn in_words(split: &prony_store::Split, connects: bool) -> String {
-    let (send, server, client) = (
-        split.send_wait.mean_ns,
-        split.server.mean_ns,
-        split.client_wait.mean_ns,
-    );
-    let sum = send + server + client;
+/// `connects`: each transaction opened a connection first, and that time is not part of the split.
+fn split_summary(split: &Split, connects: bool) -> String {
+    let means = parts(split).map(|(_, latency)| latency.mean_ns);
+    let sum: f64 = means.iter().sum();
     if sum <= 0.0 {
         return "No time was measured.".into();
     }
+    let [send, server, client] = means.map(|ns| {
+        let (time, share) = (units::time(ns), units::percent(ns / sum));
+        format!(
+            "{} ({})",
+            with_no_break_spaces(&time),
+            with_no_break_spaces(&share)
+        )
+    });
     format!(
-        "Of a mean service time of {}{}, the server took {} ({}): its response time under the load \
-         this client really offered. Requests waited {} ({}) in this client before they left, and \
-         replies {} ({}) until it read them.",
-        held(&units::time(sum)),
+        "Of a mean service time of {}{}, the server took {server}: its response time under the load \
+         that this client actually offered. Requests waited {send} in this client before they were \
+         sent, and replies {client} until it read them.",
+        with_no_break_spaces(&units::time(sum)),
         if connects { " after connecting" } else { "" },
-        held(&units::time(server)),
-        held(&units::percent(server / sum)),
-        held(&units::time(send)),
-        held(&units::percent(send / sum)),
-        held(&units::time(client)),
-        held(&units::percent(client / sum)),
     )
 }
 
 /// Keeps a number and its unit on one line.
-fn held(text: &str) -> String {
+fn with_no_break_spaces(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-fn reason(split: &str, committed: u64) -> String {
-    let text = plain(split);
-    // Stamps there were, had there been something to stamp.
-    if committed == 0 && !text.starts_with("unavailable") {
-        return "no transaction committed".into();
-    }
-    let text = text.strip_prefix("unavailable").unwrap_or(&text);
-    let text = text
-        .trim_start_matches([':', ',', ' '])
-        .trim_end_matches('.');
-    if text.is_empty() {
-        "no receive stamps were available".into()
-    } else {
-        text.to_owned()
+fn unavailable_reason(split: &SplitSource, committed: u64) -> String {
+    match split {
+        SplitSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
+        SplitSource::Unavailable { .. } => "no receive stamps were available".into(),
+        // Stamps would exist if there had been something to stamp.
+        _ if committed == 0 => "no transaction committed".into(),
+        _ => split.to_string(),
     }
 }
 
-/// `all` and every kind; where there is one kind only, that one under its own name.
-fn shown(run: &Run) -> Vec<&KindFigures> {
+/// `all` and every kind; a single kind alone, under its own name.
+fn kinds_to_show(run: &Run) -> Vec<&KindFigures> {
     match run.measured.kinds.as_slice() {
         [_, only] => vec![only],
         many => many.iter().collect(),
     }
 }
 
-fn title_row(first: &str) -> Vec<&str> {
+/// The column titles of a table of times; `first` is the title of the names.
+pub(crate) fn title_row(first: &str) -> Vec<&str> {
     std::iter::once(first).chain(PERCENTILES).collect()
 }
 
-fn cells(name: &str, latency: &Latency) -> Vec<String> {
-    let optional = |ns: Option<u64>| ns.map_or("–".into(), |ns| units::time(ns as f64));
-    if latency.samples == 0 {
-        return std::iter::once(name.to_owned())
-            .chain(PERCENTILES.map(|_| "–".to_owned()))
-            .collect();
-    }
-    vec![
-        name.to_owned(),
-        optional(latency.p50_ns),
-        optional(latency.p90_ns),
-        optional(latency.p95_ns),
-        optional(latency.p99_ns),
-        optional(latency.p999_ns),
-        units::time(latency.max_ns as f64),
-        units::time(latency.mean_ns),
+/// The percentiles, the maximum and the mean, if known.
+pub(crate) fn cells(of: &Latency) -> [String; 7] {
+    [
+        time_or_dash(of.p50_ns),
+        time_or_dash(of.p90_ns),
+        time_or_dash(of.p95_ns),
+        time_or_dash(of.p99_ns),
+        time_or_dash(of.p999_ns),
+        time_or_dash((of.max_ns > 0).then_some(of.max_ns)),
+        or_dash((of.samples > 0).then_some(of.mean_ns), units::time),
     ]
 }
 
-/// Writes one table and says whether a percentile was absent.
-fn latencies<'a>(
-    out: &mut dyn Write,
-    style: &Style,
+fn add_row(table: &mut Table, name: String, of: &Latency) {
+    table.row(std::iter::once(name).chain(cells(of)));
+}
+
+/// Writes one table; returns whether a percentile was absent.
+fn write_latency_table<'a>(
+    out: &mut Printer<'_>,
     kinds: &[&'a KindFigures],
     which: impl Fn(&'a KindFigures) -> Option<&'a Latency>,
 ) -> io::Result<bool> {
@@ -197,9 +185,9 @@ fn latencies<'a>(
     for kind in kinds {
         if let Some(latency) = which(kind) {
             absent |= latency.p999_ns.is_none();
-            table.row(cells(&plain(&kind.kind), latency));
+            add_row(&mut table, plain(kind.name()), latency);
         }
     }
-    table.write(out, style, 2)?;
+    out.table(&table)?;
     Ok(absent)
 }

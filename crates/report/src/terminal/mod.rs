@@ -1,34 +1,37 @@
 //! The result of a run, for a person at a terminal.
 //!
-//! In: a Run. Out: about two screens of text, the figure that matters first, then whether it can be
-//! trusted, then where it came from. Must never: print a number without its unit, or a percentile
+//! In: a Run. Out: about two screens of text: first the main figure, then whether it can be
+//! trusted, then where it comes from. Must never: print a number without its unit, or a percentile
 //! that the document does not hold.
 
-pub(crate) mod around;
+mod counts;
+pub(crate) mod findings;
 pub(crate) mod imported;
-mod latency;
+pub(crate) mod latency;
 pub(crate) mod server;
+pub(crate) mod setup;
 
-pub(crate) use around::check_lines;
+pub(crate) use counts::{KIND_COLUMNS, kind_rows};
 
+use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
-use crate::units;
-use prony_store::{Run, Severity, State};
+use crate::units::{self, count, count_with_noun, span};
+use prony_store::{KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
 use std::io::{self, Write};
 
-/// Where a document is.
+/// The location of a document.
 #[derive(Clone, Copy, Debug)]
-pub enum Stored<'a> {
-    /// It was stored by this very call.
-    Now {
+pub enum DocumentLocation<'a> {
+    /// This command has just stored it.
+    JustStored {
         /// The file or folder, for a person.
         place: &'a str,
-        /// What `prony show` takes to show it again.
+        /// The argument with which `prony show` prints it again.
         id: &'a str,
     },
-    /// It was there before.
-    Before {
+    /// It was stored before.
+    ReadFrom {
         /// Its file.
         document: &'a str,
     },
@@ -39,259 +42,239 @@ pub fn write(
     out: &mut dyn Write,
     style: &Style,
     run: &Run,
-    stored: Option<Stored<'_>>,
+    stored: Option<DocumentLocation<'_>>,
 ) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
     if let Some(imported) = &run.imported {
-        return imported::write(out, style, run, imported, stored);
+        return imported::write(out, run, imported, stored);
     }
-    title(out, style, run)?;
-    headline(out, style, run)?;
-    latency::response(out, style, run)?;
-    latency::split(out, style, run)?;
-    around::kinds(out, style, run)?;
-    around::shares(out, style, run)?;
-    around::errors(out, style, run)?;
-    around::events(out, style, run)?;
-    around::checks(out, style, run)?;
-    server::server(out, style, run)?;
-    around::client(out, style, run)?;
-    around::setup(out, style, run)?;
-    crate::reproduced::write(out, style, run)?;
-    around::place(out, stored)
+    title(out, run)?;
+    headline(out, run)?;
+    latency::response(out, run)?;
+    latency::split(out, run)?;
+    counts::write_kinds(out, run)?;
+    counts::write_shares(out, run)?;
+    findings::errors(out, run)?;
+    findings::events(out, run)?;
+    findings::checks(out, run)?;
+    server::server(out, run)?;
+    setup::client(out, run)?;
+    setup::setup(out, run)?;
+    crate::reproduced::write(out, run)?;
+    setup::write_location(out, stored)
 }
 
-fn title(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
+fn title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
     let what = format!(
         "{}, scale {}, on {} {}",
         plain(&workload.name),
-        units::count(u64::from(workload.scale)),
-        engine(&run.server.engine),
+        count(workload.scale.into()),
+        engine(&run.server),
         plain(run.server.version.split(" (").next().unwrap_or_default()),
     );
-    for line in wrap(&what, style.width) {
-        writeln!(out, "{}", style.bold(&line))?;
-    }
-    for line in wrap(&plain(&workload.title), style.width) {
-        writeln!(out, "{}", style.dim(&line))?;
-    }
-    if let Some(early) = early(run) {
-        for line in wrap(&early, style.width) {
-            writeln!(out, "{}", style.caution(&line))?;
-        }
-    }
-    Ok(())
+    out.wrapped(Style::bold, &what)?;
+    out.wrapped(Style::dim, &plain(&workload.title))?;
+    incomplete_notice(run).map_or(Ok(()), |notice| out.wrapped(Style::caution, &notice))
 }
 
-/// That a run did not come to its planned end.
-pub(crate) fn early(run: &Run) -> Option<String> {
-    let why = run.ended_because.as_deref().unwrap_or("no reason recorded");
+/// Says that a run ended before its planned end.
+pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
     match run.state {
-        State::Complete => None,
-        State::Running => Some(
-            "STILL RUNNING, or killed without a chance to say so: these figures cover what was \
-             measured up to the last second."
+        RunState::Complete => None,
+        RunState::Running => Some(
+            "STILL RUNNING, or killed: these figures cover what was measured up to the last second."
                 .to_owned(),
         ),
-        State::Partial => {
+        RunState::Partial => {
             let covered = match nothing_measured(run) {
                 true => "Nothing was measured.".to_owned(),
                 false => format!(
                     "The figures cover the {} that were measured.",
-                    units::span(run.measured.seconds)
+                    span(run.measured.length_s)
                 ),
             };
-            let why = plain(why);
+            let why = run.ended_because.as_deref();
+            let why = plain(why.unwrap_or("no reason recorded"));
             let why = why.trim_end_matches('.');
             Some(format!("PARTIAL RESULT: ended early: {why}. {covered}"))
         }
     }
 }
 
-/// Whether no part of the load was measured: then zeros are no figures.
+/// Whether no part of the load was measured, so that zeros are not figures.
 pub(crate) fn nothing_measured(run: &Run) -> bool {
-    let ended = |kind: &prony_store::KindFigures| kind.committed + kind.rolled_back + kind.failed;
+    let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
     let any = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
-    run.measured.seconds <= 0.0 && !any && run.imported.is_none()
+    run.measured.length_s <= 0.0 && !any && run.imported.is_none()
 }
 
-fn headline(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let empty = Default::default();
-    let all = run.measured.kinds.first().unwrap_or(&empty);
-    let nothing = nothing_measured(run);
-    let figure = match nothing {
-        true => "Nothing was measured".to_owned(),
-        false => format!("{} transactions/s committed", units::rate(all.tps)),
-    };
-    writeln!(out)?;
-    for rate in run.rates.iter().filter(|_| !nothing) {
-        let note = rate
-            .note
-            .as_deref()
-            .map_or(String::new(), |note| format!("; {note}"));
-        let name = format!("{} {}", units::rate(rate.value), plain(&rate.name));
-        let rest = format!(
-            " ({}); {} for each unit of scale{}",
-            plain(&rate.title),
-            units::rate(rate.per_scale),
-            plain(&note)
-        );
-        for (number, line) in wrap(&(name + &rest), style.width - 2).iter().enumerate() {
-            let line = if number == 0 {
-                style.bold(line)
-            } else {
-                line.clone()
-            };
-            writeln!(out, "  {line}")?;
+fn headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    out.line("")?;
+    if nothing_measured(run) {
+        out.line(format!("  {}", out.style.bold("Nothing was measured")))?;
+    } else {
+        for rate in &run.rates {
+            let note = rate.note.as_deref();
+            let note = note.map_or(String::new(), |note| format!("; {note}"));
+            let text = format!(
+                "{} {} ({}); {} for each unit of scale{note}",
+                units::rate(rate.value),
+                rate.name,
+                rate.title,
+                units::rate(rate.per_scale),
+            );
+            let lines = wrap(&plain(&text), out.style.width - 2);
+            let (first, rest) = lines.split_at(1.min(lines.len()));
+            let first = first.iter().map(|line| out.style.bold(line));
+            for line in first.chain(rest.iter().cloned()) {
+                out.line(format!("  {line}"))?;
+            }
         }
+        let tps = run.measured.all().map_or(0.0, |all| all.tps);
+        let figure = format!("{} transactions/s committed", units::rate(tps));
+        out.line(format!("  {}", out.style.bold(&figure)))?;
     }
-    writeln!(out, "  {}", style.bold(&figure))?;
-    for line in wrap(&counts(run), style.width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    pace(out, style, run)?;
-    verdict(out, style, run)
+    out.paragraph(&counts(run))?;
+    write_throughput_bars(out, run)?;
+    verdict(out, run)
 }
 
-/// How many transactions there were, and how they ended.
+/// The number of transactions and their outcomes.
 pub(crate) fn counts(run: &Run) -> String {
     if nothing_measured(run) {
         return match run.window.warmup_s {
             warmup_s if warmup_s > 0.0 => format!(
                 "The measured window had not begun after {} of warm-up.",
-                units::span(warmup_s)
+                span(warmup_s)
             ),
-            _ => "No second of its load was recorded.".to_owned(),
+            _ => "No second of the load was recorded.".to_owned(),
         };
     }
-    let empty = Default::default();
-    let all = run.measured.kinds.first().unwrap_or(&empty);
-    let mut counted = format!(
+    let empty = KindFigures::default();
+    let all = run.measured.all().unwrap_or(&empty);
+    let mut text = format!(
         "{} in the {} measured",
-        units::counted(all.committed, "transaction", "transactions"),
-        units::span(run.measured.seconds)
+        count_with_noun(all.committed, "transaction", "transactions"),
+        span(run.measured.length_s)
     );
     if run.window.warmup_s > 0.0 {
-        counted += &format!(", after {} of warm-up", units::span(run.window.warmup_s));
+        text += &format!(", after {} of warm-up", span(run.window.warmup_s));
     }
+    let in_flight = in_flight(run);
     let counts = [
         (all.failed, "failed"),
         (all.rolled_back, "rolled back by intent"),
         (all.skipped, "skipped"),
-        (run.measured.unfinished, "in flight at the end, not counted"),
+        (run.measured.unfinished, &*in_flight),
         (run.measured.never_started, "due but never started"),
         (all.retries, "extra tries"),
     ];
-    // That nothing failed is worth a word; that nothing was skipped is not.
+    // Zero failures are worth mentioning; zero skipped transactions are not.
     for (number, what) in counts {
         if number > 0 || what == "failed" {
-            counted += &format!("; {} {what}", units::count(number));
+            text += &format!("; {} {what}", count(number));
         }
     }
-    counted
+    text
 }
 
-/// Whether it can be used, and what stands against it, by name.
-fn verdict(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let Some((worst, text)) = verdict_words(run) else {
+/// The outcomes of the transactions in flight at the end.
+fn in_flight(run: &Run) -> String {
+    let text = "in flight at the end, not counted".to_owned();
+    let Some(of) = &run.measured.in_flight else {
+        return text;
+    };
+    let outcomes = [
+        (of.committed, "committed after it"),
+        (of.rolled_back, "rolled back by intent"),
+        (of.failed, "failed"),
+        (of.ambiguous, "may have committed"),
+        (of.cut_off, "cut off"),
+    ];
+    let outcomes = outcomes.iter().filter(|(number, _)| *number > 0);
+    let outcomes: Vec<String> = outcomes
+        .map(|(number, what)| format!("{} {what}", count(*number)))
+        .collect();
+    match outcomes.is_empty() {
+        true => text,
+        false => format!("{text} ({})", outcomes.join(", ")),
+    }
+}
+
+/// Whether the figures can be used, and which checks object.
+fn verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let Some((worst, text)) = verdict_text(run) else {
         return Ok(());
     };
-    for line in wrap(&text, style.width - 2) {
-        let line = match worst {
-            Severity::Invalid => style.alarm(&line),
-            Severity::Caveat => style.caution(&line),
-            Severity::Note => style.dim(&line),
-        };
-        writeln!(out, "  {line}")?;
+    let look = match worst {
+        Severity::Invalid => Style::alarm,
+        Severity::Caveat => Style::caution,
+        Severity::Note => Style::dim,
+    };
+    for line in wrap(&text, out.style.width - 2) {
+        out.line(format!("  {}", look(out.style, &line)))?;
     }
     Ok(())
 }
 
-/// The worst that stands against a run, and the verdict in words; nothing for one that goes on and
-/// has not been judged.
-pub(crate) fn verdict_words(run: &Run) -> Option<(Severity, String)> {
-    let named = |severity| {
-        let of_it = run.checks.iter().filter(|check| check.severity == severity);
-        of_it.map(|check| plain(&check.id)).collect::<Vec<_>>()
-    };
-    let (invalid, caveats) = (named(Severity::Invalid), named(Severity::Caveat));
+/// The ids of the checks of this severity.
+pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
+    let checks = run.checks.iter().filter(|check| check.severity == severity);
+    checks.map(|check| plain(&check.id)).collect()
+}
+
+/// The worst severity and the verdict in words; `None` for a run that is still going on and has not been
+/// judged.
+pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
+    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|of| check_ids(run, of));
     if !invalid.is_empty() {
-        let what = invalid.join(", ");
         let which = match nothing_measured(run) {
             true => "there is no figure",
             false => "this figure must not be used",
         };
-        let text = format!("Invalid ({what}): {which}, see the checks below.");
+        let ids = invalid.join(", ");
+        let text = format!("Invalid ({ids}): {which}, see the checks below.");
         return Some((Severity::Invalid, text));
     }
-    if run.state == State::Running {
-        return None;
-    }
-    if caveats.is_empty() && run.state == State::Partial {
-        let text = match run.checks.is_empty() {
-            true => "Not judged, and partial: the run ended early.",
-            false => "Partial: the run ended early; nothing else was found against it.",
-        };
-        return Some((Severity::Caveat, text.to_owned()));
-    }
-    if caveats.is_empty() {
-        let text = "Valid: nothing was found against it.".to_owned();
-        return Some((Severity::Note, text));
-    }
-    let count = units::counted(caveats.len() as u64, "caveat", "caveats");
-    let text = format!("Valid, with {count}: {}.", caveats.join(", "));
+    let text = match (run.state, caveats.len()) {
+        (RunState::Running, _) => return None,
+        (RunState::Partial, 0) if run.checks.is_empty() => {
+            "Not judged, and partial: the run ended early.".to_owned()
+        }
+        (RunState::Partial, 0) => {
+            "Partial: the run ended early; no other problems were found.".to_owned()
+        }
+        (RunState::Complete, 0) => {
+            let text = "Valid: no problems were found.".to_owned();
+            return Some((Severity::Note, text));
+        }
+        (_, number) => {
+            let number = count_with_noun(number as u64, "caveat", "caveats");
+            format!("Valid, with {number}: {}.", caveats.join(", "))
+        }
+    };
     Some((Severity::Caveat, text))
 }
 
-/// How steady it was: one bar a second of the measured window.
-fn pace(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let full = |second: &&prony_store::Second| second.part == "measured" && second.seconds > 0.5;
-    let tps: Vec<f64> = run
-        .series
-        .iter()
-        .filter(full)
-        .map(|second| second.committed as f64 / second.seconds)
-        .collect();
+/// Shows how steady the throughput was: one bar per second of the measured window.
+fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let whole = |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
+    let seconds = run.series.iter().filter(whole);
+    let tps = seconds.map(|second| second.committed as f64 / second.length_s);
+    let tps: Vec<f64> = tps.collect();
     if tps.len() < 3 {
         return Ok(());
     }
-    let least = tps.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = tps.iter().copied().fold(0.0, f64::max);
-    writeln!(
-        out,
-        "  {}  {}",
-        sparkline(&tps, style.width - 42),
-        style.dim(&format!(
-            "each second: {} to {} /s",
-            units::rate(least),
-            units::rate(most)
-        )),
-    )
+    let least = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
+    let most = units::rate(tps.iter().copied().fold(0.0, f64::max));
+    let bars = sparkline(&tps, out.style.width - 42);
+    let range = out.style.dim(&format!("each second: {least} to {most} /s"));
+    out.line(format!("  {bars}  {range}"))
 }
 
-pub(crate) fn engine(name: &str) -> String {
-    match name {
-        "postgresql" => "PostgreSQL".into(),
-        "mysql" => "MySQL".into(),
-        "mariadb" => "MariaDB".into(),
-        "sqlserver" => "SQL Server".into(),
-        other => plain(other),
-    }
-}
-
-pub(crate) fn heading(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
-    writeln!(out)?;
-    for line in wrap(text, style.width) {
-        writeln!(out, "{}", style.bold(&line))?;
-    }
-    Ok(())
-}
-
-pub(crate) fn paragraph(out: &mut dyn Write, style: &Style, text: &str) -> io::Result<()> {
-    for line in wrap(text, style.width - 2) {
-        writeln!(out, "  {line}")?;
-    }
-    Ok(())
+pub(crate) fn engine(server: &prony_store::Server) -> String {
+    plain(server.engine.as_ref().map_or("", ServerEngine::name))
 }
 
 #[cfg(test)]

@@ -1,240 +1,247 @@
-//! What was seen of the server, in a few lines.
+//! Observations of the server, in a few lines.
 //!
-//! In: a Run. Out: a paragraph. Must never: show what was not seen as a zero.
+//! In: a Run. Out: a paragraph. Must never: show an unobserved value as zero.
 
-use super::{heading, paragraph};
-use crate::style::Style;
+use crate::printer::Printer;
 use crate::text::plain;
-use crate::units;
-use prony_judge::watch;
-use prony_store::{MachineSecond, Observed, Run, ServerSecond};
+use crate::units::{self, bytes, count, count_with_noun, or_unknown};
+use prony_judge::observations;
+use prony_store::{EventKind, MachineSecond, Observed, ObservedTopic, Run, ServerSecond};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
-/// As many sorts of waits are named.
-const WAITS: usize = 4;
+/// Maximum number of wait events that are named.
+const MAX_WAITS: usize = 4;
 
-/// Writes it; nothing for a run at which nobody looked.
-pub fn server(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
-    let Some(seen) = &run.observed else {
+/// Writes the paragraph; nothing if the run's server was not observed.
+pub fn server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let Some(observed) = &run.observed else {
         return Ok(());
     };
-    heading(out, style, "The server, in the measured window")?;
-    if let Some(why) = &seen.off {
-        return paragraph(out, style, &format!("not observed: {}", plain(why)));
+    out.heading("The server, in the measured window")?;
+    if let Some(why) = &observed.off {
+        return out.paragraph(&format!("not observed: {}", plain(why)));
     }
-    for line in lines(run, seen) {
-        paragraph(out, style, &line)?;
-    }
-    Ok(())
+    let mut lines = lines(run, observed).into_iter();
+    lines.try_for_each(|line| out.paragraph(&line))
 }
 
-/// What was seen of it, in sentences.
-pub fn lines(run: &Run, seen: &Observed) -> Vec<String> {
+/// The observations, in sentences.
+pub fn lines(run: &Run, observed: &Observed) -> Vec<String> {
     let lines = [
-        Some(machine(run, seen)),
-        Some(work(run, seen)),
+        Some(describe_machine(run, observed)),
+        Some(describe_activity(run, observed)),
         waits(run),
-        Some(standing(seen)),
-        missing(seen),
+        Some(durability_and_cost(observed)),
+        describe_missing(observed),
     ];
     lines.into_iter().flatten().collect()
 }
 
-/// Its machine.
-fn machine(run: &Run, seen: &Observed) -> String {
-    if seen.machine.source.is_none() {
+/// The server's machine.
+fn describe_machine(run: &Run, observed: &Observed) -> String {
+    if observed.machine.source.is_none() {
         return "CPU, memory and disks of its machine: unknown".to_owned();
     }
     let share = |of: fn(&MachineSecond) -> Option<f64>| {
-        units::known(watch::machine(run, of), units::percent)
+        or_unknown(observations::machine(run, of), units::percent)
     };
-    let seconds: f64 = watch::rows(run).map(|row| row.seconds).sum();
+    let seconds: f64 = observations::rows(run).map(|row| row.length_s).sum();
+    let seconds = seconds.max(f64::MIN_POSITIVE);
     let per_second = |of: fn(&MachineSecond) -> Option<u64>| {
-        let sum = watch::sum(run, |row| of(row.machine.as_ref()?));
-        units::known(sum, |sum| {
-            let each = sum as f64 / seconds.max(f64::MIN_POSITIVE);
-            format!("{}/s", units::bytes(each as u64))
+        let sum = observations::sum(run, |row| of(row.machine.as_ref()?));
+        or_unknown(sum, |sum| {
+            format!("{}/s", bytes((sum as f64 / seconds) as u64))
         })
     };
-    let own = watch::mean(run, |row| {
+    let own = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-        (row.seconds > 0.0).then(|| cpu_s / row.seconds)
+        (row.length_s > 0.0).then(|| cpu_s / row.length_s)
     });
     let own = own.map_or(String::new(), |cpus| {
         format!(", its processes {} CPUs", units::rate(cpus))
     });
-    let of = seen.machine.cpus.map_or(String::new(), |cpus| {
-        format!(" of {}", units::counted(cpus.into(), "CPU", "CPUs"))
+    let of = observed.machine.cpus.map_or(String::new(), |cpus| {
+        format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
     });
     format!(
         "{}{of} busy{own}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
-        share(|of| of.busy),
-        share(|of| of.io_wait),
-        share(|of| of.steal),
-        share(|of| of.disk_busy),
+        share(|of| of.busy_share),
+        share(|of| of.io_wait_share),
+        share(|of| of.steal_share),
+        share(|of| of.disk_busy_share),
         per_second(|of| of.disk_read_bytes),
         per_second(|of| of.disk_write_bytes),
     )
 }
 
-/// What it did.
-fn work(run: &Run, seen: &Observed) -> String {
-    let hits = watch::sum(run, |row| row.cache_hits);
-    let reads = watch::sum(run, |row| row.cache_reads);
-    let found = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
-    let found = found.map(|(hits, reads)| hits as f64 / (hits + reads) as f64);
-    let before = seen.before.as_ref();
+/// The server's cache, log, background work and sessions.
+fn describe_activity(run: &Run, observed: &Observed) -> String {
+    let hits = observations::sum(run, |row| row.cache_hits);
+    let reads = observations::sum(run, |row| row.cache_reads);
+    let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
+    let hit_ratio = pages.map(|(hits, reads)| hits as f64 / (hits + reads) as f64);
+    let before = observed.before.as_ref();
     let cache = before.and_then(|state| state.cache_bytes);
     let data = before.and_then(|state| state.database_bytes);
-    let log = watch::sum(run, |row| row.log_bytes);
-    let most = |of: fn(&ServerSecond) -> Option<u32>| watch::rows(run).filter_map(of).max();
-    let active = most(|row| row.active);
+    let log = observations::sum(run, |row| row.log_bytes);
+    let most = |of: fn(&ServerSecond) -> Option<u32>| observations::rows(run).filter_map(of).max();
     let parts = [
-        cached(found, cache, data),
-        log.map(|log| format!("{} of log", units::bytes(log))),
-        Some(happened(run, seen)),
-        sessions(active, most(|row| row.lock_waits)),
+        cached(hit_ratio, cache, data),
+        log.map(|log| format!("{} of log", bytes(log))),
+        Some(events(run, observed)),
+        sessions(most(|row| row.active), most(|row| row.lock_waits)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// What of the cache is known: the share of pages found in it, its size, and that of the data.
-fn cached(found: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
-    let cache = cache.map(units::bytes);
-    let text = match (found, cache) {
+/// The cache hit ratio, the size of the cache and the size of the data.
+fn cached(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
+    let data = data.map(|data| format!("a database of {}", bytes(data)));
+    let text = match (hit_ratio, cache.map(bytes)) {
         (Some(share), cache) => {
             let size = cache.map_or(String::new(), |size| format!(" in {size}"));
             format!("cache: {:.1} % of the pages found{size}", share * 100.0)
         }
         (None, Some(size)) => format!("cache: {size}"),
-        (None, None) => return data.map(|data| format!("a database of {}", units::bytes(data))),
+        (None, None) => return data,
     };
     Some(match data {
-        Some(data) => format!("{text}, for a database of {}", units::bytes(data)),
+        Some(data) => format!("{text}, for {data}"),
         None => text,
     })
 }
 
-/// Most sessions at work and waiting for a lock, as far as they are known.
+/// The maximum number of active sessions and of sessions waiting for a lock, if known.
 fn sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
-    let counted = |count: u32| units::counted(count.into(), "session", "sessions");
+    let count_sessions = |count: u32| count_with_noun(count.into(), "session", "sessions");
     Some(match (active, locks) {
         (Some(active), Some(locks)) => format!(
-            "at most {} at work, {} waiting for a lock",
-            counted(active),
-            units::count(locks.into())
+            "at most {} active, {} waiting for a lock",
+            count_sessions(active),
+            count(locks.into())
         ),
-        (Some(active), None) => format!("at most {} at work", counted(active)),
-        (None, Some(locks)) => format!("at most {} waiting for a lock", counted(locks)),
+        (Some(active), None) => format!("at most {} active", count_sessions(active)),
+        (None, Some(locks)) => format!("at most {} waiting for a lock", count_sessions(locks)),
         (None, None) => return None,
     })
 }
 
-/// What happens in a server, and the questions that each is seen by.
-const SEEN_BY: [(&str, [&str; 2]); 3] = [
-    ("checkpoint", ["checkpoints", "status"]),
-    ("vacuum", ["vacuums", "tables"]),
-    ("backup", ["vacuums", "sessions and waits"]),
+/// Kinds of background work of a server, and the queries that report them.
+const REPORTED_BY: [(&str, [ObservedTopic; 2]); 3] = [
+    (
+        "checkpoint",
+        [ObservedTopic::Checkpoints, ObservedTopic::Status],
+    ),
+    ("vacuum", [ObservedTopic::Vacuums, ObservedTopic::Tables]),
+    (
+        "backup",
+        [ObservedTopic::Vacuums, ObservedTopic::SessionsAndWaits],
+    ),
 ];
 
-/// Checkpoints and the like by their number; what could not be seen is not said to be absent.
-fn happened(run: &Run, seen: &Observed) -> String {
+/// Counts of checkpoints and similar events; events that could not be observed are not reported as
+/// absent.
+fn events(run: &Run, observed: &Observed) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let all = [
-        "checkpoint",
-        "vacuum",
-        "analyze",
-        "backup",
-        "index build",
-        "table rebuild",
-        "restart",
+        EventKind::Checkpoint,
+        EventKind::Vacuum,
+        EventKind::Analyze,
+        EventKind::Backup,
+        EventKind::IndexBuild,
+        EventKind::TableRebuild,
+        EventKind::Restart,
     ];
-    for event in watch::events(run, &all) {
-        *counts.entry(&event.what).or_default() += 1;
+    for event in observations::events(run, &all) {
+        *counts.entry(event.kind.name()).or_default() += 1;
     }
     if counts.is_empty() {
-        let refused = |what: &str| seen.missing.iter().any(|one| one.what == what);
-        let (unseen, absent): (Vec<_>, Vec<_>) = SEEN_BY
+        let is_missing =
+            |what: &ObservedTopic| observed.missing.iter().any(|one| one.what == *what);
+        let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
-            .partition(|(_, [one, other])| refused(one) || refused(other));
+            .partition(|(_, queries)| queries.iter().any(&is_missing));
         let names = |of: Vec<&(&'static str, _)>| -> Vec<&str> {
             of.into_iter().map(|(name, _)| *name).collect()
         };
         let parts = [
-            listed(&names(absent), "or").map(|names| format!("no {names} seen")),
-            listed(&names(unseen), "and").map(|names| format!("{names} not seen")),
+            join_names(&names(absent), "or").map(|names| format!("no {names} observed")),
+            join_names(&names(unobserved), "and").map(|names| format!("{names} not observed")),
         ];
         return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
-    let each = counts.iter().map(|(what, count)| match count {
+    let each = counts.iter().map(|(what, number)| match number {
         1 => format!("1 {}", plain(what)),
-        more => format!("{} times {}", units::count(*more), plain(what)),
+        more => format!("{} times {}", count(*more), plain(what)),
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
 /// `a`, `a or b`, `a, b or c`.
-fn listed(names: &[&str], last_by: &str) -> Option<String> {
+fn join_names(names: &[&str], conjunction: &str) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
         [] => (*last).to_owned(),
-        others => format!("{} {last_by} {last}", others.join(", ")),
+        others => format!("{} {conjunction} {last}", others.join(", ")),
     })
 }
 
-/// What sessions at work did, the most frequent first.
-fn waits(run: &Run) -> Option<String> {
+/// Wait events with the number of sessions observed at each, the most frequent first.
+pub(crate) fn by_wait_event<'a>(
+    rows: impl IntoIterator<Item = &'a ServerSecond>,
+) -> Vec<(&'a str, u64)> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for row in watch::rows(run) {
-        for (event, sessions) in &row.waits {
-            *sums.entry(event).or_default() += u64::from(*sessions);
-        }
+    for (event, sessions) in rows.into_iter().flat_map(|row| &row.waits) {
+        *sums.entry(event).or_default() += u64::from(*sessions);
     }
-    let all: u64 = sums.values().sum();
     let mut sums: Vec<(&str, u64)> = sums.into_iter().filter(|(_, sum)| *sum > 0).collect();
-    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
-    let each = sums.iter().take(WAITS).map(|(event, sum)| {
+    sums.sort_by_key(|(_, sum)| Reverse(*sum));
+    sums
+}
+
+/// The activity of active sessions, the most frequent first.
+fn waits(run: &Run) -> Option<String> {
+    let sums = by_wait_event(observations::rows(run));
+    let all: u64 = sums.iter().map(|(_, sum)| sum).sum();
+    let each = sums.iter().take(MAX_WAITS).map(|(event, sum)| {
         let share = units::percent(*sum as f64 / all as f64);
         format!("{} {share}", plain(event))
     });
     let each: Vec<String> = each.collect();
-    (all > 0).then(|| format!("sessions at work: {}", each.join(", ")))
+    (all > 0).then(|| format!("active sessions: {}", each.join(", ")))
 }
 
-/// What a commit is worth there, and what looking has cost.
-fn standing(seen: &Observed) -> String {
-    let before = seen.before.as_ref();
+/// The durability class of the server, and the cost of observing it.
+fn durability_and_cost(observed: &Observed) -> String {
+    let before = observed.before.as_ref();
     let durability = before.and_then(|state| state.durability.as_ref());
-    let replication = before.and_then(|state| state.replication.as_deref());
+    let replication = before.and_then(|state| state.replication);
     let mut line = format!(
         "durability class {}, replication {}",
-        units::known(durability, |of| plain(&of.words())),
-        units::known(replication, plain),
+        or_unknown(durability, |of| plain(&of.description())),
+        or_unknown(replication, |of| of.name().to_owned()),
     );
-    if !seen.settings_changed.is_empty() {
-        let names: Vec<String> = seen
-            .settings_changed
-            .keys()
-            .map(|name| plain(name))
-            .collect();
-        line += &format!("; settings changed meanwhile: {}", names.join(", "));
+    if !observed.settings_changed.is_empty() {
+        let names = observed.settings_changed.keys().map(|name| plain(name));
+        let names: Vec<String> = names.collect();
+        line += &format!("; settings changed during the run: {}", names.join(", "));
     }
-    if let Some(cost) = &seen.cost {
+    if let Some(cost) = &observed.cost {
         let cpu_s = cost.client_cpu_s.unwrap_or(0.0) + cost.server_cpu_s.unwrap_or(0.0);
         line += &format!(
-            "; looking at it: {}, {} of CPU",
-            units::counted(cost.queries, "query", "queries"),
+            "; observing it: {}, {} of CPU",
+            count_with_noun(cost.queries, "query", "queries"),
             units::seconds(cpu_s)
         );
     }
     line
 }
 
-fn missing(seen: &Observed) -> Option<String> {
-    let each = seen.missing.iter();
-    let each: Vec<String> = each
-        .map(|one| format!("{} ({})", plain(&one.what), plain(&one.why)))
-        .collect();
-    (!each.is_empty()).then(|| format!("not seen: {}", each.join("; ")))
+fn describe_missing(observed: &Observed) -> Option<String> {
+    let each = observed.missing.iter();
+    let each = each.map(|one| format!("{} ({})", one.what.text(), plain(&one.why)));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("not observed: {}", each.join("; ")))
 }

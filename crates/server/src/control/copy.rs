@@ -1,57 +1,49 @@
-//! A stream of rows into a table.
+//! Streams rows into a table with COPY.
 //!
 //! In: the bytes of COPY's data, in pieces of any size. Out: CopyData messages, the count of rows.
-//! Must never: copy the data more than once, or go on sending what the server no longer wants.
+//! Must never: copy the data more than once, or continue to send after the server has reported an
+//! error.
 
 use super::error::Error;
-use super::postgres::{Control, affected_rows, unexpected};
+use super::{Control, refuse_zero_bytes};
+use prony_wire::FeedStatus;
+use prony_wire::postgres::codec::{COPY_DONE, copy_data_header, put_copy_fail};
 
-/// How much data one message carries, in bytes; also how much one system call sends.
+/// Size of one message, and of one system call, in bytes.
 pub const CHUNK_BYTES: usize = 64 * 1024;
 
-const OVER: Error = Error::Usage("this COPY is over");
+const COPY_ENDED: Error = Error::Usage("this COPY has ended");
 
-/// `COPY ... FROM STDIN` under way. Dropped before [`CopyIn::finish`], it is aborted: no row stays.
+/// A `COPY ... FROM STDIN` in progress. If dropped before [`CopyIn::finish`], it is aborted and no
+/// row remains.
 pub struct CopyIn<'a> {
     control: &'a mut Control,
     buffer: Vec<u8>,
-    /// The server has ended the copy, or we have.
-    over: bool,
+    /// Whether either side has ended the copy.
+    ended: bool,
 }
 
 impl<'a> CopyIn<'a> {
     pub(super) fn start(control: &'a mut Control, sql: &str) -> Result<Self, Error> {
-        control.send_query(sql)?;
-        let mut failed = None;
-        loop {
-            let message = control.next(&mut failed)?;
-            match message.0 {
-                b'G' if failed.is_none() => break,
-                b'Z' => {
-                    let other = Error::Usage("the statement is not COPY ... FROM STDIN");
-                    return Err(failed.unwrap_or(other));
-                }
-                // Another statement before the COPY, or in its place.
-                b'C' | b'T' | b'D' | b'I' | b'H' | b'd' | b'c' => {}
-                tag => {
-                    control.dead = true;
-                    return Err(unexpected(tag));
-                }
-            }
+        refuse_zero_bytes(sql)?;
+        control.connection.begin(|exchange| exchange.query(sql))?;
+        if control.connection.wait()? != FeedStatus::Send {
+            control.complete()?;
+            return Err(Error::Usage("the statement is not COPY ... FROM STDIN"));
         }
         let buffer = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
         Ok(CopyIn {
             control,
             buffer,
-            over: false,
+            ended: false,
         })
     }
 
-    /// Adds data, to be sent in large pieces.
+    /// Adds data, which is sent in large chunks.
     ///
     /// # Errors
-    /// The server has refused what was sent before (a full disk, a bad value), or is gone. The copy
-    /// is then over and nothing of it stays.
+    /// The server has refused earlier data (a full disk, a bad value), or the connection is lost.
+    /// The copy has then ended and no row remains.
     pub fn write(&mut self, data: &[u8]) -> Result<(), Error> {
         if self.buffer.is_empty() && data.len() >= CHUNK_BYTES {
             return self.send(data);
@@ -60,7 +52,7 @@ impl<'a> CopyIn<'a> {
         self.flush_if_full()
     }
 
-    /// The buffer itself, for a writer that makes rows in place: append to it, then call
+    /// The buffer, for writing rows in place: append to it, then call
     /// [`CopyIn::flush_if_full`], after each row or every few kilobytes.
     pub fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
@@ -79,42 +71,37 @@ impl<'a> CopyIn<'a> {
         }
     }
 
-    /// Ends the stream; gives the rows that the server counted.
+    /// Ends the stream; returns the server's count of rows.
     ///
     /// # Errors
-    /// As for [`CopyIn::write`]: rows are checked late, some only here.
+    /// As for [`CopyIn::write`]: the server checks some rows only now.
     pub fn finish(mut self) -> Result<u64, Error> {
         self.flush()?;
-        if std::mem::replace(&mut self.over, true) {
-            return Err(OVER);
+        if std::mem::replace(&mut self.ended, true) {
+            return Err(COPY_ENDED);
         }
-        if let Err(error) = self.control.guard(|link| link.send(b'c', [&[], &[]])) {
-            return Err(self.control.last_words(error));
-        }
-        self.drain(None)
+        self.control.connection.send([COPY_DONE, &[]])?;
+        self.control.complete()?;
+        Ok(self.control.connection.exchange().affected())
     }
 
-    /// Gives the copy up: no row of it stays. `reason` appears in the server's log.
+    /// Aborts the copy: no row remains. `reason` appears in the server's log.
     ///
     /// # Errors
     /// The connection was lost meanwhile.
     pub fn abort(mut self, reason: &str) -> Result<(), Error> {
-        self.give_up(reason)
+        self.abort_with(reason)
     }
 
-    fn give_up(&mut self, reason: &str) -> Result<(), Error> {
-        if std::mem::replace(&mut self.over, true) || self.control.dead {
+    fn abort_with(&mut self, reason: &str) -> Result<(), Error> {
+        if std::mem::replace(&mut self.ended, true) {
             return Ok(());
         }
-        let reason = reason.replace('\0', " ");
-        if let Err(error) = self
-            .control
-            .guard(|link| link.send(b'f', [reason.as_bytes(), b"\0"]))
-        {
-            return Err(self.control.last_words(error));
-        }
-        match self.drain(None) {
-            // The server confirms with an error (57014) that it stopped.
+        let mut message = Vec::new();
+        put_copy_fail(reason, &mut message);
+        let sent = self.control.connection.send([&message, &[]]);
+        match sent.and_then(|()| self.control.complete()) {
+            // The server confirms the end with an error (57014).
             Err(error) if error.is_lost() => Err(error),
             _ => Ok(()),
         }
@@ -128,62 +115,28 @@ impl<'a> CopyIn<'a> {
         sent
     }
 
-    /// Sends one CopyData message, and looks whether the server has said anything.
+    /// Sends one CopyData message, and checks whether the server has replied.
     fn send(&mut self, data: &[u8]) -> Result<(), Error> {
-        if self.over {
-            return Err(OVER);
+        if self.ended {
+            return Err(COPY_ENDED);
         }
         if data.is_empty() {
             return Ok(());
         }
-        if let Err(error) = self.control.guard(|link| link.send(b'd', [data, &[]])) {
-            self.over = true;
-            return Err(self.control.last_words(error));
-        }
-        let mut failed = None;
-        loop {
-            match self.control.guard(|link| link.next_now()) {
-                Ok(None) => break,
-                Ok(Some(message)) => {
-                    if let Some(message) = self.control.sort_out(message, &mut failed)? {
-                        self.over = true;
-                        self.control.dead = true;
-                        return Err(unexpected(message.0));
-                    }
-                }
-                Err(error) => {
-                    self.over = true;
-                    return Err(failed.unwrap_or(error));
-                }
+        let header = copy_data_header(data.len())
+            .ok_or(Error::Usage("the data is too long for one message"))?;
+        let connection = &mut self.control.connection;
+        let sent = connection.send([&header, data]);
+        match sent.and_then(|()| connection.process_arrived()) {
+            Ok(FeedStatus::More) if connection.exchange().error_summary().is_none() => Ok(()),
+            // After an error the server skips the data in flight, then is ready again.
+            Ok(_) => {
+                self.ended = true;
+                Err(self.control.complete().err().unwrap_or(Error::Closed))
             }
-            if failed.is_some() {
-                break;
-            }
-        }
-        // After an error the server skips what is still on the way, and then is ready again.
-        match failed {
-            Some(error) => {
-                self.over = true;
-                Err(self.drain(Some(error)).err().unwrap_or(Error::Closed))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Reads to the end of the statement; gives the count of rows or the first error.
-    fn drain(&mut self, mut failed: Option<Error>) -> Result<u64, Error> {
-        let mut count = 0;
-        loop {
-            let message = self.control.next(&mut failed)?;
-            match message.0 {
-                b'Z' => return failed.map_or(Ok(count), Err),
-                b'C' => count = affected_rows(self.control.link.body(&message)),
-                // A statement behind the COPY.
-                b'T' | b'D' | b'I' => {}
-                tag => {
-                    self.control.dead = true;
-                    return Err(unexpected(tag));
-                }
+            Err(error) => {
+                self.ended = true;
+                Err(error)
             }
         }
     }
@@ -191,7 +144,7 @@ impl<'a> CopyIn<'a> {
 
 impl Drop for CopyIn<'_> {
     fn drop(&mut self) {
-        // There is nobody left to tell.
-        let _ = self.give_up("the copy was given up");
+        // There is no way to report an error.
+        let _ = self.abort_with("the copy was abandoned");
     }
 }

@@ -1,11 +1,15 @@
-//! What can go wrong with a control connection, in the words that users of libpq know.
+//! Errors of a control connection, with libpq's wording.
 //!
-//! In: causes. Out: text for a person: what failed, then what to do. Must never: show a password
-//! or a statement, which may contain one.
+//! A message says what failed, then what to do. Must never: show a password, or a statement, which
+//! may contain one.
 
+use super::waiting::{Silence, WaitError};
+use super::{grant, hints};
 use crate::target::{Address, Endpoint};
-use prony_wire::{ConnectError, ServerError};
-use rustls::{CertificateError, Error as TlsError};
+use prony_plan::{ErrorParts, UserError};
+use prony_wire::{ConnectError, Protocol, ServerError, describe_tls_error};
+use rustls::Error as TlsError;
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
 
@@ -13,40 +17,110 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No endpoint could be used; one failure for each attempt, in order. Never empty.
-    #[error("{}", lines(.0))]
+    /// No endpoint could be used: the failure of each attempt, in order. Never empty.
     Connect(Vec<Failure>),
-    /// The server refused a statement. The connection is still good unless the error is fatal.
-    #[error("{0}")]
+    /// The server refused a statement. The connection is still usable unless the error is fatal.
     Statement(Box<ServerError>),
-    /// The connection ended under a statement.
-    #[error(
-        "server closed the connection unexpectedly\n\tThis probably means the server terminated \
-         abnormally\n\tbefore or while processing the request."
-    )]
+    /// The connection ended during a statement.
     Closed,
     /// The socket failed.
-    #[error("the connection to the server was lost: {0}")]
     Io(io::Error),
-    /// The TLS layer failed after the log-in.
-    #[error("SSL error: {0}")]
+    /// Nothing arrived for `io_timeout`, and a probe found the connection lost.
+    Silent(Box<Silence>),
+    /// A signal interrupted it.
+    Interrupted,
+    /// The TLS layer failed after the login.
     Tls(TlsError),
-    /// The server sent what the protocol does not allow here.
-    #[error("the server's answer breaks the PostgreSQL protocol: {0}")]
-    Protocol(String),
-    /// The server broke its protocol.
-    #[error("{0}")]
+    /// The server violated its protocol.
     Violation(String),
     /// The statement cannot be sent this way.
-    #[error("{0}")]
     Usage(&'static str),
     /// The connection had already failed.
-    #[error("the connection to the server is closed; open a new one")]
     Dead,
 }
 
+/// With libpq's layout: hints on lines that begin with a tab.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Connect(failures) => f.write_str(&paragraphs(failures)),
+            Error::Statement(error) => error.fmt(f),
+            Error::Silent(silence) => silence.fmt(f),
+            Error::Closed => {
+                let ErrorParts { problem, hint, .. } = self.parts();
+                f.write_str(&problem)?;
+                let mut lines = hint.iter().flat_map(|hint| hint.lines());
+                lines.try_for_each(|line| write!(f, "\n\t{line}"))
+            }
+            other => f.write_str(&other.parts().sentence()),
+        }
+    }
+}
+
+impl UserError for Error {
+    fn parts(&self) -> ErrorParts {
+        match self {
+            Error::Connect(failures) => {
+                let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
+                let mut hints: Vec<&str> = failures.iter().filter_map(Failure::hint).collect();
+                hints.dedup();
+                let parts = ErrorParts::new(lines.join("\n"));
+                hints.into_iter().fold(parts, ErrorParts::with_hint)
+            }
+            Error::Statement(error) => {
+                let parts = ErrorParts::new(error.to_string());
+                self.hint().into_iter().fold(parts, ErrorParts::with_hint)
+            }
+            Error::Closed => ErrorParts::new("server closed the connection unexpectedly").with_hint(
+                "This probably means the server terminated abnormally\nbefore or while processing the \
+                 request.",
+            ),
+            Error::Io(error) => {
+                ErrorParts::new(format!("the connection to the server was lost: {error}"))
+            }
+            Error::Silent(silence) => silence.parts(),
+            Error::Interrupted => ErrorParts::new("interrupted while waiting for the server"),
+            Error::Tls(error) => {
+                ErrorParts::new(format!("SSL error: {}", describe_tls_error(error)))
+            }
+            Error::Violation(problem) => ErrorParts::new(problem),
+            Error::Usage(problem) => ErrorParts::new(*problem),
+            Error::Dead => ErrorParts::new("the connection to the server is closed")
+                .with_hint("open a new one"),
+        }
+    }
+}
+
+/// From a failure of the socket.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        match error.downcast() {
+            Ok(WaitError::Interrupted) => Error::Interrupted,
+            Ok(WaitError::Silent(silence)) => Error::Silent(Box::new(silence)),
+            Err(error) => Error::Io(error),
+        }
+    }
+}
+
 impl Error {
-    /// The server's own error, where there is one; of several attempts the last.
+    /// Whether the server stopped answering.
+    pub fn is_silent(&self) -> bool {
+        matches!(self, Error::Silent(_))
+    }
+
+    /// Whether a signal interrupted it.
+    pub fn is_interrupted(&self) -> bool {
+        match self {
+            Error::Interrupted => true,
+            Error::Connect(failures) => {
+                let last = failures.last();
+                last.is_some_and(|failure| matches!(failure.cause, Cause::Interrupted))
+            }
+            _ => false,
+        }
+    }
+
+    /// The server's error, if there is one; of several attempts, that of the last.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             Error::Statement(error) => Some(error),
@@ -63,21 +137,28 @@ impl Error {
         }
     }
 
-    /// The SQLSTATE, where the server gave one.
+    /// The SQLSTATE of the server's error, if there is one.
     pub fn sqlstate(&self) -> Option<&str> {
         self.server().map(ServerError::code)
     }
 
-    /// What the user can do about a statement that MySQL or MariaDB refuses, where we know. The text
-    /// of attempts to connect has its hints in it, and PostgreSQL sends its own.
-    pub fn hint(&self) -> Option<&'static str> {
-        match self {
-            Error::Statement(error) => hint_for_number(error.number),
-            _ => None,
+    /// What the user can do about a refused statement, if known. The messages of failed connection
+    /// attempts already contain hints, and PostgreSQL sends its own.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        let Error::Statement(error) = self else {
+            return None;
+        };
+        match grant::hint(error) {
+            Some(hint) => Some(hint.into()),
+            None => match error.protocol {
+                // PostgreSQL's error already has its hint.
+                Protocol::PostgreSql => None,
+                Protocol::MySql => hints::for_number(error.number).map(Cow::Borrowed),
+            },
         }
     }
 
-    /// Whether the connection is of no further use.
+    /// Whether the connection cannot be used any more.
     pub fn is_lost(&self) -> bool {
         match self {
             Error::Statement(error) => error.is_fatal(),
@@ -87,8 +168,8 @@ impl Error {
     }
 }
 
-/// One paragraph a failure; a hint that holds for several in a row stands behind the last.
-fn lines(failures: &[Failure]) -> String {
+/// One paragraph for each failure; a hint that applies to several in a row comes after the last.
+fn paragraphs(failures: &[Failure]) -> String {
     let mut text = String::new();
     for (index, failure) in failures.iter().enumerate() {
         if index > 0 {
@@ -104,12 +185,12 @@ fn lines(failures: &[Failure]) -> String {
     text
 }
 
-/// One failed attempt to connect.
+/// A failed attempt to connect.
 #[derive(Debug)]
 pub struct Failure {
-    /// Where to.
+    /// The endpoint.
     pub endpoint: Box<Endpoint>,
-    /// Why not.
+    /// The cause.
     pub cause: Cause,
 }
 
@@ -121,17 +202,19 @@ pub enum Cause {
     Io(io::Error),
     /// `connect_timeout` passed.
     Timeout,
-    /// The server closed the connection during the log-in.
+    /// The user interrupted it.
+    Interrupted,
+    /// The server closed the connection during the login.
     Closed,
-    /// The log-in failed.
+    /// The login failed.
     Login(ConnectError),
-    /// `target_session_attrs` asks for another kind of session.
+    /// The session does not have the `target_session_attrs`.
     Session(&'static str),
-    /// The session could not be asked what kind it is.
+    /// The query for the session's properties failed.
     SessionUnknown(Box<Error>),
 }
 
-/// As libpq words it, without the hint.
+/// With libpq's wording, without the hint.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Endpoint {
@@ -167,6 +250,7 @@ impl fmt::Display for Cause {
                 None => write!(f, "{error}"),
             },
             Cause::Timeout => f.write_str("timeout expired"),
+            Cause::Interrupted => f.write_str("interrupted"),
             Cause::Closed => f.write_str("server closed the connection unexpectedly"),
             Cause::Login(error) => write!(f, "{error}"),
             Cause::Session(text) => f.write_str(text),
@@ -176,21 +260,21 @@ impl fmt::Display for Cause {
 }
 
 impl Failure {
-    /// What the user can do, where we know.
+    /// What the user can do, if known.
     pub fn hint(&self) -> Option<&'static str> {
         match &self.cause {
             Cause::Io(error) => self.hint_for_socket(error.kind()),
             Cause::Timeout => Some(
-                "Does the host exist, and does no firewall drop its packets? \
+                "Does the host exist? Does a firewall drop its packets? \
                  connect_timeout sets how long to wait.",
             ),
             Cause::Closed => Some(
                 "This probably means the server terminated abnormally, or that another kind of \
                  server listens there.",
             ),
-            Cause::Login(error) => hint_for_login(error),
-            Cause::Session(_) => Some("target_session_attrs asks for another kind of session."),
-            Cause::SessionUnknown(_) => None,
+            Cause::Login(error) => hints::for_login(error),
+            Cause::Session(_) => Some("target_session_attrs requires another kind of session."),
+            Cause::SessionUnknown(_) | Cause::Interrupted => None,
         }
     }
 
@@ -200,9 +284,9 @@ impl Failure {
             (Address::Unix(_), ConnectionRefused | NotFound) => {
                 Some("Is the server running locally and accepting connections on that socket?")
             }
-            (Address::Unix(_), PermissionDenied) => {
-                Some("The socket's permissions (unix_socket_permissions) do not admit this user.")
-            }
+            (Address::Unix(_), PermissionDenied) => Some(
+                "The socket's permissions (unix_socket_permissions) do not allow this user to connect.",
+            ),
             (Address::Tcp(_), ConnectionRefused) => {
                 Some("Is the server running on that host and accepting TCP/IP connections?")
             }
@@ -211,139 +295,59 @@ impl Failure {
     }
 }
 
-fn hint_for_login(error: &ConnectError) -> Option<&'static str> {
-    match error {
-        ConnectError::Server(error) if error.number > 0 => hint_for_number(error.number),
-        ConnectError::Server(error) => hint_for_sqlstate(&error.code),
-        ConnectError::PasswordNeeded => Some(
-            "The server asks for a password: give it in PGPASSWORD or the password file \
-             (~/.pgpass), or in the URL.",
-        ),
-        ConnectError::TlsUnsupported => Some(
-            "Turn TLS on in the server (PostgreSQL: ssl = on; MySQL and MariaDB: ssl-cert and \
-             ssl-key), or use sslmode=prefer (MySQL: ssl-mode=PREFERRED) to go without.",
-        ),
-        ConnectError::Tls(error) => hint_for_tls(error),
-        ConnectError::AlpnMissing => {
-            Some("sslnegotiation=direct needs PostgreSQL 17 or later; leave it out.")
-        }
-        ConnectError::AuthUnsupported(_) => Some(
-            "Prony speaks trust, password, md5 and scram-sha-256; the server's pg_hba.conf chooses.",
-        ),
-        ConnectError::AuthExcluded(_) => Some("require_auth does not admit it."),
-        ConnectError::ChannelBinding(_) => Some(
-            "channel_binding=require needs TLS and scram-sha-256 on the server; use prefer to go \
-             without.",
-        ),
-        ConnectError::Scram(_) => Some(
-            "Somebody else may be answering in the server's place; no password was given away.",
-        ),
-        ConnectError::PluginUnsupported(_) => Some(
-            "Prony speaks mysql_native_password, caching_sha2_password, sha256_password, ed25519 \
-             and mysql_clear_password; ALTER USER gives the account another one.",
-        ),
-        ConnectError::SecureTransportNeeded(_) => Some(
-            "Use ssl-mode=REQUIRED or the server's unix socket; or, where nobody can come between, \
-             get-server-public-key=1.",
-        ),
-        ConnectError::CleartextRefused => Some(
-            "The server asks for the password itself: enable-cleartext-plugin=1 allows it, over TLS \
-             or a unix socket only.",
-        ),
-        ConnectError::Protocol(_) | ConnectError::NotMysql(_) => Some("Check host and port."),
-        _ => None,
-    }
-}
-
-/// MySQL's and MariaDB's errors, of log-ins and of statements.
-fn hint_for_number(number: u16) -> Option<&'static str> {
-    Some(match number {
-        1045 => {
-            "Check user and password in the URL, in MYSQL_PWD or in the option files (~/.my.cnf); \
-             SHOW GRANTS tells from where an account may connect. One that is to use TLS (REQUIRE SSL) \
-             needs ssl-mode=REQUIRED."
-        }
-        1698 => {
-            "The account logs in by the name of the system's user (unix_socket): run as that user."
-        }
-        1142 => "GRANT the account rights on this table.",
-        1146 => "Load the tables into this database, or name the one that has them.",
-        1290 => {
-            "An option of the server forbids it, such as read_only on a replica: its message names which."
-        }
-        1836 => "The server is read-only, such as a replica: use the primary.",
-        1044 => "GRANT the account rights on this database.",
-        1049 => "Create it with CREATE DATABASE, or name another database.",
-        1040 | 1203 | 1226 => {
-            "The server's max_connections, or a limit of the account, is reached: use fewer clients \
-             or raise the limit."
-        }
-        1129 => {
-            "The server blocks this host after too many failed attempts: FLUSH HOSTS ends that."
-        }
-        1130 => "The server knows no account that may connect from this host.",
-        1251 | 2059 => "The account's authentication plugin needs a newer client.",
-        1820 | 1862 => {
-            "The password has expired: set a new one with ALTER USER in the server's client."
-        }
-        3159 => "The server takes encrypted connections only: use ssl-mode=REQUIRED.",
-        3118 | 4151 => "The account is locked: ALTER USER ... ACCOUNT UNLOCK.",
-        1053 => "The server is stopping: try again in a moment.",
-        _ => return None,
-    })
-}
-
-fn hint_for_sqlstate(code: &[u8; 5]) -> Option<&'static str> {
-    Some(match code {
-        b"28P01" => "Check the password in the URL, in PGPASSWORD or in the password file.",
-        b"28000" => {
-            "The server's pg_hba.conf decides who may connect from where, and whether with TLS."
-        }
-        b"3D000" => "Create it with createdb, or name another database.",
-        b"53300" => {
-            "The server's max_connections, or a limit of the role or database, is reached: use \
-             fewer clients or raise the limit."
-        }
-        b"57P03" => "The server is starting, stopping or recovering: try again in a moment.",
-        _ => return None,
-    })
-}
-
-fn hint_for_tls(error: &TlsError) -> Option<&'static str> {
-    Some(match error {
-        TlsError::InvalidCertificate(reason) => match reason {
-            // The second: another authority of the same name.
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "No authority that you trust signed the server's certificate: name the right one \
-                 with sslrootcert=FILE."
-            }
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "The certificate is for another host name: connect to a name it bears, or use \
-                 sslmode=verify-ca."
-            }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                "The server's certificate has expired, or this machine's clock is wrong."
-            }
-            _ => "The server's certificate does not pass the check that sslmode asks for.",
-        },
-        TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
-        TlsError::AlertReceived(_) => {
-            "The server broke off: it may want a client certificate (sslcert, sslkey) or another \
-             TLS version."
-        }
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::hint_for_number;
+    use super::*;
+    use crate::control::probe::LossReason;
+    use std::time::Duration;
 
-    /// Such as secure_file_priv or skip-grant-tables: only the server's message tells which.
+    fn refused(port: u16) -> Failure {
+        let host = std::net::Ipv4Addr::LOCALHOST;
+        Failure {
+            endpoint: Box::new(Endpoint {
+                address: Address::Tcp((host, port).into()),
+                host: host.to_string(),
+                port,
+                password: None,
+            }),
+            cause: Cause::Io(io::Error::from_raw_os_error(libc::ECONNREFUSED)),
+        }
+    }
+
     #[test]
-    fn an_option_that_forbids_a_statement_is_not_guessed() {
-        let hint = hint_for_number(1290).expect("a hint");
-        assert!(hint.contains("An option of the server") && hint.contains("names which"));
-        assert!(!hint.contains("is read-only"));
+    fn attempts_with_the_same_hint_share_it() {
+        let line = |port| {
+            format!("connection to server at \"127.0.0.1\", port {port} failed: Connection refused")
+        };
+        let error = Error::Connect(vec![refused(1), refused(2)]);
+        let hint = "Is the server running on that host and accepting TCP/IP connections?";
+        let problem = format!("{}\n{}", line(1), line(2));
+        assert_eq!(error.to_string(), format!("{problem}\n\t{hint}"));
+        assert_eq!(error.parts(), ErrorParts::new(problem).with_hint(hint));
+    }
+
+    #[test]
+    fn each_part_of_a_lost_connection_is_separate() {
+        let lines = "This probably means the server terminated abnormally\nbefore or while processing the request.";
+        let closed = ErrorParts::new("server closed the connection unexpectedly").with_hint(lines);
+        assert_eq!(Error::Closed.parts(), closed);
+        let text = format!("{}\n\t{}", closed.problem, lines.replace('\n', "\n\t"));
+        assert_eq!(Error::Closed.to_string(), text);
+
+        let silent = Error::Silent(Box::new(Silence {
+            duration: Duration::from_secs(5),
+            loss: LossReason::SessionGone,
+        }));
+        let parts = silent.parts();
+        assert_eq!(
+            parts.hint.as_deref(),
+            Some("a proxy, firewall or load balancer may have dropped the connection")
+        );
+        assert_eq!(silent.to_string(), parts.sentence());
+        assert_eq!(
+            parts.problem,
+            "the connection to the server was lost: no byte for 5 s, and the server no longer has this \
+             connection, while the server answered a new connection"
+        );
     }
 }

@@ -15,84 +15,92 @@
 //! ```
 
 mod cancel;
+mod connection;
 mod copy;
 mod error;
-mod kind;
-mod link;
-mod mysql;
+mod grant;
+mod hints;
 mod open;
-mod postgres;
-mod quote;
+mod probe;
 mod route;
+mod session_attrs;
 mod socket;
-mod talk;
+mod waiting;
 
 pub use cancel::Canceller;
+pub use connection::BlockingConnection;
 pub use copy::CopyIn;
 pub use error::{Cause, Error, Failure};
-pub use kind::{Aspect, unfit};
-pub use quote::{quote_identifier, quote_literal};
-pub use route::{Account, Next, Route, attempts};
-pub use talk::Talk;
+pub use probe::LossReason;
+pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
+pub use session_attrs::{SessionProperty, mismatch};
+pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions};
 
 use crate::target::{Endpoint, Target};
-use prony_wire::ServerError;
+use prony_wire::{
+    Engine, Exchange, FeedStatus, QueryMode, ServerError, Session, Statements, Value,
+};
+use std::time::Duration;
 
-/// A row: its columns as text, `None` for NULL.
-pub type Row = Vec<Option<String>>;
+/// Limit for one reply, in bytes: only a broken or hostile server sends more to a control
+/// connection.
+const MAX_REPLY_BYTES: u64 = 1 << 28;
 
-/// Which product answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Product {
-    /// PostgreSQL, or what speaks its protocol.
-    Postgres,
-    /// MySQL, or what speaks its protocol and does not say that it is MariaDB.
-    Mysql,
-    /// MariaDB.
-    MariaDb,
-}
+/// Number of notices that are stored until the caller takes them; further ones are dropped.
+const MAX_NOTICES: usize = 1000;
+
+/// Why a COPY that is not started by [`Control::copy_in`] fails.
+const COPY_NEEDS_DATA: &str = "COPY ... FROM STDIN needs rows from the client, and Prony sends none \
+                               here: insert them with another statement, or copy them with psql";
+
+/// The columns of a row as text; `None` for NULL.
+pub type TextRow = Vec<Option<String>>;
 
 /// A blocking connection to the server.
-pub struct Control(Session);
-
-enum Session {
-    Postgres(Box<postgres::Control>),
-    Mysql(Box<mysql::Control>),
+pub struct Control {
+    /// In extended mode, so that a statement with values is not kept prepared.
+    connection: BlockingConnection,
+    route: Route,
+    session: Session,
+    tls: Option<String>,
 }
 
 impl Control {
-    /// Connects to the first endpoint that answers and suits (`target_session_attrs`).
+    /// Connects to the first endpoint that answers and matches `target_session_attrs`.
     ///
     /// # Errors
-    /// [`Error::Connect`] with every failure on the way.
+    /// [`Error::Connect`] with the failure of each attempt.
     pub fn connect(target: &Target) -> Result<Control, Error> {
-        open::connect(target)
+        let opened = open::connect(target, QueryMode::Extended)?;
+        Ok(Control {
+            tls: opened.connection.tls(),
+            connection: opened.connection,
+            route: opened.route,
+            session: opened.session,
+        })
     }
 
-    /// Runs one or more statements; gives the rows that the last of them affected or returned, as
-    /// the server counts them.
+    /// Runs one or more statements; returns the server's count of rows that the last one affected
+    /// or returned.
     ///
     /// # Errors
-    /// [`Error::Statement`] when the server refuses; the connection is then still good.
+    /// [`Error::Statement`] if the server refuses, [`Error::Usage`] if it is a `COPY ... FROM STDIN`; the
+    /// connection is then still usable.
     pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
-        match &mut self.0 {
-            Session::Postgres(control) => control.execute(sql),
-            Session::Mysql(control) => control.execute(sql),
-        }
+        self.request(sql, |exchange| exchange.query(sql))?;
+        Ok(self.connection.exchange().affected())
     }
 
-    /// Runs one or more statements; gives the rows of the last that returns any.
+    /// Runs one or more statements; returns the rows of the last one that has any.
     ///
     /// # Errors
     /// As for [`Control::execute`].
-    pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, Error> {
-        match &mut self.0 {
-            Session::Postgres(control) => control.query(sql),
-            Session::Mysql(control) => control.query(sql),
-        }
+    pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>, Error> {
+        self.request(sql, |exchange| exchange.query(sql))?;
+        self.rows()
     }
 
-    /// Runs a statement; gives the first column of its first row. `None`: NULL, or no row.
+    /// Runs a statement; returns the first column of its first row. `None`: NULL, or no row.
     ///
     /// # Errors
     /// As for [`Control::execute`].
@@ -101,114 +109,244 @@ impl Control {
         Ok(first.and_then(|row| row.into_iter().next()).flatten())
     }
 
-    /// Runs one statement with text for its parameters `$1`, `$2`...; gives its rows. The values
-    /// travel beside it, so that none needs to be quoted.
+    /// Runs one statement with text for its parameters `$1`, `$2`...; returns its rows. Values are
+    /// sent separately, so they need no quoting.
     ///
     /// # Errors
     /// As for [`Control::execute`].
-    pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<Row>, Error> {
-        match &mut self.0 {
-            Session::Postgres(control) => control.query_with(sql, values),
-            Session::Mysql(control) => control.query_with(sql, values),
+    pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<TextRow>, Error> {
+        let statement = Statements::new().add(sql);
+        let values: Vec<Value<'_>> = values.iter().copied().map(Value::Text).collect();
+        if values.len() != statement.parameters() {
+            return Err(Error::Usage("each parameter needs a value"));
         }
+        self.request(sql, |exchange| {
+            exchange.request(std::iter::once((&statement, &values[..])));
+        })?;
+        self.rows()
     }
 
     /// Starts `COPY ... FROM STDIN`.
     ///
     /// # Errors
-    /// As for [`Control::execute`]; [`Error::Usage`] if the statement is another, or the server is
-    /// no PostgreSQL.
+    /// As for [`Control::execute`]; [`Error::Usage`] if it is another statement, or the server is
+    /// not PostgreSQL.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
-        match &mut self.0 {
-            Session::Postgres(control) => control.copy_in(sql),
-            Session::Mysql(_) => Err(Error::Usage(
+        match self.route.account {
+            Account::Postgres(_) => CopyIn::start(self, sql),
+            Account::Mysql(_) => Err(Error::Usage(
                 "MySQL has no COPY: use INSERT with many rows, or load_data",
             )),
         }
     }
 
-    /// Runs a `LOAD DATA LOCAL INFILE`; whatever file it names, the server gets `data` for it. Gives
-    /// the rows that were loaded. The target must allow it (`local-infile=1`), and the server too.
+    /// Runs a `LOAD DATA LOCAL INFILE`, and sends `data` instead of the file. Returns the number of
+    /// loaded rows. The target ([`Target::allow_load_data`]) and the server must allow it.
     ///
     /// # Errors
-    /// As for [`Control::execute`]; [`Error::Usage`] if the server is no MySQL or MariaDB.
+    /// As for [`Control::execute`]; [`Error::Usage`] if the server is not MySQL or MariaDB.
     pub fn load_data(&mut self, sql: &str, data: &[u8]) -> Result<u64, Error> {
-        match &mut self.0 {
-            Session::Postgres(_) => Err(Error::Usage("PostgreSQL has no LOAD DATA: use copy_in")),
-            Session::Mysql(control) => control.load_data(sql, data),
-        }
-    }
-
-    /// Which product answers, by what it says of itself.
-    pub fn product(&self) -> Product {
-        match &self.0 {
-            Session::Postgres(_) => Product::Postgres,
-            Session::Mysql(control) => control.product(),
-        }
-    }
-
-    /// The server's version as a number; 0 if it told none. PostgreSQL: 150020 for 15.20, 90603
-    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19.
-    pub fn server_version(&self) -> u32 {
-        match &self.0 {
-            Session::Postgres(control) => control.server_version(),
-            Session::Mysql(control) => control.server_version(),
-        }
-    }
-
-    /// A setting that the server reports of itself, as last reported: `server_version`, and what
-    /// else PostgreSQL tells.
-    pub fn parameter(&self, name: &str) -> Option<&str> {
-        match &self.0 {
-            Session::Postgres(control) => control.parameter(name),
-            Session::Mysql(control) => (name == "server_version").then(|| control.version()),
-        }
-    }
-
-    /// The endpoint in use.
-    pub fn endpoint(&self) -> &Endpoint {
-        &self.route().endpoint
-    }
-
-    /// The way that led to the server: further connections should follow it.
-    pub fn route(&self) -> &Route {
-        match &self.0 {
-            Session::Postgres(control) => control.route(),
-            Session::Mysql(control) => control.route(),
-        }
-    }
-
-    /// Version and cipher of TLS, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; `None` without TLS.
-    pub fn tls(&self) -> Option<&str> {
-        match &self.0 {
-            Session::Postgres(control) => control.tls(),
-            Session::Mysql(control) => control.tls(),
-        }
-    }
-
-    /// The server process, or its number of the connection, that serves this connection.
-    pub fn backend_pid(&self) -> u32 {
-        match &self.0 {
-            Session::Postgres(control) => control.backend_pid(),
-            Session::Mysql(control) => control.connection_id(),
-        }
-    }
-
-    /// A handle that cancels what this connection does, from any thread.
-    pub fn canceller(&self) -> Canceller {
-        match &self.0 {
-            Session::Postgres(control) => control.canceller(),
-            Session::Mysql(control) => {
-                Canceller::kill_query(control.route().clone(), control.connection_id())
+        match self.route.account {
+            Account::Postgres(_) => Err(Error::Usage("PostgreSQL has no LOAD DATA: use copy_in")),
+            Account::Mysql(_) => {
+                self.request(sql, |exchange| {
+                    exchange.load(sql, data);
+                })?;
+                Ok(self.connection.exchange().affected())
             }
         }
     }
 
-    /// Notices and warnings of the server since the last call. MySQL sends none of itself.
-    pub fn take_notices(&mut self) -> Vec<ServerError> {
-        match &mut self.0 {
-            Session::Postgres(control) => control.take_notices(),
-            Session::Mysql(_) => Vec::new(),
+    /// The server's engine, by its version text.
+    pub fn engine(&self) -> Engine {
+        match self.route.account {
+            Account::Postgres(_) => Engine::PostgreSql,
+            Account::Mysql(_) => match self.version().to_ascii_lowercase().contains("mariadb") {
+                true => Engine::MariaDb,
+                false => Engine::MySql,
+            },
         }
+    }
+
+    /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603
+    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19.
+    pub fn server_version(&self) -> u32 {
+        match self.route.account {
+            Account::Postgres(_) => postgres_version(self.version()),
+            Account::Mysql(_) => mysql_version(self.version()),
+        }
+    }
+
+    fn version(&self) -> &str {
+        self.parameter("server_version").unwrap_or_default()
+    }
+
+    /// The last value of a setting that the server reports without a query: `server_version`, and
+    /// others on PostgreSQL.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.session.parameters.get(name)
+    }
+
+    /// The endpoint in use.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.route.endpoint
+    }
+
+    /// The route to the server: further connections should follow it.
+    pub fn route(&self) -> &Route {
+        &self.route
+    }
+
+    /// Version and cipher of TLS, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`; `None` without TLS.
+    pub fn tls(&self) -> Option<&str> {
+        self.tls.as_deref()
+    }
+
+    /// The process id of the backend (PostgreSQL) or the connection id (MySQL).
+    pub fn backend_pid(&self) -> u32 {
+        self.session.cancel.backend_pid
+    }
+
+    /// A handle that cancels this connection's statement from any thread.
+    pub fn canceller(&self) -> Canceller {
+        let (route, key) = (self.route.clone(), self.session.cancel.clone());
+        match self.route.account {
+            Account::Postgres(_) => Canceller::new(route, key, self.tls.is_some()),
+            Account::Mysql(_) => Canceller::kill_query(route, key.backend_pid),
+        }
+    }
+
+    /// Changes [`WaitOptions::io_timeout`] of this connection, unless it was `None`.
+    pub fn set_io_timeout(&mut self, limit: Option<Duration>) {
+        self.connection.set_io_timeout(limit);
+    }
+
+    /// Whether the login sent the password in clear text over a network without TLS. MySQL's
+    /// plugin that would do so is refused.
+    pub fn exposed_password(&self) -> bool {
+        self.session.password_in_clear && self.endpoint().is_remote()
+    }
+
+    /// Notices and warnings of the server since the last call. MySQL does not send any.
+    pub fn take_notices(&mut self) -> Vec<ServerError> {
+        std::mem::take(&mut self.session.notices)
+    }
+
+    /// Sends a request and waits for its reply.
+    fn request(&mut self, sql: &str, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
+        refuse_zero_bytes(sql)?;
+        let begun = self.connection.begin(request);
+        let first = begun.and_then(|()| self.connection.wait());
+        let needs_data = match self.route.account {
+            // PostgreSQL's requests are sent whole, except for the data of a COPY, which is then aborted.
+            Account::Postgres(_) => matches!(first, Ok(FeedStatus::Send)),
+            Account::Mysql(_) => false,
+        };
+        let complete = first.and_then(|_| self.connection.complete());
+        match self.finish(complete) {
+            // The server reports an aborted COPY as it does a cancelled statement (57014).
+            Err(error) if needs_data && !error.is_lost() => Err(Error::Usage(COPY_NEEDS_DATA)),
+            result => result,
+        }
+    }
+
+    /// Waits for the end of the reply.
+    fn complete(&mut self) -> Result<(), Error> {
+        let complete = self.connection.complete();
+        self.finish(complete)
+    }
+
+    /// Stores the notices and settings of a reply; adds the role to an error about missing
+    /// privileges.
+    fn finish(&mut self, reply: Result<(), Error>) -> Result<(), Error> {
+        let exchange = self.connection.exchange();
+        let room = MAX_NOTICES.saturating_sub(self.session.notices.len());
+        let notices = exchange.notices().take(room);
+        self.session.notices.extend(notices);
+        exchange
+            .add_settings(&mut self.session.parameters)
+            .map_err(|error| Error::Violation(error.to_string()))?;
+        reply.map_err(|mut error| {
+            if let (Error::Statement(error), Account::Postgres(login)) =
+                (&mut error, &self.route.account)
+                && &error.code == b"42501"
+            {
+                error.role = Some(login.user.clone());
+            }
+            error
+        })
+    }
+
+    /// The rows of the last result that has columns.
+    fn rows(&mut self) -> Result<Vec<TextRow>, Error> {
+        let exchange = self.connection.exchange();
+        let columns = |result: usize| exchange.columns(result).count();
+        let Some(last) = (0..exchange.results()).rev().find(|n| columns(*n) > 0) else {
+            return Ok(Vec::new());
+        };
+        let columns = columns(last);
+        let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
+        let rows = exchange.rows().filter(|(result, _)| *result == last);
+        let rows: Vec<TextRow> = rows
+            .map(|(_, row)| row.values().map(text).collect())
+            .collect();
+        if rows.iter().any(|row: &TextRow| row.len() != columns) {
+            self.connection.mark_unusable();
+            return Err(Error::Violation(
+                "the server sent a malformed row".to_owned(),
+            ));
+        }
+        Ok(rows)
+    }
+}
+
+fn refuse_zero_bytes(sql: &str) -> Result<(), Error> {
+    match sql.contains('\0') {
+        true => Err(Error::Usage("a statement cannot contain a zero byte")),
+        false => Ok(()),
+    }
+}
+
+/// `15.18 (Debian 15.18-0)` is 150018, `9.6.3` is 90603, `18beta1` is 180000.
+fn postgres_version(text: &str) -> u32 {
+    match version_parts(text, 9999) {
+        [major, minor, _] if major >= 10 => major * 10_000 + minor,
+        [major, minor, patch] => major * 10_000 + minor * 100 + patch,
+    }
+}
+
+/// `8.0.31` is 80031, `10.11.19-MariaDB-0+deb12u1` is 101119.
+fn mysql_version(text: &str) -> u32 {
+    let [major, minor, patch] = version_parts(text, 99);
+    major * 10_000 + minor * 100 + patch
+}
+
+/// The first three numbers of a version, each `max` at most.
+fn version_parts(text: &str, max: u32) -> [u32; 3] {
+    let digits = text.split(|c: char| !c.is_ascii_digit() && c != '.').next();
+    let mut parts = digits.unwrap_or_default().split('.');
+    [(); 3].map(|()| {
+        let part = parts.next().and_then(|part| part.parse::<u32>().ok());
+        part.unwrap_or(0).min(max)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_converted_to_numbers() {
+        assert_eq!(postgres_version("15.18 (Debian 15.18-0+deb12u1)"), 150_018);
+        assert_eq!(postgres_version("9.6.3"), 90_603);
+        assert_eq!(postgres_version("18beta1"), 180_000);
+        assert_eq!(postgres_version(""), 0);
+        assert_eq!(postgres_version("99999999.99999999"), 99_990_000 + 9_999);
+        assert_eq!(mysql_version("8.0.31"), 80_031);
+        assert_eq!(mysql_version("10.11.19-MariaDB-0+deb12u1"), 101_119);
+        assert_eq!(mysql_version("5.7.22-log"), 50_722);
+        assert_eq!(mysql_version("9.7.4-2"), 90_704);
+        assert_eq!(mysql_version(""), 0);
+        assert_eq!(mysql_version("999999999999.1"), 100);
     }
 }

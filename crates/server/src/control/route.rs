@@ -1,83 +1,76 @@
-//! Which ways to try to reach an endpoint, and when a failure moves on to the next.
+//! Decides how to connect to an endpoint, and what to try after a failure.
 //!
-//! In: a [`Target`]. Out: [`Route`]s, each a recipe that `control` and the loop follow alike. Must
-//! never: do I/O.
+//! In: a [`Target`]. Out: [`Route`]s, which both `control` and the loop use. Must never: do I/O.
 //!
-//! For PostgreSQL the rules are libpq's: documentation, "SSL Support" and "Specifying Multiple Hosts",
-//! and `PQconnectPoll` where that is silent. For MySQL they are its client's: "Command Options for
-//! Encrypted Connections".
+//! For PostgreSQL the rules are libpq's: documentation, "SSL Support" and "Specifying Multiple
+//! Hosts", and otherwise the code of `PQconnectPoll`. For MySQL they are its client's: "Command
+//! Options for Encrypted Connections".
 
 use super::error::Cause;
+use super::waiting::WaitOptions;
 use crate::target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, Protocol, SslMode, Target,
-    TcpOptions,
+    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
+    RequireAuth, SslMode, Target, TcpOptions,
 };
-use prony_wire::log_in::{TlsParts, TlsUse};
+use prony_wire::login::{TlsParts, TlsUse};
 use prony_wire::postgres::{self, AuthMethods, CancelKey, Connector, Login};
-use prony_wire::{ConnectError, LogIn, mysql};
+use prony_wire::{ConnectError, PendingLogin, mysql};
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
+use std::time::Duration;
 
-/// One way to connect: where to, with TLS or without, as whom.
+/// One way to connect: endpoint, TLS or not, and account.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// Where to.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// What is done about TLS.
+    /// Whether to use TLS.
     pub tls_use: TlsUse,
-    /// Who logs in.
+    /// The account to log in with.
     pub account: Account,
-    /// Configuration and name for TLS.
+    /// TLS configuration and server name.
     pub tls: Option<TlsParts>,
-    /// What is asked of a TCP socket.
+    /// TCP socket options.
     pub tcp: TcpOptions,
+    /// How long the control connection waits for the server.
+    pub wait_options: WaitOptions,
+    /// Time limit for connecting and logging in; [`Duration::MAX`]: no limit.
+    pub connect_limit: Duration,
 }
 
-/// Who logs in, and by which protocol.
+/// The account to log in with, by protocol.
 #[derive(Clone, Debug)]
 pub enum Account {
-    /// To PostgreSQL. Shared, so that the salted password is computed once for all connections.
+    /// PostgreSQL. Shared, so that the salted password is computed once for all connections.
     Postgres(Arc<Login>),
-    /// To MySQL or MariaDB.
+    /// MySQL or MariaDB.
     Mysql(Arc<mysql::Login>),
 }
 
 impl Route {
-    /// A new log-in to PostgreSQL over this route, if that is where it leads.
-    pub fn connector(&self) -> Option<Connector> {
-        match &self.account {
-            Account::Postgres(login) => Some(Connector::new(
-                login.clone(),
-                self.tls_use,
-                self.tls.clone(),
-            )),
-            Account::Mysql(_) => None,
-        }
-    }
-
-    /// A new log-in over this route.
-    pub fn log_in(&self) -> LogIn {
+    /// A new login over this route.
+    pub fn new_login(&self) -> PendingLogin {
         let (tls_use, tls) = (self.tls_use, self.tls.clone());
         match &self.account {
             Account::Postgres(login) => {
-                LogIn::Postgres(Box::new(Connector::new(login.clone(), tls_use, tls)))
+                PendingLogin::Postgres(Box::new(Connector::new(login.clone(), tls_use, tls)))
             }
             Account::Mysql(login) => {
-                LogIn::Mysql(Box::new(mysql::Connector::new(login.clone(), tls_use, tls)))
+                PendingLogin::Mysql(Box::new(mysql::Connector::new(login.clone(), tls_use, tls)))
             }
         }
     }
 
-    /// Where a failure on this route leads. `over_tls`: the connection used TLS, or was setting it
-    /// up.
-    pub fn after_failure(&self, over_tls: bool, cause: &Cause) -> Next {
+    /// What to try after a failure on this route. `over_tls`: the connection used TLS, or was
+    /// negotiating it.
+    pub fn after_failure(&self, over_tls: bool, cause: &Cause) -> AfterFailure {
         match self.account {
             Account::Postgres(_) => after_failure(self.tls_use, over_tls, cause),
             Account::Mysql(_) => after_mysql_failure(self.tls_use, over_tls, cause),
         }
     }
 
-    /// A request to cancel what the session with this key does. `over_tls`: that session's
+    /// A request to cancel the statement of the session with this key. `over_tls`: the session's
     /// connection uses TLS, so the request does too.
     pub fn cancel_connector(&self, key: CancelKey, over_tls: bool) -> Connector {
         let tls_use = match (over_tls, self.tls_use) {
@@ -89,33 +82,36 @@ impl Route {
     }
 }
 
-/// The ways to try, in order, for one endpoint. Never empty.
-pub fn attempts(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
-    let account = match &target.protocol {
-        Protocol::Postgres => Account::Postgres(Arc::new(login(target, endpoint))),
-        Protocol::Mysql(options) => {
-            Account::Mysql(Arc::new(mysql_login(target, endpoint, options)))
+/// The routes to try for one endpoint, in order. Never empty.
+pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
+    let requires_tls = match target.tls.mode {
+        SslMode::Disable | SslMode::Allow | SslMode::Prefer => false,
+        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => true,
+    };
+    let server_name = endpoint.server_name();
+    let (account, tls_on_socket, direct_tls, name) = match &target.protocol {
+        ProtocolOptions::PostgreSql(options) => {
+            let login = login(target, endpoint, options);
+            let account = Account::Postgres(Arc::new(login));
+            (account, false, options.direct_tls, server_name)
+        }
+        // MySQL's client uses TLS over a unix socket too, if TLS is required.
+        ProtocolOptions::MySql(options) => {
+            let login = mysql_login(target, endpoint, options);
+            let name = server_name.or_else(localhost);
+            let account = Account::Mysql(Arc::new(login));
+            (account, requires_tls, false, name)
         }
     };
-    let is_mysql = matches!(account, Account::Mysql(_));
     let uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
-        // MySQL's client takes TLS over a socket too, where it is demanded.
-        (Address::Unix(_), SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull)
-            if is_mysql =>
-        {
-            &[TlsUse::Must]
-        }
+        (Address::Unix(_), _) if tls_on_socket => &[TlsUse::Must],
         (Address::Unix(_), _) | (_, SslMode::Disable) => &[TlsUse::No],
-        // The second attempt takes what it gets, as in libpq: a server without TLS then repeats
-        // its refusal, which says more than "no TLS here".
+        // As in libpq, the second attempt works without TLS too: a server without TLS then repeats
+        // its refusal, which says more than "no TLS".
         (_, SslMode::Allow) => &[TlsUse::No, TlsUse::IfOffered],
         (_, SslMode::Prefer) => &[TlsUse::IfOffered, TlsUse::No],
-        _ if target.tls.direct => &[TlsUse::Direct],
+        _ if direct_tls => &[TlsUse::Direct],
         _ => &[TlsUse::Must],
-    };
-    let name = match is_mysql {
-        true => endpoint.server_name().or_else(localhost),
-        false => endpoint.server_name(),
     };
     uses.iter()
         .map(|&tls_use| Route {
@@ -124,56 +120,65 @@ pub fn attempts(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             account: account.clone(),
             tls: target.tls.config.clone().zip(name.clone()),
             tcp: target.tcp,
+            wait_options: target.wait_options.clone(),
+            connect_limit: target.connect_limit(),
         })
         .collect()
 }
 
-/// Whom a certificate must name behind a unix socket.
+/// The name that a server's certificate must have on a unix socket.
 fn localhost() -> Option<ServerName<'static>> {
     ServerName::try_from("localhost").ok()
 }
 
-/// What to do after a failed attempt.
+/// What to try after a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Try the next route to the same endpoint; where there is none, give up.
-    Attempt,
+pub enum AfterFailure {
+    /// Try the next route to the same endpoint; if there is none, give up.
+    NextRoute,
     /// Try the next endpoint.
-    Endpoint,
+    NextEndpoint,
     /// Give up.
-    Stop,
+    GiveUp,
 }
 
-/// A server that refuses a log-in ends the search: other endpoints are for servers that are away,
-/// not for passwords that are wrong.
-fn after_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> Next {
+/// A server that refuses a login ends the search: other endpoints are for unreachable servers, not
+/// for wrong passwords.
+fn after_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> AfterFailure {
     let other_tls_use = match tls_use {
-        TlsUse::No => Next::Attempt,
-        TlsUse::IfOffered if over_tls => Next::Attempt,
-        _ => Next::Stop,
+        TlsUse::No => AfterFailure::NextRoute,
+        TlsUse::IfOffered if over_tls => AfterFailure::NextRoute,
+        _ => AfterFailure::GiveUp,
     };
     match cause {
-        Cause::Timeout | Cause::Session(_) | Cause::SessionUnknown(_) => Next::Endpoint,
-        Cause::Login(ConnectError::Server(error)) if &error.code == b"57P03" => Next::Endpoint,
+        Cause::Timeout | Cause::Session(_) | Cause::SessionUnknown(_) => AfterFailure::NextEndpoint,
+        Cause::Login(ConnectError::Server(error)) if &error.code == b"57P03" => {
+            AfterFailure::NextEndpoint
+        }
         Cause::Login(ConnectError::Server(_) | ConnectError::Tls(_)) => other_tls_use,
         Cause::Login(ConnectError::TlsRequestFailed) if tls_use == TlsUse::IfOffered => {
-            Next::Attempt
+            AfterFailure::NextRoute
         }
-        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => Next::Attempt,
-        Cause::Login(_) | Cause::Closed => Next::Stop,
-        Cause::Io(_) => Next::Endpoint,
+        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
+        Cause::Login(_) | Cause::Closed | Cause::Interrupted => AfterFailure::GiveUp,
+        Cause::Io(_) => AfterFailure::NextEndpoint,
     }
 }
 
-/// With `PREFERRED`, TLS that cannot be had is done without; a server that shuts down is away.
-fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> Next {
+/// With `PREFERRED`, a failed TLS negotiation leads to an attempt without TLS. A server that shuts
+/// down counts as unreachable.
+fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> AfterFailure {
     match cause {
-        Cause::Login(ConnectError::Tls(_)) if tls_use == TlsUse::IfOffered => Next::Attempt,
-        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => Next::Attempt,
-        Cause::Login(ConnectError::Server(error)) if error.number == 1053 => Next::Endpoint,
-        Cause::Login(_) | Cause::Closed => Next::Stop,
+        Cause::Login(ConnectError::Tls(_)) if tls_use == TlsUse::IfOffered => {
+            AfterFailure::NextRoute
+        }
+        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
+        Cause::Login(ConnectError::Server(error)) if error.number == 1053 => {
+            AfterFailure::NextEndpoint
+        }
+        Cause::Login(_) | Cause::Closed | Cause::Interrupted => AfterFailure::GiveUp,
         Cause::Timeout | Cause::Session(_) | Cause::SessionUnknown(_) | Cause::Io(_) => {
-            Next::Endpoint
+            AfterFailure::NextEndpoint
         }
     }
 }
@@ -183,7 +188,7 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
         user: target.user.clone(),
         database: target.database.clone(),
         password: endpoint.password.clone(),
-        attributes: target.parameters.clone(),
+        attributes: options.attributes.clone(),
         cleartext: options.cleartext,
         get_server_public_key: options.get_server_public_key,
         server_public_key: options.server_public_key.clone(),
@@ -193,25 +198,29 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
     }
 }
 
-fn login(target: &Target, endpoint: &Endpoint) -> Login {
+fn login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Login {
     let mut login = Login::new(&target.user, &target.database);
-    login.parameters.clone_from(&target.parameters);
+    login.parameters.clone_from(&options.parameters);
     login.password.clone_from(&endpoint.password);
-    login.channel_binding = match target.channel_binding {
+    login.channel_binding = match options.channel_binding {
         ChannelBinding::Disable => postgres::ChannelBinding::Disable,
         ChannelBinding::Prefer => postgres::ChannelBinding::Prefer,
         ChannelBinding::Require => postgres::ChannelBinding::Require,
     };
-    // Prony never answers the other methods, whatever the user allows.
     let known = [
         (AuthMethod::None, AuthMethods::NONE),
         (AuthMethod::Password, AuthMethods::PASSWORD),
         (AuthMethod::Md5, AuthMethods::MD5),
         (AuthMethod::ScramSha256, AuthMethods::SCRAM_SHA_256),
+        (AuthMethod::Gss, AuthMethods::GSS),
+        (AuthMethod::Sspi, AuthMethods::SSPI),
     ];
-    login.auth_methods = known
-        .into_iter()
-        .filter(|(method, _)| target.require_auth.allows(*method))
-        .fold(AuthMethods::EMPTY, |all, (_, method)| all.and(method));
+    login.require_auth = options.require_auth.to_string();
+    if options.require_auth != RequireAuth::Any {
+        login.auth_methods = known
+            .into_iter()
+            .filter(|(method, _)| options.require_auth.allows(*method))
+            .fold(AuthMethods::EMPTY, |all, (_, method)| all.and(method));
+    }
     login
 }

@@ -1,20 +1,35 @@
-//! A connected stream socket, and how long to wait for it.
+//! A connected stream socket with deadlines.
 //!
-//! In: an address, bytes. Out: bytes. Must never: raise SIGPIPE, or wait past its deadline.
+//! Must never: raise SIGPIPE, wait past its deadline, or continue to wait after an interrupt.
 
+use super::probe::{LossReason, ProbeTarget, probe};
 use super::route::Route;
+use super::waiting::{Silence, StopSignal, WaitError};
 use crate::target::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrAny, SocketAddrUnix,
+    SocketFlags, SocketType, connect, recv, sendmsg, socket_with, sockopt,
+};
 use std::io::{self, IoSlice};
-use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How much is read at once, in bytes.
+/// Size of one read, in bytes.
 const READ_BYTES: usize = 64 * 1024;
+
+/// Longest single wait, so that a signal is noticed soon.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Pause before retrying a unix socket whose listen queue is full.
+const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(20);
+
+/// Pause before retrying to send to a peer that has sent data but does not read.
+const PEER_NOT_READING_PAUSE: Duration = Duration::from_millis(1);
+
+/// Time for bytes in flight to arrive.
+const IN_FLIGHT_TIME: Duration = Duration::from_secs(1);
 
 /// When to give up waiting; `None`: never.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +39,19 @@ impl Deadline {
     pub(super) const NEVER: Deadline = Deadline(None);
 
     pub(super) fn after(time: Option<Duration>) -> Deadline {
+        // An overflow means no limit.
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
     }
 
-    /// What is left; an error when nothing is.
+    /// The earlier of two deadlines.
+    pub(super) fn min(self, other: Deadline) -> Deadline {
+        Deadline(match (self.0, other.0) {
+            (Some(one), Some(another)) => Some(one.min(another)),
+            (one, another) => one.or(another),
+        })
+    }
+
+    /// The remaining time; an error if there is none.
     fn left(self) -> io::Result<Option<Duration>> {
         let Some(at) = self.0 else { return Ok(None) };
         match at.saturating_duration_since(Instant::now()) {
@@ -38,72 +62,121 @@ impl Deadline {
 }
 
 /// A connected stream socket.
-pub(super) struct Socket(OwnedFd);
+pub(super) struct Socket {
+    fd: OwnedFd,
+    stop: StopSignal,
+    /// What to probe, and after what time without a byte.
+    peer: Option<(Box<ProbeTarget>, Duration)>,
+}
 
 impl Socket {
     pub(super) fn connect(route: &Route, deadline: Deadline) -> io::Result<Socket> {
-        match &route.endpoint.address {
-            Address::Unix(path) => Ok(Socket(UnixStream::connect(path)?.into())),
-            Address::Tcp(address) => {
-                let stream = match deadline.left()? {
-                    Some(left) => TcpStream::connect_timeout(address, left)?,
-                    None => TcpStream::connect(address)?,
-                };
-                route.tcp.apply(stream.as_fd())?;
-                Ok(Socket(stream.into()))
-            }
+        let (family, address): (_, SocketAddrAny) = match &route.endpoint.address {
+            Address::Unix(path) => (
+                AddressFamily::UNIX,
+                SocketAddrUnix::new(path.as_path())?.into(),
+            ),
+            Address::Tcp(address) => match address.is_ipv4() {
+                true => (AddressFamily::INET, (*address).into()),
+                false => (AddressFamily::INET6, (*address).into()),
+            },
+        };
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let fd = socket_with(family, SocketType::STREAM, flags, None)?;
+        if matches!(route.endpoint.address, Address::Tcp(_)) {
+            route.tcp.with_keepalive_probes().apply(fd.as_fd())?;
         }
-    }
-
-    /// Sends all of `parts`, one after another. While the peer takes nothing, `incoming` is called
-    /// whenever it has sent something: a peer that waits for us to read would wait for ever.
-    pub(super) fn send_all(
-        &self,
-        mut parts: &mut [IoSlice<'_>],
-        deadline: Deadline,
-        mut incoming: impl FnMut(&Socket) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
-        while !parts.is_empty() {
-            match sendmsg(&self.0, parts, &mut SendAncillaryBuffer::default(), flags) {
-                Ok(sent) => IoSlice::advance_slices(&mut parts, sent),
-                Err(Errno::INTR) => {}
+        let socket = Socket {
+            fd,
+            stop: route.wait_options.stop.clone(),
+            peer: None,
+        };
+        loop {
+            match connect(&socket.fd, &address) {
+                Ok(()) => return Ok(socket),
+                Err(Errno::INPROGRESS | Errno::INTR) => break,
                 Err(Errno::AGAIN) => {
-                    let ready = self.wait(PollFlags::IN | PollFlags::OUT, deadline)?;
-                    if ready.contains(PollFlags::IN) {
-                        incoming(self)?;
-                    }
+                    socket.time_left(deadline)?;
+                    std::thread::sleep(QUEUE_FULL_PAUSE);
                 }
                 Err(error) => return Err(error.into()),
+            }
+        }
+        socket.wait(PollFlags::OUT, deadline)?;
+        sockopt::socket_error(&socket.fd)??;
+        Ok(socket)
+    }
+
+    /// Enables probes after a long silence, if the route has an `io_timeout`. `session`: the
+    /// process id or connection id; 0: not known.
+    pub(super) fn enable_probes(&mut self, route: &Route, session: u32) {
+        let with_target = |limit| {
+            let route = route.clone();
+            (Box::new(ProbeTarget { route, session }), limit)
+        };
+        self.peer = route.wait_options.io_timeout.map(with_target);
+    }
+
+    /// Changes the time without a byte after which the server is probed.
+    pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
+        let peer = self.peer.take();
+        self.peer = peer.and_then(|(target, _)| limit.map(|limit| (target, limit)));
+    }
+
+    /// Sends all of `bytes`, without reading what the peer sends meanwhile.
+    pub(super) fn send_all(&self, bytes: &[u8], deadline: Deadline) -> io::Result<()> {
+        let mut parts = &mut [IoSlice::new(bytes)][..];
+        while !parts.is_empty() && !parts[0].is_empty() {
+            if !self.send_some(&mut parts, deadline)? {
+                // The caller reads the peer's data later; the peer does not wait for that.
+                std::thread::sleep(PEER_NOT_READING_PAUSE);
             }
         }
         Ok(())
     }
 
-    /// Waits for bytes and appends them to `into`; 0: the peer has closed.
+    /// Sends as much of `parts` as the peer accepts; waits if that is nothing. Returns `false` if
+    /// the peer has sent something meanwhile, and may wait for this side to read it.
+    pub(super) fn send_some(
+        &self,
+        parts: &mut &mut [IoSlice<'_>],
+        deadline: Deadline,
+    ) -> io::Result<bool> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        match sendmsg(&self.fd, parts, &mut SendAncillaryBuffer::default(), flags) {
+            Ok(sent) => IoSlice::advance_slices(parts, sent),
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let ready = self.wait(PollFlags::IN | PollFlags::OUT, deadline)?;
+                return Ok(!ready.contains(PollFlags::IN));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+
+    /// Waits for bytes and appends them to `into`; 0: the peer has closed the connection.
     pub(super) fn receive(&self, into: &mut Vec<u8>, deadline: Deadline) -> io::Result<usize> {
         loop {
-            if deadline.0.is_some() {
-                self.wait(PollFlags::IN, deadline)?;
-            }
+            self.wait(PollFlags::IN, deadline)?;
             into.reserve(READ_BYTES);
             match recv(
-                &self.0,
+                &self.fd,
                 rustix::buffer::spare_capacity(into),
-                RecvFlags::empty(),
+                RecvFlags::DONTWAIT,
             ) {
                 Ok((count, _)) => return Ok(count),
-                Err(Errno::INTR) => {}
+                Err(Errno::INTR | Errno::AGAIN) => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Appends what has already arrived; `None`: nothing.
+    /// Appends bytes that have already arrived; `None`: there are none.
     pub(super) fn receive_now(&self, into: &mut Vec<u8>) -> io::Result<Option<usize>> {
-        // Room is made only when something is there, so that asking costs one call.
+        // A small buffer on the stack, so that a call without data reserves no memory.
         let mut probe = [0_u8; 64];
-        let count = match recv(&self.0, &mut probe[..], RecvFlags::DONTWAIT) {
+        let count = match recv(&self.fd, &mut probe[..], RecvFlags::DONTWAIT) {
             Ok((count, _)) => count,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -113,15 +186,56 @@ impl Socket {
     }
 
     fn wait(&self, events: PollFlags, deadline: Deadline) -> io::Result<PollFlags> {
+        let mut silent_since = Instant::now();
         loop {
-            let left = deadline.left()?;
-            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-            let mut polled = [PollFd::new(&self.0, events)];
-            match poll(&mut polled, timeout.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => {}
-                Ok(_) => return Ok(polled[0].revents()),
-                Err(error) => return Err(error.into()),
+            let left = self.time_left(deadline)?;
+            let slice = left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL));
+            if let Some(ready) = self.poll(events, slice)? {
+                return Ok(ready);
+            }
+            if let Some((target, limit)) = &self.peer
+                && silent_since.elapsed() >= *limit
+            {
+                let Some(loss) = probe(target, &self.fd, *limit, deadline) else {
+                    silent_since = Instant::now();
+                    continue;
+                };
+                // The reply may have arrived meanwhile, or be in flight from a server that has just
+                // sent it.
+                let timeout = match loss {
+                    LossReason::ServerWaits | LossReason::SessionGone => IN_FLIGHT_TIME,
+                    LossReason::Unanswered(_) | LossReason::Unacknowledged => Duration::ZERO,
+                };
+                if let Some(ready) = self.poll(events, timeout)? {
+                    return Ok(ready);
+                }
+                // The caller's own deadline may have ended the probe.
+                self.time_left(deadline)?;
+                let duration = silent_since.elapsed();
+                return Err(io::Error::other(WaitError::Silent(Silence {
+                    duration,
+                    loss,
+                })));
             }
         }
+    }
+
+    /// Waits for one of these events; `None`: none came within `timeout`.
+    fn poll(&self, events: PollFlags, timeout: Duration) -> io::Result<Option<PollFlags>> {
+        let timeout = Timespec::try_from(timeout).ok();
+        let mut polled = [PollFd::new(&self.fd, events)];
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(0) | Err(Errno::INTR) => Ok(None),
+            Ok(_) => Ok(Some(polled[0].revents())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The time left to wait; an error if there is none.
+    fn time_left(&self, deadline: Deadline) -> io::Result<Option<Duration>> {
+        if self.stop.is_over() {
+            return Err(io::Error::other(WaitError::Interrupted));
+        }
+        deadline.left()
     }
 }

@@ -1,19 +1,22 @@
-//! Where downloaded programs are kept.
+//! The folder of downloaded programs.
 //!
-//! In: the environment. Out: a folder. Must never: be one that the server's user cannot enter.
+//! Must never: be a folder that the server's user cannot enter.
 
 use super::privileges::{may_enter, server_user};
 use std::path::{Path, PathBuf};
 
-/// Folder of downloaded PostgreSQL programs; it need not exist yet.
+/// Folder of downloaded PostgreSQL programs, which may not exist yet.
 ///
-/// `$XDG_CACHE_HOME/prony/postgres` or `~/.cache/prony/postgres`. As root the server runs as
-/// another user, and root's home is usually closed to that: then `/var/cache/prony/postgres`.
+/// `$XDG_CACHE_HOME/prony/postgres` or `~/.cache/prony/postgres`. If Prony runs as root, the server
+/// runs as another user, who usually cannot enter root's home: then it is
+/// `/var/cache/prony/postgres`.
 pub fn cache_dir() -> PathBuf {
     let shared = Path::new("/var/cache").to_path_buf();
     let base = match (user_cache(), server_user()) {
         (Some(own), Ok(None)) => own,
-        (Some(own), Ok(Some(user))) if nearest(&own).is_some_and(|dir| may_enter(dir, &user)) => {
+        (Some(own), Ok(Some(user)))
+            if deepest_existing(&own).is_some_and(|dir| may_enter(dir, &user)) =>
+        {
             own
         }
         _ => shared,
@@ -22,7 +25,7 @@ pub fn cache_dir() -> PathBuf {
 }
 
 fn user_cache() -> Option<PathBuf> {
-    // The XDG specification says that a relative path is to be ignored.
+    // The XDG specification requires that relative paths are ignored.
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
@@ -32,6 +35,6 @@ fn user_cache() -> Option<PathBuf> {
 }
 
 /// The deepest ancestor that exists.
-fn nearest(path: &Path) -> Option<&Path> {
-    path.ancestors().find(|step| step.exists())
+fn deepest_existing(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|dir| dir.exists())
 }

@@ -1,41 +1,43 @@
-//! What a throw-away server is asked to be, and its configuration files.
+//! Options of a throw-away PostgreSQL, and its configuration files.
 //!
-//! In: [`Options`]. Out: the text of postgresql.conf and pg_hba.conf. Must never: change a setting
-//! that decides durability unless the options say so.
+//! Must never: change a setting that affects durability unless the options say so.
 
 use super::Error;
+use crate::control::StopSignal;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What a throw-away server is asked to be. Durability settings are the server's own defaults:
+/// Options of a throw-away PostgreSQL. Durability settings are the server's defaults:
 /// `fsync`, `synchronous_commit` and `full_page_writes` on, as in production.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct EmbeddedOptions {
     /// `shared_buffers`, MiB.
     pub shared_buffers_mib: u32,
     /// `max_connections`.
     pub max_connections: u32,
-    /// Further settings, name and value; they override all others.
+    /// Further settings (name, value); they override all others.
     pub settings: Vec<(String, String)>,
-    /// Lines of pg_hba.conf that stand before the usual ones (`local all all trust`,
-    /// `host all all 127.0.0.1/32 scram-sha-256`).
+    /// Lines of pg_hba.conf to put before the default ones (`local all all trust`, `host all all
+    /// 127.0.0.1/32 scram-sha-256`).
     pub hba: Vec<String>,
-    /// Files put into the data directory, mode 0600: name and contents, such as `server.crt` and
+    /// Files for the data directory (name, contents), mode 0600, such as `server.crt` and
     /// `server.key` for `ssl=on`.
     pub files: Vec<(String, Vec<u8>)>,
-    /// TCP port on 127.0.0.1; `None`: a free one.
+    /// TCP port on 127.0.0.1; `None`: any free port.
     pub port: Option<u16>,
-    /// Where the private directory is made; `None`: `$TMPDIR`, else /var/tmp, else /tmp. /var/tmp
-    /// comes first because /tmp is often held in memory, where `fsync` costs nothing.
+    /// Folder for the private directory; `None`: `$TMPDIR`, else /var/tmp, else /tmp. /var/tmp
+    /// comes first because /tmp is often in memory, where `fsync` costs nothing.
     pub parent: Option<PathBuf>,
     /// How long to wait until the server is ready.
-    pub patience: Duration,
+    pub start_timeout: Duration,
+    /// Interrupts the start.
+    pub stop: StopSignal,
 }
 
-impl Default for Options {
+impl Default for EmbeddedOptions {
     fn default() -> Self {
-        Options {
+        EmbeddedOptions {
             shared_buffers_mib: 128,
             max_connections: 100,
             settings: Vec::new(),
@@ -43,12 +45,13 @@ impl Default for Options {
             files: Vec::new(),
             port: None,
             parent: None,
-            patience: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
+            stop: StopSignal::default(),
         }
     }
 }
 
-impl Options {
+impl EmbeddedOptions {
     /// Adds one setting.
     #[must_use]
     pub fn set(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -56,8 +59,8 @@ impl Options {
         self
     }
 
-    /// The lines that are added to the postgresql.conf of initdb. The port is on the command line,
-    /// because a restart after a collision changes it.
+    /// Lines to append to initdb's postgresql.conf. The port is on the command line instead,
+    /// because a retry after a port collision changes it.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -78,8 +81,8 @@ impl Options {
             ("cluster_name", "prony".to_owned()),
         ];
         let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-        let asked = self.settings.iter().map(|(n, v)| (n.as_str(), v.as_str()));
-        for (name, value) in own.chain(asked) {
+        let further = self.settings.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        for (name, value) in own.chain(further) {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
             if name.is_empty() || !name.chars().all(plain) {
                 return Err(setting(name, "a name is letters, digits, _ and ."));
@@ -93,8 +96,8 @@ impl Options {
         Ok(text)
     }
 
-    /// All of pg_hba.conf. The unix socket lies in a directory that only the server's user (and
-    /// root) can enter, so that `trust` trusts nobody else.
+    /// The whole of pg_hba.conf. Only the server's user and root can enter the directory of the
+    /// unix socket, so `trust` trusts nobody else.
     pub(super) fn pg_hba_conf(&self) -> String {
         let mut text = String::from("# Written by Prony for a throw-away server.\n");
         for line in &self.hba {
@@ -123,7 +126,7 @@ mod tests {
 
     #[test]
     fn values_are_quoted() {
-        let text = Options::default()
+        let text = EmbeddedOptions::default()
             .set("application_name", r"it's \ here")
             .postgresql_conf(Path::new("/x"))
             .unwrap();
@@ -135,9 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_cannot_smuggle_another() {
+    fn a_setting_cannot_inject_another() {
         for (name, value) in [("a b", "x"), ("", "x"), ("work_mem", "1\nfsync = off")] {
-            let options = Options::default().set(name, value);
+            let options = EmbeddedOptions::default().set(name, value);
             assert!(
                 options.postgresql_conf(Path::new("/x")).is_err(),
                 "{name:?}"
@@ -147,7 +150,9 @@ mod tests {
 
     #[test]
     fn no_durability_setting_by_default() {
-        let text = Options::default().postgresql_conf(Path::new("/x")).unwrap();
+        let text = EmbeddedOptions::default()
+            .postgresql_conf(Path::new("/x"))
+            .unwrap();
         for name in ["fsync", "synchronous_commit", "full_page_writes", "wal_"] {
             assert!(!text.contains(name), "{name}");
         }

@@ -1,11 +1,10 @@
 //! The private directory of one throw-away server: data, socket, log and a lock.
 //!
-//! In: a place. Out: a directory that is removed when dropped; and the removal of those that dead
-//! processes left. Must never: remove a directory whose lock is held, that another user owns, or
-//! that carries another name.
+//! It is removed on drop; a later start removes directories that dead processes left. Must never:
+//! remove a directory whose lock is held, that another user owns, or whose name has another prefix.
 //!
-//! A lock (flock) ends with the process that holds it, also by `kill -9`, and cannot be confused
-//! by a process number that is used again: a directory whose lock can be taken is nobody's.
+//! A lock (flock) ends with the process that holds it, even on `kill -9`, and a reused process id
+//! does not confuse it: if the lock of a directory can be taken, its owner is dead.
 
 use super::privileges::{ServerUser, effective_uid, may_enter};
 use super::{Error, process};
@@ -26,33 +25,33 @@ const LONGEST_PARENT: usize = 60;
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    /// Held, never read: see the top of this file.
+    /// Held for its lock, never read.
     _lock: File,
 }
 
 impl Directory {
-    /// Makes one under `parent`, or in the first usual place that will do; removes what dead
-    /// processes left there.
+    /// Creates one under `parent`, or in the first suitable usual folder. Also removes the
+    /// directories that dead processes left there.
     pub(super) fn create(
         parent: Option<&Path>,
         user: Option<&ServerUser>,
     ) -> Result<Directory, Error> {
-        let places = parent.map_or_else(usual_places, |parent| vec![parent.to_path_buf()]);
+        let folders = parent.map_or_else(default_folders, |parent| vec![parent.to_path_buf()]);
         let mut tried = Vec::new();
-        for place in places {
-            sweep(&place);
-            match suits(&place, user).and_then(|()| Self::create_in(&place, user)) {
+        for folder in folders {
+            sweep(&folder);
+            match check_folder(&folder, user).and_then(|()| Self::create_in(&folder, user)) {
                 Ok(directory) => return Ok(directory),
-                Err(reason) => tried.push(format!("{}: {reason}", place.display())),
+                Err(reason) => tried.push(format!("{}: {reason}", folder.display())),
             }
         }
-        Err(Error::NoPlace { tried })
+        Err(Error::NoFolder { tried })
     }
 
-    fn create_in(place: &Path, user: Option<&ServerUser>) -> Result<Directory, String> {
+    fn create_in(folder: &Path, user: Option<&ServerUser>) -> Result<Directory, String> {
         let text = |problem: io::Error| problem.to_string();
         let path = loop {
-            let path = place.join(format!("{PREFIX}{}", random_hex(4).map_err(text)?));
+            let path = folder.join(format!("{PREFIX}{}", random_hex(4).map_err(text)?));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => break path,
                 Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => {}
@@ -67,17 +66,17 @@ impl Directory {
         for dir in [directory.data(), directory.socket()] {
             DirBuilder::new().mode(0o700).create(&dir).map_err(text)?;
             if let Some(user) = user {
-                user.give(&dir).map_err(|problem| problem.to_string())?;
+                user.chown(&dir).map_err(|problem| problem.to_string())?;
             }
         }
         if user.is_some() {
-            // The server's user passes through to its own directories; nobody else gets in there.
+            // Lets the server's user reach its directories inside, which are closed to all others.
             fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(text)?;
         }
         Ok(directory)
     }
 
-    /// The whole of it.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -87,7 +86,8 @@ impl Directory {
         self.path.join("data")
     }
 
-    /// Where the unix socket lies; one letter, because socket paths are short.
+    /// Directory of the unix socket. Its name is one letter because the length of socket paths is
+    /// limited.
     pub(super) fn socket(&self) -> PathBuf {
         self.path.join("s")
     }
@@ -102,7 +102,7 @@ impl Directory {
         remove(&self.path);
     }
 
-    /// Writes a file of the server's user, mode 0600.
+    /// Writes a file that the server's user owns, mode 0600.
     pub(super) fn write(
         &self,
         path: &Path,
@@ -112,7 +112,7 @@ impl Directory {
         fs::write(path, contents)
             .and_then(|()| fs::set_permissions(path, Permissions::from_mode(0o600)))
             .map_err(Error::io("write", path))?;
-        user.map_or(Ok(()), |user| user.give(path))
+        user.map_or(Ok(()), |user| user.chown(path))
     }
 }
 
@@ -122,8 +122,8 @@ impl Drop for Directory {
     }
 }
 
-/// Makes and takes the lock of a fresh directory. It gets its name when it is held: a sweep by
-/// another Prony that comes in between sees no lock and leaves the directory alone.
+/// Creates the lock file of a new directory and locks it. It is renamed to its final name only when
+/// it is locked: until then a sweep by another Prony finds no lock file and skips the directory.
 fn lock(directory: &Path) -> io::Result<File> {
     let fresh = directory.join("owner.lock.new");
     let lock = OpenOptions::new()
@@ -136,51 +136,52 @@ fn lock(directory: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes a tree that backends of a killed server may still write to for a moment.
+/// Removes a directory tree; retries, because backends of a killed server may still write to it for
+/// a moment.
 fn remove(path: &Path) {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
         match fs::remove_dir_all(path) {
             Ok(()) => return,
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return,
-            // Nothing more can be done, and the next start sweeps it.
+            // Give up: the next start sweeps it.
             Err(_) if Instant::now() > end => return,
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
 }
 
-fn usual_places() -> Vec<PathBuf> {
-    let asked = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty());
+fn default_folders() -> Vec<PathBuf> {
+    let tmpdir = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty());
     let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
-    asked.map(PathBuf::from).into_iter().chain(usual).collect()
+    tmpdir.map(PathBuf::from).into_iter().chain(usual).collect()
 }
 
-/// Why a place will not do, if so.
-fn suits(place: &Path, user: Option<&ServerUser>) -> Result<(), String> {
+/// Checks that a folder can hold the private directory; the error is the reason against it.
+fn check_folder(folder: &Path, user: Option<&ServerUser>) -> Result<(), String> {
     let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-".contains(b);
-    let bytes = place.as_os_str().as_bytes();
-    if !place.is_absolute() {
+    let bytes = folder.as_os_str().as_bytes();
+    if !folder.is_absolute() {
         return Err("it is not an absolute path".to_owned());
     }
     if bytes.len() > LONGEST_PARENT {
         return Err("its path is too long for a unix socket".to_owned());
     }
     if !bytes.iter().all(plain) {
-        return Err("its path has unusual letters".to_owned());
+        return Err("its path has characters other than letters, digits and / . _ -".to_owned());
     }
     match user {
-        Some(user) if !may_enter(place, user) => {
-            Err(format!("the user {} may not enter it", user.name))
+        Some(user) if !may_enter(folder, user) => {
+            Err(format!("the user {} cannot access it", user.name))
         }
         _ => Ok(()),
     }
 }
 
-/// Removes the private directories that dead processes left in `place`. Silent: a leftover that
-/// cannot be removed is no reason to refuse a start.
-pub(super) fn sweep(place: &Path) {
-    let Ok(entries) = fs::read_dir(place) else {
+/// Removes the private directories that dead processes left in `folder`. Ignores errors: a directory
+/// that cannot be removed must not prevent a start.
+pub(super) fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
@@ -201,13 +202,14 @@ fn sweep_one(path: &Path) {
         .write(true)
         .custom_flags(libc::O_NOFOLLOW)
         .open(path.join(LOCK));
-    // No lock: being made at this moment, or not ours. Held: its owner lives.
+    // No lock file: the directory is being created, or is not ours. Locked: its owner is alive.
     let Ok(lock) = lock else { return };
     if lock.try_lock().is_err() {
         return;
     }
     if let Some(pid) = orphan(&path.join("data")) {
-        // The kernel has told it to end (process.rs); a stopped one cannot hear.
+        // The kernel has sent it a signal to end (process.rs), but a suspended process does not act
+        // on it.
         let _ = process::signal(pid, libc::SIGQUIT);
         let _ = process::signal(pid, libc::SIGCONT);
         return;
@@ -215,8 +217,8 @@ fn sweep_one(path: &Path) {
     let _ = fs::remove_dir_all(path);
 }
 
-/// The server that still runs in a data directory: the process that postmaster.pid names, if it
-/// really works in that directory (a process number may have been used again).
+/// The server that still runs in a data directory: the process in postmaster.pid, if that directory
+/// is its working directory (a process id may have been reused).
 fn orphan(data: &Path) -> Option<u32> {
     let mut text = String::new();
     File::open(data.join("postmaster.pid"))

@@ -1,30 +1,35 @@
-//! PostgreSQL programs from Maven Central, for machines that have none.
+//! Downloads PostgreSQL programs from Maven Central, for machines that have none.
 //!
-//! In: the user's consent (the call itself) and a place to report progress. Out: an installation in
-//! the cache folder. Must never: be called without consent; use a file whose checksum is not the
-//! one written here; leave half an installation under its final name.
+//! Must never: be called without the user's consent; use a file whose checksum differs from the one
+//! written here; leave half an installation under its final name.
 //!
 //! The binaries are those of the project `zonkyio/embedded-postgres-binaries` (Apache-2.0, with
-//! PostgreSQL under its own licence), which holds initdb, pg_ctl and postgres alone.
+//! PostgreSQL under its own licence), which contains only initdb, pg_ctl and postgres.
 
 use super::find::{Source, inspect};
 use super::privileges::server_user;
 use super::unpack::{open_to_all, unpack};
 use super::{Error, Installation, cache_dir};
+use crate::control::StopSignal;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
+
+/// How often a wait for data checks whether the user interrupted the download.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 const MAVEN_CENTRAL: &str = "https://repo1.maven.org/maven2";
 
-/// One version for all: 18.6.0 was not to be had for arm64 when this was written (November 2026).
+/// The same version on all platforms: 18.6.0 did not exist for arm64 when this was written
+/// (November 2026).
 const VERSION: &str = "18.4.0";
 
 /// The SHA-256 of each jar, as Maven Central publishes it beside the file, and its size.
-const KNOWN: [Package; 4] = [
+const PACKAGES: [Package; 4] = [
     Package::known(
         "linux-amd64",
         15_175_961,
@@ -47,7 +52,7 @@ const KNOWN: [Package; 4] = [
     ),
 ];
 
-/// What would be downloaded for this machine.
+/// A file in the repository with PostgreSQL's programs for one platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Package {
     /// Version of PostgreSQL, as the repository writes it.
@@ -60,10 +65,10 @@ pub struct Package {
     pub sha256: &'static str,
 }
 
-/// How far a download is. Both in bytes.
+/// Progress of a download, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Arrived.
+pub struct DownloadProgress {
+    /// Received.
     pub done_bytes: u64,
     /// Expected.
     pub total_bytes: u64,
@@ -92,11 +97,11 @@ impl Package {
             ("macos", "aarch64") => "darwin-arm64v8",
             _ => return Err(Error::Platform { os, arch }),
         };
-        let known = KNOWN.iter().find(|package| package.platform == platform);
+        let known = PACKAGES.iter().find(|package| package.platform == platform);
         known.copied().ok_or(Error::Platform { os, arch })
     }
 
-    /// Where it is downloaded from: Maven Central, or the mirror that PRONY_MAVEN_BASE names.
+    /// Its URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
     pub fn url(&self) -> String {
         let base = std::env::var("PRONY_MAVEN_BASE").unwrap_or_default();
         self.url_at(if base.is_empty() {
@@ -113,7 +118,7 @@ impl Package {
         format!("{base}/io/zonky/test/postgres/{name}/{version}/{name}-{version}.jar")
     }
 
-    /// Where its programs are kept.
+    /// The folder in the cache for its programs.
     pub fn folder(&self) -> PathBuf {
         cache_dir().join(self.folder_name())
     }
@@ -124,33 +129,38 @@ impl Package {
 }
 
 /// Downloads the PostgreSQL programs for this machine into the cache folder, unless they are there.
-/// Only with the user's consent. `progress` is called now and then while the file arrives.
+/// Call it only with the user's consent. `progress` is called repeatedly during the download.
 ///
 /// # Errors
-/// [`Error::Platform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`], [`Error::Io`].
-pub fn download(progress: &mut dyn FnMut(Progress)) -> Result<Installation, Error> {
+/// [`Error::Platform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`], [`Error::Io`];
+/// [`Error::Interrupted`] if `stop` ends it.
+pub fn download(
+    stop: &StopSignal,
+    progress: &mut dyn FnMut(DownloadProgress),
+) -> Result<Installation, Error> {
     let package = Package::for_this_machine()?;
-    fetch(&package, &package.url(), &cache_dir(), progress)
+    fetch(&package, &package.url(), &cache_dir(), stop, progress)
 }
 
-/// [`download`] with everything given.
+/// [`download`] with an explicit package, URL and cache folder.
 pub(super) fn fetch(
     package: &Package,
     url: &str,
     cache: &Path,
-    progress: &mut dyn FnMut(Progress),
+    stop: &StopSignal,
+    progress: &mut dyn FnMut(DownloadProgress),
 ) -> Result<Installation, Error> {
     let user = server_user()?;
     let folder = cache.join(package.folder_name());
-    let look = || inspect(&folder.join("bin"), Source::Downloaded, user.as_ref());
-    if let Ok(installation) = look() {
+    let find_cached = || inspect(&folder.join("bin"), Source::Downloaded, user.as_ref());
+    if let Ok(installation) = find_cached() {
         return Ok(installation);
     }
     fs::create_dir_all(cache).map_err(Error::io("create", cache))?;
-    // The name begins with a dot: `find` passes over it. The process number keeps two Pronys apart.
-    let work = Work::create(cache.join(format!(".unpack-{}", std::process::id())))?;
+    // `find` skips names that begin with a dot. The process id keeps two Prony processes apart.
+    let work = TempFolder::create(cache.join(format!(".unpack-{}", std::process::id())))?;
     let jar = work.0.join("jar");
-    let found = receive(package, url, &jar, progress)?;
+    let found = receive(package, url, &jar, stop, progress)?;
     if found != package.sha256 {
         return Err(Error::Checksum {
             url: url.to_owned(),
@@ -160,55 +170,55 @@ pub(super) fn fetch(
     }
     let fresh = work.0.join("files");
     fs::create_dir(&fresh).map_err(Error::io("create", &fresh))?;
-    unpack(&jar, &fresh, &work.0.join("tar"))?;
+    unpack(&jar, &fresh, &work.0.join("tar"), stop)?;
     open_to_all(&fresh).map_err(Error::io("open to all users", &fresh))?;
-    // What lies under the final name did not work (see `look`): a broken one gives way.
-    if folder.exists() && look().is_err() {
+    // An installation under the final name that does not work (see `find_cached`) is replaced.
+    if folder.exists() && find_cached().is_err() {
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
     }
     if let Err(problem) = fs::rename(&fresh, &folder) {
-        // Another Prony may have come first: then its files are as good as ours.
-        if look().is_err() {
+        // Another Prony may have been first: then use its files.
+        if find_cached().is_err() {
             return Err(Error::io("create", &folder)(problem));
         }
     }
-    look().map_err(|reason| Error::Archive {
+    find_cached().map_err(|reason| Error::Archive {
         origin: url.to_owned(),
         reason,
     })
 }
 
-/// Receives the file at `url` into `path`. Returns its SHA-256 in hexadecimal.
+/// Downloads `url` into the file `path`. Returns its SHA-256 in hexadecimal.
 fn receive(
     package: &Package,
     url: &str,
     path: &Path,
-    progress: &mut dyn FnMut(Progress),
+    stop: &StopSignal,
+    progress: &mut dyn FnMut(DownloadProgress),
 ) -> Result<String, Error> {
     let failed = |reason: String| Error::Download {
         url: url.to_owned(),
         reason,
     };
-    let mut response = agent().get(url).call().map_err(|e| failed(e.to_string()))?;
-    // One byte more than expected is enough to know that it is another file.
-    let body = response.body_mut().as_reader();
-    let mut body = body.take(package.size_bytes.saturating_add(1));
     let mut file = File::create_new(path).map_err(Error::io("create", path))?;
     let mut hash = Sha256::new();
-    let mut buffer = vec![0; 64 * 1024];
     let mut done_bytes = 0;
+    // One byte more than expected is enough to detect a different file.
+    let parts = receive_parts(url.to_owned(), package.size_bytes.saturating_add(1))
+        .map_err(|problem| failed(problem.to_string()))?;
     loop {
-        let count = match body.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
-            Err(problem) => return Err(failed(problem.to_string())),
+        if stop.is_requested() {
+            return Err(Error::Interrupted);
+        }
+        let part = match parts.recv_timeout(POLL_INTERVAL) {
+            Ok(part) => part.map_err(failed)?,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
         };
-        hash.update(&buffer[..count]);
-        file.write_all(&buffer[..count])
-            .map_err(Error::io("write", path))?;
-        done_bytes += count as u64;
-        progress(Progress {
+        hash.update(&part);
+        file.write_all(&part).map_err(Error::io("write", path))?;
+        done_bytes += part.len() as u64;
+        progress(DownloadProgress {
             done_bytes,
             total_bytes: package.size_bytes,
         });
@@ -216,15 +226,49 @@ fn receive(
     if done_bytes < package.size_bytes {
         let expected = package.size_bytes;
         return Err(failed(format!(
-            "it ended after {done_bytes} of {expected} bytes"
+            "the file ended after {done_bytes} of {expected} bytes"
         )));
     }
     let digest = hash.finalize();
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// An HTTP client that trusts whom the system trusts: companies add an authority of their own
-/// there. Without any, the list that is built in.
+/// Reads a file from `url` in a thread and returns a channel of its parts, at most `limit` bytes in
+/// all, or of the error. A read may block as long as the network does; the receiver can time out
+/// and check for an interrupt. The thread ends with the file, at a time-out of the HTTP client, or
+/// with the process.
+fn receive_parts(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>, String>>> {
+    let (sender, receiver) = sync_channel(16);
+    let read = move || {
+        let mut body = match agent().get(&url).call() {
+            Ok(response) => response.into_body().into_reader().take(limit),
+            Err(problem) => {
+                // A failed send means that the receiver is gone: nothing to do, here and below.
+                let _ = sender.send(Err(problem.to_string()));
+                return;
+            }
+        };
+        let mut buffer = vec![0; 64 * 1024];
+        loop {
+            let part = match body.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => Ok(buffer[..count].to_vec()),
+                Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
+                Err(problem) => Err(problem.to_string()),
+            };
+            let is_last = part.is_err();
+            if sender.send(part).is_err() || is_last {
+                return;
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("download".to_owned());
+    thread.spawn(read)?;
+    Ok(receiver)
+}
+
+/// An HTTP client that trusts the system's certificates, to which companies add their own
+/// authority. If the system has none, it uses the built-in list.
 fn agent() -> ureq::Agent {
     use ureq::tls::{Certificate, RootCerts, TlsConfig};
     let native = rustls_native_certs::load_native_certs().certs;
@@ -244,19 +288,19 @@ fn agent() -> ureq::Agent {
         .new_agent()
 }
 
-/// A folder that is removed at the end, whatever the end.
-struct Work(PathBuf);
+/// A temporary folder, removed on drop.
+struct TempFolder(PathBuf);
 
-impl Work {
-    fn create(path: PathBuf) -> Result<Work, Error> {
-        // Left by a dead process of the same number.
+impl TempFolder {
+    fn create(path: PathBuf) -> Result<TempFolder, Error> {
+        // A dead process with the same id may have left one.
         let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path).map_err(Error::io("create", &path))?;
-        Ok(Work(path))
+        Ok(TempFolder(path))
     }
 }
 
-impl Drop for Work {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
@@ -267,8 +311,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_addresses_are_those_of_the_repository() {
-        let package = KNOWN[0];
+    fn urls_follow_the_layout_of_the_repository() {
+        let package = PACKAGES[0];
         assert_eq!(
             package.url_at("https://mirror.example/maven2/"),
             "https://mirror.example/maven2/io/zonky/test/postgres/\
@@ -278,8 +322,8 @@ mod tests {
     }
 
     #[test]
-    fn the_checksums_are_sha256() {
-        for package in KNOWN {
+    fn checksums_have_the_form_of_sha256() {
+        for package in PACKAGES {
             assert_eq!(package.sha256.len(), 64, "{}", package.platform);
             assert!(package.sha256.bytes().all(|b| b.is_ascii_hexdigit()));
         }

@@ -1,150 +1,116 @@
-//! What can go wrong with a throw-away server, in the user's words.
+//! Errors of throw-away servers.
 //!
-//! In: facts. Out: messages that say what to do. Must never: hold a password.
+//! Messages say what happened and what to do. Must never: hold a password.
 
+use prony_plan::{ErrorParts, UserError};
+use std::fmt;
 use std::path::PathBuf;
 
 /// Why there is no throw-away server.
+/// `Display` puts the place and the hint on lines of their own, which are indented.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No usable PostgreSQL programs on this machine.
-    #[error(
-        "no PostgreSQL programs found on this machine{}\n  hint: install them (Debian and Ubuntu: apt install postgresql), name their folder in PRONY_PG_BINDIR, or let Prony download them with --download",
-        list(tried)
-    )]
     NotFound {
-        /// Folders that hold PostgreSQL programs but cannot be used, each with its reason.
+        /// Folders that contain PostgreSQL programs but cannot be used, each with its reason.
         tried: Vec<String>,
     },
 
     /// The folder named in PRONY_PG_BINDIR cannot be used.
-    #[error(
-        "PRONY_PG_BINDIR names {}, which cannot be used: {reason}\n  hint: it must hold postgres and initdb; `pg_config --bindir` prints such a folder",
-        bin_dir.display()
-    )]
-    Given {
+    EnvVariable {
         /// The folder.
         bin_dir: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
-    /// The repository has no programs for this kind of machine.
-    #[error(
-        "there are no PostgreSQL programs to download for {os} on {arch}\n  hint: install PostgreSQL by your system's package manager"
-    )]
+    /// The repository has no programs for this platform.
     Platform {
         /// Operating system.
         os: &'static str,
-        /// Processor.
+        /// Processor architecture.
         arch: &'static str,
     },
 
     /// The download failed.
-    #[error(
-        "cannot download {url}: {reason}\n  hint: check the network (HTTPS_PROXY is respected), name a mirror of Maven Central in PRONY_MAVEN_BASE, or install PostgreSQL by your package manager"
-    )]
     Download {
-        /// What was asked for.
+        /// URL of the file.
         url: String,
-        /// Why it did not arrive.
+        /// Why the download failed.
         reason: String,
     },
 
-    /// The download is not what it should be.
-    #[error(
-        "the file from {url} is not the one Prony knows: its SHA-256 is {found}, expected {expected}\n  hint: it was not used; a proxy or mirror may have changed it"
-    )]
+    /// The downloaded file has another checksum than expected.
     Checksum {
-        /// Where it came from.
+        /// URL of the file.
         url: String,
-        /// What Prony knows.
+        /// Known SHA-256.
         expected: String,
-        /// What arrived.
+        /// SHA-256 of the downloaded file.
         found: String,
     },
 
     /// The downloaded archive cannot be unpacked.
-    #[error("cannot unpack the PostgreSQL programs from {origin}: {reason}")]
     Archive {
-        /// File or entry.
+        /// URL, file or entry of the archive.
         origin: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
-    /// A file or directory of Prony's own could not be made, written or read.
-    #[error("cannot {what} {}: {source}", path.display())]
+    /// A file or directory of the throw-away server could not be created, written or read.
     Io {
-        /// What was tried: a verb.
+        /// The operation: a verb.
         what: &'static str,
-        /// Where.
+        /// Path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
 
-    /// No place for the private directory.
-    #[error(
-        "no directory for a throw-away server{}\n  hint: set TMPDIR to a writable directory with a short path (at most 60 bytes of letters, digits and / . _ -) that every user may enter",
-        list(tried)
-    )]
-    NoPlace {
-        /// Places tried, each with its reason.
+    /// No folder can hold the private directory.
+    NoFolder {
+        /// Folders tried, each with its reason.
         tried: Vec<String>,
     },
 
-    /// Running as root, and no ordinary user to give the server to.
-    #[error(
-        "PostgreSQL must not run as root, and {reason}\n  hint: run Prony as an ordinary user, or add one: useradd --system postgres"
-    )]
+    /// Prony runs as root, and there is no ordinary user to run the server as.
     User {
-        /// Why no user can be taken.
+        /// Why no user can be used.
         reason: String,
     },
 
-    /// A setting that cannot be written into the configuration file.
-    #[error("the server setting {name:?} cannot be written: {reason}")]
+    /// A setting cannot be written into the configuration file.
     Setting {
         /// Its name.
         name: String,
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 
-    /// A program could not be started at all.
-    #[error("cannot run {}: {reason}", program.display())]
+    /// A program could not be started.
     Spawn {
         /// Program.
         program: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 
     /// initdb failed.
-    #[error("initdb could not make the data directory: {}", indent(output))]
     Initdb {
-        /// What it said.
+        /// What initdb printed.
         output: String,
     },
 
     /// The server ended before it was ready.
-    #[error(
-        "the throw-away PostgreSQL did not start ({status}). Its log says:{}",
-        indent(log)
-    )]
     Start {
-        /// Exit status, or what was found wrong.
+        /// Exit status.
         status: String,
         /// The end of its log.
         log: String,
     },
 
     /// The server was not ready in time.
-    #[error(
-        "the throw-away PostgreSQL was not ready after {seconds} s. Its log says:{}",
-        indent(log)
-    )]
     NotReady {
         /// Time waited, seconds.
         seconds: u64,
@@ -152,17 +118,13 @@ pub enum Error {
         log: String,
     },
 
-    /// A program of MariaDB's is not on this machine.
-    #[error(
-        "no {program} found on this machine\n  hint: install MariaDB (Debian and Ubuntu: apt install mariadb-server), or name the folder of its programs in PRONY_MARIADB_BINDIR"
-    )]
+    /// A MariaDB program is not on this machine.
     NoMariaDb {
         /// Its name.
         program: String,
     },
 
-    /// A throw-away MariaDB could not be had.
-    #[error("the throw-away MariaDB {what}. Its log says:{}", indent(log))]
+    /// The throw-away MariaDB failed.
     MariaDb {
         /// What happened.
         what: String,
@@ -170,12 +132,145 @@ pub enum Error {
         log: String,
     },
 
+    /// The user interrupted the start or the download.
+    Interrupted,
+
     /// A method that needs a running server was called on a stopped one.
-    #[error("the throw-away PostgreSQL is not running")]
     NotRunning,
 }
 
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.parts();
+        match self {
+            Error::Interrupted => f.write_str(&parts.sentence()),
+            _ => f.write_str(&parts.paragraph()),
+        }
+    }
+}
+
+impl UserError for Error {
+    fn parts(&self) -> ErrorParts {
+        ErrorParts {
+            problem: self.problem(),
+            place: self.place(),
+            hint: self.hint().map(str::to_owned),
+        }
+    }
+}
+
 impl Error {
+    fn problem(&self) -> String {
+        match self {
+            Error::NotFound { .. } => "no PostgreSQL programs found on this machine".to_owned(),
+            Error::EnvVariable { bin_dir, reason } => format!(
+                "PRONY_PG_BINDIR names {}, which cannot be used: {reason}",
+                bin_dir.display()
+            ),
+            Error::Platform { os, arch } => {
+                format!("there are no PostgreSQL programs to download for {os} on {arch}")
+            }
+            Error::Download { url, reason } => format!("cannot download {url}: {reason}"),
+            Error::Checksum {
+                url,
+                expected,
+                found,
+            } => format!("the file from {url} has the SHA-256 {found}, expected {expected}"),
+            Error::Archive { origin, reason } => {
+                format!("cannot unpack the PostgreSQL programs from {origin}: {reason}")
+            }
+            Error::Io { what, path, source } => {
+                format!("cannot {what} {}: {source}", path.display())
+            }
+            Error::NoFolder { .. } => "no directory for a throw-away server".to_owned(),
+            Error::User { reason } => format!("PostgreSQL must not run as root, and {reason}"),
+            Error::Setting { name, reason } => {
+                format!("the server setting {name:?} cannot be written: {reason}")
+            }
+            Error::Spawn { program, reason } => {
+                format!("cannot run {}: {reason}", program.display())
+            }
+            Error::Initdb { output } => {
+                let nothing = or_nothing(output);
+                format!("initdb could not create the data directory:{nothing}")
+            }
+            Error::Start { status, log } => {
+                let nothing = or_nothing(log);
+                format!("the throw-away PostgreSQL did not start ({status}). Its log:{nothing}")
+            }
+            Error::NotReady { seconds, log } => {
+                let nothing = or_nothing(log);
+                format!(
+                    "the throw-away PostgreSQL was not ready after {seconds} s. Its log:{nothing}"
+                )
+            }
+            Error::NoMariaDb { program } => format!("no {program} found on this machine"),
+            Error::MariaDb { what, log } => {
+                format!("the throw-away MariaDB {what}. Its log:{}", or_nothing(log))
+            }
+            Error::Interrupted => {
+                "interrupted while preparing the throw-away PostgreSQL".to_owned()
+            }
+            Error::NotRunning => "the throw-away PostgreSQL is not running".to_owned(),
+        }
+    }
+
+    /// The folders that were tried, or the output or log of a program.
+    fn place(&self) -> Option<String> {
+        let lines: Vec<String> = match self {
+            Error::NotFound { tried } | Error::NoFolder { tried } => tried.clone(),
+            Error::Initdb { output: log }
+            | Error::Start { log, .. }
+            | Error::NotReady { log, .. }
+            | Error::MariaDb { log, .. }
+                if or_nothing(log).is_empty() =>
+            {
+                log.lines().map(|line| format!("| {line}")).collect()
+            }
+            _ => Vec::new(),
+        };
+        Some(lines.join("\n")).filter(|_| !lines.is_empty())
+    }
+
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NotFound { .. } => {
+                "install them (Debian and Ubuntu: apt install postgresql), name their folder in PRONY_PG_BINDIR, \
+                 or let Prony download them with --download"
+            }
+            Error::EnvVariable { .. } => {
+                "it must contain postgres and initdb; `pg_config --bindir` prints such a folder"
+            }
+            Error::Platform { .. } => "install PostgreSQL with your system's package manager",
+            Error::Download { .. } => {
+                "check the network (HTTPS_PROXY is respected), name a mirror of Maven Central in \
+                 PRONY_MAVEN_BASE, or install PostgreSQL with your package manager"
+            }
+            Error::Checksum { .. } => "it was not used; a proxy or mirror may have changed it",
+            Error::NoFolder { .. } => {
+                "set TMPDIR to a writable directory with a short path (at most 60 bytes of letters, digits and \
+                 / . _ -) that every user can access"
+            }
+            Error::User { .. } => {
+                "run Prony as an ordinary user, or add one: useradd --system postgres"
+            }
+            Error::NoMariaDb { .. } => {
+                "install MariaDB (Debian and Ubuntu: apt install mariadb-server), or name the folder of its \
+                 programs in PRONY_MARIADB_BINDIR"
+            }
+            Error::Interrupted => "all its files are removed",
+            Error::Archive { .. }
+            | Error::Io { .. }
+            | Error::Setting { .. }
+            | Error::Spawn { .. }
+            | Error::Initdb { .. }
+            | Error::Start { .. }
+            | Error::NotReady { .. }
+            | Error::MariaDb { .. }
+            | Error::NotRunning => return None,
+        })
+    }
+
     /// For `map_err` on a file operation: `Error::io("create", &path)`.
     pub(crate) fn io(
         what: &'static str,
@@ -186,13 +281,57 @@ impl Error {
     }
 }
 
-fn list(tried: &[String]) -> String {
-    tried.iter().map(|line| format!("\n  {line}")).collect()
+/// What follows the announcement of an output that is empty.
+fn or_nothing(output: &str) -> &'static str {
+    match output.trim().is_empty() {
+        true => " (nothing)",
+        false => "",
+    }
 }
 
-fn indent(text: &str) -> String {
-    if text.trim().is_empty() {
-        return " (nothing)".to_owned();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_a_log_are_the_place() {
+        let log = "LOG: a; b\nhint: not ours";
+        let error = Error::Start {
+            status: "exit status: 1".to_owned(),
+            log: log.to_owned(),
+        };
+        let problem = "the throw-away PostgreSQL did not start (exit status: 1). Its log:";
+        let expected = ErrorParts::new(problem).with_place("| LOG: a; b\n| hint: not ours");
+        assert_eq!(error.parts(), expected);
+        assert_eq!(
+            error.to_string(),
+            format!("{problem}\n  | LOG: a; b\n  | hint: not ours")
+        );
+        let empty = Error::Initdb {
+            output: "\n".to_owned(),
+        };
+        let text = "initdb could not create the data directory: (nothing)";
+        assert_eq!(
+            (empty.parts(), empty.to_string()),
+            (ErrorParts::new(text), text.to_owned())
+        );
     }
-    text.lines().map(|line| format!("\n  | {line}")).collect()
+
+    #[test]
+    fn the_hint_follows_the_folders_that_were_tried() {
+        let error = Error::NotFound {
+            tried: vec!["/a: too old".to_owned(), "/b; c: no initdb".to_owned()],
+        };
+        let parts = error.parts();
+        assert_eq!(
+            parts.place.as_deref(),
+            Some("/a: too old\n/b; c: no initdb")
+        );
+        let hint = parts.hint.unwrap_or_default();
+        assert!(hint.ends_with("with --download"), "{hint}");
+        let expected = format!(
+            "no PostgreSQL programs found on this machine\n  /a: too old\n  /b; c: no initdb\n  hint: {hint}"
+        );
+        assert_eq!(error.to_string(), expected);
+    }
 }

@@ -1,7 +1,7 @@
-//! The PostgreSQL programs of this machine.
+//! Finds the PostgreSQL programs of this machine.
 //!
-//! In: the environment and the distributions' usual folders. Out: installations that work for the
-//! user the server will run as, newest first. Must never: download.
+//! In: the environment and the distributions' usual folders. Out: installations that the server's
+//! user can run, newest first. Must never: download.
 
 use super::privileges::{ServerUser, server_user};
 use super::{Error, cache_dir, process};
@@ -9,8 +9,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Oldest major version that Prony starts: 10 brought the `ready` line of postmaster.pid, 11 and 12
-/// are long out of care, and 12 the settings file as it is written here.
+/// Oldest major version that Prony starts: 10 introduced the `ready` line of postmaster.pid, and 12
+/// the settings file as written here. Version 11 is long out of support.
 const OLDEST_MAJOR: u32 = 12;
 
 /// PostgreSQL programs on this machine.
@@ -18,7 +18,7 @@ const OLDEST_MAJOR: u32 = 12;
 pub struct Installation {
     /// Folder of `postgres` and `initdb`.
     pub bin_dir: PathBuf,
-    /// What `postgres --version` says.
+    /// Version that `postgres --version` prints.
     pub version: Version,
     /// How it was found.
     pub source: Source,
@@ -28,13 +28,13 @@ pub struct Installation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// PRONY_PG_BINDIR.
-    Given,
+    EnvVariable,
     /// A folder of PATH.
     Path,
     /// `pg_config --bindir`.
     PgConfig,
-    /// A folder where distributions put it.
-    UsualFolder,
+    /// A folder in which distributions install it.
+    KnownFolder,
     /// Downloaded by Prony, now or earlier.
     Downloaded,
 }
@@ -55,8 +55,8 @@ impl fmt::Display for Version {
 }
 
 impl Version {
-    /// Reads `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, `... 19beta1`, `... 16devel`.
-    fn read(line: &str) -> Option<Version> {
+    /// Parses `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, `... 19beta1`, `... 16devel`.
+    fn parse(line: &str) -> Option<Version> {
         let text = line.split("(PostgreSQL)").nth(1)?.trim_start();
         let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
         let end = digits(text);
@@ -67,12 +67,12 @@ impl Version {
     }
 }
 
-/// The best PostgreSQL of this machine: the newest on PATH, by `pg_config --bindir` or in the
+/// The preferred PostgreSQL of this machine: the newest in PATH, in `pg_config --bindir` or in the
 /// distributions' usual folders; else the newest that Prony downloaded earlier. PRONY_PG_BINDIR
-/// overrides all of it.
+/// overrides all of these.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::Given`], [`Error::User`].
+/// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::User`].
 pub fn find() -> Result<Installation, Error> {
     find_all()?
         .into_iter()
@@ -88,21 +88,22 @@ pub fn find_all() -> Result<Vec<Installation>, Error> {
     let user = server_user()?;
     if let Some(given) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {
         let bin_dir = PathBuf::from(given);
-        return inspect(&bin_dir, Source::Given, user.as_ref())
+        return inspect(&bin_dir, Source::EnvVariable, user.as_ref())
             .map(|installation| vec![installation])
-            .map_err(|reason| Error::Given { bin_dir, reason });
+            .map_err(|reason| Error::EnvVariable { bin_dir, reason });
     }
     let mut tried = Vec::new();
-    let mut found = survey(installed(), user.as_ref(), &mut tried);
-    found.extend(survey(cached(&cache_dir()), user.as_ref(), &mut tried));
+    let mut found = inspect_all(installed(), user.as_ref(), &mut tried);
+    found.extend(inspect_all(cached(&cache_dir()), user.as_ref(), &mut tried));
     if found.is_empty() {
         return Err(Error::NotFound { tried });
     }
     Ok(found)
 }
 
-/// Inspects folders; the usable ones come out newest first, the others into `tried`.
-pub(super) fn survey(
+/// Inspects folders. Returns the usable installations, newest first, and adds the others to `tried`
+/// with the reason.
+pub(super) fn inspect_all(
     folders: Vec<(PathBuf, Source)>,
     user: Option<&ServerUser>,
     tried: &mut Vec<String>,
@@ -110,7 +111,7 @@ pub(super) fn survey(
     let mut seen = Vec::new();
     let mut found: Vec<Installation> = Vec::new();
     for (folder, source) in folders {
-        // PATH often holds links to the real programs: the folder behind the link is the one.
+        // PATH often has symbolic links to the programs: use the folder that they point to.
         let Ok(program) = folder.join("postgres").canonicalize() else {
             continue;
         };
@@ -126,12 +127,12 @@ pub(super) fn survey(
         }
         seen.push(bin_dir);
     }
-    // Stable: among equals the first found stays first.
+    // The sort is stable: of equal versions, the one found first stays first.
     found.sort_by_key(|installation| std::cmp::Reverse(installation.version));
     found
 }
 
-/// Asks the programs of a folder for their version, as the user that will run them.
+/// Reads the version of the programs in a folder, running them as the server's user.
 pub(super) fn inspect(
     bin_dir: &Path,
     source: Source,
@@ -139,18 +140,22 @@ pub(super) fn inspect(
 ) -> Result<Installation, String> {
     for name in ["postgres", "initdb"] {
         let program = bin_dir.join(name);
-        // A folder that we may not enter looks as if it were empty.
+        // `exists` would treat a folder that we may not enter as empty.
         match program.try_exists() {
             Ok(true) => {}
-            Ok(false) => return Err(format!("it holds no {name}")),
-            Err(problem) => return Err(format!("{name} cannot be seen: {problem}")),
+            Ok(false) => return Err(format!("it does not contain {name}")),
+            Err(problem) => {
+                return Err(format!(
+                    "cannot check whether it contains {name}: {problem}"
+                ));
+            }
         }
     }
     let mut version = None;
     for name in ["initdb", "postgres"] {
-        version = Some(ask_version(&bin_dir.join(name), user)?);
+        version = Some(read_version(&bin_dir.join(name), user)?);
     }
-    let version = version.expect("two programs were asked");
+    let version = version.expect("the loop ran twice");
     if version.major < OLDEST_MAJOR {
         return Err(format!(
             "PostgreSQL {version} is too old: Prony starts {OLDEST_MAJOR} or newer"
@@ -163,15 +168,15 @@ pub(super) fn inspect(
     })
 }
 
-fn ask_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, String> {
+fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, String> {
     let run = || {
         process::command(program, user, Path::new("/"))
             .arg("--version")
             .output()
     };
     let mut output = run();
-    // A program that was written a moment ago is "busy" while any other thread is between fork and
-    // exec: that child holds the open file for so long.
+    // A program that was just written is "busy" while another thread is between fork and exec,
+    // because that child still has the file open.
     for _ in 0..50 {
         match &output {
             Err(problem) if problem.kind() == std::io::ErrorKind::ExecutableFileBusy => {
@@ -184,21 +189,21 @@ fn ask_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, Str
     let output = output
         .map_err(|problem| match user {
             Some(user) if problem.kind() == std::io::ErrorKind::PermissionDenied => format!(
-                "the user {} (root must not run a server) may not run {}: every folder above it must be open to that user",
+                "the user {} (root must not run a server) may not run {}: that user must be able to access every folder above it",
                 user.name,
                 program.display()
             ),
             _ => format!("{} cannot be run: {problem}", program.display()),
         })?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    Version::read(&said).ok_or_else(|| {
+    let printed = String::from_utf8_lossy(&output.stdout);
+    Version::parse(&printed).ok_or_else(|| {
         let errors = String::from_utf8_lossy(&output.stderr);
         let line = errors
             .lines()
-            .chain(said.lines())
+            .chain(printed.lines())
             .next()
             .unwrap_or("nothing");
-        format!("{} --version says: {line}", program.display())
+        format!("{} --version prints: {line}", program.display())
     })
 }
 
@@ -214,7 +219,8 @@ fn installed() -> Vec<(PathBuf, Source)> {
             folders.push((PathBuf::from(folder), Source::PgConfig));
         }
     }
-    // Debian; PGDG packages on RHEL and its kin; Homebrew; Postgres.app; SUSE; FreeBSD and sources.
+    // Debian; PGDG packages on RHEL and derivatives; Homebrew; Postgres.app; SUSE; FreeBSD and
+    // builds from source.
     for (parent, prefix, tail) in [
         ("/usr/lib/postgresql", "", "bin"),
         ("/usr", "pgsql-", "bin"),
@@ -227,10 +233,10 @@ fn installed() -> Vec<(PathBuf, Source)> {
         ("/opt", "pgsql", "bin"),
         ("/usr/libexec", "postgresql", ""),
     ] {
-        let folder = |entry: PathBuf| (entry.join(tail), Source::UsualFolder);
+        let folder = |entry: PathBuf| (entry.join(tail), Source::KnownFolder);
         folders.extend(matching(Path::new(parent), prefix).into_iter().map(folder));
     }
-    folders.push((PathBuf::from("/usr/local/bin"), Source::UsualFolder));
+    folders.push((PathBuf::from("/usr/local/bin"), Source::KnownFolder));
     folders
 }
 
@@ -264,8 +270,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_as_the_programs_print_them() {
-        let read = |line| Version::read(line).map(|v| (v.major, v.minor));
+    fn versions_are_parsed_as_the_programs_print_them() {
+        let read = |line| Version::parse(line).map(|v| (v.major, v.minor));
         assert_eq!(
             read("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)"),
             Some((15, 18))

@@ -1,25 +1,24 @@
-//! How a server comes up and goes down.
+//! Starts and stops a throw-away PostgreSQL.
 //!
-//! In: a private directory and options. Out: a postmaster that is ready, or the reason from its log;
-//! and its end. Must never: signal a process that it did not start.
+//! Must never: signal a process that it did not start.
 
 use super::directory::random_hex;
-use super::server::{Server, State};
-use super::{Error, Options, process};
+use super::server::{EmbeddedPostgres, ProcessState};
+use super::{EmbeddedOptions, Error, process};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a free port may turn out to be taken.
+/// Number of ports to try if another process takes the chosen one first.
 const PORT_TRIES: u32 = 10;
 
-/// How often the state of a starting or ending server is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Poll interval while a server starts or stops.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-impl Server {
+impl EmbeddedPostgres {
     pub(super) fn initdb(&self) -> Result<(), Error> {
         let program = self.installation.bin_dir.join("initdb");
         let pwfile = self.directory.data().with_file_name("pw");
@@ -35,17 +34,19 @@ impl Server {
             .arg(&pwfile)
             .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
             .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
-            // Only of the empty cluster's own files: the server syncs as in production.
+            // This concerns only the files of the empty cluster: the server syncs as in production.
             .arg("--no-sync")
             .stdout(
                 log.try_clone()
                     .map_err(Error::io("open", self.log_path()))?,
             )
             .stderr(log);
-        let outcome = process::spawn(command, libc::SIGKILL).and_then(|mut child| child.wait());
+        let outcome = process::spawn(command, libc::SIGKILL)
+            .and_then(|child| self.wait_unless_stopped(child));
         fs::remove_file(&pwfile).map_err(Error::io("remove", &pwfile))?;
         match outcome {
             Ok(status) if status.success() => Ok(()),
+            Ok(_) if self.stop.is_requested() => Err(Error::Interrupted),
             Ok(_) => Err(Error::Initdb {
                 output: self.log_since(0),
             }),
@@ -53,7 +54,22 @@ impl Server {
         }
     }
 
-    pub(super) fn configure(&self, options: &Options) -> Result<(), Error> {
+    /// Waits for a child to exit. If the user interrupts, kills it and its children.
+    fn wait_unless_stopped(&self, mut child: Child) -> io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if self.stop.is_requested() {
+                // The child is not reaped yet, so the process id is still its own.
+                process::kill_group(child.id())?;
+                return child.wait();
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+
+    pub(super) fn configure(&self, options: &EmbeddedOptions) -> Result<(), Error> {
         let user = self.user.as_ref();
         let data = self.directory.data();
         let conf = data.join("postgresql.conf");
@@ -69,7 +85,7 @@ impl Server {
         Ok(())
     }
 
-    /// Starts on a port of `next_port`, and asks for another when somebody was faster.
+    /// Starts on a port from `next_port`; tries another if that port was taken meanwhile.
     pub(super) fn launch(
         &self,
         next_port: &mut dyn FnMut() -> io::Result<u16>,
@@ -89,8 +105,8 @@ impl Server {
         }
     }
 
-    /// Starts on the port of `state` and waits until ready.
-    pub(super) fn run_once(&self, state: &mut State) -> Result<(), Error> {
+    /// Starts on the port in `state` and waits until the server is ready.
+    pub(super) fn run_once(&self, state: &mut ProcessState) -> Result<(), Error> {
         let log = self.open_log()?;
         let log_start = log.metadata().map_or(0, |meta| meta.len());
         let program = self.installation.bin_dir.join("postgres");
@@ -105,12 +121,12 @@ impl Server {
                     .map_err(Error::io("open", self.log_path()))?,
             ))
             .stderr(log);
-        // Immediate shutdown when Prony is gone: nobody will read the data again.
+        // When Prony dies, an immediate shutdown is enough: the data is not used again.
         let child = process::spawn(command, libc::SIGQUIT)
             .map_err(|problem| spawn_error(&program, &problem))?;
         let pid = child.id();
         state.child = Some(child);
-        let give_up = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.start_timeout;
         loop {
             if self.is_ready(pid) {
                 state.killed = false;
@@ -123,22 +139,28 @@ impl Server {
                     log: self.log_since(log_start),
                 });
             }
-            if Instant::now() > give_up {
+            let is_stopped = self.stop.is_requested();
+            if is_stopped || Instant::now() > deadline {
+                let timeout = Duration::from_secs(if is_stopped { 1 } else { 10 });
                 let steps = [
-                    (libc::SIGQUIT, Duration::from_secs(10)),
+                    (libc::SIGQUIT, timeout),
                     (libc::SIGKILL, Duration::from_secs(60)),
                 ];
-                end(state, &steps);
+                terminate(state, &steps);
+                if is_stopped {
+                    return Err(Error::Interrupted);
+                }
                 return Err(Error::NotReady {
-                    seconds: self.patience.as_secs(),
+                    seconds: self.start_timeout.as_secs(),
                     log: self.log_since(log_start),
                 });
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// What pg_ctl waits for: the first line of postmaster.pid is the process, the eighth `ready`.
+    /// The condition that pg_ctl waits for: the first line of postmaster.pid is the process id, the
+    /// eighth is `ready`.
     fn is_ready(&self, pid: u32) -> bool {
         let path = self.directory.data().join("postmaster.pid");
         let Ok(text) = fs::read_to_string(path) else {
@@ -154,7 +176,7 @@ impl Server {
         open.map_err(Error::io("open", path))
     }
 
-    /// The last lines of the log, from a place in it.
+    /// The last lines of the log after byte `start`.
     fn log_since(&self, start: u64) -> String {
         let read = || -> io::Result<String> {
             let mut file = fs::File::open(self.log_path())?;
@@ -170,37 +192,38 @@ impl Server {
     }
 }
 
-/// Sends one signal after the other until the postmaster has ended, giving each its time.
-pub(super) fn end(state: &mut State, steps: &[(i32, Duration)]) {
+/// Sends the signals in turn until the postmaster has ended, and waits the given time after each.
+pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
     thaw(state);
-    for &(signal, patience) in steps {
+    for &(signal, timeout) in steps {
         let Some(child) = state.child.as_mut() else {
             return;
         };
         if matches!(child.try_wait(), Ok(None)) {
-            // Not waited for yet: the number is still this child's.
+            // The child is not reaped yet, so the process id is still its own.
             let _ = process::signal(child.id(), signal);
             state.killed |= signal == libc::SIGKILL;
         }
-        let give_up = Instant::now() + patience;
-        while Instant::now() < give_up {
+        let deadline = Instant::now() + timeout;
+        while Instant::now() < deadline {
             if exited(state).is_some() {
                 state.child = None;
                 return;
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
     state.child = None;
 }
 
 /// The exit status, once the child has ended.
-fn exited(state: &mut State) -> Option<ExitStatus> {
+fn exited(state: &mut ProcessState) -> Option<ExitStatus> {
     state.child.as_mut()?.try_wait().ok().flatten()
 }
 
-pub(super) fn thaw(state: &mut State) {
-    // The postmaster, first in the list, last: it would otherwise see its children stopped.
+pub(super) fn thaw(state: &mut ProcessState) {
+    // The postmaster is first in the list and resumed last: otherwise it would see its children
+    // stopped.
     while let Some(pid) = state.frozen.pop() {
         let _ = process::signal(pid, libc::SIGCONT);
     }
@@ -208,8 +231,8 @@ pub(super) fn thaw(state: &mut State) {
 
 /// A port that was free a moment ago.
 ///
-/// From below the range that systems take for outgoing connections (Linux: from 32768): there, one
-/// of the thousands that a load makes could sit on the port when a killed server wants it back.
+/// It is below the range for outgoing connections (Linux: from 32768). In that range, one of the
+/// thousands of connections of a load could take the port before a killed server restarts on it.
 pub(super) fn free_port() -> io::Result<u16> {
     for _ in 0..100 {
         let random = u16::from_str_radix(&random_hex(2)?, 16).map_err(io::Error::other)?;

@@ -1,8 +1,7 @@
-//! A throw-away MariaDB of our own, for tests.
+//! A throw-away MariaDB, for tests.
 //!
-//! In: MariaDB's programs on this machine. Out: a running [`MariaDb`] with a private data directory
-//! that is removed at the end. Must never: run as root; touch a server or a directory that Prony did
-//! not make; outlive this process; log in over TCP without a password.
+//! Must never: run as root; touch a server or a directory that Prony did not create; outlive this
+//! process; accept a login over TCP without a password.
 
 use super::directory::{Directory, random_hex};
 use super::launch::free_port;
@@ -17,23 +16,23 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the state of a starting or ending server is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Poll interval while a server starts or stops.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How often a free port may turn out to be taken.
+/// Number of ports to try if another process takes the chosen one first.
 const PORT_TRIES: u32 = 10;
 
-/// What a throw-away MariaDB is asked to be.
+/// Options of a throw-away MariaDB.
 #[derive(Clone, Debug)]
 pub struct MariaDbOptions {
     /// Further arguments of `mariadbd`.
     pub arguments: Vec<String>,
-    /// Options whose value is a file, and what is in it: `("ssl-cert", PEM)`.
+    /// Options whose value is a file, with its contents: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Statements that it runs before it takes connections, each without a line end.
+    /// Statements that it runs before it accepts connections. Each is one line.
     pub statements: Vec<String>,
     /// How long to wait until the server is ready.
-    pub patience: Duration,
+    pub start_timeout: Duration,
 }
 
 impl Default for MariaDbOptions {
@@ -42,12 +41,12 @@ impl Default for MariaDbOptions {
             arguments: Vec::new(),
             files: Vec::new(),
             statements: Vec::new(),
-            patience: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(60),
         }
     }
 }
 
-/// A MariaDB of our own. Stopped and removed when dropped.
+/// A throw-away MariaDB. Stopped and removed when dropped.
 ///
 /// `root` logs in without a password over the unix socket, whose directory is closed to others;
 /// `prony` has all rights over TCP, with [`MariaDb::password`]. There is a database `test`.
@@ -56,22 +55,22 @@ pub struct MariaDb {
     user: Option<ServerUser>,
     password: Secret,
     options: MariaDbOptions,
-    state: Mutex<State>,
-    // After `state`: the directory goes when the server has ended.
+    state: Mutex<ProcessState>,
+    // After `state`: fields drop in this order, and the server must end before its directory.
     directory: Directory,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProcessState {
     child: Option<Child>,
     port: u16,
 }
 
 impl MariaDb {
-    /// Makes a data directory, starts a server on it, and waits until it is ready.
+    /// Creates a data directory, starts a server on it, and waits until it is ready.
     ///
     /// # Errors
-    /// Any [`Error`]; the end of the server's log is in it. Nothing is left behind then.
+    /// Any [`Error`], with the end of the server's log. Nothing is left behind.
     pub fn start(options: MariaDbOptions) -> Result<MariaDb, Error> {
         let user = server_user()?;
         let directory = Directory::create(None, user.as_ref())?;
@@ -134,19 +133,19 @@ impl MariaDb {
         self.directory.socket().join("m.sock")
     }
 
-    /// Port on 127.0.0.1. Stays the same over [`MariaDb::restart`].
+    /// Port on 127.0.0.1. [`MariaDb::restart`] does not change it.
     pub fn port(&self) -> u16 {
         self.state().port
     }
 
-    /// Process number while it runs.
+    /// Process id while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.state().child.as_ref().map(Child::id)
     }
 
-    /// Shuts it down in order; kills it if it does not end. Does nothing if stopped.
+    /// Shuts it down cleanly; kills it if it does not end. Does nothing if stopped.
     pub fn stop(&self) {
-        end(
+        terminate(
             &mut self.state(),
             &[
                 (libc::SIGTERM, Duration::from_secs(30)),
@@ -155,15 +154,15 @@ impl MariaDb {
         );
     }
 
-    /// Kills it by SIGKILL. Does nothing if stopped.
+    /// Kills it with SIGKILL. Does nothing if stopped.
     pub fn kill(&self) {
-        end(
+        terminate(
             &mut self.state(),
             &[(libc::SIGKILL, Duration::from_secs(60))],
         );
     }
 
-    /// Stops it if it runs, and starts it again on the same data and the same port.
+    /// Stops it if it runs, then starts it on the same data and the same port.
     ///
     /// # Errors
     /// As for [`MariaDb::start`].
@@ -172,11 +171,11 @@ impl MariaDb {
         self.run(&mut self.state())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProcessState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the data directory.
+    /// Creates the data directory.
     fn install(&self) -> Result<(), Error> {
         let program = find("mariadb-install-db")?;
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());
@@ -197,15 +196,15 @@ impl MariaDb {
         if output.status.success() {
             return Ok(());
         }
-        let said = [output.stdout, output.stderr].concat();
+        let printed = [output.stdout, output.stderr].concat();
         Err(Error::MariaDb {
-            what: "could not make its data directory".to_owned(),
-            log: last_lines(&String::from_utf8_lossy(&said)),
+            what: "could not create its data directory".to_owned(),
+            log: last_lines(&String::from_utf8_lossy(&printed)),
         })
     }
 
     /// Starts on the port of `state` and waits until ready.
-    fn run(&self, state: &mut State) -> Result<(), Error> {
+    fn run(&self, state: &mut ProcessState) -> Result<(), Error> {
         let program = find("mariadbd")?;
         let log = self.directory.log();
         let file = OpenOptions::new().append(true).create(true).open(&log);
@@ -245,9 +244,9 @@ impl MariaDb {
                 log: last_lines(&text),
             }
         };
-        let give_up = Instant::now() + self.options.patience;
+        let deadline = Instant::now() + self.options.start_timeout;
         loop {
-            if self.greets() {
+            if self.sends_greeting() {
                 return Ok(());
             }
             let child = state.child.as_mut();
@@ -255,22 +254,22 @@ impl MariaDb {
                 state.child = None;
                 return Err(failed(format!("did not start ({status})")));
             }
-            if Instant::now() > give_up {
-                end(state, &[(libc::SIGKILL, Duration::from_secs(60))]);
-                let seconds = self.options.patience.as_secs();
+            if Instant::now() > deadline {
+                terminate(state, &[(libc::SIGKILL, Duration::from_secs(60))]);
+                let seconds = self.options.start_timeout.as_secs();
                 return Err(failed(format!("was not ready after {seconds} s")));
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Temporary files of its own: a server that starts removes those of others in a folder that
-    /// they share.
+    /// A private folder for temporary files: a server that starts deletes the temporary files that
+    /// another one left in the same folder.
     fn tmpdir(&self) -> String {
         format!("--tmpdir={}", self.directory.socket().display())
     }
 
-    /// What it runs at each start.
+    /// Contents of the init file, which the server runs at each start.
     fn statements(&self) -> String {
         let password = self.password.reveal();
         let own = [
@@ -288,14 +287,14 @@ impl MariaDb {
         text
     }
 
-    /// Whether it greets over its socket. A socket without a server behind it refuses at once; one
-    /// that is busy with its init file takes the connection and is waited for.
-    fn greets(&self) -> bool {
+    /// Whether the server sends its greeting over the unix socket. Without a server the connection
+    /// is refused at once; a server that still runs its init file accepts it and greets later.
+    fn sends_greeting(&self) -> bool {
         let Ok(mut stream) = UnixStream::connect(self.socket()) else {
             return false;
         };
-        let limited = stream.set_read_timeout(Some(Duration::from_secs(5)));
-        limited.is_ok() && matches!(stream.read(&mut [0; 1]), Ok(1))
+        let has_timeout = stream.set_read_timeout(Some(Duration::from_secs(5)));
+        has_timeout.is_ok() && matches!(stream.read(&mut [0; 1]), Ok(1))
     }
 }
 
@@ -305,27 +304,27 @@ impl Drop for MariaDb {
     }
 }
 
-/// Sends one signal after the other until the server has ended, giving each its time.
-fn end(state: &mut State, steps: &[(i32, Duration)]) {
+/// Sends the signals in turn until the server has ended, and waits the given time after each.
+fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
     let Some(mut child) = state.child.take() else {
         return;
     };
-    for &(signal, patience) in steps {
+    for &(signal, timeout) in steps {
         if matches!(child.try_wait(), Ok(None)) {
-            // Not waited for yet: the number is still this child's.
+            // The child is not reaped yet, so the process id is still its own.
             let _ = process::signal(child.id(), signal);
         }
-        let give_up = Instant::now() + patience;
-        while Instant::now() < give_up {
+        let deadline = Instant::now() + timeout;
+        while Instant::now() < deadline {
             if !matches!(child.try_wait(), Ok(None)) {
                 return;
             }
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-/// A program of MariaDB's, in PRONY_MARIADB_BINDIR, PATH or where packages put it.
+/// Finds a MariaDB program in PRONY_MARIADB_BINDIR, in PATH or in the usual folders of packages.
 fn find(name: &str) -> Result<PathBuf, Error> {
     let given = std::env::var_os("PRONY_MARIADB_BINDIR").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -355,11 +354,11 @@ fn spawn_error(program: &Path, problem: &std::io::Error) -> Error {
 
 static SHARED: OnceLock<MariaDb> = OnceLock::new();
 
-/// One MariaDB for the whole process, for tests: started on first use, ended when the process exits.
-/// Tests share it, so each makes a database of its own.
+/// One MariaDB for the whole process, for tests: started on first use, stopped when the process
+/// exits. Tests share it, so each creates its own database.
 ///
 /// # Panics
-/// With what to install, if there is no MariaDB.
+/// If there is no MariaDB; the message says what to install.
 pub fn shared_mariadb() -> &'static MariaDb {
     static STARTING: Mutex<()> = Mutex::new(());
     let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -369,7 +368,7 @@ pub fn shared_mariadb() -> &'static MariaDb {
     let server = MariaDb::start(MariaDbOptions::default());
     let server = server.unwrap_or_else(|problem| panic!("tests need a MariaDB: {problem}"));
     // SAFETY: the handler is a plain function; it takes no lock that a running test could hold
-    // for ever, and uses no thread-local value.
+    // forever, and uses no thread-local value.
     unsafe {
         libc::atexit(stop_at_exit);
     }

@@ -1,18 +1,18 @@
-//! A throw-away PostgreSQL of our own, for the demo, for tests and for a first look.
+//! Embedded throw-away servers, for the demo, for tests and for a first try.
 //!
 //! In: PostgreSQL programs found on this machine, or downloaded with the user's consent. Out: a
-//! running [`Server`] with a private data directory that is removed at the end. Must never: touch a
-//! server or a directory that Prony did not make; run a server as root; leave one behind; print.
+//! running [`EmbeddedPostgres`] with a private data directory that is removed at the end. Must never: touch a
+//! server or a directory that Prony did not create; run a server as root; leave one behind; print.
 //!
 //! ```no_run
-//! use prony_server::embedded::{self, Options, Server};
+//! use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
 //! let installation = embedded::find()?;
-//! let server = Server::start(&installation, &Options::default())?;
+//! let server = EmbeddedPostgres::start(&installation, &EmbeddedOptions::default())?;
 //! println!("{}", server.url()); // postgresql://postgres@/postgres?host=...&port=...
 //! # Ok::<(), embedded::Error>(())
 //! ```
 //!
-//! Tests take [`shared`]: one server for each test binary.
+//! Tests take [`shared_postgres`]: one server for each test binary.
 
 mod cache;
 mod conf;
@@ -32,11 +32,11 @@ mod unpack;
 mod tests;
 
 pub use cache::cache_dir;
-pub use conf::Options;
-pub use download::{Package, Progress, download};
+pub use conf::EmbeddedOptions;
+pub use download::{DownloadProgress, Package, download};
 pub use error::Error;
 pub use find::{Installation, Source, Version, find, find_all};
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use privileges::{ServerUser, server_user};
-pub use server::Server;
-pub use shared::shared;
+pub use server::EmbeddedPostgres;
+pub use shared::shared_postgres;

@@ -1,7 +1,6 @@
-//! Who the server runs as. PostgreSQL refuses to run as root, rightly.
+//! The user that the server runs as: PostgreSQL refuses to run as root.
 //!
-//! In: the user of this process. Out: the ordinary user that root hands the server to. Must never:
-//! change the user of Prony itself.
+//! Must never: change the user of Prony itself.
 
 use super::Error;
 use std::ffi::{CStr, CString};
@@ -28,8 +27,8 @@ impl ServerUser {
         command.uid(self.uid).gid(self.gid);
     }
 
-    /// Makes a file or directory this user's own.
-    pub(crate) fn give(&self, path: &Path) -> Result<(), Error> {
+    /// Makes this user the owner of a file or directory.
+    pub(crate) fn chown(&self, path: &Path) -> Result<(), Error> {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.gid))
             .map_err(Error::io("change the owner of", path))
     }
@@ -37,16 +36,15 @@ impl ServerUser {
 
 /// Effective user id of this process.
 pub(crate) fn effective_uid() -> u32 {
-    // SAFETY: geteuid has no preconditions and cannot fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
-/// Whom the server must run as: `None` for this process's own user, a user if this one is root.
+/// The user that the server must run as; `None`: this process's own user, which is not root.
 ///
-/// Prefers `postgres`, which has no files but a server's; else `nobody`.
+/// Prefers `postgres`, which owns only a server's files; else `nobody`.
 ///
 /// # Errors
-/// [`Error::User`] if this is root and neither exists.
+/// [`Error::User`] if this process runs as root and neither user exists.
 pub fn server_user() -> Result<Option<ServerUser>, Error> {
     if effective_uid() != 0 {
         return Ok(None);
@@ -90,14 +88,14 @@ fn look_up(name: &str) -> Option<ServerUser> {
     })
 }
 
-/// Whether `user` may enter `dir` and all directories above it, by their permission bits.
+/// Whether the permission bits let `user` enter `dir` and all directories above it.
 pub(crate) fn may_enter(dir: &Path, user: &ServerUser) -> bool {
     use std::os::unix::fs::MetadataExt;
     let Ok(dir) = dir.canonicalize() else {
         return false;
     };
-    dir.ancestors().all(|step| {
-        let Ok(meta) = step.metadata() else {
+    dir.ancestors().all(|ancestor| {
+        let Ok(meta) = ancestor.metadata() else {
             return false;
         };
         let bit = if meta.uid() == user.uid {

@@ -1,7 +1,7 @@
 //! Child processes that do not outlive Prony.
 //!
-//! In: a program and its arguments. Out: a child in a session of its own that the kernel ends when
-//! Prony ends, however Prony ends. Must never: signal a process it did not start.
+//! A child runs in its own session, and the kernel ends it when Prony ends, for whatever reason.
+//! Must never: signal a process it did not start.
 //!
 //! Linux sends the parent-death signal when the *thread* that forked the child ends, not when the
 //! process does (prctl(2), PR_SET_PDEATHSIG). So one thread, which lives as long as the process,
@@ -9,6 +9,9 @@
 //! systems have no such signal; there a server left by `kill -9` runs on until it is ended by hand.
 
 use super::privileges::ServerUser;
+use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -16,15 +19,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-type Job = Box<dyn FnOnce() + Send>;
+type ParentJob = Box<dyn FnOnce() + Send>;
 
-/// Runs `job` on the thread that lives as long as the process.
+/// Runs `job` on a thread that lives as long as the process.
 fn on_parent_thread<T: Send + 'static>(
     job: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    static JOBS: OnceLock<Mutex<Sender<Job>>> = OnceLock::new();
+    static JOBS: OnceLock<Mutex<Sender<ParentJob>>> = OnceLock::new();
     let jobs = JOBS.get_or_init(|| {
-        let (sender, receiver) = channel::<Job>();
+        let (sender, receiver) = channel::<ParentJob>();
         std::thread::Builder::new()
             .name("server-parent".to_owned())
             .spawn(move || receiver.iter().for_each(|job| job()))
@@ -36,18 +39,18 @@ fn on_parent_thread<T: Send + 'static>(
     jobs.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .send(Box::new(move || {
-            // The receiver waits below; if it is gone nobody wants the child, and Child's owner is
-            // dropped here.
+            // The receiver waits below. If it is gone, nobody needs the result, which is dropped
+            // here.
             let _ = answer.send(job());
         }))
         .map_err(|_| gone())?;
     result.recv().map_err(|_| gone())?
 }
 
-/// A command with a clean environment, run in `dir` as `user` (`None`: as ourselves).
+/// A command with a clean environment, run in `dir` as `user` (`None`: as this process's user).
 ///
-/// The environment holds nothing of PG* and no password: PGDATA, PGOPTIONS and their kin would
-/// change what the server does. Messages are in English, because some are read by Prony.
+/// The environment has no PG* variables and no password: PGDATA, PGOPTIONS and the like would
+/// change what the server does. Messages are in English, because Prony parses some of them.
 pub(crate) fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
@@ -64,52 +67,54 @@ pub(crate) fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> 
     command
 }
 
-/// Starts `command` in a session of its own, so that Ctrl-C at the terminal reaches Prony alone;
-/// the kernel sends the child `death_signal` when Prony ends (Linux).
+/// Starts `command` in its own session, so that Ctrl-C at the terminal reaches only Prony. The
+/// kernel sends the child `death_signal` when Prony ends (Linux).
 pub(crate) fn spawn(mut command: Command, death_signal: i32) -> io::Result<Child> {
     let parent = std::process::id();
     // SAFETY: the closure calls only async-signal-safe functions and allocates nothing. It runs
-    // after the change of user, which would clear the parent-death signal.
+    // after the change of user, which would otherwise clear the parent-death signal.
     unsafe {
-        command.pre_exec(move || in_child(parent, death_signal));
+        command.pre_exec(move || set_up_child(parent, death_signal));
     }
     on_parent_thread(move || command.spawn())
 }
 
 /// Runs in the child between fork and exec.
-fn in_child(parent: u32, death_signal: i32) -> io::Result<()> {
-    // SAFETY: setsid, prctl, getppid and umask are plain system calls on values.
-    unsafe {
-        if libc::setsid() == -1 {
-            return Err(io::Error::last_os_error());
+fn set_up_child(parent: u32, death_signal: i32) -> io::Result<()> {
+    rustix::process::setsid()?;
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    #[cfg(target_os = "linux")]
+    {
+        let death_signal = Signal::from_named_raw(death_signal);
+        rustix::process::set_parent_process_death_signal(death_signal)?;
+        // If Prony died between fork and prctl, no signal will come.
+        let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        if now != i32::try_from(parent).ok() {
+            return Err(Errno::SRCH.into());
         }
-        libc::umask(0o077);
-        #[cfg(target_os = "linux")]
-        {
-            if libc::prctl(libc::PR_SET_PDEATHSIG, death_signal as libc::c_ulong) == -1 {
-                return Err(io::Error::last_os_error());
-            }
-            // Prony may have died between fork and prctl: then no signal will come.
-            if libc::getppid() as u32 != parent {
-                return Err(io::Error::from_raw_os_error(libc::ESRCH));
-            }
-        }
-        #[cfg(not(target_os = "linux"))]
-        let _ = (parent, death_signal);
     }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (parent, death_signal);
     Ok(())
 }
 
-/// Sends a signal to a process that we started and have not yet waited for.
+/// Sends a signal to a process that we started and have not yet reaped.
 pub(crate) fn signal(pid: u32, signal: i32) -> io::Result<()> {
-    // SAFETY: kill is a plain system call on values.
-    match unsafe { libc::kill(pid as libc::pid_t, signal) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) else {
+        return Err(Errno::INVAL.into());
+    };
+    Ok(rustix::process::kill_process(pid, signal)?)
 }
 
-/// The processes whose parent is `pid`, by /proc; empty on other systems.
+/// Kills a process that [`spawn`] started and that is not yet reaped, with its whole process group.
+pub(crate) fn kill_group(pid: u32) -> io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(Errno::INVAL)?;
+    Ok(rustix::process::kill_process_group(pid, Signal::KILL)?)
+}
+
+/// The processes whose parent is `pid`, from /proc; empty on systems without /proc.
 pub(crate) fn children(pid: u32) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
@@ -121,7 +126,8 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
-/// Parent of a process, by /proc/PID/stat: `pid (name) state ppid ...`, where name may hold blanks.
+/// Parent of a process, from /proc/PID/stat: `pid (name) state ppid ...`, where name may contain
+/// spaces.
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let rest = &stat[stat.rfind(')')? + 1..];

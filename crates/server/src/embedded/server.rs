@@ -1,53 +1,59 @@
-//! A running throw-away server.
+//! A running throw-away PostgreSQL.
 //!
-//! In: an installation and options. Out: a server on a private unix socket and on 127.0.0.1. Must
-//! never: outlive its value, or signal a process that it did not start.
+//! It listens on a private unix socket and on 127.0.0.1. Must never: outlive its value, or signal a
+//! process that it did not start.
 
 use super::directory::{Directory, random_hex};
-use super::launch::{end, free_port, thaw};
+use super::launch::{free_port, terminate, thaw};
 use super::privileges::{ServerUser, server_user};
-use super::{Error, Installation, Options, process};
+use super::{EmbeddedOptions, Error, Installation, process};
+use crate::control::StopSignal;
 use prony_wire::Secret;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A PostgreSQL of our own. Stopped and removed when dropped.
+/// A throw-away PostgreSQL. Stopped and removed when dropped.
 ///
-/// Superuser `postgres`, database `postgres`. The unix socket asks for no password (its directory
-/// is closed to others); TCP asks for [`Server::password`] by SCRAM-SHA-256.
+/// Superuser `postgres`, database `postgres`. The unix socket needs no password, as its directory
+/// is closed to other users; TCP needs [`EmbeddedPostgres::password`], by SCRAM-SHA-256.
 ///
-/// It ends with this process, also by `kill -9` (Linux), whichever thread started it; what that
-/// leaves of its directory is removed by the next start.
+/// It ends with this process even on `kill -9` (Linux), whichever thread started it; the next start
+/// then removes its directory.
 #[derive(Debug)]
-pub struct Server {
+pub struct EmbeddedPostgres {
     pub(super) installation: Installation,
     pub(super) user: Option<ServerUser>,
     pub(super) password: Secret,
-    pub(super) patience: Duration,
-    pub(super) state: Mutex<State>,
-    // After `state`: the directory goes when the server has ended.
+    pub(super) start_timeout: Duration,
+    /// Interrupts a start.
+    pub(super) stop: StopSignal,
+    pub(super) state: Mutex<ProcessState>,
+    // After `state`: fields drop in this order, and the server must end before its directory.
     pub(super) directory: Directory,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct ProcessState {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
-    /// Processes that [`Server::freeze`] has stopped.
+    /// Processes that [`EmbeddedPostgres::freeze`] has stopped.
     pub(super) frozen: Vec<u32>,
-    /// Its last postmaster was killed: shared memory is left behind.
+    /// The last postmaster was killed and left its shared memory behind.
     pub(super) killed: bool,
 }
 
-impl Server {
-    /// Makes a data directory, starts a server on it, and waits until it is ready.
+impl EmbeddedPostgres {
+    /// Creates a data directory, starts a server on it, and waits until it is ready.
     ///
     /// # Errors
-    /// Any [`Error`]; the end of the server's log is in it. Nothing is left behind then.
-    pub fn start(installation: &Installation, options: &Options) -> Result<Server, Error> {
-        let server = Server::prepare(installation, options)?;
+    /// Any [`Error`], with the end of the server's log. Nothing is left behind.
+    pub fn start(
+        installation: &Installation,
+        options: &EmbeddedOptions,
+    ) -> Result<EmbeddedPostgres, Error> {
+        let server = EmbeddedPostgres::prepare(installation, options)?;
         match options.port {
             Some(port) => {
                 let mut state = server.state();
@@ -59,17 +65,21 @@ impl Server {
         Ok(server)
     }
 
-    /// Everything but the start.
-    pub(super) fn prepare(installation: &Installation, options: &Options) -> Result<Server, Error> {
+    /// Creates and configures the data directory, without starting the server.
+    pub(super) fn prepare(
+        installation: &Installation,
+        options: &EmbeddedOptions,
+    ) -> Result<EmbeddedPostgres, Error> {
         let user = server_user()?;
         let directory = Directory::create(options.parent.as_deref(), user.as_ref())?;
         let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
-        let server = Server {
+        let server = EmbeddedPostgres {
             installation: installation.clone(),
             user,
             password: Secret::new(password),
-            patience: options.patience,
-            state: Mutex::new(State {
+            start_timeout: options.start_timeout,
+            stop: options.stop.clone(),
+            state: Mutex::new(ProcessState {
                 child: None,
                 port: 0,
                 frozen: Vec::new(),
@@ -87,7 +97,7 @@ impl Server {
         self.url_for("postgres")
     }
 
-    /// As [`Server::url`], for another database (its name plain letters, digits and `_`).
+    /// As [`EmbeddedPostgres::url`], for another database, whose name must be letters, digits and `_`.
     pub fn url_for(&self, database: &str) -> String {
         let (host, port) = (self.socket_dir(), self.port());
         format!(
@@ -96,7 +106,7 @@ impl Server {
         )
     }
 
-    /// Connection URI over TCP, without the password that it needs: see [`Server::password`].
+    /// Connection URI over TCP, without the password that it needs: see [`EmbeddedPostgres::password`].
     pub fn tcp_url(&self) -> String {
         let port = self.port();
         format!("postgresql://postgres@127.0.0.1:{port}/postgres")
@@ -115,7 +125,7 @@ impl Server {
         &self.password
     }
 
-    /// Directory of the unix socket: libpq's `host`.
+    /// Directory of the unix socket, for libpq's `host`.
     pub fn socket_dir(&self) -> PathBuf {
         self.directory.socket()
     }
@@ -125,7 +135,7 @@ impl Server {
         self.directory.data()
     }
 
-    /// The whole private directory, which is removed at the end.
+    /// The private directory, which is removed on drop.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
@@ -135,25 +145,33 @@ impl Server {
         self.directory.log()
     }
 
-    /// Port, of the unix socket's name and on 127.0.0.1. Stays the same over [`Server::restart`].
+    /// Port, both in the unix socket's name and on 127.0.0.1. [`EmbeddedPostgres::restart`] does not change
+    /// it.
     pub fn port(&self) -> u16 {
         self.state().port
     }
 
-    /// Process number of the postmaster while it runs.
+    /// Process id of the postmaster while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.state().child.as_ref().map(Child::id)
     }
 
-    /// Whose programs these are.
+    /// Whether the postmaster exited by itself.
+    pub fn has_ended(&self) -> bool {
+        let mut state = self.state();
+        let child = state.child.as_mut();
+        child.is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
+    }
+
+    /// The installation whose programs it runs.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
 
-    /// Fast shutdown; then, if it does not end, an immediate one; then a kill. The directory stays
-    /// until the value is dropped, so that [`Server::restart`] finds it. Does nothing if stopped.
+    /// Requests a fast shutdown, then an immediate one, then kills the server. The directory stays
+    /// until the value is dropped, for [`EmbeddedPostgres::restart`]. Does nothing if stopped.
     pub fn stop(&self) {
-        end(
+        terminate(
             &mut self.state(),
             &[
                 (libc::SIGINT, Duration::from_secs(20)),
@@ -163,25 +181,25 @@ impl Server {
         );
     }
 
-    /// Kills the postmaster by SIGKILL, for crash tests: its backends notice and end, nothing is
-    /// flushed. Does nothing if stopped.
+    /// Kills the postmaster with SIGKILL, for crash tests: its backends notice and exit without
+    /// flushing anything. Does nothing if stopped.
     pub fn kill(&self) {
-        end(
+        terminate(
             &mut self.state(),
             &[(libc::SIGKILL, Duration::from_secs(60))],
         );
     }
 
-    /// Stops it if it runs, and starts it again on the same data and the same port.
+    /// Stops it if it runs, then starts it on the same data and the same port.
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::NotReady`], [`Error::Spawn`].
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
         let mut state = self.state();
-        // Backends of a killed postmaster may hold the shared memory for a moment; PostgreSQL
-        // refuses to start meanwhile.
-        let end = Instant::now() + self.patience;
+        // PostgreSQL refuses to start while backends of a killed postmaster still hold the shared
+        // memory, which takes a moment.
+        let end = Instant::now() + self.start_timeout;
         loop {
             match self.run_once(&mut state) {
                 Err(Error::Start { log, .. })
@@ -194,15 +212,15 @@ impl Server {
         }
     }
 
-    /// Stops all its processes by SIGSTOP: connections stay open and nothing answers. On systems
-    /// without /proc only the postmaster: nothing new is accepted.
+    /// Suspends all its processes with SIGSTOP: connections stay open but get no replies. On
+    /// systems without /proc only the postmaster is suspended: no new connection is accepted.
     ///
     /// # Errors
     /// [`Error::NotRunning`].
     pub fn freeze(&self) -> Result<(), Error> {
         let mut state = self.state();
         let postmaster = state.child.as_ref().ok_or(Error::NotRunning)?.id();
-        // The postmaster first, so that it starts no more.
+        // The postmaster first, so that it starts no more backends.
         let _ = process::signal(postmaster, libc::SIGSTOP);
         state.frozen.push(postmaster);
         for backend in process::children(postmaster) {
@@ -212,15 +230,15 @@ impl Server {
         Ok(())
     }
 
-    /// Ends [`Server::freeze`].
+    /// Resumes what [`EmbeddedPostgres::freeze`] suspended.
     pub fn thaw(&self) {
         thaw(&mut self.state());
     }
 
-    /// Immediate shutdown, and the directory removed, for a process about to exit: statics are not
-    /// dropped.
+    /// Shuts down immediately and removes the directory, for a process about to exit, which does
+    /// not drop statics.
     pub(super) fn discard(&self) {
-        end(
+        terminate(
             &mut self.state(),
             &[
                 (libc::SIGQUIT, Duration::from_secs(10)),
@@ -230,18 +248,18 @@ impl Server {
         self.directory.remove();
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ProcessState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Server {
+impl Drop for EmbeddedPostgres {
     fn drop(&mut self) {
         self.stop();
         if self.state().killed {
-            // A killed postmaster leaves shared memory behind, which only the next start on the
-            // same data finds and removes.
-            self.patience = self.patience.min(Duration::from_secs(20));
+            // A killed postmaster leaves shared memory behind; only a start on the same data
+            // directory removes it.
+            self.start_timeout = self.start_timeout.min(Duration::from_secs(20));
             let _ = self.restart();
             self.stop();
         }

@@ -1,23 +1,23 @@
-//! One server for all tests of one test binary.
-//!
-//! In: nothing. Out: a running server. Must never: be used by the product itself.
+//! One PostgreSQL for all tests of a test binary. Must never: be used by the product itself.
 
-use super::{Error, Options, Server, download, find};
+use super::{EmbeddedOptions, EmbeddedPostgres, Error, download, find};
+use crate::control::StopSignal;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-static SHARED: OnceLock<Server> = OnceLock::new();
+static SHARED: OnceLock<EmbeddedPostgres> = OnceLock::new();
 
 /// One server for the whole process, for tests: started on first use, stopped when the process
-/// exits, also by `process::exit`; a process that is killed takes it along (Linux).
+/// exits, also on `process::exit`, and on Linux also when the process is killed.
 ///
-/// Default options, but `max_connections` 300 and small memory. Tests share it, so each makes
-/// a database of its own, and one that stops or reconfigures a server starts its own.
+/// It has default options except `max_connections` 300 and less memory. Tests share it, so each
+/// creates its own database, and a test that stops or reconfigures a server starts its own server.
 ///
-/// A Rust static is never dropped, so the end is an `atexit` handler.
+/// Rust never drops a static, so an `atexit` handler stops it.
 ///
 /// # Panics
-/// With what to install, if there is no PostgreSQL. With PRONY_TEST_DOWNLOAD=1 it is downloaded.
-pub fn shared() -> &'static Server {
+/// If there is no PostgreSQL; the message says what to install. With PRONY_TEST_DOWNLOAD=1 it is
+/// downloaded.
+pub fn shared_postgres() -> &'static EmbeddedPostgres {
     static STARTING: Mutex<()> = Mutex::new(());
     let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(server) = SHARED.get() {
@@ -25,26 +25,26 @@ pub fn shared() -> &'static Server {
     }
     let server = start().unwrap_or_else(|problem| panic!("tests need a PostgreSQL: {problem}"));
     // SAFETY: the handler is a plain function; it takes no lock that a running test could hold
-    // for ever, and uses no thread-local value.
+    // forever, and uses no thread-local value.
     unsafe {
         libc::atexit(stop_at_exit);
     }
     SHARED.get_or_init(|| server)
 }
 
-fn start() -> Result<Server, Error> {
+fn start() -> Result<EmbeddedPostgres, Error> {
     let installation = match find() {
         Err(Error::NotFound { .. }) if std::env::var_os("PRONY_TEST_DOWNLOAD").is_some() => {
-            download(&mut |_| {})?
+            download(&StopSignal::default(), &mut |_| {})?
         }
         found => found?,
     };
-    let options = Options {
+    let options = EmbeddedOptions {
         max_connections: 300,
         shared_buffers_mib: 64,
-        ..Options::default()
+        ..EmbeddedOptions::default()
     };
-    Server::start(&installation, &options)
+    EmbeddedPostgres::start(&installation, &options)
 }
 
 extern "C" fn stop_at_exit() {

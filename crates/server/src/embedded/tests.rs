@@ -1,25 +1,25 @@
-//! Tests with a real PostgreSQL of this machine, and with made-up archives.
+//! Tests with a real PostgreSQL of this machine, and with synthetic archives.
 
 mod archives;
 mod lifetime;
 mod servers;
 
-use super::{Options, Server, find, process};
+use super::{EmbeddedOptions, EmbeddedPostgres, find, process};
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A server of the test's own, small.
-fn start(options: Options) -> Server {
+/// Starts a small server for one test.
+fn start(options: EmbeddedOptions) -> EmbeddedPostgres {
     let installation = find().expect("tests need a PostgreSQL");
-    let options = Options {
+    let options = EmbeddedOptions {
         shared_buffers_mib: 16,
         ..options
     };
-    Server::start(&installation, &options).expect("a server starts")
+    EmbeddedPostgres::start(&installation, &options).expect("a server starts")
 }
 
-/// Runs one statement by psql.
+/// Runs one statement with psql.
 fn psql(url: &str, password: Option<&str>, sql: &str) -> Output {
     let mut command = Command::new("psql");
     command.args(["-XAtq", "-d", url, "-c", sql]);
@@ -30,25 +30,25 @@ fn psql(url: &str, password: Option<&str>, sql: &str) -> Output {
     command.output().expect("tests need psql")
 }
 
-/// What a statement returns.
-fn ask(server: &Server, sql: &str) -> String {
+/// Output of one statement.
+fn query(server: &EmbeddedPostgres, sql: &str) -> String {
     let output = psql(&server.url(), None, sql);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{sql}: {errors}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Waits generously for something that another process does.
+/// Waits up to 60 s until a condition holds that depends on another process.
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !holds() {
-        assert!(Instant::now() < end, "in 60 s not: {what}");
+        assert!(Instant::now() < end, "not within 60 s: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Whether a process exists and is not just waiting to be buried.
-fn lives(pid: u32) -> bool {
+/// Whether a process exists and is not a zombie.
+fn is_alive(pid: u32) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat[stat.rfind(')').unwrap_or(0)..].starts_with(") Z"))
 }
@@ -60,7 +60,7 @@ fn owner(pid: u32) -> u32 {
     std::fs::metadata(Path::new(&path)).expect("it lives").uid()
 }
 
-/// A folder of the test's own, removed at the end, that the server's user may enter.
+/// A temporary folder for one test, which the server's user may enter.
 struct Scratch(std::path::PathBuf);
 
 impl Scratch {
@@ -81,7 +81,7 @@ impl Drop for Scratch {
     }
 }
 
-/// The children of a process and it itself.
+/// A process and its children.
 fn family(pid: u32) -> Vec<u32> {
     let mut all = process::children(pid);
     all.push(pid);

@@ -1,18 +1,26 @@
-//! From the downloaded jar to a folder of programs.
+//! Unpacks the downloaded jar into a folder of programs.
 //!
-//! In: a jar (a zip) that holds one .txz (a tar, compressed by xz). Out: files under a folder. Must
-//! never: write outside that folder, follow a link out of it, or make a device or a set-uid file.
+//! In: a jar (a zip) that contains one .txz (a tar, compressed by xz). Out: files under a folder.
+//! Must never: write outside that folder, follow a link out of it, or create a device or a set-uid
+//! file.
 
 use super::Error;
+use crate::control::StopSignal;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::{Component, Path};
 
-/// No PostgreSQL is larger: a bound against an archive that swells without end.
+/// Larger than any PostgreSQL: a limit against decompression bombs.
 const LARGEST_TAR_BYTES: u64 = 2 << 30;
 
-/// Unpacks the .txz inside `jar` into `folder`, which exists; uses `scratch` for the tar.
-pub(super) fn unpack(jar: &Path, folder: &Path, scratch: &Path) -> Result<(), Error> {
+/// Unpacks the .txz inside `jar` into `folder`, which must exist; uses the file `scratch` for the
+/// tar. If `stop` interrupts it, `folder` is incomplete.
+pub(super) fn unpack(
+    jar: &Path,
+    folder: &Path,
+    scratch: &Path,
+    stop: &StopSignal,
+) -> Result<(), Error> {
     let name = jar.display().to_string();
     let bad = |reason: String| Error::Archive {
         origin: name.clone(),
@@ -25,7 +33,7 @@ pub(super) fn unpack(jar: &Path, folder: &Path, scratch: &Path) -> Result<(), Er
         .filter_map(Result::ok)
         .find(|name| name.ends_with(".txz"))
         .map(|name| name.into_owned())
-        .ok_or_else(|| bad("it holds no .txz".to_owned()))?;
+        .ok_or_else(|| bad("it contains no .txz".to_owned()))?;
     let txz = zip.by_name(&inner).map_err(|e| bad(e.to_string()))?;
 
     let mut tar = File::options()
@@ -34,19 +42,32 @@ pub(super) fn unpack(jar: &Path, folder: &Path, scratch: &Path) -> Result<(), Er
         .create_new(true)
         .open(scratch)
         .map_err(Error::io("create", scratch))?;
-    let mut bounded = Bounded {
+    let mut bounded = BoundedWriter {
         inner: BufWriter::new(&tar),
         left: LARGEST_TAR_BYTES,
+        stop,
     };
-    lzma_rs::xz_decompress(&mut BufReader::new(txz), &mut bounded)
-        .map_err(|problem| bad(format!("{inner}: {problem:?}")))?;
+    let unpacked = lzma_rs::xz_decompress(&mut BufReader::new(txz), &mut bounded);
+    if stop.is_requested() {
+        return Err(Error::Interrupted);
+    }
+    unpacked.map_err(|problem| bad(format!("{inner}: {}", error_text(problem))))?;
     bounded.inner.flush().map_err(Error::io("write", scratch))?;
     drop(bounded);
     tar.rewind().map_err(Error::io("read", scratch))?;
     untar(tar, folder)
 }
 
-/// Unpacks a tar, checking every entry before anything of it is written.
+/// Text of an error without the names of the library's types.
+fn error_text(problem: lzma_rs::error::Error) -> String {
+    use lzma_rs::error::Error as E;
+    match problem {
+        E::IoError(error) | E::HeaderTooShort(error) => error.to_string(),
+        E::LzmaError(text) | E::XzError(text) => text,
+    }
+}
+
+/// Unpacks a tar. Checks each entry before writing it.
 fn untar(tar: File, folder: &Path) -> Result<(), Error> {
     let bad = |origin: &Path, reason: String| Error::Archive {
         origin: origin.display().to_string(),
@@ -92,7 +113,7 @@ fn check_path(path: &Path) -> Result<(), String> {
     }
 }
 
-/// A symlink's target counts from the folder of the link, a hard link's from the top.
+/// The target of a symbolic link is relative to the link's folder, that of a hard link to the top.
 fn check_link(path: &Path, target: &Path, symbolic: bool) -> Result<(), String> {
     let mut depth = match path.parent() {
         Some(parent) if symbolic => parent
@@ -114,8 +135,8 @@ fn check_link(path: &Path, target: &Path, symbolic: bool) -> Result<(), String> 
     Ok(())
 }
 
-/// Opens all of a tree to every user's eyes, as an installed program is: the server may run as
-/// another user than the one who downloads.
+/// Makes a tree readable for all users, like an installed program: the server may run as a
+/// different user than the one who downloads.
 pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let meta = fs::symlink_metadata(folder)?;
@@ -134,14 +155,18 @@ pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// A writer with an end.
-struct Bounded<W> {
+/// A writer with a size limit, which fails once `stop` is set.
+struct BoundedWriter<'a, W> {
     inner: W,
     left: u64,
+    stop: &'a StopSignal,
 }
 
-impl<W: Write> Write for Bounded<W> {
+impl<W: Write> Write for BoundedWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.stop.is_requested() {
+            return Err(io::Error::other("interrupted"));
+        }
         self.left = self
             .left
             .checked_sub(bytes.len() as u64)
@@ -177,10 +202,11 @@ mod tests {
     }
 
     #[test]
-    fn a_swelling_archive_is_stopped() {
-        let mut sink = Bounded {
+    fn an_archive_above_the_size_limit_is_refused() {
+        let mut sink = BoundedWriter {
             inner: Vec::new(),
             left: 10,
+            stop: &StopSignal::default(),
         };
         assert!(sink.write_all(&[0; 10]).is_ok());
         assert!(sink.write_all(&[0]).is_err());

@@ -1,7 +1,6 @@
-//! Where the server is: a unix socket, or addresses that the name service gives.
+//! Resolves the hosts to a unix socket or to addresses.
 //!
-//! In: hosts of the URL, options. Out: endpoints in the order in which to try them. Must never:
-//! connect.
+//! In: hosts of the URL, options. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::bad_value;
 use super::options::Options;
@@ -13,25 +12,25 @@ use prony_wire::Secret;
 use std::net::ToSocketAddrs;
 use std::path::PathBuf;
 
-/// MySQL's port unless said otherwise.
+/// MySQL's default port.
 const DEFAULT_PORT: u16 = 3306;
 
 /// Longest path of a unix socket in bytes: `sockaddr_un` has room for 108 with the final zero.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// How the server is reached, as `protocol` says.
+/// The transport that the option `protocol` selects.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// By what the host means.
-    Host,
+enum Transport {
+    /// The host decides: a unix socket for `localhost`, else TCP.
+    ByHost,
     Tcp,
     Socket,
 }
 
-/// The endpoints.
+/// Resolves the hosts of the URL, or of the options if the URL has none.
 ///
 /// # Errors
-/// No host has an address, or the options do not go together.
+/// No host could be resolved, or an option has an invalid value.
 pub(super) fn resolve(
     hosts: &[Host],
     options: &Options,
@@ -39,12 +38,12 @@ pub(super) fn resolve(
     password: Option<Secret>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
-    let way = match options.non_empty("protocol").map(str::to_ascii_lowercase) {
-        None => Way::Host,
+    let transport = match options.non_empty("protocol").map(str::to_ascii_lowercase) {
+        None => Transport::ByHost,
         Some(name) => match name.as_str() {
-            "default" => Way::Host,
-            "tcp" => Way::Tcp,
-            "socket" => Way::Socket,
+            "default" => Transport::ByHost,
+            "tcp" => Transport::Tcp,
+            "socket" => Transport::Socket,
             _ => return Err(bad_value(options, "protocol", "write tcp or socket")),
         },
     };
@@ -60,12 +59,12 @@ pub(super) fn resolve(
     let mut failures = Vec::new();
     for (host, written) in hosts {
         let local = host.is_empty() || host == "localhost";
-        // A socket that the URL names is meant, whatever stands beside it.
+        // A socket in the URL takes precedence over a port.
         let socket_in_url = options.origin("socket") == Some(&super::Origin::Url);
-        let by_socket = match way {
-            Way::Tcp => false,
-            Way::Socket => true,
-            Way::Host => local && (written.is_none() || socket_in_url),
+        let by_socket = match transport {
+            Transport::Tcp => false,
+            Transport::Socket => true,
+            Transport::ByHost => local && (written.is_none() || socket_in_url),
         };
         let port = written.unwrap_or(port);
         let found = match by_socket {
@@ -92,11 +91,11 @@ pub(super) fn resolve(
     Ok(endpoints)
 }
 
-/// The path of the server's socket: as given, else the first usual one that is there.
+/// The path of the server's socket: the option, else the first default path that exists.
 fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
     let usual = || {
-        let there = env.mysql_sockets.iter().find(|path| path.exists());
-        there.or(env.mysql_sockets.first()).cloned()
+        let existing = env.mysql_sockets.iter().find(|path| path.exists());
+        existing.or(env.mysql_sockets.first()).cloned()
     };
     let path = options
         .non_empty("socket")
@@ -113,15 +112,15 @@ fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// All addresses of a host, in the name service's order.
+/// All addresses of a host, in the resolver's order.
 fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
-    let told = |why: &dyn std::fmt::Display| {
+    let failure = |why: &dyn std::fmt::Display| {
         format!("could not translate host name \"{host}\" to address: {why}")
     };
-    let found = (host, port).to_socket_addrs().map_err(|e| told(&e))?;
+    let found = (host, port).to_socket_addrs().map_err(|e| failure(&e))?;
     let found: Vec<Address> = found.map(Address::Tcp).collect();
     match found.is_empty() {
-        true => Err(told(&"the name has no address")),
+        true => Err(failure(&"the name has no address")),
         false => Ok(found),
     }
 }

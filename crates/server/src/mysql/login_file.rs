@@ -1,11 +1,12 @@
-//! The login file of mysql_config_editor, `~/.mylogin.cnf` or where MYSQL_TEST_LOGIN_FILE says.
+//! Reads the login file of mysql_config_editor: MYSQL_TEST_LOGIN_FILE, else `~/.mylogin.cnf`.
 //!
-//! In: the file. Out: its text, an option file. Must never: show that text, which holds passwords.
+//! Decrypted, it is an option file. Must never: show its text, which contains passwords.
 //!
-//! Layout: 4 bytes of no meaning, 20 bytes of a key, then lines: a length, 4 bytes little-endian, and as
-//! many bytes, AES-128 in ECB mode with PKCS #7 padding. The key is folded into 16 bytes by exclusive or.
-//! It hides passwords from a glance, no more: who can read the file can read them.
-//! Source: MySQL documentation, "mysql_config_editor"; the layout as the files show it.
+//! Layout: 4 unused bytes, a key of 20 bytes, then lines. Each line is a length (4 bytes,
+//! little-endian) and that many bytes, encrypted by AES-128 in ECB mode with PKCS #7 padding. The
+//! key is folded into 16 bytes by exclusive or. This only obfuscates passwords: anybody who can
+//! read the file can decrypt them. Source: MySQL documentation, "mysql_config_editor"; the layout
+//! was derived from files.
 
 use super::option_file;
 use super::options::Options;
@@ -16,14 +17,14 @@ use aes::cipher::{BlockCipherDecrypt, KeyInit};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-const UNUSED: usize = 4;
-const KEY: usize = 20;
-const BLOCK: usize = 16;
+const UNUSED_BYTES: usize = 4;
+const KEY_BYTES: usize = 20;
+const BLOCK_BYTES: usize = 16;
 
 /// Reads the groups `client` and, if one is named, `login_path`.
 ///
 /// # Errors
-/// The file cannot be read or is no login file; a login path is named and there is no file.
+/// The file cannot be read or is not a login file, or the login path does not exist.
 pub(super) fn read(
     options: &mut Options,
     env: &Environment,
@@ -44,28 +45,28 @@ pub(super) fn read(
         Ok(bytes) => bytes,
         Err(_) if login_path.is_none() && !path.exists() => return Ok(()),
         Err(error) => {
-            let hint = "make it by mysql_config_editor, or leave login-path out";
+            let hint = "create it with mysql_config_editor, or leave out login-path";
             return Err(fail(error.to_string(), hint));
         }
     };
     if is_open(&path) {
         warnings.push(format!(
-            "login file \"{}\" can be read or written by others: ignored; chmod 600 helps",
+            "login file \"{}\" can be read or written by other users: ignored; run chmod 600 on it",
             path.display()
         ));
         return Ok(());
     }
-    let text = text(&bytes).ok_or_else(|| {
-        let hint = "make it anew by mysql_config_editor, or remove it";
-        fail("is no login file, or a part of one".into(), hint)
+    let text = decrypt_file(&bytes).ok_or_else(|| {
+        let hint = "recreate it with mysql_config_editor, or remove it";
+        fail("is not a login file, or is truncated".into(), hint)
     })?;
     let mut groups = vec!["client"];
     groups.extend(login_path);
-    let found = option_file::take(&text, &groups, &path, options);
+    let found = option_file::apply_groups(&text, &groups, &path, options);
     match login_path {
         Some(login_path) if !found.contains(&login_path) => Err(fail(
             format!("has no login path \"{login_path}\""),
-            "mysql_config_editor print --all shows those that there are",
+            "mysql_config_editor print --all lists the login paths",
         )),
         _ => Ok(()),
     }
@@ -75,38 +76,38 @@ fn is_open(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
-/// What the file says; absent where it is not of that layout.
-fn text(bytes: &[u8]) -> Option<String> {
-    let (key, mut rest) = bytes.get(UNUSED..)?.split_at_checked(KEY)?;
-    let mut folded = [0; BLOCK];
+/// Decrypts the file; `None` if it does not have this layout.
+fn decrypt_file(bytes: &[u8]) -> Option<String> {
+    let (key, mut rest) = bytes.get(UNUSED_BYTES..)?.split_at_checked(KEY_BYTES)?;
+    let mut folded = [0; BLOCK_BYTES];
     for (at, byte) in key.iter().enumerate() {
-        folded[at % BLOCK] ^= byte;
+        folded[at % BLOCK_BYTES] ^= byte;
     }
     let cipher = Aes128::new(&folded.into());
     let mut text = String::new();
     while !rest.is_empty() {
-        let (length, behind) = rest.split_first_chunk()?;
+        let (length, after) = rest.split_first_chunk()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-        let (line, behind) = behind.split_at_checked(length)?;
-        text += &decrypted(&cipher, line)?;
-        rest = behind;
+        let (line, after) = after.split_at_checked(length)?;
+        text += &decrypt(&cipher, line)?;
+        rest = after;
     }
     Some(text)
 }
 
-fn decrypted(cipher: &Aes128, line: &[u8]) -> Option<String> {
+fn decrypt(cipher: &Aes128, line: &[u8]) -> Option<String> {
     let mut plain = Vec::with_capacity(line.len());
-    for block in line.chunks(BLOCK) {
-        let mut block = <[u8; BLOCK]>::try_from(block).ok()?.into();
+    for block in line.chunks(BLOCK_BYTES) {
+        let mut block = <[u8; BLOCK_BYTES]>::try_from(block).ok()?.into();
         cipher.decrypt_block(&mut block);
         plain.extend_from_slice(&block);
     }
     let padding = usize::from(*plain.last()?);
     let end = plain.len().checked_sub(padding)?;
-    let whole = (1..=BLOCK).contains(&padding)
+    let is_valid = (1..=BLOCK_BYTES).contains(&padding)
         && plain[end..]
             .iter()
             .all(|byte| *byte == plain[plain.len() - 1]);
     plain.truncate(end);
-    whole.then(|| String::from_utf8(plain).ok())?
+    is_valid.then(|| String::from_utf8(plain).ok())?
 }

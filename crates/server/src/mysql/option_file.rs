@@ -1,8 +1,7 @@
-//! Option files: `/etc/my.cnf`, `~/.my.cnf` and what they include.
+//! Reads option files: `/etc/my.cnf`, `~/.my.cnf` and the files they include.
 //!
-//! In: files. Out: options of the groups that concern a client. Must never: repeat a line, which may
-//! hold a password; read a file that anybody could have written.
-//! Source: MySQL documentation, "Using Option Files".
+//! Only the groups for clients are used. Must never: show a line, which may contain a password; use
+//! a file that any user can write. Source: MySQL documentation, "Using Option Files".
 
 use super::options::{Options, Origin};
 use crate::error::Error;
@@ -10,13 +9,13 @@ use crate::postgres::Environment;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The groups that are read, as every client reads its own beside the common ones.
+/// The groups that are read: the common ones and Prony's.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "prony"];
 
-/// How deep files may include each other.
+/// Limit on nested includes.
 const DEPTH_MAX: u32 = 10;
 
-/// Reads the system's files and the user's; of an option set twice the last counts.
+/// Reads the system's files, then the user's; later values override earlier ones.
 pub(super) fn read_all(
     options: &mut Options,
     env: &Environment,
@@ -44,21 +43,21 @@ fn read(
         hint: hint.to_owned(),
     };
     if depth > DEPTH_MAX {
-        let hint = "see whether files include each other in a circle";
-        return Err(fail("is included too deep".into(), hint));
+        let hint = "check whether files include each other in a cycle";
+        return Err(fail("has includes that are nested too deeply".into(), hint));
     }
     let check = "check the path and its permissions";
     let text = std::fs::read(path).map_err(|error| fail(error.to_string(), check))?;
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o002 != 0 {
         warnings.push(format!(
-            "option file \"{}\" can be written by anybody: ignored",
+            "option file \"{}\" can be written by any user: ignored",
             path.display()
         ));
         return Ok(());
     }
     let text = String::from_utf8_lossy(&text);
-    let mut concerns = false;
+    let mut is_in_group = false;
     for (number, line) in text.lines().enumerate() {
         match Line::read(line) {
             Line::Nothing => {}
@@ -67,46 +66,46 @@ fn read(
                 let problem = format!("line {}: a group lacks its \"]\"", number + 1);
                 return Err(fail(problem, "write [client] on a line of its own"));
             }
-            Line::Group(group) => concerns = GROUPS.contains(&group),
-            // Options of other clients are none of our business.
-            Line::Option(line) if concerns => set(line, path, options),
+            Line::Group(group) => is_in_group = GROUPS.contains(&group),
+            // An option of another program.
+            Line::Option(line) if is_in_group => set(line, path, options),
             Line::Option(_) => {}
         }
     }
     Ok(())
 }
 
-/// Takes the options of these groups from a text that is read already; gives the groups that are there.
-pub(super) fn take<'a>(
+/// Sets the options of these groups from the text of a file; returns the groups that it has.
+pub(super) fn apply_groups<'a>(
     text: &str,
     groups: &[&'a str],
     path: &Path,
     options: &mut Options,
 ) -> Vec<&'a str> {
-    let (mut found, mut concerns) = (Vec::new(), false);
+    let (mut found, mut is_in_group) = (Vec::new(), false);
     for line in text.lines() {
         match Line::read(line) {
             Line::Group(name) => {
                 let group = groups.iter().find(|group| **group == name);
                 found.extend(group);
-                concerns = group.is_some();
+                is_in_group = group.is_some();
             }
-            Line::Option(line) if concerns => set(line, path, options),
+            Line::Option(line) if is_in_group => set(line, path, options),
             _ => {}
         }
     }
     found
 }
 
-/// What a line is.
+/// A line of an option file.
 enum Line<'a> {
     /// Empty, or a comment.
     Nothing,
-    /// What stands behind a `!`.
+    /// The text after a `!`.
     Directive(&'a str),
     /// The name of a group.
     Group(&'a str),
-    /// A group without its end.
+    /// A group without its closing bracket.
     Unclosed,
     /// An option.
     Option(&'a str),
@@ -128,18 +127,18 @@ impl Line<'_> {
     }
 }
 
-/// Sets the option of a line, if it is one that Prony takes.
+/// Sets the option of a line, if Prony has such an option.
 fn set(line: &str, path: &Path, options: &mut Options) {
-    let line = uncommented(line);
+    let line = strip_comment(line);
     let (name, value) = match line.split_once('=') {
-        Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+        Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
         None => (line.trim(), None),
     };
     options.set(name, value.as_deref(), Origin::File(path.to_owned()));
 }
 
-/// `!include FILE` or `!includedir FOLDER`; a relative path is taken from where the process runs, as
-/// MySQL's client does.
+/// Reads the files of `!include FILE` or `!includedir FOLDER`. A relative path is relative to the
+/// working directory, as in MySQL's client.
 fn include(
     from: &Path,
     directive: &str,
@@ -147,16 +146,16 @@ fn include(
     options: &mut Options,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let (word, place) = directive
+    let (word, path) = directive
         .split_once(char::is_whitespace)
         .unwrap_or((directive, ""));
-    let place = Path::new(place.trim());
+    let path = Path::new(path.trim());
     let mut files: Vec<PathBuf> = match word {
-        "include" => vec![place.to_owned()],
+        "include" => vec![path.to_owned()],
         "includedir" => {
-            let entries = std::fs::read_dir(place).map_err(|error| Error::File {
+            let entries = std::fs::read_dir(path).map_err(|error| Error::File {
                 what: "folder of option files",
-                path: place.to_owned(),
+                path: path.to_owned(),
                 problem: error.to_string(),
                 hint: format!("!includedir in {} names it", from.display()),
             })?;
@@ -168,7 +167,7 @@ fn include(
             return Err(Error::File {
                 what: "option file",
                 path: from.to_owned(),
-                problem: "holds an unknown directive behind a \"!\"".into(),
+                problem: "contains an unknown directive after a \"!\"".into(),
                 hint: "write !include FILE or !includedir FOLDER".into(),
             });
         }
@@ -180,8 +179,8 @@ fn include(
     Ok(())
 }
 
-/// The line without a comment at its end: a `#` outside quotes begins one.
-fn uncommented(line: &str) -> &str {
+/// Removes a comment at the end of a line, which begins with a `#` outside quotes.
+fn strip_comment(line: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
     for (at, letter) in line.char_indices() {
@@ -196,8 +195,8 @@ fn uncommented(line: &str) -> &str {
     line
 }
 
-/// A value without its quotes, its escapes undone.
-fn unquoted(value: &str) -> String {
+/// Removes quotes and resolves escapes.
+fn unquote(value: &str) -> String {
     let inner = ['\'', '"']
         .into_iter()
         .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_as_the_client_reads_them() {
+    fn values_are_parsed_as_by_mysqls_client() {
         for (line, wanted) in [
             ("secret", "secret"),
             ("'a b#c'", "a b#c"),
@@ -237,7 +236,7 @@ mod tests {
             (r"'it\'s' # so", "it's"),
             (r"\q", r"\q"),
         ] {
-            assert_eq!(unquoted(uncommented(line)), wanted, "{line}");
+            assert_eq!(unquote(strip_comment(line)), wanted, "{line}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Options by name, and where each was set.
+//! The options that are set, with their origin.
 //!
-//! In: names and values from URL, files, environment. Out: what holds. Must never: show a password.
+//! Must never: show a password.
 
 use super::bad_value;
 use crate::error::Error;
@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The options that Prony takes, as MySQL's and MariaDB's clients name them; flags may stand without
-/// a value.
-const KNOWN: [(&str, bool); 24] = [
+/// The options, with the names of MySQL's and MariaDB's clients. `true`: a flag, which may have no
+/// value.
+const OPTIONS: [(&str, bool); 24] = [
     ("user", false),
     ("password", false),
     ("host", false),
@@ -45,8 +45,8 @@ pub(super) enum Origin {
     Environment(&'static str),
     File(PathBuf),
     Url,
-    /// By who asks for a target, option by option.
-    Given,
+    /// Options from the caller; the text names them in messages.
+    Argument(&'static str),
 }
 
 impl fmt::Display for Origin {
@@ -56,12 +56,12 @@ impl fmt::Display for Origin {
             Origin::Environment(name) => f.write_str(name),
             Origin::File(path) => write!(f, "{}", path.display()),
             Origin::Url => f.write_str("the URL"),
-            Origin::Given => f.write_str("the options"),
+            Origin::Argument(name) => f.write_str(name),
         }
     }
 }
 
-/// Whether an option's value is not to be shown.
+/// Whether an option's value must not be shown.
 pub(super) fn is_secret(name: &str) -> bool {
     name == "password"
 }
@@ -71,21 +71,21 @@ pub(super) fn is_secret(name: &str) -> bool {
 pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
 
 impl Options {
-    /// Sets an option; a later value wins. False: nobody knows it.
+    /// Sets an option, replacing an earlier value. Returns `false` for an unknown name.
     ///
-    /// `value` is absent where the option stands alone. `loose-`, `skip-`, `disable-`, `enable-`
-    /// and underscores are understood as in option files.
+    /// `value` is `None` for an option without one. `loose-`, `skip-`, `disable-`, `enable-` and
+    /// underscores work as in option files.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>, origin: Origin) -> bool {
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name);
-        let find = |name: &str| KNOWN.iter().find(|(known, _)| *known == name);
+        let find = |name: &str| OPTIONS.iter().find(|(known, _)| *known == name);
         let negated = ["skip-", "disable-"]
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix));
         let enabled = || name.strip_prefix("enable-").and_then(find);
         let (known, value) = match (find(name).or_else(enabled), negated.and_then(find)) {
             (Some((known, true)), _) => (*known, value.unwrap_or("1")),
-            // A password without a value asks for one at the terminal; here there is none.
+            // MySQL's client prompts for a password without a value; Prony takes it as empty.
             (Some((known, false)), _) => (*known, value.unwrap_or("")),
             (None, Some((known, true))) => (*known, "0"),
             _ => return false,
@@ -94,12 +94,12 @@ impl Options {
         true
     }
 
-    /// Sets what others have set, over what is set here.
+    /// Adds other options, which override these.
     pub(super) fn extend(&mut self, others: Options) {
         self.0.extend(others.0);
     }
 
-    /// The environment's variables, for what is not set otherwise.
+    /// Sets options from environment variables.
     pub(super) fn add_environment(&mut self, env: &Environment) {
         for (variable, option) in [
             ("MYSQL_PWD", "password"),
@@ -125,7 +125,7 @@ impl Options {
         self.0.get(name).map(|(_, origin)| origin)
     }
 
-    /// Whether a flag is set; not being there is not set.
+    /// Whether a flag is set; an absent one is not.
     pub(super) fn flag(&self, name: &'static str) -> Result<bool, Error> {
         match self.get(name).map(str::to_ascii_lowercase).as_deref() {
             None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
@@ -134,7 +134,7 @@ impl Options {
         }
     }
 
-    /// A number.
+    /// The value as a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         name: &'static str,
@@ -150,5 +150,5 @@ impl Options {
 
 /// The names of all options, for a hint.
 pub(super) fn names() -> String {
-    KNOWN.map(|(name, _)| name).join(", ")
+    OPTIONS.map(|(name, _)| name).join(", ")
 }

@@ -1,11 +1,11 @@
-//! What URL, option files and environment come to.
+//! Tests of resolving a URL, option files and environment to a target.
 
 use super::*;
 use crate::target::{Address, SslMode};
 use std::path::PathBuf;
 
 fn env() -> Environment {
-    Environment::new("tester", Path::new("/nonexistent"))
+    Environment::without_home("tester")
 }
 
 fn target(url: &str, env: &Environment) -> Target {
@@ -18,8 +18,8 @@ fn problem(url: &str) -> String {
 
 fn options(target: &Target) -> &MysqlOptions {
     match &target.protocol {
-        Protocol::Mysql(options) => options,
-        Protocol::Postgres => panic!("another protocol"),
+        ProtocolOptions::MySql(options) => options,
+        ProtocolOptions::PostgreSql(_) => panic!("another protocol"),
     }
 }
 
@@ -28,7 +28,7 @@ fn first(target: &Target) -> String {
 }
 
 #[test]
-fn a_url_says_all() {
+fn a_url_can_set_everything() {
     let url = "mysql://ann:s%40me@127.0.0.1:3307/shop?ssl-mode=required&connect_timeout=7\
                &get-server-public-key&local-infile=on";
     let target = target(url, &env());
@@ -64,16 +64,16 @@ fn localhost_means_the_socket() {
     assert!(socket("mysql://localhost/?protocol=tcp").starts_with("tcp:"));
     assert_eq!(socket("mysql://127.0.0.1/"), "tcp:127.0.0.1:3306");
     assert_eq!(socket("mysql://[::1]:3308/"), "tcp:[::1]:3308");
-    let there = std::env::temp_dir().join(format!("prony-my-{}", std::process::id()));
-    std::fs::write(&there, "").unwrap();
+    let existing = std::env::temp_dir().join(format!("prony-my-{}", std::process::id()));
+    std::fs::write(&existing, "").unwrap();
     let mut env = env();
-    env.mysql_sockets = vec![PathBuf::from("/nonexistent/a"), there.clone()];
+    env.mysql_sockets = vec![existing.with_extension("absent"), existing.clone()];
     let found = target("mysql://", &env).endpoints[0].address.clone();
-    std::fs::remove_file(&there).unwrap();
-    assert_eq!(found, Address::Unix(there));
+    std::fs::remove_file(&existing).unwrap();
+    assert_eq!(found, Address::Unix(existing));
 }
 
-/// Files of a test, in a folder of their own.
+/// A temporary folder for the files of one test.
 struct Files(PathBuf);
 
 impl Files {
@@ -97,7 +97,7 @@ impl Drop for Files {
 }
 
 #[test]
-fn url_files_and_environment_in_this_order() {
+fn the_url_overrides_files_and_files_override_the_environment() {
     let files = Files::new("order");
     let folder = files.0.display();
     files.write("d/a.cnf", "[client]\nuser = included\nport=3311\n");
@@ -138,7 +138,7 @@ fn url_files_and_environment_in_this_order() {
 }
 
 #[test]
-fn the_environment_alone() {
+fn the_environment_sets_options_without_files() {
     let env = env()
         .with("MYSQL_PWD", "env")
         .with("MYSQL_UNIX_PORT", "/run/e.sock");
@@ -153,14 +153,14 @@ fn the_environment_alone() {
 }
 
 #[test]
-fn a_file_that_anybody_can_write_is_ignored() {
+fn a_file_that_any_user_can_write_is_ignored() {
     use std::os::unix::fs::PermissionsExt;
     let files = Files::new("open");
     let path = files.write(".my.cnf", "[client]\nuser=eve\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
     let read = target("mysql://", &Environment::new("tester", &files.0));
     assert_eq!(read.user, "tester");
-    assert!(read.warnings[0].contains("can be written by anybody"));
+    assert!(read.warnings[0].contains("can be written by any user"));
 }
 
 /// A login file with these lines, under a key of 20 different bytes.
@@ -189,7 +189,7 @@ fn login_file(lines: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn the_login_file_comes_before_the_option_files() {
+fn the_login_file_overrides_the_option_files() {
     use std::os::unix::fs::PermissionsExt;
     let files = Files::new("login");
     files.write(".my.cnf", "[client]\nuser=file\nport=3311\n");
@@ -233,7 +233,7 @@ fn the_login_file_comes_before_the_option_files() {
     ] {
         std::fs::write(&path, broken).unwrap();
         let error = crate::resolve("mysql://", &env).unwrap_err().to_string();
-        assert!(error.contains("is no login file"), "{error}");
+        assert!(error.contains("is not a login file"), "{error}");
     }
     std::fs::remove_file(&path).unwrap();
     assert_eq!(target("mysql://", &env).user, "file");
@@ -241,7 +241,7 @@ fn the_login_file_comes_before_the_option_files() {
 }
 
 #[test]
-fn files_that_include_each_other_end() {
+fn a_cycle_of_includes_is_an_error() {
     let files = Files::new("circle");
     let path = files.0.join(".my.cnf");
     files.write(".my.cnf", &format!("!include {}\n", path.display()));
@@ -251,7 +251,7 @@ fn files_that_include_each_other_end() {
 }
 
 #[test]
-fn tls_modes_as_both_clients_say_them() {
+fn tls_modes_have_the_names_of_both_clients() {
     let mode = |query: &str| {
         target(&format!("mysql://127.0.0.1/?{query}"), &env())
             .tls
@@ -261,15 +261,20 @@ fn tls_modes_as_both_clients_say_them() {
     assert_eq!(mode("ssl-mode=Disabled"), SslMode::Disable);
     assert_eq!(mode("ssl=1"), SslMode::Require);
     assert_eq!(mode("skip-ssl"), SslMode::Disable);
-    assert!(problem("mysql://127.0.0.1/?ssl-mode=VERIFY_CA").contains("no authority is named"));
-    assert!(problem("mysql://127.0.0.1/?ssl-ca=/nonexistent/ca").contains("/nonexistent/ca"));
+    assert!(
+        problem("mysql://127.0.0.1/?ssl-mode=VERIFY_CA")
+            .contains("no certificate authority is given")
+    );
+    let absent = std::env::temp_dir().join(format!("prony-no-ca-{}", std::process::id()));
+    let absent = absent.to_str().unwrap();
+    assert!(problem(&format!("mysql://127.0.0.1/?ssl-ca={absent}")).contains(absent));
     assert!(problem("mysql://127.0.0.1/?ssl-mode=maybe").contains("VERIFY_IDENTITY"));
     assert!(problem("mysql://127.0.0.1/?ssl-cert=/x").contains("ssl-key"));
     assert!(problem("mysql://127.0.0.1/?tls-version=TLSv1.1").contains("TLSv1.2"));
 }
 
 #[test]
-fn mistakes_are_named_and_passwords_are_not() {
+fn errors_show_mistakes_but_no_passwords() {
     assert!(problem("mysql://127.0.0.1/?ssl-mod=1").contains("\"ssl-mod\""));
     assert!(problem("mysql://127.0.0.1/?connect-timeout=soon").contains("whole number"));
     for url in [
@@ -296,7 +301,7 @@ fn mistakes_are_named_and_passwords_are_not() {
 
 proptest::proptest! {
     #[test]
-    fn no_text_breaks_the_reading_or_shows_a_password(
+    fn any_text_is_parsed_without_panic_or_leaking_a_password(
         before in "[a-z0-9@:/?&=%#\\[\\]., -]{0,20}",
         after in "[a-z0-9@:/?&=%#\\[\\]., -]{0,30}",
     ) {
@@ -321,7 +326,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn plain_options_mean_what_a_url_means() {
+fn plain_options_are_equivalent_to_a_url() {
     let given = [
         ("host", "127.0.0.1"),
         ("port", "3307"),
@@ -330,7 +335,7 @@ fn plain_options_mean_what_a_url_means() {
         ("database", "a b"),
         ("ssl-mode", "disabled"),
     ];
-    let found = crate::resolve_mysql(&given, &env()).expect("can be read");
+    let found = crate::resolve_mysql(&given, "the options", &env()).expect("can be read");
     let url = "mysql://ann%3A%2F%40:s%40m%2Fe%25@127.0.0.1:3307/a%20b?ssl-mode=disabled";
     let same = target(url, &env());
     assert_eq!((&found.user, &found.database), (&same.user, &same.database));
@@ -344,23 +349,26 @@ fn plain_options_mean_what_a_url_means() {
     assert_eq!(found.tls.mode, SslMode::Disable);
     assert!(!format!("{found:?}").contains("s@m/e%"));
 
-    let place = |given: &[(&str, &str)]| {
-        let found = crate::resolve_mysql(given, &env());
+    let first_address = |given: &[(&str, &str)]| {
+        let found = crate::resolve_mysql(given, "the options", &env());
         found
             .map(|target| first(&target))
             .map_err(|error| error.to_string())
     };
     let ok = |text: &str| Ok(text.to_owned());
-    assert_eq!(place(&[("host", "::1"), ("port", "1")]), ok("tcp:[::1]:1"));
+    assert_eq!(
+        first_address(&[("host", "::1"), ("port", "1")]),
+        ok("tcp:[::1]:1")
+    );
     let zero = [("host", "127.0.0.1"), ("port", "0")];
-    assert_eq!(place(&zero), ok("tcp:127.0.0.1:3306"));
+    assert_eq!(first_address(&zero), ok("tcp:127.0.0.1:3306"));
     let local = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
-    assert_eq!(place(&local), ok("unix:/x/s"));
-    let wrong = place(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("no port");
+    assert_eq!(first_address(&local), ok("unix:/x/s"));
+    let wrong = first_address(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("no port");
     assert!(
         wrong.starts_with("invalid port value: \"99999\" (from the options)"),
         "{wrong}"
     );
-    let unknown = place(&[("hots", "x")]).expect_err("no such option");
+    let unknown = first_address(&[("hots", "x")]).expect_err("no such option");
     assert!(unknown.contains("\"hots\" in the options"), "{unknown}");
 }

@@ -1,8 +1,8 @@
-//! The TLS options and their files, turned into one rustls configuration.
+//! Builds one rustls configuration from the TLS options and their files.
 //!
-//! In: `ssl-*` options, certificates, keys. Out: [`Tls`], built once. Must never: weaken what a mode
-//! promises. A connection uses no session tickets: nothing is shared and locked.
-//! Source: MySQL documentation, "Command Options for Encrypted Connections".
+//! Must never: weaken what a mode promises. Connections use no session tickets, so they share
+//! nothing that is locked. Source: MySQL documentation, "Command Options for Encrypted
+//! Connections".
 
 use super::bad_value;
 use super::options::Options;
@@ -18,17 +18,13 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore, SupportedProtocolVer
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads all options about TLS, and the files that they name.
+/// Reads all TLS options and the files that they name.
 ///
 /// # Errors
 /// Options that contradict each other, files that are missing or unreadable.
 pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mode = mode(options)?;
-    let tls = |config| Tls {
-        mode,
-        config,
-        direct: false,
-    };
+    let tls = |config| Tls { mode, config };
     if mode == SslMode::Disable {
         return Ok(tls(None));
     }
@@ -42,9 +38,9 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
                 WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
                     .build()
                     .map_err(|e| Error::tls(e.to_string(), "check ssl-ca"))?;
-            Verifier::of_chain(chain, roots, mode == SslMode::VerifyFull, &provider)
+            Verifier::new(chain, roots, mode == SslMode::VerifyFull, &provider)
         }
-        _ => Verifier::of_nothing(&provider),
+        _ => Verifier::accept_any(&provider),
     };
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&versions(options)?)
@@ -54,8 +50,8 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mut config = match (options.non_empty("ssl-cert"), options.non_empty("ssl-key")) {
         (Some(cert), Some(key)) => {
             let chain = certificates(Path::new(cert), "client certificate file")?;
-            let key = identity::unguarded_key(Path::new(key))?;
-            let identity = identity_of(chain, key, &provider).map_err(|e| Error::File {
+            let key = identity::unchecked_key(Path::new(key))?;
+            let identity = match_key(chain, key, &provider).map_err(|e| Error::File {
                 what: "client certificate",
                 path: cert.into(),
                 problem: e.to_string(),
@@ -66,8 +62,8 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
         (None, None) => builder.with_no_client_auth(),
         _ => {
             return Err(Error::tls(
-                "ssl-cert and ssl-key go together, and one is missing",
-                "name both, or neither",
+                "only one of ssl-cert and ssl-key is given",
+                "give both or neither",
             ));
         }
     };
@@ -75,9 +71,9 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     Ok(tls(Some(Arc::new(config))))
 }
 
-/// A certificate with its key. One of X.509 version 1, as the steps of MySQL's manual make it, cannot be
-/// looked into here: the server decides.
-fn identity_of(
+/// Combines a certificate with its key. rustls cannot parse a certificate of X.509 version 1, which
+/// the instructions in MySQL's manual create: then the server checks whether they match.
+fn match_key(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     provider: &CryptoProvider,
@@ -90,10 +86,10 @@ fn identity_of(
     }
 }
 
-/// `ssl-mode`; where it is not said, what the other options mean.
+/// `ssl-mode`; if it is not set, the mode that the other options imply.
 fn mode(options: &Options) -> Result<SslMode, Error> {
     let Some(name) = options.non_empty("ssl-mode") else {
-        // MariaDB's ways to say so.
+        // MariaDB's options.
         if options.flag("ssl-verify-server-cert")? {
             return Ok(SslMode::VerifyFull);
         }
@@ -144,13 +140,13 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
     match roots.is_empty() {
         false => Ok(roots),
         true => Err(Error::tls(
-            "ssl-mode asks for the server's certificate to be verified, and no authority is named",
-            "name the file of its authority with ssl-ca, or use ssl-mode=REQUIRED",
+            "ssl-mode verifies the server's certificate, but no certificate authority is given",
+            "name the authority's file with ssl-ca, or use ssl-mode=REQUIRED",
         )),
     }
 }
 
-/// The TLS versions in `tls-version`, a list; all that are safe unless said otherwise.
+/// The TLS versions listed in `tls-version`; by default 1.2 and 1.3.
 fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
     let all = [
         ("TLSv1.2", &rustls::version::TLS12),
@@ -176,7 +172,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
     }
 }
 
-/// Reads the server's public key; whether it is one shows when it is used.
+/// Reads the server's public key. It is not parsed until it is used.
 pub(super) fn public_key(path: &Path) -> Result<Vec<u8>, Error> {
     read(path, "file with the server's public key")
 }

@@ -1,26 +1,25 @@
 //! Connection URLs: `mysql://user:password@host:port,host:port/database?option=value`.
 //!
-//! In: text. Out: options and hosts. Must never: repeat the text in an error; it may hold a password,
-//! also where the user did not mean to put one.
+//! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
+//! password, even in an unexpected place.
 
 use super::options::{Options, Origin, is_secret, names};
 use crate::error::Error;
 use crate::postgres::uri::{Parts, decode, split};
 
-/// What stands for a secret.
+/// Replacement for a secret.
 const MASK: &str = "***";
 
-/// A host as written, and its port if one is.
+/// A host as written, and its port if there is one.
 pub(super) type Host = (String, Option<u16>);
 
-/// What follows `mysql://` or `mariadb://`; `None` when the text begins with neither.
+/// The text after `mysql://` or `mariadb://`; `None` if it begins with neither.
 pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
     text.strip_prefix("mysql://")
         .or_else(|| text.strip_prefix("mariadb://"))
 }
 
-/// Reads a URL without its scheme; its options win over those that are set. Gives the hosts it
-/// names.
+/// Parses a URL without its scheme. Its options replace those that are set. Returns its hosts.
 pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
     let parts = split(rest)?;
     parts.refuse_second_at("URL")?;
@@ -41,16 +40,16 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         }
         hosts.push((decode(host, "the host")?, self::port(port)?));
     }
-    // An "@" there: an unescaped password may have been torn apart.
-    let spilled = parts.query.is_some_and(|query| query.contains('@'));
-    for (place, parameter) in parameters(&parts).enumerate() {
-        let place = format!("URL query parameter {}", place + 1);
+    // With an "@" in the query, part of an unescaped password may be there.
+    let may_have_password = parts.query.is_some_and(|query| query.contains('@'));
+    for (location, parameter) in parameters(&parts).enumerate() {
+        let location = format!("URL query parameter {}", location + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let value = parameter.contains('=').then(|| decode(value, &place));
+        let value = parameter.contains('=').then(|| decode(value, &location));
         let value = value.transpose()?;
-        let name = decode(name, &place)?;
+        let name = decode(name, &location)?;
         if !options.set(&name, value.as_deref(), Origin::Url) {
-            return Err(unknown(&name, place, spilled));
+            return Err(unknown(&name, location, may_have_password));
         }
     }
     Ok(hosts)
@@ -61,7 +60,8 @@ fn parameters<'a>(parts: &Parts<'a>) -> impl Iterator<Item = &'a str> {
     query.split('&').filter(|parameter| !parameter.is_empty())
 }
 
-/// The port's text is not shown: an unescaped slash in a password makes half of it a port.
+/// Parses a port. The error does not show the text: an unescaped slash in a password turns part of
+/// it into a port.
 fn port(text: &str) -> Result<Option<u16>, Error> {
     if text.is_empty() {
         return Ok(None);
@@ -75,26 +75,26 @@ fn port(text: &str) -> Result<Option<u16>, Error> {
     })
 }
 
-/// The error for a query key that is no option; named if it looks like one, and like no password.
-fn unknown(name: &str, place: String, spilled: bool) -> Error {
+/// The error for an unknown query key, which it names unless it may be part of a password.
+fn unknown(name: &str, location: String, may_have_password: bool) -> Error {
     let plain = name
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
-    if plain && !spilled {
+    if plain && !may_have_password {
         return Error::UnknownOption {
             name: name.to_owned(),
-            origin: format!("the URL, {place}"),
-            hint: format!("Prony knows {}", names()),
+            origin: format!("the URL, {location}"),
+            hint: format!("the options are {}", names()),
         };
     }
     Error::conninfo(
-        format!("invalid {place}"),
+        format!("invalid {location}"),
         "write %26 for an \"&\" and %3D for an \"=\" in a password",
     )
 }
 
-/// The URL with its password replaced; of one that cannot be read, or in which a password may have
-/// spilled into another part, only the scheme is shown.
+/// Replaces passwords in a URL. If it cannot be parsed, or part of a password may be in another
+/// place, only the scheme is shown.
 pub(crate) fn redact(url: &str) -> Option<String> {
     let rest = strip_scheme(url)?;
     let scheme = &url[..url.len() - rest.len()];
@@ -106,8 +106,8 @@ fn redact_rest(rest: &str) -> Option<String> {
     read(rest, &mut Options::default()).ok()?;
     let parts = split(rest).ok()?;
     let no_user = parts.user.is_none() && parts.password.is_none();
-    let spilled = |text: &str| text.contains('@');
-    if spilled(parts.dbname) || (no_user && parts.query.is_some_and(spilled)) {
+    let has_at = |text: &str| text.contains('@');
+    if has_at(parts.dbname) || (no_user && parts.query.is_some_and(has_at)) {
         return None;
     }
     let mut shown = parts.user.unwrap_or_default().to_owned();

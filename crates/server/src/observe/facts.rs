@@ -1,15 +1,16 @@
-//! A server's version and its settings.
+//! Reads a server's version and settings.
 //!
-//! In: a control connection. Out: [`Facts`]. Must never: hand on a setting that may hold a secret.
+//! Must never: pass on a setting that may contain a secret.
 
 use super::cell;
-use crate::control::{Control, Error, Product};
+use crate::control::{Control, Error};
+use prony_wire::Engine;
 
-/// What stands for a value that is not handed on.
+/// Replacement for a value that may be a secret.
 const WITHHELD: &str = "(not stored)";
 
-/// Names with one of these in them may hold a secret: a password in a connection string, or in a
-/// command that the server runs.
+/// Settings whose names contain one of these may contain a secret, such as a password in a
+/// connection string or in a command that the server runs.
 const SENSITIVE: [&str; 9] = [
     "conninfo",
     "passw",
@@ -22,16 +23,17 @@ const SENSITIVE: [&str; 9] = [
     "api_key",
 ];
 
-/// What a server says of itself.
+/// A server's version and settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
-    /// Version as a person reads it, such as `15.18 (Debian 15.18-0+deb12u1)`.
+pub struct ServerFacts {
+    /// Version for display, such as `15.18 (Debian 15.18-0+deb12u1)`.
     pub version: String,
-    /// All settings by name, as the server prints them: PostgreSQL's `SHOW` with their units.
+    /// All settings (name, value), sorted, as the server prints them: PostgreSQL's with units, as
+    /// in `SHOW`.
     pub settings: Vec<(String, String)>,
 }
 
-impl Facts {
+impl ServerFacts {
     /// The value of a setting.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let mut settings = self.settings.iter();
@@ -41,40 +43,40 @@ impl Facts {
     }
 }
 
-/// Asks the server.
+/// Reads the server's version and settings.
 ///
 /// # Errors
 /// If the connection is lost, or the server refuses.
-pub fn observe(control: &mut Control) -> Result<Facts, Error> {
+pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
-    let rows = match control.product() {
-        // The view leaves out what this role may not see; current_setting would be refused for it.
-        Product::Postgres => {
+    let rows = match control.engine() {
+        // The view omits settings that this role may not see, for which current_setting would fail.
+        Engine::PostgreSql => {
             let view = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
             match control.query(view) {
-                // A view's rights can be taken away; those of the command cannot, and it says the same.
+                // The rights on a view can be revoked; SHOW ALL needs none and returns the same.
                 Err(error) if !error.is_lost() => control.query("SHOW ALL"),
                 answer => answer,
             }
         }
-        Product::Mysql | Product::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
+        Engine::MySql | Engine::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
     }?;
     let mut settings: Vec<_> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))
-        .map(|(name, value)| (name.to_owned(), open(name, value).to_owned()))
+        .map(|(name, value)| (name.to_owned(), hide_secret(name, value).to_owned()))
         .collect();
-    // Servers sort by collations of their own.
+    // The server's order depends on its collation.
     settings.sort();
-    Ok(Facts { version, settings })
+    Ok(ServerFacts { version, settings })
 }
 
 /// The value, unless it may be a secret.
-fn open<'a>(name: &str, value: &'a str) -> &'a str {
+fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     let name = name.to_ascii_lowercase();
     let sensitive = SENSITIVE.iter().any(|part| name.contains(part));
-    // `password_encryption scram-sha-256` and `default_password_lifetime 0` are none.
+    // `password_encryption scram-sha-256` and `default_password_lifetime 0` are not secrets.
     let harmless = ["", "on", "off", "ON", "OFF", "md5", "scram-sha-256", "LOW"];
     let number = value.parse::<f64>().is_ok();
     match sensitive && !harmless.contains(&value) && !number {
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_a_secret_is_withheld() {
+    fn values_that_may_be_secrets_are_hidden() {
         let conninfo = "host=a password=geheim";
         for (name, value) in [
             ("primary_conninfo", conninfo),
@@ -97,7 +99,7 @@ mod tests {
             ("report_password", "geheim"),
             ("Vault_Token", "geheim"),
         ] {
-            assert_eq!(open(name, value), WITHHELD, "{name}");
+            assert_eq!(hide_secret(name, value), WITHHELD, "{name}");
         }
         for (name, value) in [
             ("password_encryption", "scram-sha-256"),
@@ -105,7 +107,7 @@ mod tests {
             ("archive_command", ""),
             ("shared_buffers", "128MB"),
         ] {
-            assert_eq!(open(name, value), value, "{name}");
+            assert_eq!(hide_secret(name, value), value, "{name}");
         }
     }
 }

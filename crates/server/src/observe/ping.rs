@@ -1,40 +1,40 @@
-//! How long a statement that does nothing takes, to the server and back.
+//! Measures the round-trip time of a statement that does nothing.
 //!
-//! In: a control connection without load beside it. Out: a [`RoundTrip`]. Must never: take long; over a
-//! slow way it takes fewer samples.
+//! In: a control connection, while there is no load. Out: a [`RoundTrip`]. Must never: take long;
+//! over a slow network it takes fewer samples.
 
 use crate::control::{Control, Error};
 use std::time::{Duration, Instant};
 
-/// As many are timed at most.
-const MOST: u32 = 200;
-/// And for so long at most.
-const LONGEST: Duration = Duration::from_secs(1);
+/// Maximum number of samples.
+const SAMPLES_MAX: u32 = 200;
+/// Maximum duration of the measurement.
+const DURATION_MAX: Duration = Duration::from_secs(1);
 
-/// How long a round trip takes: the way there and back, the server's handling of an empty statement, and
-/// this client's waking up.
+/// Times of round trips: the network in both directions, the server's handling of an empty
+/// statement, and the wake-up of this client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// How many were timed.
+    /// Number of round trips.
     pub samples: u32,
     /// The shortest, nanoseconds.
     pub min_ns: u64,
     /// Median, nanoseconds.
     pub p50_ns: u64,
-    /// 99th percentile, nanoseconds; none below 100 samples.
+    /// 99th percentile, nanoseconds; `None` below 100 samples.
     pub p99_ns: Option<u64>,
 }
 
-/// Times round trips. `None`: not even one was possible in time.
+/// Measures round trips. `None`: not one finished in time.
 ///
 /// # Errors
 /// If the connection is lost, or the server refuses.
 pub fn round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
     let began = Instant::now();
-    let mut times_ns = Vec::with_capacity(MOST as usize);
-    // The first one is not like the others: the server may have to load something.
+    let mut times_ns = Vec::with_capacity(SAMPLES_MAX as usize);
+    // Not measured: for the first statement the server may have to load something.
     control.query("SELECT 1")?;
-    while times_ns.len() < MOST as usize && began.elapsed() < LONGEST {
+    while times_ns.len() < SAMPLES_MAX as usize && began.elapsed() < DURATION_MAX {
         let sent = Instant::now();
         control.query("SELECT 1")?;
         times_ns.push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -43,7 +43,7 @@ pub fn round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
     Ok(summary(&times_ns))
 }
 
-/// Of times in order.
+/// Statistics of sorted times.
 fn summary(times_ns: &[u64]) -> Option<RoundTrip> {
     let count = times_ns.len();
     Some(RoundTrip {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_of_times_in_order() {
+    fn percentiles_of_sorted_times() {
         let times: Vec<u64> = (1..=200).collect();
         let of = summary(&times).unwrap();
         assert_eq!((of.samples, of.min_ns, of.p50_ns), (200, 1, 100));

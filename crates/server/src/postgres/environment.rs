@@ -1,31 +1,30 @@
-//! The customary environment, as a value.
+//! The environment that libpq and MySQL's client would read, as a value.
 //!
-//! In: the process, or what a test says. Out: variables, home folder, user name, well-known
-//! folders. Must never: be read from the process anywhere else, or show a variable's value.
+//! No other code reads it from the process. Must never: show a variable's value.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What libpq, or MySQL's client, would read from the process that runs it.
+/// Variables, home folder, user name and well-known folders, from the process or from a test.
 #[derive(Clone, Default)]
 pub struct Environment {
     /// Variables whose names begin with `PG` or `MYSQL`.
     vars: BTreeMap<String, String>,
-    /// Home folder: for `.pgpass`, `.pg_service.conf` and `.postgresql/`.
+    /// Home folder, for `.pgpass`, `.pg_service.conf` and `.postgresql/`.
     pub home: Option<PathBuf>,
-    /// The operating system's name for the user: the default role.
+    /// Name of the operating-system user, which is the default role.
     pub user: Option<String>,
-    /// Where servers put their unix sockets by default; the first that holds the socket is used,
-    /// else the first that exists. Distributions differ, and libpq has one compiled in.
+    /// Default folders of PostgreSQL's unix sockets, which differ between distributions (libpq has
+    /// one compiled in). The first that contains the socket is used, else the first that exists.
     pub socket_dirs: Vec<PathBuf>,
-    /// Where the system's `pg_service.conf` may be when PGSYSCONFDIR does not say.
+    /// Folders to search for the system's `pg_service.conf` if PGSYSCONFDIR is not set.
     pub system_dirs: Vec<PathBuf>,
-    /// MySQL's option files of the system, in the order in which they are read.
+    /// MySQL's system-wide option files, in the order in which they are read.
     pub option_files: Vec<PathBuf>,
-    /// Where MySQL's and MariaDB's servers put their unix socket by default; the first that is there
-    /// is used, else the first.
+    /// Default paths of MySQL's and MariaDB's unix socket. The first that exists is used, else the
+    /// first.
     pub mysql_sockets: Vec<PathBuf>,
 }
 
@@ -35,6 +34,15 @@ impl Environment {
         Environment {
             user: Some(user.to_owned()),
             home: Some(home.to_owned()),
+            ..Environment::default()
+        }
+    }
+
+    /// An environment without variables and without a home folder, so that none of the user's files
+    /// are read.
+    pub fn without_home(user: &str) -> Self {
+        Environment {
+            user: Some(user.to_owned()),
             ..Environment::default()
         }
     }
@@ -73,13 +81,13 @@ impl Environment {
         }
     }
 
-    /// The same with one variable set.
+    /// Sets one variable.
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.vars.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// A variable's value; set but empty is a value, as with libpq.
+    /// A variable's value, which may be empty, as with libpq.
     pub fn var(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str)
     }

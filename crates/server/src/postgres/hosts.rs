@@ -1,7 +1,6 @@
-//! The lists of hosts, addresses and ports, and what the name service says of them.
+//! Reads the lists of hosts, addresses and ports, and resolves names.
 //!
-//! In: `host`, `hostaddr`, `port`. Out: endpoints in the order in which to try them. Must never:
-//! connect.
+//! In: `host`, `hostaddr`, `port`. Out: endpoints, in the order to try them. Must never: connect.
 
 use super::environment::Environment;
 use super::options::{Options, Origin};
@@ -14,44 +13,44 @@ use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// PostgreSQL's port unless said otherwise.
+/// PostgreSQL's default port.
 const DEFAULT_PORT: u16 = 5432;
 
 /// Longest path of a unix socket in bytes: `sockaddr_un` has room for 108 with the final zero.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One element of the list of hosts, not yet resolved.
-pub(crate) struct Spec {
-    /// How it is reached.
-    pub kind: Kind,
-    /// `host` as written, or the socket folder by default.
+pub(crate) struct HostSpec {
+    /// How to reach it.
+    pub kind: HostKind,
+    /// `host` as written, or the default socket folder.
     pub host: String,
     /// `hostaddr` as written, or empty.
     pub hostaddr: String,
     /// Port.
     pub port: u16,
-    /// No host was given: the default socket folder.
+    /// Whether no host was given, so that it is the default socket folder.
     pub is_default: bool,
     /// Password for it.
     pub password: Option<Secret>,
 }
 
 /// How a host is reached.
-pub(crate) enum Kind {
+pub(crate) enum HostKind {
     /// A folder with a unix socket.
     Unix(PathBuf),
-    /// A name for the name service.
+    /// A host name to resolve.
     Name,
-    /// `hostaddr`, which spares the name service.
+    /// `hostaddr`, which needs no resolving.
     Addr,
 }
 
-/// Reads the three lists, by libpq's rules ("Specifying Multiple Hosts").
+/// Reads the three lists by libpq's rules ("Specifying Multiple Hosts").
 ///
 /// # Errors
 ///
-/// Lists whose lengths do not fit, ports that are none, abstract sockets.
-pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<Spec>, Error> {
+/// Lists of different lengths, invalid ports, abstract sockets.
+pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec>, Error> {
     let list = |name: &str| -> Option<Vec<&str>> {
         options
             .non_empty(name)
@@ -86,7 +85,7 @@ pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<Spec>, E
 }
 
 /// One element of the lists.
-fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<Spec, Error> {
+fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec, Error> {
     let is_default = host.is_empty() && addr.is_empty();
     let folder = match is_default {
         true => Some(env.socket_dir(port)),
@@ -103,11 +102,11 @@ fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<Spec, Er
         None => host.to_owned(),
     };
     let kind = match folder {
-        Some(folder) => Kind::Unix(folder),
-        None if addr.is_empty() => Kind::Name,
-        None => Kind::Addr,
+        Some(folder) => HostKind::Unix(folder),
+        None if addr.is_empty() => HostKind::Name,
+        None => HostKind::Addr,
     };
-    Ok(Spec {
+    Ok(HostSpec {
         kind,
         host,
         hostaddr: addr.to_owned(),
@@ -117,7 +116,7 @@ fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<Spec, Er
     })
 }
 
-/// A port number; nothing means the default.
+/// Parses a port number; an empty text means the default.
 fn port(text: &str, options: &Options) -> Result<u16, Error> {
     if text.is_empty() {
         return Ok(DEFAULT_PORT);
@@ -125,7 +124,7 @@ fn port(text: &str, options: &Options) -> Result<u16, Error> {
     let number = text.trim().parse::<u16>().ok().filter(|port| *port > 0);
     number.ok_or_else(|| {
         let origin = options.origin("port");
-        // An unescaped slash in a password makes half of it a port; do not show that.
+        // An unescaped slash in a password turns part of it into a port: do not show it.
         if origin == Origin::Url && !text.bytes().all(|b| b.is_ascii_digit()) {
             return Error::conninfo(
                 "the port is not a number",
@@ -141,16 +140,16 @@ fn port(text: &str, options: &Options) -> Result<u16, Error> {
     })
 }
 
-/// Asks the name service, and orders the addresses.
+/// Resolves names and orders the addresses.
 ///
-/// As libpq goes on to the next host, a name without an address is a warning while another host
-/// has one.
+/// A name that does not resolve is a warning if another host does, because libpq tries the next
+/// host.
 ///
 /// # Errors
 ///
-/// No host has an address.
+/// No host could be resolved.
 pub(crate) fn resolve(
-    mut specs: Vec<Spec>,
+    mut specs: Vec<HostSpec>,
     shuffle: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
@@ -187,9 +186,9 @@ pub(crate) fn resolve(
 }
 
 /// The addresses of one host.
-fn addresses(spec: &Spec) -> Result<Vec<Address>, String> {
+fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
     match &spec.kind {
-        Kind::Unix(folder) => {
+        HostKind::Unix(folder) => {
             let path = folder.join(format!(".s.PGSQL.{}", spec.port));
             let length = path.as_os_str().len();
             if length > MAX_SOCKET_PATH_BYTES {
@@ -201,8 +200,8 @@ fn addresses(spec: &Spec) -> Result<Vec<Address>, String> {
             }
             Ok(vec![Address::Unix(path)])
         }
-        Kind::Addr => numeric(&spec.hostaddr, spec.port),
-        Kind::Name => lookup(&spec.host, spec.port).map_err(|e| {
+        HostKind::Addr => numeric(&spec.hostaddr, spec.port),
+        HostKind::Name => lookup(&spec.host, spec.port).map_err(|e| {
             format!(
                 "could not translate host name \"{}\" to address: {e}",
                 spec.host
@@ -211,13 +210,13 @@ fn addresses(spec: &Spec) -> Result<Vec<Address>, String> {
     }
 }
 
-/// A numeric address, without asking the name service.
+/// Parses a numeric address, without a DNS query.
 fn numeric(text: &str, port: u16) -> Result<Vec<Address>, String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(vec![Address::Tcp(SocketAddr::new(ip, port))]);
     }
     let refuse = |why: &str| format!("could not parse network address \"{text}\": {why}");
-    // fe80::1%eth0 and 127.1 are numeric for getaddrinfo only.
+    // Only getaddrinfo accepts fe80::1%eth0 and 127.1 as numeric.
     let (before, _) = text.split_once('%').unwrap_or((text, ""));
     let v6 = before.contains(':') && before.parse::<IpAddr>().is_ok();
     if v6 || text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
@@ -226,7 +225,7 @@ fn numeric(text: &str, port: u16) -> Result<Vec<Address>, String> {
     Err(refuse("hostaddr takes an IP address, host takes a name"))
 }
 
-/// All addresses that getaddrinfo gives, in its order.
+/// All addresses that getaddrinfo returns, in its order.
 fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
     let found: Vec<Address> = (host, port).to_socket_addrs()?.map(Address::Tcp).collect();
     match found.is_empty() {
@@ -235,7 +234,7 @@ fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
     }
 }
 
-/// Seeded by the system, from which the standard library keys its hash maps: enough to spread clients
+/// A generator with a random seed from the standard library's hasher: good enough to spread clients
 /// over hosts.
 fn random() -> SplitMix {
     SplitMix::new(RandomState::new().build_hasher().finish())

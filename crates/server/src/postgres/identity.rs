@@ -1,7 +1,6 @@
-//! The client's own certificate and key.
+//! The client's certificate and private key.
 //!
-//! In: `sslcert`, `sslkey`, `sslcertmode`, or the files below the home folder. Out: a chain and
-//! its key. Must never: use a key that others can read.
+//! Must never: use a PostgreSQL key that other users can read.
 
 use super::environment::Environment;
 use super::options::Options;
@@ -20,8 +19,8 @@ pub(super) type Identity = (
     PathBuf,
 );
 
-/// `sslcert` and `sslkey`, or their defaults. In the modes that can do without TLS a problem with
-/// them is a warning, because libpq would go on without TLS.
+/// Reads `sslcert` and `sslkey`, or their default files. In modes that allow a connection without
+/// TLS a problem with them is only a warning, because libpq would continue without TLS.
 pub(super) fn client_certificate(
     options: &Options,
     env: &Environment,
@@ -34,14 +33,14 @@ pub(super) fn client_certificate(
             Ok(None)
         }
         Ok(None) if options.get("sslcertmode") == Some("require") => Err(Error::tls(
-            "sslcertmode=require, and there is no client certificate",
+            "sslcertmode=require, but there is no client certificate",
             "name one with sslcert",
         )),
         outcome => outcome,
     }
 }
 
-/// Reads the client's certificate and key; `None` when there is none.
+/// Reads the client's certificate and key; `None` if there is no certificate.
 fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
     if options.get("sslcertmode") == Some("disable") {
         return Ok(None);
@@ -67,7 +66,7 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
     Ok(Some((chain, private_key(&key)?, cert)))
 }
 
-/// What messages call the file.
+/// The file's description in messages.
 const KEY_FILE: &str = "private key file";
 
 fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
@@ -79,7 +78,7 @@ fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
     }
 }
 
-/// Reads a private key that nobody else can read.
+/// Reads a private key; refuses one that other users can read.
 pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
     let check = "check the path and its permissions";
@@ -87,7 +86,7 @@ pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> 
     if !meta.is_file() {
         return Err(fail("is not a regular file", check));
     }
-    // As libpq: a key of root's may be readable to a group, as Debian's "ssl-cert" has it.
+    // As libpq: a key that root owns may be readable by its group, such as Debian's "ssl-cert".
     let forbidden = if meta.uid() == 0 { 0o037 } else { 0o077 };
     if meta.permissions().mode() & forbidden != 0 {
         return Err(fail(
@@ -96,14 +95,14 @@ pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> 
              u=rw,g=r (0640) or less if owned by root",
         ));
     }
-    unguarded_key(path)
+    unchecked_key(path)
 }
 
-/// Reads a private key, whoever else may: the clients of MySQL do not look.
+/// Reads a private key without checking its permissions, as MySQL's clients do.
 ///
 /// # Errors
-/// A file that cannot be read, or holds no key.
-pub(crate) fn unguarded_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+/// The file cannot be read or contains no key.
+pub(crate) fn unchecked_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
     let bytes = read(path, KEY_FILE)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -114,8 +113,12 @@ pub(crate) fn unguarded_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error
         ));
     }
     if text.contains("-----BEGIN") {
-        return PrivateKeyDer::from_pem_slice(&bytes)
-            .map_err(|e| fail(&e.to_string(), "it must hold a PKCS#8, PKCS#1 or SEC1 key"));
+        return PrivateKeyDer::from_pem_slice(&bytes).map_err(|e| {
+            fail(
+                &e.to_string(),
+                "it must contain a PKCS#8, PKCS#1 or SEC1 key",
+            )
+        });
     }
     PrivateKeyDer::try_from(bytes).map_err(|e| fail(e, "it must be in PEM or DER form"))
 }

@@ -1,15 +1,16 @@
-//! A PostgreSQL connection URL and the customary environment, read as libpq 17 and 18 read them.
+//! Resolves a PostgreSQL connection URL and environment as libpq 17 and 18 do.
 //!
-//! In: a URL or conninfo string, an [`Environment`], the files they name, the name service. Out: a
-//! [`Target`]. Must never: connect, or show a password.
+//! In: a URL or conninfo string, an [`Environment`], the files they name, DNS. Out: a [`Target`].
+//! Must never: connect, or show a password.
 //!
-//! The order of precedence is libpq's: what is written in the URL, then the service file, then the
-//! environment, then the defaults (<https://www.postgresql.org/docs/current/libpq-connect.html>).
+//! The order of precedence is libpq's: the URL, the service file, the environment, the defaults
+//! (<https://www.postgresql.org/docs/current/libpq-connect.html>).
 
 mod conninfo;
 mod environment;
 mod hosts;
 pub(crate) mod identity;
+mod libpq_message;
 mod options;
 mod passfile;
 mod redact;
@@ -23,45 +24,51 @@ pub(crate) mod verify;
 mod tests;
 
 pub use environment::Environment;
+pub use libpq_message::libpq_message;
+pub use options::{find_secret_keyword, secret_keywords};
 pub use redact::redact;
 
+use crate::control::WaitOptions;
 use crate::error::Error;
-use crate::target::{Protocol, Target};
+use crate::target::{PostgresOptions, ProtocolOptions, Target};
 use options::{Options, Origin};
 use prony_wire::Secret;
 
-/// What a program is called in `pg_stat_activity` unless the user says otherwise.
+/// Default `application_name`, shown in `pg_stat_activity`.
 const APPLICATION_NAME: &str = "prony";
 
-/// Reads `url` (a URI, a `keyword=value` string, a database name, or nothing) and the environment.
+/// Resolves `url` (a URI, a `keyword=value` string, a database name, or an empty text) and the
+/// environment.
 ///
-/// Names are resolved and certificate files read here, once, so that connecting touches neither.
+/// Host names are resolved and certificate files read here, once, not for each connection.
 ///
 /// # Errors
 ///
-/// Says which option is wrong, where it was set, and what it takes.
+/// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
-    resolve_over(&[], url, env)
+    resolve_over(&[], "", url, env)
 }
 
-/// As [`resolve`], with keywords of libpq and values that stand before the text and that it
-/// overrides, as `PQconnectdbParams` has it with `expand_dbname`: empty values count as absent.
+/// As [`resolve`], with further options that the text overrides, like the parameters before
+/// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin`
+/// names in messages where these options were set.
 ///
 /// # Errors
 ///
 /// As for [`resolve`].
 pub fn resolve_over(
     before: &[(&str, &str)],
+    origin: &'static str,
     url: &str,
     env: &Environment,
 ) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let options = gather(before, url, env)?;
+    let options = gather(before, origin, url, env)?;
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
         None => env.user.clone().ok_or_else(|| Error::Host {
-            problem: "no user name: the operating system knows none for this process".into(),
+            problem: "no user name: the operating system has none for this process".into(),
             hint: "give one with user=... or PGUSER".into(),
         })?,
     };
@@ -97,30 +104,38 @@ pub fn resolve_over(
         endpoints,
         user,
         database,
-        parameters,
         tls,
-        channel_binding,
-        require_auth,
-        session,
         connect_timeout,
+        wait_options: WaitOptions::default(),
         tcp,
-        protocol: Protocol::Postgres,
+        protocol: ProtocolOptions::PostgreSql(PostgresOptions {
+            parameters,
+            channel_binding,
+            session,
+            require_auth,
+            direct_tls: tls::is_direct(&options)?,
+        }),
         others: Vec::new(),
         warnings,
     })
 }
 
-/// All options with libpq's precedence: URL, what stands before it, service file, environment,
-/// defaults.
-fn gather(before: &[(&str, &str)], url: &str, env: &Environment) -> Result<Options, Error> {
+/// Collects all options in libpq's order of precedence: URL, further options, service file,
+/// environment, defaults.
+fn gather(
+    before: &[(&str, &str)],
+    origin: &'static str,
+    url: &str,
+    env: &Environment,
+) -> Result<Options, Error> {
     let mut options = Options::default();
     for (name, value) in before.iter().filter(|(_, value)| !value.is_empty()) {
         let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {
             name: (*name).to_owned(),
-            origin: Origin::Argument.to_string(),
+            origin: origin.to_owned(),
             hint: options::suggestion(name),
         })?;
-        options.set(keyword, (*value).to_owned(), Origin::Argument);
+        options.set(keyword, (*value).to_owned(), Origin::Argument(origin));
     }
     for (keyword, value) in parse(url)? {
         options.set(keyword, value, Origin::Url);
@@ -131,12 +146,12 @@ fn gather(before: &[(&str, &str)], url: &str, env: &Environment) -> Result<Optio
     Ok(options)
 }
 
-/// The options that the text itself gives, in order; a later one overrides an earlier one.
+/// The options in the text itself, in order; later ones override earlier ones.
 fn parse(url: &str) -> Result<Vec<(&'static options::Keyword, String)>, Error> {
     if let Some(rest) = uri::strip_scheme(url) {
         return uri::parse(rest);
     }
-    if url.trim_matches(conninfo::is_blank).is_empty() {
+    if url.trim_matches(conninfo::is_whitespace).is_empty() {
         return Ok(Vec::new());
     }
     uri::refuse_foreign_scheme(url)?;

@@ -1,22 +1,23 @@
-//! The keywords that libpq takes, and their values with where each came from.
+//! libpq's connection options, and the values that are set with their origin.
 //!
-//! In: keyword and value pairs. Out: one value a keyword, the first setter winning. Must never:
-//! show a secret value.
+//! Must never: show a secret value.
 
 use super::environment::Environment;
 use crate::error::Error;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
+use strsim::osa_distance;
 
 /// A connection option of libpq.
 #[derive(Debug)]
 pub(crate) struct Keyword {
     /// Its name in a connection string.
     pub name: &'static str,
-    /// The variable that sets it.
+    /// The environment variable that sets it.
     pub env: Option<&'static str>,
-    /// Whether its value may be shown.
+    /// Whether its value must not be shown.
     pub secret: bool,
 }
 
@@ -90,21 +91,58 @@ static KEYWORDS: &[Keyword] = &[
     key("oauth_scope", ""),
 ];
 
-/// The keyword of this name.
+/// The keyword with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Keyword> {
     KEYWORDS.iter().find(|k| k.name == name)
 }
 
-/// A keyword that is in the table.
+/// The keywords whose values must not be shown.
+pub fn secret_keywords() -> impl Iterator<Item = &'static str> {
+    let secret = KEYWORDS.iter().filter(|keyword| keyword.secret);
+    secret.map(|keyword| keyword.name)
+}
+
+/// The first occurrence in a text of a keyword whose value is secret, also inside a longer word or
+/// percent-encoded as in a URI's query.
+pub fn find_secret_keyword(text: &[u8]) -> Option<Range<usize>> {
+    let found = |start| {
+        let ends = secret_keywords().filter_map(|name| end_of(text, start, name.as_bytes()));
+        Some(start..ends.max()?)
+    };
+    (0..text.len()).find_map(found)
+}
+
+/// End of this name in a text, if it begins at `at`.
+fn end_of(text: &[u8], mut at: usize, name: &[u8]) -> Option<usize> {
+    for expected in name {
+        let (byte, width) = match text.get(at..)? {
+            [b'%', high, low, ..] => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).ok()?;
+                (u8::from_str_radix(digits, 16).ok()?, 3)
+            }
+            [byte, ..] => (*byte, 1),
+            [] => return None,
+        };
+        if !byte.eq_ignore_ascii_case(expected) {
+            return None;
+        }
+        at += width;
+    }
+    Some(at)
+}
+
+/// The keyword with this name, which must be in the table.
 ///
 /// # Panics
 ///
-/// When it is not: a mistake in Prony.
+/// If it is not in the table, which is a bug.
 pub(crate) fn known(name: &str) -> &'static Keyword {
     find(name).unwrap_or_else(|| unreachable!("{name} is in the table"))
 }
 
-/// `requiressl`, the predecessor of `sslmode`: 1 requires, anything else prefers.
+/// Translates `requiressl`, the predecessor of `sslmode`: 1 means `require`, anything else
+/// `prefer`.
 pub(crate) fn obsolete(name: &str, value: &str) -> Option<(&'static Keyword, String)> {
     (name == "requiressl").then(|| {
         let mode = if value.starts_with('1') {
@@ -116,9 +154,9 @@ pub(crate) fn obsolete(name: &str, value: &str) -> Option<(&'static Keyword, Str
     })
 }
 
-/// The hint for an unknown keyword: the one that the user may have meant.
+/// The hint for an unknown keyword: the most similar keyword, if any.
 pub(crate) fn suggestion(name: &str) -> String {
-    let near = |k: &&Keyword| distance(k.name, name);
+    let near = |k: &&Keyword| osa_distance(k.name, name);
     match KEYWORDS.iter().min_by_key(near) {
         Some(best) if !name.is_empty() && near(&best) <= 1 + name.len() / 4 => {
             format!("did you mean \"{}\"?", best.name)
@@ -127,39 +165,25 @@ pub(crate) fn suggestion(name: &str) -> String {
     }
 }
 
-/// Levenshtein's distance, in bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let substitute = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substitute.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// An argument of its own, beside the connection string.
-    Argument,
+    /// A separate argument besides the connection string; the text names it in messages.
+    Argument(&'static str),
     /// The URL or connection string.
     Url,
     /// A service file.
     Service(PathBuf),
-    /// A variable.
+    /// An environment variable.
     Variable(&'static str),
-    /// Nobody: it follows from something else.
+    /// Not set by the user: a default, or implied by another option.
     Implied,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Argument => f.write_str("the command line"),
+            Origin::Argument(name) => f.write_str(name),
             Origin::Url => f.write_str("the connection string"),
             Origin::Service(path) => write!(f, "service file \"{}\"", path.display()),
             Origin::Variable(name) => write!(f, "the variable {name}"),
@@ -168,24 +192,24 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The options that have a value.
+/// The options that are set.
 #[derive(Default)]
 pub(crate) struct Options {
     values: BTreeMap<&'static str, (String, Origin)>,
 }
 
 impl Options {
-    /// Sets a value, replacing one that stands.
+    /// Sets a value, replacing an earlier one.
     pub fn set(&mut self, keyword: &'static Keyword, value: String, origin: Origin) {
         self.values.insert(keyword.name, (value, origin));
     }
 
-    /// Sets a value unless one stands.
+    /// Sets a value unless the option already has one.
     pub fn set_default(&mut self, keyword: &'static Keyword, value: String, origin: Origin) {
         self.values.entry(keyword.name).or_insert((value, origin));
     }
 
-    /// Fills from the environment what nothing has set.
+    /// Sets the options that have no value from environment variables.
     pub fn add_environment(&mut self, env: &Environment) {
         for keyword in KEYWORDS {
             let Some(name) = keyword.env else { continue };
@@ -200,14 +224,14 @@ impl Options {
             let origin = Origin::Variable("PGREQUIRESSL");
             self.set_default(known("sslmode"), "require".to_owned(), origin);
         }
-        // libpq since 16: the system's roots vouch for any public site, so a name check must go
-        // with them unless the user asked for something else (which is then refused).
+        // As libpq since 16: the system's roots sign certificates of any public site, so they imply
+        // a check of the host name. Another mode that the user sets is refused later.
         if self.get("sslrootcert") == Some("system") {
             self.set_default(known("sslmode"), "verify-full".to_owned(), Origin::Implied);
         }
     }
 
-    /// Refuses what would end a string of the protocol early and so change its meaning.
+    /// Refuses zero bytes, which would end a string of the protocol early.
     pub fn refuse_zero_bytes(&self) -> Result<(), Error> {
         match self
             .values
@@ -227,12 +251,12 @@ impl Options {
         self.values.get(name).map(|(value, _)| value.as_str())
     }
 
-    /// The value unless it is empty.
+    /// The value, unless it is empty.
     pub fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
     }
 
-    /// Where the value came from.
+    /// Where the value was set.
     pub fn origin(&self, name: &str) -> Origin {
         self.values
             .get(name)

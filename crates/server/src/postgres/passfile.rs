@@ -1,9 +1,10 @@
 //! The password file: lines of `host:port:database:user:password`.
 //!
-//! In: the file, and where a connection goes. Out: its password. Must never: show a line.
+//! In: the file and a connection's host, port, database and user. Out: its password. Must never:
+//! show a line of the file.
 
 use super::environment::Environment;
-use super::hosts::{Kind, Spec};
+use super::hosts::{HostKind, HostSpec};
 use super::options::Options;
 use prony_wire::Secret;
 use std::os::unix::fs::PermissionsExt;
@@ -16,8 +17,8 @@ pub(crate) struct Passwords {
 
 /// Opens `passfile`, PGPASSFILE or `~/.pgpass`.
 ///
-/// As with libpq, a file that is missing gives no password, and one that others may read is
-/// ignored with a warning.
+/// As with libpq, a missing file is not an error, and a file that other users may read is ignored
+/// with a warning.
 pub(crate) fn open(
     options: &Options,
     env: &Environment,
@@ -57,7 +58,7 @@ impl Passwords {
     /// The password of the first line that matches.
     pub fn find(
         &self,
-        spec: &Spec,
+        spec: &HostSpec,
         database: &str,
         user: &str,
         env: &Environment,
@@ -68,10 +69,10 @@ impl Passwords {
         } else {
             &spec.host
         };
-        // "localhost" in the file also means the default socket folder. Which folder that is
-        // depends on the libpq; so either name matches.
+        // "localhost" in the file also matches the default socket folder, which depends on how
+        // libpq was built: accept all known ones.
         let is_default = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);
-        let local = matches!(&spec.kind, Kind::Unix(dir) if spec.is_default || is_default(dir));
+        let local = matches!(&spec.kind, HostKind::Unix(dir) if spec.is_default || is_default(dir));
         self.text
             .lines()
             .find_map(|line| {
@@ -83,13 +84,13 @@ impl Passwords {
                 let rest = matches(matches(matches(rest, &port)?, database)?, user)?;
                 Some(unescape(rest))
             })
-            // An empty field ends the search and gives no password.
+            // A matching line with an empty password ends the search.
             .filter(|password| !password.is_empty())
             .map(Secret::new)
     }
 }
 
-/// What follows the first field of `line`, when the field is `*` or means `token`.
+/// The rest of `line` after its first field, if that field is `*` or equals `token`.
 fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
     if let Some(rest) = line.strip_prefix("*:") {
         return Some(rest);
@@ -100,7 +101,8 @@ fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
         let c = match c {
             ':' if wanted.peek().is_none() => return Some(&line[at + 1..]),
             '\\' => chars.next()?.1,
-            // As with libpq, a colon needs no backslash where the token has one too: ::1 matches.
+            // As with libpq, a colon needs no backslash if the token has one there too: ::1
+            // matches.
             c => c,
         };
         if wanted.next() != Some(c) {
@@ -110,14 +112,14 @@ fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
     None
 }
 
-/// The password field: up to a colon, without backslashes.
+/// The password field up to a colon, with escapes resolved.
 fn unescape(field: &str) -> String {
     let mut password = String::new();
     let mut chars = field.trim_end_matches('\r').chars();
     while let Some(c) = chars.next() {
         match c {
             ':' => break,
-            // libpq: a backslash at the very end stands for itself.
+            // As libpq: a backslash at the very end is literal.
             '\\' => password.push(chars.next().unwrap_or('\\')),
             c => password.push(c),
         }

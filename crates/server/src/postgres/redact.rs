@@ -1,17 +1,17 @@
-//! A connection string as it may be shown.
+//! Hides passwords in a connection string.
 //!
-//! In: what the user wrote, well-formed or not. Out: the same without secrets. Must never: guess.
-//! It is written anew from what the parser found; what the parser refuses is not shown at all.
+//! The string is rebuilt from the parsed parts; text that cannot be parsed is not shown at all.
+//! Must never: guess where a password is.
 
 use super::{conninfo, options, uri};
 
-/// What stands for a secret.
+/// Replacement for a secret.
 const MASK: &str = "***";
 
 /// The URL or conninfo string with every password replaced by `***`.
 ///
-/// Of a text that cannot be read, or in which a password may have spilled into another part (an
-/// unescaped `/` or `@`), only the scheme is shown.
+/// If the text cannot be parsed, or an unescaped `/` or `@` may have moved part of a password
+/// elsewhere, only the scheme is shown.
 pub fn redact(url: &str) -> String {
     match uri::strip_scheme(url) {
         Some(rest) => {
@@ -25,18 +25,18 @@ pub fn redact(url: &str) -> String {
     }
 }
 
-/// The URI after its scheme; `None` when it cannot be shown.
+/// The redacted URI after its scheme; `None` if it cannot be shown.
 fn redact_uri(rest: &str) -> Option<String> {
     uri::parse(rest).ok()?;
     let parts = uri::split(rest).ok()?;
-    let sound = |(host, port): &(&str, &str)| {
+    let is_safe = |(host, port): &(&str, &str)| {
         !host.contains('@') && port.bytes().all(|b| b.is_ascii_digit())
     };
     let no_user = parts.user.is_none() && parts.password.is_none();
-    let spilled = |text: &str| text.contains('@');
-    if !parts.hosts.iter().all(sound)
-        || spilled(parts.dbname)
-        || (no_user && parts.query.is_some_and(spilled))
+    let has_at = |text: &str| text.contains('@');
+    if !parts.hosts.iter().all(is_safe)
+        || has_at(parts.dbname)
+        || (no_user && parts.query.is_some_and(has_at))
     {
         return None;
     }
@@ -52,7 +52,8 @@ fn redact_uri(rest: &str) -> Option<String> {
         .hosts
         .iter()
         .map(|(host, port)| {
-            // As written: brackets hold what would end a host, also where it is no address.
+            // A host that begins with "[" or contains a delimiter was written in brackets, even if
+            // it is not an address.
             let host = if host.starts_with('[') || host.contains([':', '/', '?', ',']) {
                 format!("[{host}]")
             } else {
@@ -82,7 +83,7 @@ fn redact_uri(rest: &str) -> Option<String> {
     Some(shown)
 }
 
-/// One `key=value` of a query.
+/// One redacted `key=value` of a query.
 fn redact_parameter(parameter: &str) -> Option<String> {
     let (key, value) = parameter.split_once('=')?;
     let name = uri::decode(key, "a key").ok()?;
@@ -90,7 +91,7 @@ fn redact_parameter(parameter: &str) -> Option<String> {
     Some(format!("{key}={}", if secret { MASK } else { value }))
 }
 
-/// A conninfo string or database name; `None` when it cannot be shown.
+/// The redacted conninfo string or database name; `None` if it cannot be shown.
 fn redact_conninfo(text: &str) -> Option<String> {
     uri::refuse_foreign_scheme(text).ok()?;
     if !text.contains('=') {
@@ -104,9 +105,9 @@ fn redact_conninfo(text: &str) -> Option<String> {
     Some(shown.collect::<Vec<_>>().join(" "))
 }
 
-/// A value as a conninfo string takes it.
+/// Quotes a value for a conninfo string if needed.
 fn quote(value: &str) -> String {
-    let bare = |c: char| !conninfo::is_blank(c) && c != '\'' && c != '\\';
+    let bare = |c: char| !conninfo::is_whitespace(c) && c != '\'' && c != '\\';
     if !value.is_empty() && value.chars().all(bare) {
         return value.to_owned();
     }

@@ -1,18 +1,17 @@
 //! The service file: named sets of options (`[name]`, then `keyword=value` lines).
 //!
-//! In: the service's name, the files where it may be defined. Out: options that nothing set yet.
-//! Must never: show a value.
+//! Sets only options that have no value yet. Must never: show a value.
 
 use super::environment::Environment;
 use super::options::{self, Options, Origin};
 use crate::error::Error;
 use std::path::{Path, PathBuf};
 
-/// Adds the options of the service that `service=` or PGSERVICE names, if any.
+/// Adds the options of the service named by `service=` or PGSERVICE, if any.
 ///
 /// # Errors
 ///
-/// The service is defined nowhere, or its file cannot be read to the end of its section.
+/// No file defines the service, or its section cannot be parsed.
 pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Error> {
     let Some(service) = options
         .get("service")
@@ -46,7 +45,7 @@ pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Erro
     })
 }
 
-/// The files to look in, and whether a missing one is an error.
+/// The files to search, each with whether it must exist.
 fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
     let mut files = Vec::new();
     match env.var("PGSERVICEFILE") {
@@ -66,11 +65,11 @@ fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
     files
 }
 
-/// Reads the first section of that name; tells whether there was one.
+/// Reads the first section with that name; returns whether there is one.
 fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result<bool, Error> {
     let mut inside = false;
     for (number, line) in text.lines().enumerate() {
-        let line = line.trim_matches(super::conninfo::is_blank);
+        let line = line.trim_matches(super::conninfo::is_whitespace);
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -78,7 +77,7 @@ fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result
             if inside {
                 break;
             }
-            // libpq looks for "name]" and for nothing behind it.
+            // libpq compares "name]" and ignores the rest of the line.
             inside = section
                 .strip_prefix(service)
                 .is_some_and(|rest| rest.starts_with(']'));
@@ -97,14 +96,14 @@ fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result
         };
         if line.starts_with("ldap") {
             return Err(fail(
-                "LDAP look-up",
-                "Prony does not ask LDAP: write the options".into(),
+                "LDAP lookup",
+                "Prony does not query LDAP: write the options".into(),
             ));
         }
         let Some((name, value)) = line.split_once('=') else {
             return Err(fail(
                 "syntax error",
-                "write keyword=value, one a line".into(),
+                "write keyword=value, one per line".into(),
             ));
         };
         if name == "service" {

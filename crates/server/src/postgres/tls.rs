@@ -1,11 +1,10 @@
-//! The TLS options and their files, turned into one rustls configuration.
+//! Builds one rustls configuration from the TLS options and their files.
 //!
-//! In: `ssl*` options, certificates, keys, revocation lists. Out: [`Tls`], built once. Must never:
-//! weaken what a mode promises. A connection uses neither session tickets nor anything else that
-//! is shared and locked: libpq resumes no sessions, and a lock would show in the figures.
+//! Must never: weaken what a mode promises. Connections share no session tickets or anything else
+//! that is locked: libpq does not resume sessions, and a lock would distort measurements.
 
 use super::environment::Environment;
-use super::hosts::{Kind, Spec};
+use super::hosts::{HostKind, HostSpec};
 use super::identity::client_certificate;
 use super::options::Options;
 use super::values::choice;
@@ -20,24 +19,24 @@ use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// PostgreSQL's name in the TLS registry of protocols; servers since 17 insist on it for direct
-/// negotiation, and libpq since 17 always offers it.
+/// PostgreSQL's ALPN protocol name. Since version 17 servers require it for direct negotiation, and
+/// libpq always offers it.
 const ALPN: &[u8] = b"postgresql";
 
-/// Reads all options about TLS, and the files when a TCP endpoint may use them.
+/// Reads all TLS options, and their files if a TCP endpoint may use them.
 ///
 /// # Errors
 ///
-/// Options that contradict each other, files that are missing, unreadable or open to others.
+/// Options that contradict each other; files that are missing or unreadable, or keys that other
+/// users can read.
 pub(crate) fn build(
     options: &Options,
     env: &Environment,
     mode: SslMode,
-    specs: &[Spec],
+    specs: &[HostSpec],
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
-    let negotiation = [("postgres", false), ("direct", true)];
-    let direct = choice(options, "sslnegotiation", false, &negotiation)?;
+    let direct = is_direct(options)?;
     let written = options.get("sslmode").unwrap_or("prefer");
     if direct && mode < SslMode::Require {
         return Err(Error::tls(
@@ -53,21 +52,18 @@ pub(crate) fn build(
         ));
     }
     let versions = versions(options)?;
-    let unused = mode == SslMode::Disable || specs.iter().all(|s| matches!(s.kind, Kind::Unix(_)));
+    let unused =
+        mode == SslMode::Disable || specs.iter().all(|s| matches!(s.kind, HostKind::Unix(_)));
     if unused {
-        return Ok(Tls {
-            mode,
-            config: None,
-            direct,
-        });
+        return Ok(Tls { mode, config: None });
     }
     if mode == SslMode::VerifyFull
         && specs
             .iter()
-            .any(|s| matches!(s.kind, Kind::Addr) && s.host.is_empty())
+            .any(|s| matches!(s.kind, HostKind::Addr) && s.host.is_empty())
     {
         return Err(Error::tls(
-            "sslmode=verify-full has no host name to verify where only hostaddr is given",
+            "sslmode=verify-full needs a host name to verify, but only hostaddr is given",
             "add host= with the name in the server's certificate",
         ));
     }
@@ -94,15 +90,24 @@ pub(crate) fn build(
     };
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.resumption = Resumption::disabled();
-    // rustls itself never sends an IP address as a server name.
+    // rustls never sends an IP address as a server name anyway.
     config.enable_sni = options
         .get("sslsni")
         .is_none_or(|value| value.starts_with('1'));
     Ok(Tls {
         mode,
         config: Some(Arc::new(config)),
-        direct,
     })
+}
+
+/// `sslnegotiation=direct`.
+///
+/// # Errors
+///
+/// A value that does not exist.
+pub(crate) fn is_direct(options: &Options) -> Result<bool, Error> {
+    let negotiation = [("postgres", false), ("direct", true)];
+    choice(options, "sslnegotiation", false, &negotiation)
 }
 
 /// The TLS versions between the two limits.
@@ -131,7 +136,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
     };
     let min = number("ssl_min_protocol_version", 12)?;
     let max = number("ssl_max_protocol_version", 13)?;
-    // libpq takes an impossible pair for a mistake, also where the lower limit is its default.
+    // As libpq: an empty range is an error.
     if min > max && options.non_empty("ssl_min_protocol_version").is_some() {
         return Err(Error::tls(
             "invalid SSL protocol version range",
@@ -152,11 +157,11 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
         .collect())
 }
 
-/// Decides what is checked of the server's certificate, and against what.
+/// Selects how the server's certificate is verified, and against which roots.
 ///
-/// One difference to libpq: with a root file and `allow` or `prefer`, libpq verifies, and goes on
-/// without TLS when that fails. Here such a connection keeps TLS, unverified: no less safe, and
-/// one round of connecting less.
+/// This differs from libpq in one case: with a root file and `allow` or `prefer`, libpq verifies
+/// and retries without TLS if that fails. Prony keeps such a connection on TLS, unverified, which
+/// is no less safe and saves a second connection attempt.
 pub(super) fn verifier(
     options: &Options,
     env: &Environment,
@@ -165,7 +170,7 @@ pub(super) fn verifier(
     warnings: &mut Vec<String>,
 ) -> Result<Verifier, Error> {
     if mode < SslMode::Require {
-        return Ok(Verifier::of_nothing(provider));
+        return Ok(Verifier::accept_any(provider));
     }
     let explicit = options.non_empty("sslrootcert");
     let roots = if explicit == Some("system") {
@@ -183,7 +188,7 @@ pub(super) fn verifier(
                          sslmode=require the server's certificate is not verified"
                     ));
                 }
-                return Ok(Verifier::of_nothing(provider));
+                return Ok(Verifier::accept_any(provider));
             }
             None => return Err(no_root_file(explicit, env)),
         }
@@ -203,13 +208,13 @@ pub(super) fn verifier(
         .enforce_revocation_expiration()
         .build()
         .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
-    // What is known well enough to be the system's needs no exception.
+    // Certificates of the system's roots need no exceptions.
     let pinned = if explicit == Some("system") || revocation {
         Vec::new()
     } else {
         roots
     };
-    Ok(Verifier::of_chain(
+    Ok(Verifier::new(
         inner,
         pinned,
         mode == SslMode::VerifyFull,
@@ -217,7 +222,7 @@ pub(super) fn verifier(
     ))
 }
 
-/// The error when a mode verifies and there is nothing to verify against.
+/// The error for a mode that verifies when there is no root certificate file.
 fn no_root_file(explicit: Option<&str>, env: &Environment) -> Error {
     let path = explicit
         .map(PathBuf::from)
@@ -248,7 +253,7 @@ fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
     Ok(found.certs)
 }
 
-/// Reads a file.
+/// Reads a file; `what` names it in the error.
 pub(crate) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|e| Error::File {
         what,
@@ -267,7 +272,7 @@ pub(crate) fn certificates(
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let problem = match parsed {
         Ok(list) if !list.is_empty() => return Ok(list),
-        Ok(_) => "holds no certificate".to_owned(),
+        Ok(_) => "contains no certificate".to_owned(),
         Err(e) => e.to_string(),
     };
     let hint = "it must be a PEM file with -----BEGIN CERTIFICATE-----".into();
@@ -279,8 +284,8 @@ pub(crate) fn certificates(
     })
 }
 
-/// `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing one is no error; a
-/// named one is worth a warning.
+/// Reads `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing file is not an
+/// error; if the user named it, it is a warning.
 fn revocation_lists(
     options: &Options,
     env: &Environment,

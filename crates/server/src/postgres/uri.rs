@@ -1,22 +1,22 @@
 //! Connection URIs: `postgresql://user:password@host:port,host:port/dbname?keyword=value`.
 //!
-//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error; it may hold a
-//! password, also where the user did not mean to put one.
+//! In: text. Out: keyword and value pairs. Must never: repeat the text in an error; it may contain
+//! a password, even in an unexpected place.
 
 use super::options::{self, Keyword};
 use crate::error::Error;
 
-/// What follows `postgres://` or `postgresql://`; `None` when the text begins with neither.
+/// The text after `postgres://` or `postgresql://`; `None` if it begins with neither.
 pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
     text.strip_prefix("postgresql://")
         .or_else(|| text.strip_prefix("postgres://"))
 }
 
-/// Refuses `mysql://...` and the like, which libpq would take for a database name or a keyword.
+/// Refuses other schemes such as `ftp://`, which libpq would read as a database name or a keyword.
 ///
 /// # Errors
 ///
-/// Names the scheme, and nothing after it.
+/// Shows the scheme, but nothing after it.
 pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
     let Some((scheme, _)) = text.split_once("://") else {
         return Ok(());
@@ -36,7 +36,7 @@ pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
     ))
 }
 
-/// The undecoded parts of a URI.
+/// The parts of a URI, not yet decoded.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parts<'a> {
     pub user: Option<&'a str>,
@@ -48,11 +48,11 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// `what` is the name by which the user knows such a text.
+    /// `what` is the word for this kind of text in messages.
     ///
     /// # Errors
     ///
-    /// A host or port that holds an `@`: most likely it belongs to the password.
+    /// A host or port contains an `@`, which most likely belongs to the password.
     pub(crate) fn refuse_second_at(&self, what: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
         match texts.any(|text| text.contains('@')) {
@@ -65,15 +65,15 @@ impl Parts<'_> {
     }
 }
 
-/// Splits what follows the scheme ("Connection URIs"), without decoding.
+/// Splits the text after the scheme, without decoding (libpq's manual, "Connection URIs").
 ///
 /// # Errors
 ///
-/// Brackets that do not hold an address.
+/// Brackets that do not contain an address.
 pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
     let mut parts = Parts::default();
     let mut rest = rest;
-    // User and password are there when an @ comes before the first slash.
+    // There is a user part if an @ comes before the first slash.
     if let Some(at) = rest
         .find(['@', '/'])
         .filter(|&at| rest.as_bytes()[at] == b'@')
@@ -130,7 +130,7 @@ fn host(rest: &str) -> Result<(&str, &str), Error> {
     Ok((host, after))
 }
 
-/// The options of a URI without its scheme.
+/// Parses a URI without its scheme into options.
 ///
 /// # Errors
 ///
@@ -168,51 +168,51 @@ pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error
 /// Reads `key=value&key=value`.
 fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Result<(), Error> {
     let hint = "write key=value, joined by \"&\"; write %3D for \"=\" and %26 for \"&\" in a value";
-    // As with libpq, one "&" at the end is allowed, an empty parameter elsewhere is not.
+    // As with libpq, one trailing "&" is allowed; an empty parameter elsewhere is not.
     if query.is_empty() {
         return Ok(());
     }
     let query = query.strip_suffix('&').unwrap_or(query);
     for (number, parameter) in query.split('&').enumerate() {
-        let place = format!("URI query parameter {}", number + 1);
+        let location = format!("URI query parameter {}", number + 1);
         let mut pieces = parameter.split('=');
         let (Some(key), Some(value)) = (pieces.next(), pieces.next()) else {
             return Err(Error::conninfo(
-                format!("missing key/value separator \"=\" in {place}"),
+                format!("missing key/value separator \"=\" in {location}"),
                 hint,
             ));
         };
         if pieces.next().is_some() {
-            let problem = format!("extra key/value separator \"=\" in {place}");
+            let problem = format!("extra key/value separator \"=\" in {location}");
             return Err(Error::conninfo(problem, hint));
         }
-        let key = decode(key, &place)?;
-        let value = decode(value, &place)?;
+        let key = decode(key, &location)?;
+        let value = decode(value, &location)?;
         pairs.push(match options::find(&key) {
             Some(keyword) => (keyword, value),
-            // JDBC's way to say so; libpq takes exactly this spelling.
+            // JDBC's spelling; libpq accepts exactly this one.
             None if key == "ssl" && value == "true" => {
                 (options::known("sslmode"), "require".to_owned())
             }
             None => match options::obsolete(&key, &value) {
                 Some(pair) => pair,
-                None => return Err(unknown(key, pairs.last(), place)),
+                None => return Err(unknown(key, pairs.last(), location)),
             },
         });
     }
     Ok(())
 }
 
-/// The error for a query key that is not an option; named unless an unescaped password may have
-/// been torn apart at an `&`.
-fn unknown(key: String, before: Option<&(&'static Keyword, String)>, place: String) -> Error {
+/// The error for a query key that is not an option. It names the key unless it may be part of an
+/// unescaped password that contains an `&`.
+fn unknown(key: String, before: Option<&(&'static Keyword, String)>, location: String) -> Error {
     let plain = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     if plain && !before.is_some_and(|(last, _)| last.secret) {
         let hint = match key.as_str() {
             "ssl" => "write ssl=true, or better sslmode=require".to_owned(),
             _ => options::suggestion(&key),
         };
-        let origin = format!("the connection string, {place}");
+        let origin = format!("the connection string, {location}");
         return Error::UnknownOption {
             name: key,
             origin,
@@ -220,12 +220,12 @@ fn unknown(key: String, before: Option<&(&'static Keyword, String)>, place: Stri
         };
     }
     Error::conninfo(
-        format!("invalid {place}"),
+        format!("invalid {location}"),
         "write %26 for an \"&\" and %3D for an \"=\" in a password",
     )
 }
 
-/// Undoes percent-encoding.
+/// Decodes percent-encoding; `what` names the part in errors.
 pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
     let error = |problem: &str| {
         Error::conninfo(
@@ -233,7 +233,7 @@ pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
             "a \"%\" begins a two-digit hexadecimal code; write %25 for the sign itself",
         )
     };
-    // libpq 18 drops blanks around a part, and refuses them inside.
+    // libpq 18 ignores spaces around a part, and refuses them inside.
     let raw = raw.trim_matches(' ');
     if raw.contains(' ') {
         return Err(Error::conninfo(

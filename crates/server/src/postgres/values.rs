@@ -1,7 +1,6 @@
-//! Option values turned into types.
+//! Parses option values into the fields of a target.
 //!
-//! In: the gathered options. Out: the fields of a target. Must never: accept silently what changes
-//! the meaning of a connection.
+//! Must never: silently ignore a value that changes the meaning of a connection.
 
 use super::environment::Environment;
 use super::options::Options;
@@ -9,7 +8,7 @@ use crate::error::Error;
 use crate::target::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, SslMode, TcpOptions};
 use std::time::Duration;
 
-/// The error for a value that its option does not take.
+/// The error for a value that its option does not accept.
 fn invalid(options: &Options, option: &'static str, hint: impl Into<String>) -> Error {
     Error::Value {
         option,
@@ -19,7 +18,7 @@ fn invalid(options: &Options, option: &'static str, hint: impl Into<String>) -> 
     }
 }
 
-/// The choice that a value names, or `default` when it is not set.
+/// The choice that the option's value names, or `default` if it is not set.
 pub(crate) fn choice<T: Copy>(
     options: &Options,
     option: &'static str,
@@ -75,7 +74,7 @@ pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
     choice(options, "target_session_attrs", SessionAttrs::Any, &choices)
 }
 
-/// `load_balance_hosts`: whether to shuffle.
+/// `load_balance_hosts`: whether to shuffle the hosts.
 pub(crate) fn load_balance(options: &Options) -> Result<bool, Error> {
     choice(
         options,
@@ -85,7 +84,7 @@ pub(crate) fn load_balance(options: &Options) -> Result<bool, Error> {
     )
 }
 
-/// A whole number as libpq reads it: blanks around it are allowed.
+/// An integer, which may have spaces around it, as in libpq.
 fn integer(options: &Options, option: &'static str) -> Result<Option<i32>, Error> {
     let Some(value) = options.get(option) else {
         return Ok(None);
@@ -96,16 +95,16 @@ fn integer(options: &Options, option: &'static str) -> Result<Option<i32>, Error
     }
 }
 
-/// `connect_timeout`: nothing, zero and less mean no limit; one second counts as two.
+/// `connect_timeout`: zero and negative values mean no limit; one second counts as two.
 pub(crate) fn connect_timeout(options: &Options) -> Result<Option<Duration>, Error> {
-    let seconds = integer(options, "connect_timeout")?.unwrap_or(0);
-    Ok(u64::try_from(seconds)
-        .ok()
-        .filter(|s| *s > 0)
-        .map(|s| Duration::from_secs(s.max(2))))
+    let seconds = integer(options, "connect_timeout")?;
+    Ok(seconds.map(|seconds| match u64::try_from(seconds) {
+        Ok(0) | Err(_) => Duration::MAX,
+        Ok(seconds) => Duration::from_secs(seconds.max(2)),
+    }))
 }
 
-/// `keepalives` and its kin, `tcp_user_timeout`.
+/// The `keepalives` options and `tcp_user_timeout`.
 pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
     let positive = |option| -> Result<Option<u32>, Error> {
         let number = integer(options, option)?;
@@ -127,28 +126,35 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
     let Some(list) = options.non_empty("require_auth") else {
         return Ok(RequireAuth::Any);
     };
-    let fail = |hint: &str| invalid(options, "require_auth", hint);
+    let fail = |problem: String| Error::RequireAuth {
+        problem,
+        origin: options.origin("require_auth").to_string(),
+    };
     let mut methods = Vec::new();
     let negated = list.starts_with('!');
     for item in list.split(',') {
-        if item.starts_with('!') != negated {
-            return Err(fail("write \"!\" before each method or before none"));
-        }
-        let method = match item.strip_prefix('!').unwrap_or(item) {
-            "password" => AuthMethod::Password,
-            "md5" => AuthMethod::Md5,
-            "gss" => AuthMethod::Gss,
-            "sspi" => AuthMethod::Sspi,
-            "scram-sha-256" => AuthMethod::ScramSha256,
-            "oauth" => AuthMethod::OAuth,
-            "none" => AuthMethod::None,
-            _ => {
-                let hint = "use password, md5, scram-sha-256 or none, separated by commas";
-                return Err(fail(hint));
+        let name = match (item.strip_prefix('!'), negated) {
+            (Some(name), true) => name,
+            (None, false) => item,
+            (Some(_), false) => {
+                return Err(fail(format!(
+                    "negative require_auth method \"{item}\" cannot be mixed with non-negative methods"
+                )));
+            }
+            (None, true) => {
+                return Err(fail(format!(
+                    "require_auth method \"{item}\" cannot be mixed with negative methods"
+                )));
             }
         };
+        let method = AuthMethod::ALL
+            .into_iter()
+            .find(|method| method.name() == name)
+            .ok_or_else(|| fail(format!("invalid require_auth value: \"{name}\"")))?;
         if methods.contains(&method) {
-            return Err(fail("name each method once"));
+            return Err(fail(format!(
+                "require_auth method \"{item}\" is specified more than once"
+            )));
         }
         methods.push(method);
     }
@@ -159,11 +165,11 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
     })
 }
 
-/// Options that Prony has no use for, but whose values must not ask for what it cannot do.
+/// Checks options that Prony does not use, and refuses values that require an unsupported feature.
 ///
 /// # Errors
 ///
-/// GSS encryption is required, a peer is to be checked, or another protocol version is asked for.
+/// GSS encryption, a check of the peer, SCRAM keys or another protocol version are required.
 pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     let gss = [("disable", false), ("prefer", false), ("require", true)];
     if choice(options, "gssencmode", false, &gss)? {
@@ -182,7 +188,7 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     if choice(options, "min_protocol_version", false, &versions)? {
         return Err(Error::Unsupported {
             what: format!("protocol 3.2 ({})", options.origin("min_protocol_version")),
-            hint: "Prony speaks protocol 3.0, which every server does: remove \
+            hint: "Prony uses protocol 3.0, which every server supports: remove \
                    min_protocol_version"
                 .into(),
         });
@@ -190,7 +196,7 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     if options.non_empty("requirepeer").is_some() {
         return Err(Error::Unsupported {
             what: format!("requirepeer ({})", options.origin("requirepeer")),
-            hint: "use a socket folder that only the server's user may write".into(),
+            hint: "use a socket folder that only the server's user can write to".into(),
         });
     }
     for option in ["scram_client_key", "scram_server_key"] {
@@ -204,7 +210,7 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the startup message says beside user and database, in libpq's order.
+/// Parameters of the startup message other than user and database, in libpq's order.
 pub(crate) fn parameters(
     options: &Options,
     env: &Environment,

@@ -1,12 +1,12 @@
-//! What is checked of a server's certificate.
+//! Verifies a server's certificate.
 //!
-//! In: a certificate chain and a name. Out: yes or no. Must never: skip the check that the server
-//! holds the certificate's key; without it, channel binding would mean nothing.
+//! Must never: skip the check that the server holds the certificate's key; without it, channel
+//! binding would be meaningless.
 //!
-//! Chains are rustls's business. OpenSSL, and so libpq, accept three things that rustls does not,
-//! and that the procedure in PostgreSQL's own manual ("Creating Certificates") produces: a server
-//! certificate that is itself the trusted root, one of X.509 version 1, and a host name in the
-//! subject's common name instead of a subject alternative name.
+//! rustls verifies chains. OpenSSL, and so libpq, also accepts three things that rustls rejects and
+//! that the instructions in PostgreSQL's manual ("Creating Certificates") produce: a server
+//! certificate that is itself the trusted root, a certificate of X.509 version 1, and a host name
+//! in the subject's common name instead of a subject alternative name.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -29,47 +29,47 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, Subject
 /// The verifier for one `sslmode`.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    /// Checks chains; `None`: any certificate is good.
+    /// Verifies chains; `None`: any certificate is accepted.
     chain: Option<Arc<WebPkiServerVerifier>>,
-    /// The roots, for what `chain` cannot judge.
+    /// The roots, for certificates that `chain` cannot verify.
     roots: Vec<CertificateDer<'static>>,
-    /// Whether the name counts.
-    name: bool,
+    /// Whether the certificate must name the host.
+    checks_name: bool,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
-    /// Takes any certificate.
-    pub fn of_nothing(provider: &CryptoProvider) -> Self {
+    /// Accepts any certificate.
+    pub fn accept_any(provider: &CryptoProvider) -> Self {
         let algorithms = provider.signature_verification_algorithms;
         Verifier {
             chain: None,
             roots: Vec::new(),
-            name: false,
+            checks_name: false,
             algorithms,
         }
     }
 
-    /// Wants a chain to a root, and the host's name if `name` says so.
-    pub fn of_chain(
+    /// Requires a chain to a root and, if `checks_name`, the host's name.
+    pub fn new(
         chain: Arc<WebPkiServerVerifier>,
         roots: Vec<CertificateDer<'static>>,
-        name: bool,
+        checks_name: bool,
         provider: &CryptoProvider,
     ) -> Self {
         let algorithms = provider.signature_verification_algorithms;
         Verifier {
             chain: Some(chain),
             roots,
-            name,
+            checks_name,
             algorithms,
         }
     }
 
-    /// Whether a trusted root itself signed this certificate, both being valid now.
+    /// Whether a trusted root signed this certificate directly and both are valid now.
     ///
-    /// For the two kinds that rustls refuses to look at, and no other: version 1, and a root that
-    /// itself serves.
+    /// Only for the two kinds that rustls cannot process: version 1, and a root that is itself the
+    /// server's certificate.
     fn signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
         let Ok(leaf) = Certificate::from_der(der) else {
             return false;
@@ -81,23 +81,23 @@ impl Verifier {
             Ok(None) => true,
             Err(_) => false,
         };
-        if !serves || !valid(&leaf, now) || !understood(&leaf) {
+        if !serves || !is_valid_at(&leaf, now) || !has_only_known_restrictions(&leaf) {
             return false;
         }
         self.roots.iter().any(|root_der| {
             let Ok(root) = Certificate::from_der(root_der) else {
                 return false;
             };
-            let itself = root_der.as_ref() == der.as_ref();
-            let old = tbs.version() == Version::V1;
+            let is_root = root_der.as_ref() == der.as_ref();
+            let is_v1 = tbs.version() == Version::V1;
             root.tbs_certificate().subject() == tbs.issuer()
-                && (itself || (old && valid(&root, now) && is_authority(&root)))
-                && self.signature_holds(&leaf, &root)
+                && (is_root || (is_v1 && is_valid_at(&root, now) && is_authority(&root)))
+                && self.has_signed(&root, &leaf)
         })
     }
 
     /// Whether the key of `issuer` made the signature on `cert`.
-    fn signature_holds(&self, cert: &Certificate, issuer: &Certificate) -> bool {
+    fn has_signed(&self, issuer: &Certificate, cert: &Certificate) -> bool {
         let key = issuer.tbs_certificate().subject_public_key_info();
         let (Ok(message), Ok(signed_with), Ok(key_kind)) = (
             cert.tbs_certificate().to_der(),
@@ -132,7 +132,7 @@ impl ServerCertVerifier for Verifier {
         let Some(chain) = &self.chain else {
             return Ok(ServerCertVerified::assertion());
         };
-        // rustls looks at the name last: an error about the name says that the chain is good.
+        // rustls checks the name last: an error about the name means that the chain is valid.
         let name_error = match chain.verify_server_cert(
             end_entity,
             intermediates,
@@ -150,7 +150,7 @@ impl ServerCertVerifier for Verifier {
             )) if self.signed_by_root(end_entity, now) => CertificateError::NotValidForName,
             Err(error) => return Err(error),
         };
-        if !self.name || names(end_entity, server_name) {
+        if !self.checks_name || names_host(end_entity, server_name) {
             return Ok(ServerCertVerified::assertion());
         }
         Err(Error::InvalidCertificate(name_error))
@@ -217,13 +217,13 @@ fn contents(algorithm: &impl Encode) -> x509_cert::der::Result<Vec<u8>> {
     Ok(any.value().to_vec())
 }
 
-fn valid(cert: &Certificate, now: UnixTime) -> bool {
+fn is_valid_at(cert: &Certificate, now: UnixTime) -> bool {
     let validity = cert.tbs_certificate().validity();
     let (start, end) = (validity.not_before, validity.not_after);
     (start.to_unix_duration().as_secs()..=end.to_unix_duration().as_secs()).contains(&now.as_secs())
 }
 
-/// Whether a root may sign others; without extensions (version 1) it may.
+/// Whether a root may sign other certificates; one without extensions (version 1) may.
 fn is_authority(cert: &Certificate) -> bool {
     let tbs = cert.tbs_certificate();
     let (Ok(constraints), Ok(usage)) = (
@@ -232,13 +232,13 @@ fn is_authority(cert: &Certificate) -> bool {
     ) else {
         return false;
     };
-    understood(cert)
+    has_only_known_restrictions(cert)
         && constraints.is_none_or(|(_, constraints)| constraints.ca)
         && usage.is_none_or(|(_, usage)| usage.key_cert_sign())
 }
 
-/// Whether nothing in a certificate restricts it in a way that this module does not check.
-fn understood(cert: &Certificate) -> bool {
+/// Whether this module checks every restriction in the certificate's extensions.
+fn has_only_known_restrictions(cert: &Certificate) -> bool {
     let checked = [
         BasicConstraints::OID,
         KeyUsage::OID,
@@ -255,26 +255,26 @@ fn understood(cert: &Certificate) -> bool {
         })
 }
 
-/// Whether the certificate names the host, by libpq's rules: alternative names of the host's kind
-/// first, and the common name only when there is none.
-fn names(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
+/// Whether the certificate names the host, by libpq's rules: the alternative names of the host's
+/// kind (DNS name or address), or if there are none, the common name.
+fn names_host(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
     let Ok(cert) = Certificate::from_der(der) else {
         return false;
     };
     let Ok(alternatives) = cert.tbs_certificate().get_extension::<SubjectAltName>() else {
         return false;
     };
-    let mut same_kind = false;
+    let mut has_same_kind = false;
     for name in alternatives.iter().flat_map(|(_, names)| names.0.iter()) {
         match (name, host) {
             (GeneralName::DnsName(pattern), ServerName::DnsName(host)) => {
-                same_kind = true;
-                if covers(pattern.as_str(), host.as_ref()) {
+                has_same_kind = true;
+                if matches_host(pattern.as_str(), host.as_ref()) {
                     return true;
                 }
             }
             (GeneralName::IpAddress(bytes), ServerName::IpAddress(ip)) => {
-                same_kind = true;
+                has_same_kind = true;
                 let ip = std::net::IpAddr::from(*ip);
                 let same = match ip {
                     std::net::IpAddr::V4(v4) => bytes.as_bytes() == v4.octets(),
@@ -287,11 +287,12 @@ fn names(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
             _ => {}
         }
     }
-    !same_kind && common_name(&cert).is_some_and(|name| covers(&name, &host.to_str()))
+    !has_same_kind && common_name(&cert).is_some_and(|name| matches_host(&name, &host.to_str()))
 }
 
-/// A name without wildcard, or one whose first label is `*` and stands for exactly one label.
-fn covers(pattern: &str, host: &str) -> bool {
+/// Whether a host matches a name from a certificate, in which a first label `*` matches exactly one
+/// label.
+fn matches_host(pattern: &str, host: &str) -> bool {
     if pattern.eq_ignore_ascii_case(host) {
         return true;
     }

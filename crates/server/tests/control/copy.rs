@@ -51,13 +51,13 @@ fn copy_in_with_and_without_tls() {
         assert_eq!(
             count.as_deref(),
             Some("60001"),
-            "what was dropped or aborted left no row"
+            "a dropped or aborted copy leaves no row"
         );
     }
 }
 
 #[test]
-fn copy_in_notices_an_error_while_it_sends() {
+fn copy_in_detects_an_error_while_sending() {
     let server = Server::shared();
     for mode in ["disable", "require"] {
         let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
@@ -65,8 +65,8 @@ fn copy_in_notices_an_error_while_it_sends() {
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
         copy.write(b"1\n2\nnonsense\n").unwrap();
         let more = b"3\n".repeat(100_000);
-        // The first messages may be on their way before the server reads them; far more than its
-        // buffers hold cannot be.
+        // The first messages may be in flight before the server reads them, but not far more than
+        // the buffers hold.
         let error = (0..10_000)
             .find_map(|_| copy.write(&more).err())
             .expect("an error");
@@ -82,7 +82,7 @@ fn copy_in_notices_an_error_while_it_sends() {
             Some("1")
         );
 
-        // An error that only the end brings.
+        // An error that is only reported at the end.
         control
             .execute("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED")
             .unwrap();

@@ -1,6 +1,6 @@
-//! Which server it is: addresses where nobody is, and what a session must be like.
+//! Selection of the server: unreachable addresses and target_session_attrs.
 
-use crate::support::{Server, text};
+use crate::support::{Server, postgres_options, text};
 use prony_server::control::Control;
 use prony_server::{Address, SessionAttrs};
 
@@ -30,7 +30,7 @@ fn unknown_database_and_no_server() {
     );
     assert_eq!(error, expected);
 
-    // A second address is tried when the first is dead.
+    // The second address is tried if the first is unreachable.
     let alive = server
         .tcp("postgres", "localhost", "prefer")
         .endpoints
@@ -41,18 +41,22 @@ fn unknown_database_and_no_server() {
         "localhost"
     );
 
-    target.endpoints[0].address = Address::Unix("/nonexistent/.s.PGSQL.1".into());
+    let absent = std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
+    target.endpoints[0].address = Address::Unix(absent.clone());
     target.endpoints.truncate(1);
     let error = text(Control::connect(&target));
     assert_eq!(
         error,
-        "connection to server on socket \"/nonexistent/.s.PGSQL.1\" failed: No such file or \
-         directory\n\tIs the server running locally and accepting connections on that socket?"
+        format!(
+            "connection to server on socket \"{}\" failed: No such file or directory\n\t\
+             Is the server running locally and accepting connections on that socket?",
+            absent.display()
+        )
     );
 }
 
 #[test]
-fn session_attributes_choose_the_server() {
+fn session_attributes_select_the_server() {
     let server = Server::shared();
     let mut target = server.unix("postgres");
     for session in [
@@ -60,21 +64,21 @@ fn session_attributes_choose_the_server() {
         SessionAttrs::Primary,
         SessionAttrs::PreferStandby,
     ] {
-        target.session = session;
+        postgres_options(&mut target).session = session;
         Control::connect(&target).unwrap();
     }
-    target.session = SessionAttrs::Standby;
+    postgres_options(&mut target).session = SessionAttrs::Standby;
     let error = text(Control::connect(&target));
     assert!(
         error.contains("server is not in hot standby mode"),
         "{error}"
     );
-    target.session = SessionAttrs::ReadOnly;
+    postgres_options(&mut target).session = SessionAttrs::ReadOnly;
     assert!(text(Control::connect(&target)).contains("session is not read-only"));
-    target
+    postgres_options(&mut target)
         .parameters
         .push(("default_transaction_read_only".into(), "on".into()));
     Control::connect(&target).unwrap();
-    target.session = SessionAttrs::ReadWrite;
+    postgres_options(&mut target).session = SessionAttrs::ReadWrite;
     assert!(text(Control::connect(&target)).contains("session is read-only"));
 }

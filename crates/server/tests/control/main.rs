@@ -1,9 +1,9 @@
 //! The control connection against a real PostgreSQL.
 
 mod copy;
+mod errors;
 mod hosts;
-mod log_in;
+mod login;
 mod statements;
 mod support;
 mod tls;
-mod trouble;

@@ -1,7 +1,8 @@
 //! Statements, their rows, parameters and errors.
 
 use crate::support::Server;
-use prony_server::control::{Control, Error, quote_identifier, quote_literal};
+use prony_server::control::{Control, Error};
+use prony_wire::Engine;
 
 #[test]
 fn statements_rows_and_errors() {
@@ -27,7 +28,11 @@ fn statements_rows_and_errors() {
     assert_eq!(control.execute("").unwrap(), 0);
 
     let odd = "it's \\ \"odd\"";
-    let sql = format!("SELECT {} AS {}", quote_literal(odd), quote_identifier(odd));
+    let sql = format!(
+        "SELECT {} AS {}",
+        Engine::PostgreSql.quote_literal(odd),
+        Engine::PostgreSql.quote_identifier(odd)
+    );
     assert_eq!(control.query_value(&sql).unwrap().as_deref(), Some(odd));
     let long = control
         .query_value("SELECT repeat('x', 3000000)")
@@ -42,14 +47,30 @@ fn statements_rows_and_errors() {
     );
     assert_eq!(error.sqlstate(), Some("42P01"));
     assert!(!error.is_lost());
-    for copy in ["COPY t FROM STDIN", "COPY t TO STDOUT"] {
-        let usage = control.execute(copy);
+    for copy in ["COPY t FROM STDIN", "SELECT 1; COPY t FROM STDIN; SELECT 2"] {
+        let error = control.execute(copy).unwrap_err();
+        // Not the server's 57014, which would count as a timeout.
+        assert!(matches!(error, Error::Usage(_)), "{copy}: {error}");
+        assert!(
+            error
+                .to_string()
+                .starts_with("COPY ... FROM STDIN needs rows from the client"),
+            "{error}"
+        );
         assert_eq!(
-            matches!(usage, Err(Error::Usage(_))),
-            copy.contains("FROM"),
-            "{usage:?}"
+            control.query_value("SELECT 7").unwrap().as_deref(),
+            Some("7")
         );
     }
+    control.execute("COPY t TO STDOUT").unwrap();
+    let error = control
+        .execute("COPY nothing_there FROM STDIN")
+        .unwrap_err();
+    assert_eq!(
+        error.sqlstate(),
+        Some("42P01"),
+        "the server's own error stays"
+    );
     assert!(matches!(
         control.execute("SELECT 1\0"),
         Err(Error::Usage(_))
@@ -69,7 +90,7 @@ fn statements_rows_and_errors() {
 }
 
 #[test]
-fn parameters_travel_beside_the_statement() {
+fn parameters_are_sent_separately_from_the_statement() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     let odd = "it's \\ \"odd\"";

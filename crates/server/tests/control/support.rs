@@ -1,13 +1,13 @@
-//! Throw-away servers with one role for each way to log in, and TLS by a private authority.
+//! Throw-away servers with a role for each login method, and TLS with a private authority.
 
 use prony_server::control::{Control, Error};
-use prony_server::embedded::{self, Options};
-use prony_server::{Environment, Target, resolve};
+use prony_server::embedded::{self, EmbeddedOptions};
+use prony_server::{Environment, PostgresOptions, ProtocolOptions, Target, resolve};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Roles are named after how they log in; the password of each is `sesame` where it has one.
+/// Roles are named after their login method; the password is `sesame`, if there is one.
 const HBA: &str = "
 local all clear_user password
 local all md5_user md5
@@ -30,17 +30,18 @@ CREATE ROLE tls_only LOGIN;
 CREATE ROLE plain_only LOGIN;
 ";
 
-/// A server, and what a client must know of its TLS.
+/// A server and the certificate of its authority.
 pub struct Server {
-    pub embedded: embedded::Server,
-    /// The authority that signed the server's certificate, as a file.
+    pub embedded: embedded::EmbeddedPostgres,
+    /// File of the CA that signed the server's certificate.
     pub authority: PathBuf,
 }
 
 static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
 impl Server {
-    /// One for all tests that run at the same time; the last to let go stops it.
+    /// One server for all tests that run at the same time; stopped when the last reference is
+    /// dropped.
     pub fn shared() -> Arc<Server> {
         let mut shared = SHARED
             .lock()
@@ -52,24 +53,24 @@ impl Server {
         })
     }
 
-    /// One with further settings.
+    /// A server with further settings.
     pub fn start(settings: &[(&str, &str)]) -> Server {
         let (authority, certificate, key) = certify("Authority of the tests");
-        let mut options = Options {
+        let mut options = EmbeddedOptions {
             shared_buffers_mib: 16,
             hba: HBA.lines().map(str::to_owned).collect(),
             files: vec![
                 ("server.crt".into(), certificate.into_bytes()),
                 ("server.key".into(), key.into_bytes()),
             ],
-            ..Options::default()
+            ..EmbeddedOptions::default()
         }
         .set("ssl", "on");
         for (name, value) in settings {
             options = options.set(*name, *value);
         }
         let installation = embedded::find().expect("PostgreSQL's server programs");
-        let embedded = embedded::Server::start(&installation, &options).unwrap();
+        let embedded = embedded::EmbeddedPostgres::start(&installation, &options).unwrap();
         let path = embedded.directory().join("authority.pem");
         std::fs::write(&path, authority).unwrap();
         let server = Server {
@@ -83,7 +84,7 @@ impl Server {
         server
     }
 
-    /// Over the unix socket.
+    /// A target over the unix socket.
     pub fn unix(&self, user: &str) -> Target {
         target(&format!(
             "host='{}' port={} user={user} dbname=postgres",
@@ -92,12 +93,12 @@ impl Server {
         ))
     }
 
-    /// Over TCP, under this host name, with this sslmode, trusting this server's authority.
+    /// A target over TCP with this host name and sslmode, which trusts this server's authority.
     pub fn tcp(&self, user: &str, host: &str, mode: &str) -> Target {
         self.tcp_trusting(user, host, mode, &self.authority)
     }
 
-    /// Over TCP, trusting the authority in a file.
+    /// A target over TCP that trusts the authority in a file.
     pub fn tcp_trusting(&self, user: &str, host: &str, mode: &str, authority: &Path) -> Target {
         target(&format!(
             "host={host} hostaddr=127.0.0.1 port={} user={user} dbname=postgres sslmode={mode} \
@@ -108,14 +109,21 @@ impl Server {
     }
 }
 
-/// What a connection string means, whatever the environment of the test.
+/// Resolves a connection string without the test's environment.
 pub fn target(conninfo: &str) -> Target {
-    let home = Path::new("/nonexistent");
     let conninfo = format!("{conninfo} connect_timeout=60");
-    resolve(&conninfo, &Environment::new("tester", home)).unwrap()
+    resolve(&conninfo, &Environment::without_home("tester")).unwrap()
 }
 
-/// The same with a password.
+/// The PostgreSQL options of a target.
+pub fn postgres_options(target: &mut Target) -> &mut PostgresOptions {
+    match &mut target.protocol {
+        ProtocolOptions::PostgreSql(options) => options,
+        ProtocolOptions::MySql(_) => panic!("another protocol"),
+    }
+}
+
+/// Sets the password of a target.
 pub fn with_password(mut target: Target, password: &str) -> Target {
     for endpoint in &mut target.endpoints {
         endpoint.password = Some(prony_wire::Secret::new(password));
@@ -123,7 +131,7 @@ pub fn with_password(mut target: Target, password: &str) -> Target {
     target
 }
 
-/// Makes an authority of this name, and a certificate for `localhost` with its key; all PEM.
+/// Creates an authority with this name, and a certificate for `localhost` with its key, all in PEM.
 pub fn certify(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -135,7 +143,7 @@ pub fn certify(name: &str) -> (String, String, String) {
     (issuer.pem(), certificate.pem(), key.serialize_pem())
 }
 
-/// What a failed attempt says.
+/// The error message of a failed attempt.
 pub fn text(result: Result<Control, Error>) -> String {
     match result {
         Ok(_) => panic!("connected"),

@@ -1,6 +1,6 @@
-//! TLS: when there is some, whom it trusts, and what is tried next.
+//! TLS: when it is used, which certificates are trusted, and fallbacks.
 
-use crate::support::{Server, certify, text, with_password};
+use crate::support::{Server, certify, postgres_options, text, with_password};
 use prony_server::control::Control;
 use prony_server::{ChannelBinding, SslMode};
 
@@ -11,7 +11,7 @@ fn scram_plus_over_tls_with_a_verified_name() {
         server.tcp("scram_user", "localhost", "verify-full"),
         "sesame",
     );
-    target.channel_binding = ChannelBinding::Require;
+    postgres_options(&mut target).channel_binding = ChannelBinding::Require;
     let mut control = Control::connect(&target).unwrap();
     assert!(
         control.tls().unwrap().starts_with("TLSv1.3 TLS_"),
@@ -62,7 +62,7 @@ fn wrong_name_and_unknown_authority_are_refused() {
     assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
     let any_name = server.tcp("postgres", "example.org", "verify-ca");
     assert!(Control::connect(&any_name).unwrap().tls().is_some());
-    // With `prefer` a failed TLS leads to a connection without.
+    // With `prefer`, a failed TLS handshake leads to a connection without TLS.
     target.tls.mode = SslMode::Prefer;
     let control = Control::connect(&target).unwrap();
     assert_eq!(control.tls(), None);

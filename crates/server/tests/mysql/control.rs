@@ -1,8 +1,9 @@
 //! Statements on the control connection.
 
 use crate::support::{connect, database, target};
-use prony_server::control::{Control, Error, Product};
+use prony_server::control::{Control, Error};
 use prony_server::embedded::shared_mariadb;
+use prony_wire::Engine;
 
 fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
     let text = |value: &Option<String>| -> &'static str {
@@ -18,7 +19,7 @@ fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
 #[test]
 fn statements_rows_and_counts() {
     let mut control = database("control_rows");
-    assert_eq!(control.product(), Product::MariaDb);
+    assert_eq!(control.engine(), Engine::MariaDb);
     assert!(
         control.server_version() > 100_000,
         "{}",
@@ -35,7 +36,7 @@ fn statements_rows_and_counts() {
     );
     let rows = control.query("SELECT n, s FROM t ORDER BY n").unwrap();
     assert_eq!(texts(&rows), [["1", "a"], ["2", "NULL"]]);
-    // Several statements: the rows of the last that returns any.
+    // Several statements: the rows of the last one that returns rows.
     let rows = control.query("SELECT 1; SELECT 2, 3; DO 0").unwrap();
     assert_eq!(texts(&rows), [["2", "3"]]);
     assert_eq!(
@@ -50,7 +51,7 @@ fn statements_rows_and_counts() {
 }
 
 #[test]
-fn an_error_leaves_the_connection_good() {
+fn an_error_leaves_the_connection_usable() {
     let mut control = database("control_errors");
     let error = control.query("SELECT * FROM nowhere").unwrap_err();
     assert_eq!(error.server().map(|error| error.number), Some(1146));
@@ -59,7 +60,7 @@ fn an_error_leaves_the_connection_good() {
         control.query_value("SELECT 7").unwrap().as_deref(),
         Some("7")
     );
-    // An error behind a good result of the same text.
+    // An error after a successful statement of the same text.
     assert!(matches!(
         control.query("SELECT 1; nonsense"),
         Err(Error::Statement(_))
@@ -71,7 +72,7 @@ fn an_error_leaves_the_connection_good() {
 }
 
 #[test]
-fn binary_values_are_texts_like_any() {
+fn binary_values_are_returned_as_text() {
     let mut control = database("control_types");
     let columns = "ti TINYINT, tu TINYINT UNSIGNED, si SMALLINT, mi MEDIUMINT, i INT UNSIGNED, \
         b BIGINT, bu BIGINT UNSIGNED, f FLOAT, d DOUBLE, n DECIMAL(20,4), y YEAR, da DATE, \
@@ -99,7 +100,7 @@ fn binary_values_are_texts_like_any() {
 }
 
 #[test]
-fn values_longer_than_a_packet_go_and_come() {
+fn values_longer_than_a_packet_are_sent_and_received() {
     let mut control = database("control_long");
     control
         .execute("SET GLOBAL max_allowed_packet = 1 << 28")
@@ -115,7 +116,7 @@ fn values_longer_than_a_packet_go_and_come() {
         assert_eq!(rows[0][1].as_ref().map(String::len), Some(length));
         assert_eq!(rows[0][2].as_deref(), Some("7"));
     }
-    // Rows whose payload is exactly one packet, or one byte around it.
+    // Rows whose payload is exactly one packet, one byte less or one more.
     for length in 0xff_ffff - 12..0xff_ffff + 2 {
         let rows = control
             .query(&format!("SELECT REPEAT('y', {length})"))
@@ -138,7 +139,7 @@ fn values_longer_than_a_packet_go_and_come() {
 }
 
 #[test]
-fn procedures_give_several_results() {
+fn procedures_return_several_results() {
     let mut control = database("control_call");
     control
         .execute(
@@ -166,7 +167,7 @@ fn procedures_give_several_results() {
 }
 
 #[test]
-fn local_files_are_refused_unless_asked_for() {
+fn local_files_are_refused_unless_requested() {
     let mut control = database("control_infile");
     control
         .execute("CREATE OR REPLACE TABLE t (n INT, s VARCHAR(10))")
@@ -187,14 +188,14 @@ fn local_files_are_refused_unless_asked_for() {
         .query_value("SELECT COUNT(*) FROM control_infile.t")
         .unwrap();
     assert_eq!(sum.as_deref(), Some("400002"));
-    // A statement that asks for a file without bringing one ends the connection: no file is read.
+    // A statement that requests a file outside load_data ends the connection: no file is read.
     let error = control.execute(sql).unwrap_err();
     assert!(error.to_string().contains("refused"), "{error}");
     assert!(error.is_lost());
 }
 
 #[test]
-fn a_deadlock_is_told_by_number_and_state() {
+fn a_deadlock_has_its_number_and_state() {
     let mut one = database("control_deadlock");
     one.execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
         .unwrap();
@@ -228,7 +229,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
         let outcome = control.query("SELECT SLEEP(600), 1 FROM DUAL WHERE SLEEP(600) = 5");
         (control, outcome.map(drop))
     });
-    // Once, when the statement is there: a second one could meet the next statement.
+    // Cancel once, when the statement runs: a second cancel could hit the next statement.
     let begun = std::time::Instant::now();
     let sleeps = format!(
         "SELECT COUNT(*) FROM information_schema.processlist \
@@ -258,9 +259,9 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
 }
 
 #[test]
-fn a_server_tells_of_itself() {
+fn the_servers_version_and_settings_are_known() {
     let mut control = database("control_facts");
-    let facts = prony_server::observe(&mut control).unwrap();
+    let facts = prony_server::read_server_facts(&mut control).unwrap();
     assert!(facts.version.contains("MariaDB"), "{}", facts.version);
     let setting = |name: &str| {
         let found = facts.settings.iter().find(|(known, _)| known == name);
@@ -272,15 +273,15 @@ fn a_server_tells_of_itself() {
 }
 
 #[test]
-fn what_is_quoted_comes_back_whatever_the_mode() {
+fn quoted_text_is_unchanged_in_every_sql_mode() {
     let mut control = database("control_quotes");
     let text = "it's \\ a `\"test\"` \\' é";
     for mode in ["", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"] {
         control
             .execute(&format!("SET sql_mode = '{mode}'"))
             .unwrap();
-        let (name, value) = ("a`b", control.product().quote_literal(text));
-        let name = control.product().quote_identifier(name);
+        let (name, value) = ("a`b", control.engine().quote_literal(text));
+        let name = control.engine().quote_identifier(name);
         let rows = control.query(&format!("SELECT {value} AS {name}")).unwrap();
         assert_eq!(rows[0][0].as_deref(), Some(text), "{mode}");
     }

@@ -1,9 +1,9 @@
-//! Logging in by each plugin that MariaDB has, with TLS and without.
+//! Logins with each plugin of MariaDB, with TLS and without.
 
 use crate::support::{accounts, connect};
 use prony_server::control::Control;
 
-fn who(control: &mut Control) -> String {
+fn current_user(control: &mut Control) -> String {
     let name = control.query_value("SELECT CURRENT_USER()").unwrap();
     name.unwrap()
         .split('@')
@@ -13,13 +13,13 @@ fn who(control: &mut Control) -> String {
 }
 
 #[test]
-fn every_plugin_over_every_transport() {
+fn every_plugin_works_over_every_transport() {
     let accounts = accounts();
     for account in ["native", "edward"] {
         for (mode, tls) in [("DISABLED", false), ("PREFERRED", true), ("REQUIRED", true)] {
             let url = accounts.url(account, &format!("ssl-mode={mode}"));
             let mut control = connect(&url).unwrap_or_else(|e| panic!("{account} {mode}: {e}"));
-            assert_eq!(who(&mut control), account);
+            assert_eq!(current_user(&mut control), account);
             assert_eq!(control.tls().is_some(), tls, "{account} {mode}");
             let cipher = control
                 .query("SHOW SESSION STATUS LIKE 'Ssl_version'")
@@ -27,20 +27,20 @@ fn every_plugin_over_every_transport() {
             assert_eq!(cipher[0][1].as_deref().unwrap_or_default().is_empty(), !tls);
         }
         let socket = accounts.server.url_for(&format!("{account}:sesame"), "");
-        assert_eq!(who(&mut connect(&socket).unwrap()), account);
+        assert_eq!(current_user(&mut connect(&socket).unwrap()), account);
         let over_tls = format!("{socket}&ssl-mode=REQUIRED");
         assert!(connect(&over_tls).unwrap().tls().is_some());
     }
     let port = accounts.server.port();
     let url = format!("mysql://empty@127.0.0.1:{port}/");
-    assert_eq!(who(&mut connect(&url).unwrap()), "empty");
+    assert_eq!(current_user(&mut connect(&url).unwrap()), "empty");
 }
 
 #[test]
-fn refusals_are_told_as_the_server_tells_them() {
+fn refusals_have_the_servers_message() {
     let accounts = accounts();
     let refused = |url: &str| match connect(url) {
-        Ok(_) => panic!("{url} let in"),
+        Ok(_) => panic!("{url} logged in"),
         Err(error) => error,
     };
     for account in ["native", "edward"] {
@@ -58,7 +58,7 @@ fn refusals_are_told_as_the_server_tells_them() {
             text.contains("MYSQL_PWD") && !text.contains("wrong"),
             "{text}"
         );
-        // A refusal is final: it is not tried again without TLS.
+        // A refusal is final: there is no second attempt without TLS.
         assert_eq!(text.matches("failed:").count(), 1, "{text}");
     }
     let number = |url: &str| refused(url).server().map(|error| error.number);
@@ -70,8 +70,8 @@ fn refusals_are_told_as_the_server_tells_them() {
     assert!(connect(&accounts.url("safe", "ssl-mode=REQUIRED")).is_ok());
     let nowhere = accounts.url("native", "database=nowhere");
     assert!(matches!(number(&nowhere), Some(1044 | 1049)));
-    // MariaDB lets an expired account in where the client cannot say that it knows, and refuses
-    // its statements; with disconnect_on_expired_password it refuses the log-in.
+    // MariaDB accepts an expired account if the client cannot handle expired passwords, and refuses
+    // its statements; with disconnect_on_expired_password it refuses the login.
     match connect(&accounts.url("expired", "")) {
         Err(error) => assert_eq!(error.server().map(|error| error.number), Some(1862)),
         Ok(mut control) => {
@@ -81,7 +81,7 @@ fn refusals_are_told_as_the_server_tells_them() {
                 Some(1820),
                 "{error}"
             );
-            // As the log-in says it, of which it is a part.
+            // The same hint as in the login's message.
             let hint = error.hint().expect("what to do");
             assert!(hint.contains("ALTER USER"), "{hint}");
         }
@@ -89,14 +89,14 @@ fn refusals_are_told_as_the_server_tells_them() {
 }
 
 #[test]
-fn certificates_are_checked_as_the_mode_says() {
+fn certificates_are_verified_according_to_the_mode() {
     let accounts = accounts();
     let ca = accounts.authority.display();
     let with = |mode: &str| accounts.url("native", &format!("ssl-mode={mode}&ssl-ca={ca}"));
     assert!(connect(&with("VERIFY_CA")).unwrap().tls().is_some());
     let error = connect(&with("VERIFY_IDENTITY"))
         .err()
-        .expect("another name");
+        .expect("a name mismatch");
     assert!(error.to_string().contains("SSL error"), "{error}");
     let other = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
     let path = std::env::temp_dir().join(format!("prony-my-other-{}.pem", std::process::id()));
@@ -106,14 +106,14 @@ fn certificates_are_checked_as_the_mode_says() {
     std::fs::remove_file(&path).unwrap();
     assert!(
         error
-            .expect("another authority")
+            .expect("an unknown authority")
             .to_string()
             .contains("SSL error")
     );
 }
 
 #[test]
-fn a_server_without_tls_is_refused_where_tls_is_demanded() {
+fn a_server_without_tls_is_refused_if_tls_is_required() {
     let server = prony_server::embedded::shared_mariadb();
     let url = server.tcp_url_with_password().reveal().to_owned();
     let error = connect(&format!("{url}?ssl-mode=REQUIRED")).err().unwrap();

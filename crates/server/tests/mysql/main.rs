@@ -1,7 +1,7 @@
-//! The control connection and the log-in against a real MariaDB.
+//! The control connection and the login against a real MariaDB.
 
 mod control;
+mod external;
 mod login;
 mod misbehaving;
-mod others;
 mod support;

@@ -1,4 +1,4 @@
-//! Servers that misbehave: each a thread on the loopback address that plays a script.
+//! Misbehaving servers: each is a thread that executes a script.
 
 use crate::support::connect;
 use prony_server::control::Error;
@@ -6,12 +6,12 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// A greeting of MySQL 8 without TLS; the last two bytes of its flags say what it can do.
+/// A greeting of MySQL 8 without TLS; the last two bytes of its flags are its capabilities.
 const GREETING: &[u8] = b"\x4a\0\0\0\x0a8.0.99\0\x07\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08\0\xff\xf7\xff\x02\0\xff\xdf\x15\
     \0\0\0\0\0\0\0\0\0\0\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\0caching_sha2_password\0";
 const OK: &[u8] = b"\0\0\0\x02\0\0\0";
 
-/// Plays `script` to one client; gives what the client sent.
+/// Runs `script` for one client; the thread returns what the client sent.
 fn serve(script: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -48,8 +48,8 @@ fn take(stream: &mut TcpStream) -> Vec<u8> {
     body
 }
 
-/// Lets the client in.
-fn admit(stream: &mut TcpStream) {
+/// Lets the client log in.
+fn log_client_in(stream: &mut TcpStream) {
     stream.write_all(&greeting()).unwrap();
     take(stream);
     put(stream, 2, OK);
@@ -71,13 +71,13 @@ fn has_secret(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn others_that_listen_there_are_told_apart() {
-    for words in [
+fn other_kinds_of_servers_are_recognized() {
+    for greeting in [
         &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
         b"\x01\0\0\0\x09",
     ] {
-        let (port, thread) = serve(|stream| stream.write_all(words).unwrap());
+        let (port, thread) = serve(|stream| stream.write_all(greeting).unwrap());
         let text = refused(port, "");
         assert!(text.contains("does not speak the MySQL protocol"), "{text}");
         assert!(text.contains("Check host and port"), "{text}");
@@ -86,9 +86,9 @@ fn others_that_listen_there_are_told_apart() {
 }
 
 #[test]
-fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
+fn a_silent_server_is_not_waited_for_forever() {
     let (port, thread) = serve(|stream| {
-        // Until the client has gone.
+        // Until the client disconnects.
         let _ = stream.read(&mut [0; 16]);
     });
     let text = refused(port, "connect-timeout=1");
@@ -100,8 +100,8 @@ fn a_server_that_says_nothing_is_not_waited_for_for_ever() {
 }
 
 #[test]
-fn a_password_is_not_given_to_who_asks_for_it_in_the_clear() {
-    for (plugin, words) in [
+fn a_password_is_not_sent_in_clear_text() {
+    for (plugin, expected) in [
         ("mysql_clear_password", "is not enabled"),
         ("sha256_password", "requires a secure connection"),
         (
@@ -120,10 +120,10 @@ fn a_password_is_not_given_to_who_asks_for_it_in_the_clear() {
             );
         });
         let text = refused(port, "");
-        assert!(text.contains(words), "{text}");
+        assert!(text.contains(expected), "{text}");
         assert!(!has_secret(&thread.join().unwrap()), "{plugin}");
     }
-    // Even if it is allowed: not without TLS.
+    // Even if clear text is allowed, it is not sent without TLS.
     let (port, thread) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
         take(stream);
@@ -132,7 +132,7 @@ fn a_password_is_not_given_to_who_asks_for_it_in_the_clear() {
     let text = refused(port, "enable-cleartext-plugin=1");
     assert!(text.contains("requires a secure connection"), "{text}");
     assert!(!has_secret(&thread.join().unwrap()));
-    // The old plugin of 4.0 is asked for without a name.
+    // A request for the old plugin of MySQL 4.0 has no name.
     let (port, _) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
         take(stream);
@@ -142,9 +142,9 @@ fn a_password_is_not_given_to_who_asks_for_it_in_the_clear() {
 }
 
 #[test]
-fn a_server_that_goes_in_mid_query_is_lost() {
+fn a_server_that_disconnects_during_a_query_is_lost() {
     let (port, _) = serve(|stream| {
-        admit(stream);
+        log_client_in(stream);
         take(stream);
         put(stream, 1, b"\x02");
     });
@@ -155,15 +155,15 @@ fn a_server_that_goes_in_mid_query_is_lost() {
 }
 
 #[test]
-fn what_a_server_says_before_it_goes_is_told() {
-    let said = b"\xff\x1d\x04#08S01Server shutdown in progress";
+fn the_last_message_of_a_server_that_disconnects_is_reported() {
+    let reply = b"\xff\x1d\x04#08S01Server shutdown in progress";
     for before in [true, false] {
         let (port, _) = serve(move |stream| {
-            admit(stream);
+            log_client_in(stream);
             if !before {
                 take(stream);
             }
-            put(stream, 1, said);
+            put(stream, 1, reply);
         });
         let mut control = connect(&url(port, "")).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -178,7 +178,7 @@ fn what_a_server_says_before_it_goes_is_told() {
 }
 
 #[test]
-fn nonsense_behind_the_log_in_ends_the_connection() {
+fn invalid_packets_after_the_log_in_end_the_connection() {
     for (number, payload) in [
         (1, &b""[..]),
         (1, b"\x02\x01"),
@@ -186,7 +186,7 @@ fn nonsense_behind_the_log_in_ends_the_connection() {
         (1, b"\xfb/etc/passwd"),
     ] {
         let (port, thread) = serve(move |stream| {
-            admit(stream);
+            log_client_in(stream);
             take(stream);
             put(stream, number, payload);
         });
@@ -202,7 +202,7 @@ fn nonsense_behind_the_log_in_ends_the_connection() {
 }
 
 #[test]
-fn tls_that_fails_is_an_error_or_done_without_as_the_mode_says() {
+fn failed_tls_is_an_error_or_skipped_depending_on_the_mode() {
     // Flags with TLS.
     let with_tls = || {
         let mut bytes = greeting();
@@ -234,5 +234,23 @@ fn tls_that_fails_is_an_error_or_done_without_as_the_mode_says() {
     });
     let url = format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=PREFERRED");
     assert!(connect(&url).unwrap().tls().is_none());
+    thread.join().unwrap();
+}
+
+#[test]
+fn an_endless_log_in_is_an_error() {
+    let (port, thread) = serve(|stream| {
+        stream.write_all(&greeting()).unwrap();
+        take(stream);
+        // "The password is cached", repeated forever.
+        for number in 0..10_000_u32 {
+            let packet = [2, 0, 0, (number + 2) as u8, 1, 3];
+            if stream.write_all(&packet).is_err() {
+                return;
+            }
+        }
+    });
+    let text = refused(port, "");
+    assert!(text.contains("its login does not end"), "{text}");
     thread.join().unwrap();
 }

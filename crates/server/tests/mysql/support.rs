@@ -1,14 +1,14 @@
-//! A MariaDB with an account for each way to log in, and TLS by a private authority.
+//! A MariaDB with an account for each login method, and TLS with a private authority.
 
 use prony_server::control::{Control, Error};
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Environment, Target, resolve};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 
 pub fn target(url: &str) -> Target {
-    let environment = Environment::new("tester", Path::new("/nonexistent"));
+    let environment = Environment::without_home("tester");
     resolve(url, &environment).expect("a good URL")
 }
 
@@ -16,7 +16,7 @@ pub fn connect(url: &str) -> Result<Control, Error> {
     Control::connect(&target(url))
 }
 
-/// A connection to the shared server, in a database of its own.
+/// Creates a database on the shared server and connects to it.
 pub fn database(name: &str) -> Control {
     let server = shared_mariadb();
     let mut control = connect(&server.url()).unwrap();
@@ -30,7 +30,7 @@ pub fn database(name: &str) -> Control {
 /// A server with TLS and accounts; the password of each is `sesame`.
 pub struct Accounts {
     pub server: MariaDb,
-    /// File of the authority that signed its certificate.
+    /// Certificate file of the authority that signed its certificate.
     pub authority: PathBuf,
 }
 
@@ -43,15 +43,15 @@ const STATEMENTS: [&str; 6] = [
     "CREATE USER IF NOT EXISTS locked@'%' IDENTIFIED BY 'sesame' ACCOUNT LOCK;",
 ];
 
-/// One for all tests that run at a time.
+/// One server for all tests that run at the same time.
 pub fn accounts() -> Arc<Accounts> {
-    static HELD: Mutex<Weak<Accounts>> = Mutex::new(Weak::new());
-    let mut held = HELD.lock().unwrap_or_else(|poison| poison.into_inner());
-    if let Some(accounts) = held.upgrade() {
+    static SHARED: Mutex<Weak<Accounts>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(|poison| poison.into_inner());
+    if let Some(accounts) = shared.upgrade() {
         return accounts;
     }
     let accounts = Arc::new(start());
-    *held = Arc::downgrade(&accounts);
+    *shared = Arc::downgrade(&accounts);
     accounts
 }
 
@@ -92,7 +92,7 @@ impl Drop for Accounts {
 }
 
 impl Accounts {
-    /// URL over TCP with this account and these options.
+    /// The URL over TCP with this account and these options.
     pub fn url(&self, account: &str, options: &str) -> String {
         let port = self.server.port();
         format!("mysql://{account}:sesame@127.0.0.1:{port}/?{options}")

@@ -1,16 +1,15 @@
-//! What servers say of themselves, asked of real ones.
+//! Observation of real servers.
 
 mod maria;
 mod postgres;
 
 use prony_server::observe::Counters;
-use prony_server::observe::machine::neighbour;
+use prony_server::observe::machine::find_colocation;
 use prony_server::{Control, Environment, Target, resolve};
-use std::path::Path;
 
-/// What a URL means, whatever the environment of the test.
+/// Resolves a URL without the test's environment.
 fn target(url: &str) -> Target {
-    let environment = Environment::new("tester", Path::new("/nonexistent"));
+    let environment = Environment::without_home("tester");
     resolve(url, &environment).expect("a good URL")
 }
 
@@ -18,31 +17,31 @@ fn connect(url: &str) -> Control {
     Control::connect(&target(url)).expect("a connection")
 }
 
-/// Asks until it is so: statistics lag.
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+/// Waits until a condition holds, because statistics lag.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..600 {
-        if is_so() {
+        if holds() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    panic!("never: {what}");
+    panic!("did not happen within 60 s: {what}");
 }
 
-/// The process and thread that serve a connection to the server with this process on this machine.
+/// The process and thread that serve a connection; checks the server's root process.
 fn serving(control: &mut Control, root: Option<u32>) -> (u32, Option<u32>) {
-    let near = neighbour(control);
-    assert_eq!(near.shared, Some(true), "{near:?}");
-    let processes = near.processes.expect("its process");
+    let colocation = find_colocation(control);
+    assert_eq!(colocation.shared, Some(true), "{colocation:?}");
+    let processes = colocation.processes.expect("the server's processes");
     assert_eq!(Some(processes.root), root);
     assert!(processes.cpu_s().unwrap() > 0.0);
-    near.serving.expect("its process and thread")
+    colocation.serving.expect("the serving process and thread")
 }
 
-/// What both products must show.
-fn usual(counters: &Counters) {
+/// Checks the counters that all engines must report.
+fn check_common(counters: &Counters) {
     let now = counters.clock_unix_s.expect("a clock");
-    let started = counters.started_unix_s.expect("a start");
+    let started = counters.started_unix_s.expect("a start time");
     assert!(started <= now && now - started < 1e6, "{counters:?}");
     assert!(counters.commits.is_some() && counters.rollbacks.is_some());
     assert!(counters.cache_hits.is_some() && counters.cache_reads.is_some());

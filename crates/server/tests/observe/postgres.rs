@@ -1,22 +1,25 @@
-//! PostgreSQL.
+//! Observing PostgreSQL.
 
-use super::{connect, eventually, serving, usual};
-use prony_server::embedded::{Options, Server, find, shared};
+use super::{check_common, connect, eventually, serving};
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find, shared_postgres};
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::task_cpu_s;
-use prony_server::observe::{Reader, observe, round_trip, state};
+use prony_server::observe::{
+    ActivityKind, CounterReader, DurabilityClass, Replication, Topic, read_server_facts,
+    read_server_state, round_trip,
+};
 use prony_server::{Control, resolve};
 
-/// A database of the test's own.
+/// Creates a database for one test and connects to it.
 fn database(name: &str) -> Control {
-    connect(&shared().url())
+    connect(&shared_postgres().url())
         .execute(&format!("create database {name}"))
         .unwrap();
-    connect(&shared().url_for(name))
+    connect(&shared_postgres().url_for(name))
 }
 
 #[test]
-fn settings_tables_and_durability() {
+fn settings_tables_and_durability_are_read() {
     let mut control = database("observe_state");
     control
         .execute(
@@ -25,16 +28,16 @@ fn settings_tables_and_durability() {
              create schema other; create table other.t(n int)",
         )
         .unwrap();
-    let facts = observe(&mut control).unwrap();
+    let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts.setting("shared_buffers"), Some("64MB"));
-    let found = state(&mut control, &facts).unwrap();
+    let found = read_server_state(&mut control, &facts).unwrap();
     assert_eq!(found.missing, []);
     assert_eq!(found.cache_bytes, Some(64 << 20));
     assert!(found.database_bytes > Some(1 << 20));
     assert_eq!(
         (found.replication, found.is_replica),
-        (Some("none"), Some(false))
+        (Some(Replication::None), Some(false))
     );
     let table = |name: &str| {
         found
@@ -53,17 +56,23 @@ fn settings_tables_and_durability() {
     assert_eq!(table("lost").statistics_age_s, None);
     assert!(table("lost").unlogged && !table("other.t").unlogged);
     let durability = found.durability.unwrap();
-    assert_eq!(durability.class, "D0");
+    assert_eq!(durability.class, DurabilityClass::D0);
     assert_eq!(durability.because, ["tables without a log: lost"]);
     control.execute("drop table lost").unwrap();
-    let durability = state(&mut control, &facts).unwrap().durability.unwrap();
-    assert_eq!((durability.class, durability.because.len()), ("D3", 0));
+    let durability = read_server_state(&mut control, &facts)
+        .unwrap()
+        .durability
+        .unwrap();
+    assert_eq!(
+        (durability.class, durability.because.len()),
+        (DurabilityClass::D3, 0)
+    );
 }
 
-/// A program that ends with the test, however that ends.
-struct Ends(std::process::Child);
+/// A child process that is killed on drop.
+struct KillOnDrop(std::process::Child);
 
-impl Drop for Ends {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -71,12 +80,13 @@ impl Drop for Ends {
 }
 
 #[test]
-fn replicas_and_what_they_add() {
+fn replicas_and_their_durability_are_observed() {
     let installation = find().expect("PostgreSQL's programs");
-    let server = Server::start(&installation, &Options::default()).expect("it starts");
+    let server =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
     let mut control = connect(&server.url());
-    let facts = observe(&mut control).unwrap();
-    // What receives the log is a replica to the server.
+    let facts = read_server_facts(&mut control).unwrap();
+    // The server lists a client that receives the log as a replica.
     let folder = server.directory().join("received");
     std::fs::create_dir(&folder).unwrap();
     let receiver = std::process::Command::new(installation.bin_dir.join("pg_receivewal"))
@@ -93,26 +103,28 @@ fn replicas_and_what_they_add() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("it starts");
-    let _receiver = Ends(receiver);
+    let _receiver = KillOnDrop(receiver);
     eventually("a replica", || {
-        let found = state(&mut control, &facts).unwrap();
-        found.replication == Some("asynchronous") && found.durability.unwrap().class == "D3"
+        let found = read_server_state(&mut control, &facts).unwrap();
+        found.replication == Some(Replication::Asynchronous)
+            && found.durability.unwrap().class == DurabilityClass::D3
     });
     control
         .execute("alter system set synchronous_standby_names = 'pg_receivewal'")
         .unwrap();
     control.execute("select pg_reload_conf()").unwrap();
     eventually("one that commits wait for", || {
-        let found = state(&mut control, &facts).unwrap();
-        found.replication == Some("synchronous") && found.durability.unwrap().class == "D4"
+        let found = read_server_state(&mut control, &facts).unwrap();
+        found.replication == Some(Replication::Synchronous)
+            && found.durability.unwrap().class == DurabilityClass::D4
     });
-    let found = state(&mut control, &facts).unwrap();
+    let found = read_server_state(&mut control, &facts).unwrap();
     assert_eq!(found.replicas[0].name, "pg_receivewal");
     assert_eq!(
         (found.replicas[0].mode.as_str(), found.is_replica),
         ("sync", Some(false))
     );
-    let mut reader = Reader::new(&mut control).unwrap();
+    let mut reader = CounterReader::new(&mut control).unwrap();
     eventually("its lag", || {
         reader
             .read(&mut control)
@@ -123,34 +135,65 @@ fn replicas_and_what_they_add() {
 }
 
 #[test]
-fn a_table_that_is_locked_holds_nothing_up() {
+fn a_recreated_table_has_a_new_id() {
+    let mut control = database("observe_ids");
+    control
+        .execute("create table t(n int primary key)")
+        .unwrap();
+    let facts = read_server_facts(&mut control).unwrap();
+    let mut id_after = |sql: &str| {
+        control.execute(sql).unwrap();
+        let ids = read_server_state(&mut control, &facts)
+            .unwrap()
+            .table_ids
+            .unwrap();
+        let (table, file) = ids["t"].split_once('/').expect("two numbers");
+        (table.to_owned(), file.to_owned())
+    };
+    let first = id_after("insert into t values (1)");
+    assert_eq!(id_after("update t set n = 2"), first);
+    let emptied = id_after("truncate t");
+    assert_eq!(emptied.0, first.0);
+    assert_ne!(emptied.1, first.1);
+    assert_ne!(id_after("drop table t; create table t(n int)").0, first.0);
+}
+
+#[test]
+fn a_locked_table_does_not_block_observation() {
     let mut control = database("observe_locked");
     control.execute("create table t(n int)").unwrap();
-    let mut holder = connect(&shared().url_for("observe_locked"));
+    let mut holder = connect(&shared_postgres().url_for("observe_locked"));
     holder
         .execute("begin; lock table t in access exclusive mode")
         .unwrap();
-    let facts = observe(&mut control).unwrap();
-    let found = state(&mut control, &facts).unwrap();
-    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
-    assert_eq!((what, found.tables.len()), (vec!["tables"], 0));
+    let facts = read_server_facts(&mut control).unwrap();
+    let found = read_server_state(&mut control, &facts).unwrap();
+    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
+    assert_eq!((what, found.tables.len()), (vec![Topic::Tables], 0));
+    assert!(found.table_ids.is_some_and(|ids| ids.contains_key("t")));
     assert!(found.database_bytes.is_some() && found.replication.is_some());
     holder.execute("commit").unwrap();
-    assert_eq!(state(&mut control, &facts).unwrap().tables.len(), 1);
+    assert_eq!(
+        read_server_state(&mut control, &facts)
+            .unwrap()
+            .tables
+            .len(),
+        1
+    );
     let left = control.query_value("show lock_timeout").unwrap();
     assert_eq!(left.as_deref(), Some("0"));
 }
 
 #[test]
-fn counters_grow_with_the_work() {
+fn counters_grow_under_load() {
     let mut control = database("observe_counters");
-    let mut reader = Reader::new(&mut control).unwrap();
+    let mut reader = CounterReader::new(&mut control).unwrap();
     let before = reader.read(&mut control).unwrap();
-    usual(&before);
+    check_common(&before);
     assert_eq!(reader.take_missing(), []);
     assert_eq!(reader.queries(), 6);
     assert!(reader.query_s() > 0.0);
-    let mut worker = connect(&shared().url_for("observe_counters"));
+    let mut worker = connect(&shared_postgres().url_for("observe_counters"));
     worker.execute("create table t(n int)").unwrap();
     for _ in 0..20 {
         worker
@@ -167,7 +210,7 @@ fn counters_grow_with_the_work() {
     assert!(after.log_bytes > before.log_bytes);
     assert!(after.cache_hits > before.cache_hits);
     let redo = |counters: &prony_server::observe::Counters| match counters.checkpoint {
-        Some(Checkpoint::Whole { redo, began_unix_s }) => {
+        Some(Checkpoint::Complete { redo, began_unix_s }) => {
             assert!(began_unix_s > 1e9);
             redo
         }
@@ -177,12 +220,12 @@ fn counters_grow_with_the_work() {
 }
 
 #[test]
-fn who_waits_for_a_lock_and_what_is_built_is_seen() {
+fn lock_waits_and_index_builds_are_observed() {
     let mut control = database("observe_waits");
     control
         .execute("create table t(n int); insert into t select generate_series(1, 100000)")
         .unwrap();
-    let url = shared().url_for("observe_waits");
+    let url = shared_postgres().url_for("observe_waits");
     let mut holder = connect(&url);
     holder
         .execute("begin; lock table t in share row exclusive mode")
@@ -191,14 +234,14 @@ fn who_waits_for_a_lock_and_what_is_built_is_seen() {
         let url = url.clone();
         move || connect(&url).execute("insert into t values (0)").unwrap()
     });
-    let mut reader = Reader::new(&mut control).unwrap();
+    let mut reader = CounterReader::new(&mut control).unwrap();
     eventually("a wait for a lock", || {
         let counters = reader.read(&mut control).unwrap();
         counters.lock_waits >= Some(1) && counters.waits.contains_key("Lock/relation")
     });
     holder.execute("commit").unwrap();
     waiting.join().unwrap();
-    // An index build waits for the writers that were there before it.
+    // An index build waits for earlier writers.
     holder.execute("begin; insert into t values (0)").unwrap();
     let building = std::thread::spawn(move || {
         connect(&url)
@@ -206,7 +249,7 @@ fn who_waits_for_a_lock_and_what_is_built_is_seen() {
             .unwrap();
     });
     let build = Activity {
-        what: "index build",
+        kind: ActivityKind::IndexBuild,
         detail: "t".to_owned(),
     };
     eventually("an index build", || {
@@ -218,7 +261,7 @@ fn who_waits_for_a_lock_and_what_is_built_is_seen() {
 }
 
 #[test]
-fn a_role_without_rights_goes_on_and_what_is_missing_is_named() {
+fn values_that_the_role_may_not_read_are_listed_as_missing() {
     let mut control = database("observe_rights");
     control
         .execute(
@@ -226,41 +269,37 @@ fn a_role_without_rights_goes_on_and_what_is_missing_is_named() {
              revoke execute on function pg_control_checkpoint() from public",
         )
         .unwrap();
-    let environment =
-        prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_poor dbname=observe_rights",
-        shared().socket_dir().display(),
-        shared().port()
+        shared_postgres().socket_dir().display(),
+        shared_postgres().port()
     );
     let mut poor = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
-    let facts = observe(&mut poor).unwrap();
-    let found = state(&mut poor, &facts).unwrap();
-    assert_eq!(found.durability.unwrap().class, "D3");
-    let mut reader = Reader::new(&mut poor).unwrap();
+    let facts = read_server_facts(&mut poor).unwrap();
+    let found = read_server_state(&mut poor, &facts).unwrap();
+    assert_eq!(found.durability.unwrap().class, DurabilityClass::D3);
+    let mut reader = CounterReader::new(&mut poor).unwrap();
     let counters = reader.read(&mut poor).unwrap();
     assert_eq!(counters.checkpoint, None);
     assert!(counters.commits.is_some() && counters.log_bytes.is_some());
     let missing = reader.take_missing();
-    let what: Vec<&str> = missing.iter().map(|one| one.what.as_str()).collect();
-    assert_eq!(
-        what,
-        ["waits of other roles, replication lag", "checkpoints"]
-    );
+    let what: Vec<Topic> = missing.iter().map(|one| one.what).collect();
+    assert_eq!(what, [Topic::OtherRolesWaits, Topic::Checkpoints]);
     assert!(missing[0].why.contains("pg_monitor"), "{missing:?}");
     assert!(missing[1].why.contains("permission denied"), "{missing:?}");
-    let asked = reader.queries();
+    let before = reader.queries();
     reader.read(&mut poor).unwrap();
     assert_eq!(reader.take_missing(), []);
     assert_eq!(
         reader.queries(),
-        asked + 5,
-        "what was refused is not asked for again"
+        before + 5,
+        "a refused query is not repeated"
     );
 }
 
 #[test]
-fn tables_without_a_log_are_known_without_the_statistics_and_else_said_to_be_unknown() {
+fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
     let mut control = database("observe_unlogged");
     control
         .execute(
@@ -268,43 +307,47 @@ fn tables_without_a_log_are_known_without_the_statistics_and_else_said_to_be_unk
              revoke select on pg_stat_user_tables from public",
         )
         .unwrap();
-    let environment =
-        prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_unseeing dbname=observe_unlogged",
-        shared().socket_dir().display(),
-        shared().port()
+        shared_postgres().socket_dir().display(),
+        shared_postgres().port()
     );
     let mut unseeing = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
-    let facts = observe(&mut unseeing).unwrap();
-    let found = state(&mut unseeing, &facts).unwrap();
-    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
-    assert_eq!((what, found.tables.len()), (vec!["tables"], 0));
+    let facts = read_server_facts(&mut unseeing).unwrap();
+    let found = read_server_state(&mut unseeing, &facts).unwrap();
+    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
+    assert_eq!((what, found.tables.len()), (vec![Topic::Tables], 0));
     let durability = found.durability.unwrap();
-    assert_eq!((durability.class, durability.tables_unknown), ("D0", false));
+    assert_eq!(
+        (durability.class, durability.tables_unknown),
+        (DurabilityClass::D0, false)
+    );
     assert_eq!(durability.because, ["tables without a log: lost"]);
     control
         .execute("revoke select on pg_class from public")
         .unwrap();
-    let found = state(&mut unseeing, &facts).unwrap();
-    let what: Vec<&str> = found.missing.iter().map(|one| one.what.as_str()).collect();
-    assert!(what.contains(&"tables without a log"), "{what:?}");
+    let found = read_server_state(&mut unseeing, &facts).unwrap();
+    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
+    assert!(what.contains(&Topic::UnloggedTables), "{what:?}");
     let durability = found.durability.unwrap();
-    assert_eq!((durability.class, durability.tables_unknown), ("D3", true));
+    assert_eq!(
+        (durability.class, durability.tables_unknown),
+        (DurabilityClass::D3, true)
+    );
 }
 
 #[test]
-fn settings_are_read_without_rights_on_their_view() {
+fn settings_are_read_without_rights_on_pg_settings() {
     let mut control = database("observe_unviewed");
     control
         .execute("create role observe_blind login; revoke select on pg_settings from public")
         .unwrap();
-    let environment =
-        prony_server::Environment::new("tester", std::path::Path::new("/nonexistent"));
+    let environment = prony_server::Environment::without_home("tester");
     let conninfo = format!(
         "host='{}' port={} user=observe_blind dbname=observe_unviewed",
-        shared().socket_dir().display(),
-        shared().port()
+        shared_postgres().socket_dir().display(),
+        shared_postgres().port()
     );
     let target = resolve(&conninfo, &environment).unwrap();
     let mut blind = Control::connect(&target).unwrap();
@@ -313,21 +356,21 @@ fn settings_are_read_without_rights_on_their_view() {
         refused.to_string().contains("permission denied"),
         "{refused}"
     );
-    let facts = observe(&mut blind).unwrap();
+    let facts = read_server_facts(&mut blind).unwrap();
     control
         .execute("grant select on pg_settings to public")
         .unwrap();
-    // The same names and values as the view has them.
-    let viewed = observe(&mut Control::connect(&target).unwrap()).unwrap();
+    // The same names and values as in the view.
+    let viewed = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts, viewed);
-    let found = state(&mut blind, &facts).unwrap();
-    assert_eq!(found.durability.unwrap().class, "D3");
+    let found = read_server_state(&mut blind, &facts).unwrap();
+    assert_eq!(found.durability.unwrap().class, DurabilityClass::D3);
 }
 
 #[test]
 fn a_server_on_this_machine_is_found_by_its_process() {
-    let server = shared();
+    let server = shared_postgres();
     for url in [
         server.url(),
         server.tcp_url_with_password().reveal().to_owned(),

@@ -1,49 +1,77 @@
-//! Figures: of the parts of a run, of each second, and what happened meanwhile.
-//!
-//! In: nothing. Out: parts of the Run document. Must never: round what was measured.
+//! Figures of the parts of a run and of each second, and events.
 
+use super::values::{EventKind, SecondPart, error_class};
 use crate::named::QueryCounts;
+use prony_wire::ErrorClass;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The parts of the run in time, seconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Connecting all clients.
     pub connect_s: f64,
     /// Warm-up.
     pub warmup_s: f64,
-    /// Measured window: throughput is counted over this.
+    /// Measured window, over which throughput is computed.
     pub measured_s: f64,
-    /// Finishing what was in flight at the end of the window.
+    /// Drain: ending the transactions that were in flight at the end of the window.
     pub drain_s: f64,
 }
 
 /// Figures of one part of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// Length of the part, seconds.
-    pub seconds: f64,
-    /// All kinds together first, named `all`, then one entry a kind.
+    #[serde(alias = "seconds")]
+    pub length_s: f64,
+    /// All kinds together first, then one entry a kind.
     pub kinds: Vec<KindFigures>,
     /// Failed transactions by kind, class and code.
     pub errors: Vec<ErrorCount>,
-    /// Transactions still in flight at the end of the part, counted nowhere else.
+    /// Transactions still in flight at the end of the part, in none of the figures above.
     pub unfinished: u64,
+    /// Their outcomes; absent if unknown.
+    pub in_flight: Option<InFlight>,
     /// Scheduled starts that were due and had not begun at the end of the part (rate only).
     pub never_started: u64,
-    /// Queries, where the workload counts them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Queries, if the workload counts them.
     pub queries: Option<QueryCounts>,
 }
 
+impl Figures {
+    /// The figures of all kinds together; absent if nothing was measured.
+    pub fn all(&self) -> Option<&KindFigures> {
+        self.kinds.iter().find(|figures| figures.kind.is_none())
+    }
+}
+
+/// Outcomes of the transactions that were in flight at the end of a part. They complete the balance of a
+/// run: over all parts, the server's commits are at least the sum of `committed` here and in the figures,
+/// and at most that sum plus `ambiguous` here and the ambiguous commits among the errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InFlight {
+    /// Committed after the end of the window.
+    pub committed: u64,
+    /// Intentionally rolled back after it.
+    pub rolled_back: u64,
+    /// Failed after it, without a commit.
+    pub failed: u64,
+    /// May have committed: the commit was sent, and no reply came before the connection was lost or
+    /// the run ended.
+    pub ambiguous: u64,
+    /// Cut off by the end of the run before their commit was sent: the server rolls them back.
+    pub cut_off: u64,
+}
+
 /// Figures of one kind of transaction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KindFigures {
-    /// Name; `all` for all kinds together.
-    pub kind: String,
+    /// Name of the kind; null for all kinds together.
+    pub kind: Option<String>,
     /// Committed transactions.
     pub committed: u64,
-    /// Rolled back by intent.
+    /// Intentionally rolled back.
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
@@ -61,42 +89,52 @@ pub struct KindFigures {
     pub tps: f64,
     /// Response time of committed transactions: from the scheduled start.
     pub response: Latency,
-    /// Service time of committed transactions: from the actual start. With
-    /// `connect_per_transaction` that is before connecting, so it includes [`KindFigures::connect`].
+    /// Service time of committed transactions: from the actual start. With `connect_per_transaction` the
+    /// start is before connecting, so it includes [`KindFigures::connect`].
     pub service: Latency,
     /// From the scheduled start to the actual one (rate only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<Latency>,
-    /// Parts of the service time, without connecting: their means add up to the service time, with
-    /// `connect_per_transaction` to what is left of it after connecting. Absent where no stamps
-    /// were available.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Parts of the service time, without connecting: their means add up to the mean service time, less
+    /// connecting with `connect_per_transaction`. Absent if no stamps were available.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Time spent on connecting inside transactions (`connect_per_transaction`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub connect: Option<Latency>,
     /// Sum of the response times of all transactions that ended in this part, committed or not,
     /// seconds: for Little's law.
     pub busy_s: f64,
 }
 
-/// The parts of the service time, without what connecting took.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+impl KindFigures {
+    /// The name of the kind in reports: `all` for all kinds together.
+    pub fn name(&self) -> &str {
+        self.kind.as_deref().unwrap_or(ALL_KINDS)
+    }
+}
+
+/// The name of all kinds together in reports.
+const ALL_KINDS: &str = "all";
+
+/// The parts of the service time, without connecting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
-    /// Queued in the client until transmitted.
+    /// From queueing in the client to transmission.
     pub send_wait: Latency,
-    /// Transmitted until arrived back: the server's, under the load this client really offered.
+    /// From the transmission of the request to the arrival of the reply: the server's time, under the load
+    /// that this client really offered.
     pub server: Latency,
-    /// Arrived until noticed by the client.
+    /// From the arrival of the reply until the client noticed it.
     pub client_wait: Latency,
     /// How many of the server times are upper bounds (several replies in one read).
     pub upper_bounds: u64,
 }
 
-/// A distribution of times. A percentile without enough samples behind it is absent.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// A distribution of times. A percentile with too few samples is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// How many times are behind it.
+    /// Number of samples.
     pub samples: u64,
     /// Arithmetic mean, exact, nanoseconds.
     pub mean_ns: f64,
@@ -104,97 +142,125 @@ pub struct Latency {
     pub min_ns: u64,
     /// Largest, nanoseconds.
     pub max_ns: u64,
-    /// 50th percentile, nanoseconds; needs 10 / (1 - q) samples, as the others do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// 50th percentile, nanoseconds; like the others it needs 10 / (1 - q) samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// 90th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
     /// 95th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_ns: Option<u64>,
     /// 99th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
     /// 99.9th percentile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
-    /// The whole distribution: HdrHistogram V2, deflate-free, base64; empty if no samples.
+    /// The whole distribution: HdrHistogram V2, uncompressed, base64; empty without samples.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub histogram: String,
 }
 
 /// One second of the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Second {
     /// Start, seconds from the start of the load.
     pub at_s: f64,
     /// Length, seconds; the last one may be shorter.
-    pub seconds: f64,
-    /// `warmup` or `measured`.
-    pub part: String,
+    #[serde(alias = "seconds")]
+    pub length_s: f64,
+    /// Warm-up or measured window.
+    pub part: SecondPart,
     /// Committed transactions.
     pub committed: u64,
-    /// Rolled back by intent.
+    /// Intentionally rolled back.
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
     /// Mean response time, nanoseconds.
     pub mean_ns: f64,
-    /// Percentiles of the response time, nanoseconds, where enough samples are behind them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Median response time, nanoseconds. It and the percentiles that follow are absent with too few
+    /// samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// 95th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_ns: Option<u64>,
     /// 99th.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
+    /// Percentiles over this second and earlier ones, if this one has too few transactions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolling: Option<RollingPercentiles>,
     /// Largest response time, nanoseconds.
     pub max_ns: u64,
-    /// Mean server time, where stamps are available.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Mean server time, if stamps are available.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server_mean_ns: Option<f64>,
-    /// CPU time of the client's threads, seconds, where the kernel tells.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// CPU time of the client's threads, seconds; absent if the kernel does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpu_s: Option<f64>,
-    /// Longest turn of any loop, nanoseconds.
+    /// Longest turn of any event loop, nanoseconds.
     pub loop_delay_max_ns: u64,
-    /// Connections that were up at its end: a snapshot, not a mean. With a connection for each
-    /// transaction it says little, as it counts those that happened to be open at that moment.
+    /// Connections that were up at its end: a snapshot, not a mean. With a connection for each transaction
+    /// it means little, because it counts those that happen to be open at that moment.
     pub connections: u32,
-    /// Queries, where the workload counts them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Queries, if the workload counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryCounts>,
 }
 
-/// Failed transactions of one sort.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// Percentiles of the response time over the last seconds: as many seconds as it takes to have enough
+/// transactions, at most 60.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RollingPercentiles {
+    /// Length of the window, seconds.
+    #[serde(alias = "seconds")]
+    pub length_s: f64,
+    /// 95th percentile, nanoseconds.
+    pub p95_ns: u64,
+    /// 99th.
+    pub p99_ns: u64,
+}
+
+/// Failed transactions of one kind, class and code.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorCount {
-    /// Kind of transaction.
-    pub kind: String,
-    /// `serialization`, `deadlock`, `timeout`, `lost connection`, `ambiguous commit`, `protocol`, `other`.
-    pub class: String,
+    /// Kind of transaction; null for all kinds together.
+    pub kind: Option<String>,
+    /// Why they did not commit, independent of the protocol: `deadlock`, `lost connection`...
+    #[serde(with = "error_class")]
+    #[schemars(with = "String")]
+    pub class: ErrorClass,
     /// SQLSTATE.
     pub code: String,
     /// How many.
     pub count: u64,
-    /// The first message of this sort.
+    /// The first message among them.
     pub example: String,
 }
 
-/// Something that happened.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+impl ErrorCount {
+    /// The name of the kind in reports: `all` for all kinds together.
+    pub fn kind_name(&self) -> &str {
+        self.kind.as_deref().unwrap_or(ALL_KINDS)
+    }
+}
+
+/// An event.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// When it began, seconds from the start of the load.
     pub at_s: f64,
-    /// When it ended, where it has a length.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// When it ended, if it has a duration.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
-    /// `outage` (connections lost until restored), `user ended`, `clock step`...
-    pub what: String,
-    /// In words.
+    /// Its kind.
+    #[serde(alias = "what")]
+    pub kind: EventKind,
+    /// A description.
     pub detail: String,
-    /// Connections or users it concerned.
+    /// Number of connections or users it affected.
     pub count: u64,
 }

@@ -1,16 +1,16 @@
-//! What the tests of the store share: a folder of their own, a run, and rows of figures.
-#![allow(dead_code, reason = "each test file uses its share")]
+//! Fixtures for the tests of the store: a temporary folder, a run, and rows of figures.
+#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use prony_measure::{
-    Collected, Collector, ErrorClass, Leftover, Outcome, Parts, Recorder, Row, Sample, Schedule,
-    Shape,
+    CollectedFigures, Collector, ErrorClass, IntervalRow, Leftover, Outcome, Recorder, RunSchedule,
+    Sample, ServiceTimeParts, Shape,
 };
 use prony_store::*;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const S: u64 = 1_000_000_000;
-/// Where the tests' clock stands when the load begins.
+/// The time of the tests' clock at the start of the load.
 pub const LOAD_START_NS: u64 = 77 * S + 5;
 
 /// A folder that is removed at the end.
@@ -47,13 +47,13 @@ impl Drop for Folder {
     }
 }
 
-/// A run that has a bit of everything but figures.
+/// A run with a bit of everything except figures.
 pub fn run() -> Run {
     Run {
         started_at: "2026-11-20T23:33:42.125+01:00".into(),
-        asked: serde_json::json!({"clients": 4, "rate": 0.1}),
+        request: serde_json::json!({"clients": 4, "rate": 0.1}),
         server: Server {
-            engine: "postgresql".into(),
+            engine: Some(Engine::PostgreSql.into()),
             version: "15.14".into(),
             ..Server::default()
         },
@@ -69,7 +69,7 @@ pub fn run() -> Run {
             ..Drive::default()
         },
         timing: Timing {
-            split: "kernel stamps".into(),
+            split: SplitSource::KernelStamps,
             ..Timing::default()
         },
         ..Run::default()
@@ -86,8 +86,8 @@ pub fn shape() -> Shape {
     }
 }
 
-pub fn schedule(warmup_ns: u64, window_ns: u64) -> Schedule {
-    Schedule::seconds(LOAD_START_NS, warmup_ns, Some(window_ns))
+pub fn schedule(warmup_ns: u64, window_ns: u64) -> RunSchedule {
+    RunSchedule::seconds(LOAD_START_NS, warmup_ns, Some(window_ns))
 }
 
 /// The `number`th sample, a millisecond after the one before.
@@ -107,7 +107,7 @@ pub fn sample(number: u64) -> Sample {
         ended_ns,
         connect_ns: 3_000,
         retries: u32::from(number % 50 == 1),
-        parts: Some(Parts {
+        parts: Some(ServiceTimeParts {
             send_wait_ns: 500,
             server_ns: service_ns - 2_000,
             client_wait_ns: 1_500,
@@ -117,12 +117,12 @@ pub fn sample(number: u64) -> Sample {
 }
 
 /// All rows of a load of two workers with a sample every millisecond, and its totals.
-pub fn load(schedule: Schedule) -> (Vec<Row>, Collected) {
+pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
     let samples = schedule.window_end_ns().saturating_sub(LOAD_START_NS) / 1_000_000;
     let mut collector = Collector::new(schedule, shape(), 2);
     for worker in 0..2u64 {
         let mut recorder = Recorder::new(schedule, shape());
-        recorder.set_connections(2);
+        recorder.set_connections(2, 0);
         recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         for number in (worker..samples + 5).step_by(2) {
             recorder.record(&sample(number));
@@ -137,16 +137,16 @@ pub fn load(schedule: Schedule) -> (Vec<Row>, Collected) {
             collector.add(worker as usize, interval);
         }
     }
-    let rows: Vec<Row> = std::iter::from_fn(|| collector.next_row()).collect();
+    let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     (rows, collector.finish())
 }
 
-/// The finished document of such a load.
-pub fn finished(rows: &[Row], collected: &Collected) -> Run {
+/// The finished document of this load.
+pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     let run = run();
     let kinds = run.workload.kinds.clone();
     Run {
-        state: State::Complete,
+        state: RunState::Complete,
         window: Window {
             warmup_s: collected.warmup.as_ref().map_or(0.0, |w| w.seconds()),
             measured_s: collected.measured.seconds(),
@@ -156,16 +156,19 @@ pub fn finished(rows: &[Row], collected: &Collected) -> Run {
         warmup: collected.warmup.as_ref().map(|w| figures(w, &kinds)),
         measured: figures(&collected.measured, &kinds),
         series: rows.iter().map(|row| second(row, LOAD_START_NS)).collect(),
-        client: client(&collected.measured),
-        timing: timing(&collected.measured.stamps, "kernel stamps".into()),
+        machines: vec![ClientMachine {
+            health: client_health(&collected.measured),
+            ..ClientMachine::default()
+        }],
+        timing: timing(&collected.measured.stamps, SplitSource::KernelStamps),
         ..run
     }
 }
 
-/// Stores a finished run and gives its id.
+/// Stores a finished run and returns its id.
 pub fn stored(store: &RunStore, change: impl FnOnce(&mut Run)) -> String {
     let mut run = run();
-    run.state = State::Complete;
+    run.state = RunState::Complete;
     change(&mut run);
     let writer = store.begin(&mut run).unwrap();
     let id = writer.id().to_owned();

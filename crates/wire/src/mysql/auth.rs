@@ -1,7 +1,7 @@
 //! The authentication plugins.
 //!
-//! In: a plugin's name, the server's random bytes, a log-in. Out: the answer. Must never: send a
-//! password that others could read, or that the caller did not allow to be sent.
+//! In: a plugin's name, the server's random bytes, a login. Out: the answer. Must never: send a
+//! password that others could read, or one that the caller did not permit to be sent.
 //! Source: MySQL documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
 
 use super::session::Login;
@@ -9,7 +9,7 @@ use super::{ed25519, rsa};
 use crate::ConnectError;
 use ring::digest;
 
-/// A way of authentication.
+/// An authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Plugin {
     Native,
@@ -19,12 +19,12 @@ pub(super) enum Plugin {
     Clear,
 }
 
-/// What the server is to be told next.
+/// The client's next step.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// These bytes.
+    /// Send these bytes.
     Send(Vec<u8>),
-    /// Nothing: it goes on by itself.
+    /// Send nothing: the server continues by itself.
     Wait,
 }
 
@@ -37,7 +37,7 @@ impl Plugin {
         Plugin::Clear,
     ];
 
-    /// As the server names it.
+    /// The server's name for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Plugin::Native => "mysql_native_password",
@@ -48,12 +48,12 @@ impl Plugin {
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Plugin> {
+    pub(super) fn from_name(name: &str) -> Option<Plugin> {
         Plugin::ALL.into_iter().find(|plugin| plugin.name() == name)
     }
 
     /// The first answer. `over_tls`: the connection is encrypted.
-    pub(super) fn first(
+    pub(super) fn first_answer(
         self,
         login: &Login,
         nonce: &[u8],
@@ -62,13 +62,13 @@ impl Plugin {
         let password = password(login)?;
         Ok(match self {
             Plugin::Native if password.is_empty() => Vec::new(),
-            Plugin::Native => native(password, scramble(nonce)),
+            Plugin::Native => native(password, legacy_nonce(nonce)),
             Plugin::Ed25519 => ed25519::sign(password, &nonce[..nonce.len().min(32)]).to_vec(),
             Plugin::CachingSha2 | Plugin::Sha256 if password.is_empty() => vec![0],
-            Plugin::CachingSha2 => sha2(password, scramble(nonce)),
-            Plugin::Sha256 if over_tls => terminated(password),
+            Plugin::CachingSha2 => sha2(password, legacy_nonce(nonce)),
+            Plugin::Sha256 if over_tls => zero_terminated(password),
             Plugin::Sha256 => match &login.server_public_key {
-                Some(pem) => sealed(pem, password, nonce)?,
+                Some(pem) => encrypt_password(pem, password, nonce)?,
                 None if login.get_server_public_key => vec![1],
                 None => return Err(ConnectError::SecureTransportNeeded(self.name())),
             },
@@ -76,12 +76,12 @@ impl Plugin {
             Plugin::Clear if !over_tls && !login.over_unix_socket => {
                 return Err(ConnectError::SecureTransportNeeded(self.name()));
             }
-            Plugin::Clear => terminated(password),
+            Plugin::Clear => zero_terminated(password),
         })
     }
 
-    /// The answer to what the server sends of its own for this plugin.
-    pub(super) fn more(
+    /// The answer to a further packet of this plugin.
+    pub(super) fn next_answer(
         self,
         data: &[u8],
         login: &Login,
@@ -90,26 +90,26 @@ impl Plugin {
     ) -> Result<Answer, ConnectError> {
         let password = password(login)?;
         match (self, data) {
-            // The server knew the hash.
+            // The server had the hash in its cache.
             (Plugin::CachingSha2, [3]) => Ok(Answer::Wait),
             (Plugin::CachingSha2, [4]) => {
                 if over_tls || login.over_unix_socket {
-                    return Ok(Answer::Send(terminated(password)));
+                    return Ok(Answer::Send(zero_terminated(password)));
                 }
                 match &login.server_public_key {
-                    Some(pem) => sealed(pem, password, nonce).map(Answer::Send),
+                    Some(pem) => encrypt_password(pem, password, nonce).map(Answer::Send),
                     None if login.get_server_public_key => Ok(Answer::Send(vec![2])),
                     None => Err(ConnectError::SecureTransportNeeded(self.name())),
                 }
             }
-            // The key that was asked for, and only if it was.
+            // The requested key, and only if it was requested.
             (Plugin::CachingSha2 | Plugin::Sha256, pem @ [b'-', ..])
                 if login.get_server_public_key && !over_tls =>
             {
-                sealed(pem, password, nonce).map(Answer::Send)
+                encrypt_password(pem, password, nonce).map(Answer::Send)
             }
             _ => Err(ConnectError::NotMysql(
-                "its authentication goes on in an unknown way".to_owned(),
+                "it sends an unexpected authentication packet".to_owned(),
             )),
         }
     }
@@ -123,22 +123,22 @@ fn password(login: &Login) -> Result<&[u8], ConnectError> {
     Ok(password.as_bytes())
 }
 
-fn terminated(password: &[u8]) -> Vec<u8> {
+fn zero_terminated(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()
 }
 
-/// The random bytes that the older plugins use: 20 of them.
-fn scramble(nonce: &[u8]) -> &[u8] {
+/// The first 20 random bytes: the older plugins use no more.
+fn legacy_nonce(nonce: &[u8]) -> &[u8] {
     &nonce[..nonce.len().min(20)]
 }
 
-/// Password and zero, mixed with the random bytes and encrypted.
-fn sealed(pem: &[u8], password: &[u8], nonce: &[u8]) -> Result<Vec<u8>, ConnectError> {
-    let nonce = scramble(nonce);
+/// The password with its final zero, XORed with the random bytes and encrypted.
+fn encrypt_password(pem: &[u8], password: &[u8], nonce: &[u8]) -> Result<Vec<u8>, ConnectError> {
+    let nonce = legacy_nonce(nonce);
     if nonce.is_empty() {
         return Err(ConnectError::NotMysql("it sent no random bytes".to_owned()));
     }
-    let mut message = terminated(password);
+    let mut message = zero_terminated(password);
     let mixed = message.iter_mut().zip(nonce.iter().cycle());
     mixed.for_each(|(byte, random)| *byte ^= random);
     rsa::encrypt(pem, &message).map_err(ConnectError::ServerKey)
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::Secret;
 
-    /// The random bytes 1 to 20 and the zero behind them.
+    /// The random bytes 1 to 20, and a final zero.
     const NONCE: [u8; 21] = [
         1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 0,
     ];
@@ -193,9 +193,13 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_those_of_an_independent_computation() {
-        // By Python's hashlib.
-        let first = |plugin: Plugin| plugin.first(&login("secret"), &NONCE, false).unwrap();
+    fn answers_match_an_independent_implementation() {
+        // Computed with Python's hashlib.
+        let first = |plugin: Plugin| {
+            plugin
+                .first_answer(&login("secret"), &NONCE, false)
+                .unwrap()
+        };
         assert_eq!(
             hex(&first(Plugin::Native)),
             "b32bb3a583e1340c0a1108d58b1be49781ad8c2f"
@@ -204,7 +208,7 @@ mod tests {
             hex(&first(Plugin::CachingSha2)),
             "746ebe205d56a0707acb3e796e834e0dd7b1d61743b26bd5202c7a623230c7c9"
         );
-        // As MariaDB's own client answered, recorded.
+        // Recorded from MariaDB's own client.
         let nonce: Vec<u8> = [
             0xecb2_815c_3afd_540e_u64,
             0xa440_4c5b_4dd7_9264,
@@ -214,7 +218,7 @@ mod tests {
         .iter()
         .flat_map(|word| word.to_be_bytes())
         .collect();
-        let answer = Plugin::Ed25519.first(&login("sesame"), &nonce, false);
+        let answer = Plugin::Ed25519.first_answer(&login("sesame"), &nonce, false);
         assert_eq!(
             hex(&answer.unwrap()),
             "7380bbafea0ee43579b9aff3540b99083216dc418ea81d6c4b4f81cd4f1923a8\
@@ -223,21 +227,21 @@ mod tests {
     }
 
     #[test]
-    fn empty_passwords_are_said_to_be_empty() {
+    fn an_empty_password_has_a_fixed_answer() {
         for (plugin, answer) in [
             (Plugin::Native, &b""[..]),
             (Plugin::CachingSha2, b"\0"),
             (Plugin::Sha256, b"\0"),
         ] {
             let login = Login::new("ann", "");
-            assert_eq!(plugin.first(&login, &NONCE, false).unwrap(), answer);
+            assert_eq!(plugin.first_answer(&login, &NONCE, false).unwrap(), answer);
         }
     }
 
     #[test]
-    fn a_password_goes_in_the_clear_only_where_that_is_safe_and_allowed() {
+    fn a_cleartext_password_needs_permission_and_a_secure_connection() {
         let mut login = login("secret");
-        let clear = |login: &Login, over_tls| Plugin::Clear.first(login, &NONCE, over_tls);
+        let clear = |login: &Login, over_tls| Plugin::Clear.first_answer(login, &NONCE, over_tls);
         assert!(matches!(
             clear(&login, true),
             Err(ConnectError::CleartextRefused)
@@ -246,13 +250,14 @@ mod tests {
         let needs = |answer| matches!(answer, Err(ConnectError::SecureTransportNeeded(_)));
         assert!(needs(clear(&login, false)));
         assert_eq!(clear(&login, true).unwrap(), b"secret\0");
-        assert!(needs(Plugin::Sha256.first(&login, &NONCE, false)));
+        assert!(needs(Plugin::Sha256.first_answer(&login, &NONCE, false)));
         assert_eq!(
-            Plugin::Sha256.first(&login, &NONCE, true).unwrap(),
+            Plugin::Sha256.first_answer(&login, &NONCE, true).unwrap(),
             b"secret\0"
         );
-        let full =
-            |login: &Login, over_tls| Plugin::CachingSha2.more(&[4], login, &NONCE, over_tls);
+        let full = |login: &Login, over_tls| {
+            Plugin::CachingSha2.next_answer(&[4], login, &NONCE, over_tls)
+        };
         assert!(full(&login, false).is_err());
         assert_eq!(
             full(&login, true).unwrap(),
@@ -264,18 +269,18 @@ mod tests {
             Answer::Send(b"secret\0".to_vec())
         );
         assert_eq!(clear(&login, false).unwrap(), b"secret\0");
-        // A key that was not asked for is not used.
+        // A key that was not requested is not used.
         login.over_unix_socket = false;
         let pem = b"-----BEGIN PUBLIC KEY-----";
         assert!(
             Plugin::CachingSha2
-                .more(pem, &login, &NONCE, false)
+                .next_answer(pem, &login, &NONCE, false)
                 .is_err()
         );
         login.get_server_public_key = true;
         assert_eq!(full(&login, false).unwrap(), Answer::Send(vec![2]));
         assert!(matches!(
-            Plugin::CachingSha2.more(pem, &login, &NONCE, false),
+            Plugin::CachingSha2.next_answer(pem, &login, &NONCE, false),
             Err(ConnectError::ServerKey(_))
         ));
     }

@@ -1,21 +1,24 @@
-//! Values in a statement: as text, or behind it as bytes.
+//! Values of a statement: in its text, or separately in binary form.
 //!
 //! In: a statement and values. Out: bytes, appended. Must never: let a value end its literal.
 //! Source: MySQL documentation, "String Literals" and "COM_STMT_EXECUTE".
 
-use super::packet::put_bytes;
-use crate::statement::{Statement, Value};
+use super::packet::{put_bytes, put_number};
+use crate::parameter_type::ParameterType;
+use crate::statement::Statement;
+use crate::value::{Value, decimal_length, put_decimal, put_decimal_literal};
 use std::io::Write;
 
-/// Types of values, as the server numbers them.
+/// Types of values, by the server's numbers.
 const TYPE_DOUBLE: u8 = 5;
 const TYPE_NULL: u8 = 6;
 const TYPE_LONGLONG: u8 = 8;
+const TYPE_NEWDECIMAL: u8 = 246;
 const TYPE_VAR_STRING: u8 = 253;
 
-/// Appends the text of a statement with its values in it, without an end that would make it
-/// two statements.
-pub(super) fn filled(
+/// Appends the text of a statement with its values in it, without a terminator that would make it two
+/// statements.
+pub(super) fn put_statement_text(
     statement: &Statement,
     values: &[Value<'_>],
     no_backslash_escapes: bool,
@@ -25,34 +28,35 @@ pub(super) fn filled(
     for (text, value) in statement.parts() {
         out.extend_from_slice(text);
         if let Some(value) = value.and_then(|n| values.get(n)) {
-            literal(*value, no_backslash_escapes, out);
+            put_literal(*value, no_backslash_escapes, out);
         }
     }
     trim_end(out, start);
 }
 
 /// A value in the text of a statement.
-fn literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
+fn put_literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(n) if n < 0 => {
-            // `a --1` would otherwise start a comment where a blank follows.
+            // Otherwise `a --1` would start a comment if a space follows.
             out.push(b'(');
             out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
             out.push(b')');
         }
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        // With an exponent it is a floating-point number, not a decimal. Writing into memory does
-        // not fail.
+        // With an exponent it is a floating-point number, not a decimal. Writing into memory cannot
+        // fail.
         Value::Float(x) if x.is_finite() => drop(write!(out, "({x:e})")),
-        // There is no such value: the server is to say so.
+        // SQL has no such value: the server reports the error.
         Value::Float(x) => drop(write!(out, "'{x}'")),
-        Value::Text(text) => quoted(text.as_bytes(), no_backslash_escapes, out),
-        Value::Bytes(bytes) => quoted(bytes, no_backslash_escapes, out),
+        Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
+        Value::Text(text) => put_quoted(text.as_bytes(), no_backslash_escapes, out),
+        Value::Bytes(bytes) => put_quoted(bytes, no_backslash_escapes, out),
     }
 }
 
-fn quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
+fn put_quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
     out.push(b'\'');
     for byte in text {
         match byte {
@@ -65,41 +69,55 @@ fn quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// Removes blanks and semicolons from the end of what stands behind `start`.
+/// Removes spaces and semicolons from the end of the bytes after `start`.
 pub(super) fn trim_end(out: &mut Vec<u8>, start: usize) {
     while out.len() > start && matches!(out.last(), Some(b';' | b' ' | b'\t' | b'\r' | b'\n')) {
         out.pop();
     }
 }
 
-/// The types of the values, into `types`; whether they are not those that the server knows. A NULL
-/// is of any type.
-pub(super) fn renew_types(
+/// Writes the types of the values into `types`; returns whether they differ from those that the server
+/// knows. A NULL has the type that its parameter's values have, so that they need no other type later:
+/// the declared one or, without that, the known one.
+pub(super) fn update_types(
     statement: &Statement,
     values: &[Value<'_>],
     known: &[u8],
     types: &mut Vec<u8>,
 ) -> bool {
     types.clear();
-    for (place, slot) in statement.slots().enumerate() {
-        types.push(match values.get(slot) {
+    for (position, value_index) in statement.value_indexes().enumerate() {
+        types.push(match values.get(value_index) {
             Some(Value::Int(_)) => TYPE_LONGLONG,
             Some(Value::Float(_)) => TYPE_DOUBLE,
+            Some(Value::Decimal { .. }) => TYPE_NEWDECIMAL,
             Some(Value::Text(_) | Value::Bytes(_)) => TYPE_VAR_STRING,
-            Some(Value::Null) | None => known.get(place).copied().unwrap_or(TYPE_NULL),
+            Some(Value::Null) | None => match statement.types().get(value_index) {
+                Some(Some(declared)) => type_of_values(*declared),
+                _ => known.get(position).copied().unwrap_or(TYPE_NULL),
+            },
         });
     }
     types != known
 }
 
-/// Appends the values of an execution: a bit for each NULL, their types, themselves.
+/// The type of the values that are sent for a parameter of this type.
+fn type_of_values(declared: ParameterType) -> u8 {
+    match declared {
+        ParameterType::SmallInt | ParameterType::Int | ParameterType::BigInt => TYPE_LONGLONG,
+        ParameterType::Decimal { .. } => TYPE_NEWDECIMAL,
+        ParameterType::Char(_) | ParameterType::VarChar(_) | ParameterType::Text => TYPE_VAR_STRING,
+    }
+}
+
+/// Appends the values of an execution: a bit for each NULL, their types, the values.
 pub(super) fn put_values(
     statement: &Statement,
     values: &[Value<'_>],
     types: Option<&Vec<u8>>,
     out: &mut Vec<u8>,
 ) {
-    let count = statement.slots().count();
+    let count = statement.value_indexes().count();
     if count == 0 {
         return;
     }
@@ -107,23 +125,27 @@ pub(super) fn put_values(
     out.resize(nulls + count.div_ceil(8), 0);
     out.push(u8::from(types.is_some()));
     for kind in types.into_iter().flatten() {
-        // The second byte would say that a number has no sign.
+        // The second byte would mark a number as unsigned.
         out.extend_from_slice(&[*kind, 0]);
     }
-    for (place, slot) in statement.slots().enumerate() {
-        match values.get(slot) {
+    for (position, value_index) in statement.value_indexes().enumerate() {
+        match values.get(value_index) {
             Some(Value::Int(number)) => out.extend_from_slice(&number.to_le_bytes()),
             Some(Value::Float(number)) => out.extend_from_slice(&number.to_le_bytes()),
+            Some(&Value::Decimal { unscaled, scale }) => {
+                put_number(out, decimal_length(unscaled, scale) as u64);
+                put_decimal(unscaled, scale, out);
+            }
             Some(Value::Text(text)) => put_bytes(out, text.as_bytes()),
             Some(Value::Bytes(bytes)) => put_bytes(out, bytes),
-            Some(Value::Null) | None => out[nulls + place / 8] |= 1 << (place % 8),
+            Some(Value::Null) | None => out[nulls + position / 8] |= 1 << (position % 8),
         }
     }
 }
 
-/// Whether a statement may leave a transaction open though it fails: a procedure can begin one, and
+/// Whether a statement may leave a transaction open even if it fails: a procedure can begin one, and
 /// so can a text of several statements.
-pub(super) fn may_open(sql: &[u8]) -> bool {
+pub(super) fn may_leave_transaction_open(sql: &[u8]) -> bool {
     let word = sql.trim_ascii_start().get(..4);
     word.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
 }

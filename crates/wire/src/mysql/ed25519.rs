@@ -1,16 +1,16 @@
-//! MariaDB's `ed25519`: a signature of the server's random bytes, with a key made of the password.
+//! MariaDB's `ed25519`: a signature of the server's random bytes, with a key derived from the
+//! password.
 //!
 //! In: password and nonce. Out: 64 bytes. Must never: keep the key.
-//! Source: MariaDB documentation, "Authentication Plugin - ed25519". It is Ed25519 (RFC 8032) but for
-//! the secret: its hash is that of the password itself, of any length, instead of a 32-byte seed.
-//! Libraries of signatures take seeds alone, hence the arithmetic of the curve from
-//! `curve25519-dalek`.
+//! Source: MariaDB documentation, "Authentication Plugin - ed25519". It is Ed25519 (RFC 8032) except
+//! for the secret: it hashes the password itself, of any length, instead of a 32-byte seed. Signature
+//! libraries accept only seeds, hence the curve arithmetic from `curve25519-dalek`.
 
 use curve25519_dalek::edwards::EdwardsPoint;
 use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use ring::digest;
 
-/// The answer to `nonce`.
+/// The signature of `nonce`.
 pub(super) fn sign(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     let hash = sha512(&[password]);
     let (secret, prefix) = hash.split_at(32);
@@ -42,7 +42,7 @@ mod tests {
     use ring::signature::{Ed25519KeyPair, KeyPair};
 
     #[test]
-    fn a_password_of_32_bytes_is_a_seed_like_any() {
+    fn a_password_of_32_bytes_signs_like_an_ed25519_seed() {
         let seed = *b"a password of just as many bytes";
         let pair = Ed25519KeyPair::from_seed_unchecked(&seed).unwrap();
         let nonce = [7; 32];
@@ -51,8 +51,8 @@ mod tests {
     }
 
     #[test]
-    fn other_passwords_sign_too() {
-        // Ed25519 is deterministic; two passwords differ, one does not.
+    fn passwords_of_any_length_sign() {
+        // Ed25519 is deterministic: the same password gives the same signature, another one does not.
         assert_eq!(sign(b"secret", b"n"), sign(b"secret", b"n"));
         assert_ne!(sign(b"secret", b"n"), sign(b"Secret", b"n"));
         assert_ne!(sign(b"secret", b"n"), sign(b"secret", b"m"));

@@ -1,56 +1,110 @@
-//! What a MySQL server says when it refuses.
+//! Errors of a MySQL or MariaDB server.
 //!
 //! In: the payload of an ERR packet. Out: a [`ServerError`]. Must never: panic on hostile bytes.
 
 use super::packet::Reader;
-use crate::server_error::{ServerError, text};
+use crate::server_error::{ErrorSummary, ServerError, parse_sqlstate, text};
+use crate::{Classification, ErrorClass, Protocol};
 
 /// The first byte of an ERR packet.
 pub(crate) const ERR: u8 = 0xff;
 
 /// "This command is not supported in the prepared statement protocol yet".
-pub(crate) const UNSUPPORTED_PS: u16 = 1295;
+pub(crate) const UNSUPPORTED_PS: u32 = 1295;
 /// "Unknown prepared statement handler".
-pub(crate) const UNKNOWN_STATEMENT: u16 = 1243;
+pub(crate) const UNKNOWN_STATEMENT: u32 = 1243;
 /// "Deadlock found when trying to get lock": the server has rolled the transaction back.
-pub(crate) const DEADLOCK: u16 = 1213;
+pub(crate) const DEADLOCK: u32 = 1213;
 
-/// Errors behind which the server closes the connection: shutdown, killed (MariaDB, MySQL),
-/// client idle for too long.
-const ENDS_SESSION: [u16; 4] = [1053, 1927, 3169, 4031];
+/// Errors after which the server closes the connection: shutdown, killed (MariaDB, MySQL), client idle
+/// for too long.
+const ENDS_SESSION: [u32; 4] = [1053, 1927, 3169, 4031];
 
-/// The number in an ERR packet's payload; 0 where there is none.
-pub(crate) fn number(payload: &[u8]) -> u16 {
+/// The number in an ERR packet's payload; 0 if it has none.
+pub(crate) fn number(payload: &[u8]) -> u32 {
     let mut reader = Reader(payload);
-    reader.byte().and_then(|_| reader.u16()).unwrap_or(0)
+    let number = reader.byte().and_then(|_| reader.u16());
+    number.map_or(0, u32::from)
 }
 
-/// Reads the payload of an ERR packet. Before the log-in it bears no SQLSTATE.
-pub(crate) fn parse(payload: &[u8]) -> ServerError {
-    let number = number(payload);
+/// Reads the payload of an ERR packet. Before the login it has no SQLSTATE.
+pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
     let rest = payload.get(3..).unwrap_or_default();
-    let (code, message) = match rest {
-        [b'#', a, b, c, d, e, message @ ..]
-            if [a, b, c, d, e]
-                .iter()
-                .all(|byte| byte.is_ascii_alphanumeric()) =>
-        {
-            ([*a, *b, *c, *d, *e], message)
-        }
-        message => (*b"HY000", message),
-    };
-    let severity = match ENDS_SESSION.contains(&number) {
+    let marked = rest.strip_prefix(b"#").and_then(|rest| {
+        let (code, message) = rest.split_at_checked(5)?;
+        Some((parse_sqlstate(code)?, message))
+    });
+    let (code, message) = marked.unwrap_or((*b"HY000", rest));
+    // 0 is reserved for errors without a number; if a server sends 0, use 1.
+    let number = number(payload).max(1);
+    let message = text(message);
+    ErrorSummary {
+        protocol: Protocol::MySql,
+        classification: classify(number, code, &message),
+        code,
+        number,
+        message,
+    }
+}
+
+/// Like [`summary`], as an owned error.
+pub(crate) fn parse(payload: &[u8]) -> ServerError {
+    let summary = summary(payload);
+    let severity = match ENDS_SESSION.contains(&summary.number) {
         true => "FATAL",
         false => "ERROR",
     };
     ServerError {
         severity: severity.to_owned(),
-        code,
-        // Nothing stands for "no number", and a server that sends it is no better understood.
-        number: number.max(1),
-        message: text(message),
-        ..ServerError::default()
+        ..ServerError::new(
+            Protocol::MySql,
+            summary.number,
+            summary.code,
+            summary.message.into_owned(),
+        )
     }
+}
+
+/// What an error means. Source: MySQL documentation, "Server Error Message Reference"; MariaDB's "Error
+/// Codes". The number decides, because MySQL's SQLSTATE of a deadlock is PostgreSQL's of a
+/// serialization failure.
+pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classification {
+    let class = match number {
+        // A record changed since it was read (MariaDB's snapshot isolation); certification failed
+        // (group replication).
+        1020 | 3101 => ErrorClass::Serialization,
+        DEADLOCK | 1614 => ErrorClass::Deadlock,
+        // Lock wait timeout; query interrupted; statement timeout (MariaDB, MySQL); a lock that NOWAIT
+        // did not get.
+        1205 | 1317 | 1969 | 3024 | 3572 => ErrorClass::Timeout,
+        // Shutdown; network errors; killed (MariaDB, MySQL); server gone; idle for too long.
+        1053 | 1152..=1161 | 1927 | 2006 | 2013 | 3169 | 4031 => ErrorClass::LostConnection,
+        // Disk or table full; out of memory.
+        1021 | 1114 | 1037 | 1038 | 1041 => ErrorClass::Resources,
+        _ if code.starts_with(b"08") => ErrorClass::LostConnection,
+        _ => ErrorClass::Other,
+    };
+    Classification::from(class).by_message(message)
+}
+
+/// The code under which an error is counted: for most errors the SQLSTATE is the generic `HY000`, and
+/// the number replaces it.
+pub(crate) fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
+    if &code != b"HY000" {
+        return code;
+    }
+    let mut digits = code;
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    digits
+}
+
+/// Whether the server (1040) or the account (1203) has no free connection.
+pub(crate) fn is_out_of_connections(number: u32) -> bool {
+    matches!(number, 1040 | 1203)
 }
 
 #[cfg(test)]
@@ -58,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_number_state_and_message() {
+    fn number_sqlstate_and_message_are_parsed() {
         let error = parse(b"\xff\xbd\x04#40001Deadlock found");
         assert_eq!((error.number, error.code()), (1213, "40001"));
         assert_eq!(error.to_string(), "ERROR 1213 (40001): Deadlock found");
@@ -66,6 +120,34 @@ mod tests {
         assert_eq!((early.number, early.code()), (1040, "HY000"));
         assert!(!early.is_fatal());
         assert!(parse(b"\xff\x87\x07#70100Connection was killed").is_fatal());
+    }
+
+    #[test]
+    fn numbers_are_classified() {
+        let class = |number, code: &[u8; 5]| classify(number, *code, "").class;
+        assert_eq!(class(1213, b"40001"), ErrorClass::Deadlock);
+        // SQL Server uses this number for a deadlock victim.
+        assert_eq!(class(1205, b"HY000"), ErrorClass::Timeout);
+        assert_eq!(class(1927, b"70100"), ErrorClass::LostConnection);
+        assert_eq!(class(1158, b"08S01"), ErrorClass::LostConnection);
+        assert_eq!(class(1062, b"23000"), ErrorClass::Other);
+        assert_eq!(class(1114, b"HY000"), ErrorClass::Resources);
+        let full = b"\xff\x06\x04#HY000Got error 28 \"No space left on device\" from InnoDB";
+        assert_eq!(parse(full).classification.class, ErrorClass::Resources);
+        assert_eq!(summary(full).classification, parse(full).classification);
+        let retryable = |number| classify(number, *b"HY000", "").retryable;
+        assert!(retryable(1213) && retryable(1020));
+        assert!(!retryable(1205), "the transaction is still open");
+        assert!(!retryable(2013));
+    }
+
+    #[test]
+    fn the_error_number_replaces_a_generic_sqlstate() {
+        assert_eq!(&counted_as(1205, *b"HY000"), b"01205");
+        assert_eq!(&counted_as(1213, *b"40001"), b"40001");
+        assert_eq!(&counted_as(65_535, *b"HY000"), b"65535");
+        let error = summary(b"\xff\xb5\x04#HY000Lock wait timeout exceeded");
+        assert_eq!(&error.counted_as(), b"01205");
     }
 
     #[test]

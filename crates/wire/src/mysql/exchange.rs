@@ -1,16 +1,17 @@
 //! Requests and replies of one connection to MySQL or MariaDB.
 //!
-//! In: statements, bytes from the server. Out: one command at a time, and what came of it. Must
-//! never: send a command before the one before it is answered.
+//! In: statements, bytes from the server. Out: one command at a time, and its result. Must never: send
+//! a command before the previous one is answered.
 
-use super::codec::{Codec, Next};
+use super::codec::{AfterReply, Codec};
 use super::error;
 use super::reply::Reply;
-use crate::ServerError;
-use crate::exchange::Fed;
-use crate::log_in::Agreed;
-use crate::statement::{QueryMode, Statement, Value};
+use crate::exchange::FeedStatus;
+use crate::login::SessionFlags;
+use crate::statement::{QueryMode, Statement};
+use crate::value::Value;
 use crate::violation::Violation;
+use crate::{ErrorSummary, ServerError};
 
 /// Requests and replies of one connection.
 #[derive(Debug)]
@@ -27,15 +28,16 @@ impl Exchange {
         }
     }
 
-    /// Forgets what belonged to the connection before this one.
+    /// Drops the state of the previous connection.
     pub(crate) fn reset(&mut self) {
         self.codec.reset();
         self.reply.reset();
     }
 
-    /// What the log-in has settled.
-    pub(crate) fn agree(&mut self, agreed: Agreed) {
-        self.reply.agree(agreed.deprecate_eof, agreed.status);
+    /// Sets the flags that the login determined.
+    pub(crate) fn set_session_flags(&mut self, flags: SessionFlags) {
+        self.reply
+            .set_session_flags(flags.deprecate_eof, flags.status);
     }
 
     fn begin(&mut self) {
@@ -45,13 +47,13 @@ impl Exchange {
 
     /// Expects the reply to the first command.
     fn send(&mut self) {
-        // It may be there already: what the server said before it closed. Then the next bytes, or
-        // the end of the connection, find it.
+        // The reply may have arrived already: an error that the server sent before it closed the
+        // connection. The next bytes, or the end of the connection, then reveal it.
         self.codec.expect(&mut self.reply);
     }
 
-    /// Makes one request of these executions. As one text they share a round trip; the others
-    /// follow each other as their replies come.
+    /// Builds one request from these executions. As one text they share a round trip; otherwise each
+    /// is sent after the reply to the previous one.
     pub(crate) fn request<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
@@ -72,11 +74,11 @@ impl Exchange {
         self.codec.execute(statement, values);
     }
 
-    /// Makes one request of what was pushed; of nothing if `empty`.
+    /// Completes a request of the pushed executions; `empty`: it has none.
     pub(crate) fn sync(&mut self, empty: bool) {
         if empty {
             self.begin();
-            // The shortest question that has an answer and changes nothing.
+            // The shortest statement that has a reply and changes nothing.
             self.codec.query(b"DO 0");
         }
         self.send();
@@ -94,7 +96,7 @@ impl Exchange {
         self.send();
     }
 
-    /// A `LOAD DATA LOCAL` and the content of the file that it will ask for.
+    /// Builds a request from a `LOAD DATA LOCAL` and the content of the file that it will request.
     pub(crate) fn load(&mut self, sql: &str, data: &[u8]) {
         self.begin();
         self.codec.query(sql.as_bytes());
@@ -106,17 +108,17 @@ impl Exchange {
         self.codec.outgoing()
     }
 
-    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Fed, Violation> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<FeedStatus, Violation> {
         if !self.reply.feed(bytes)? {
-            return Ok(Fed::More);
+            return Ok(FeedStatus::More);
         }
         loop {
-            match self.codec.answered(&mut self.reply)? {
-                Next::Done => return Ok(Fed::Complete),
-                Next::Data => return Ok(Fed::Send),
+            match self.codec.record_reply(&mut self.reply)? {
+                AfterReply::Done => return Ok(FeedStatus::Complete),
+                AfterReply::Data => return Ok(FeedStatus::Send),
                 // An error that had arrived before the command was sent answers it.
-                Next::Send if self.codec.expect(&mut self.reply) => {}
-                Next::Send => return Ok(Fed::Send),
+                AfterReply::Send if self.codec.expect(&mut self.reply) => {}
+                AfterReply::Send => return Ok(FeedStatus::Send),
             }
         }
     }
@@ -125,7 +127,11 @@ impl Exchange {
         self.reply.error().map(error::parse)
     }
 
-    pub(crate) fn last_words(&self) -> Option<ServerError> {
-        self.reply.last_words().map(error::parse)
+    pub(crate) fn error_summary(&self) -> Option<ErrorSummary<'_>> {
+        self.reply.error().map(error::summary)
+    }
+
+    pub(crate) fn final_error(&self) -> Option<ServerError> {
+        self.reply.final_error().map(error::parse)
     }
 }

@@ -1,21 +1,21 @@
-//! Bits of the protocol.
+//! Flag bits of the protocol.
 //!
 //! Source: MySQL documentation, "Capabilities Flags" and "Status Flags"; MariaDB documentation,
 //! "Connection".
 
-/// The server is MySQL, or of MariaDB's past: the upper bits are not MariaDB's.
+/// The server is MySQL, or an old MariaDB: the upper bits are not MariaDB's.
 pub(crate) const LONG_PASSWORD: u32 = 1;
-/// `affected` counts rows that matched, not those that changed.
+/// `affected` counts rows that matched, not rows that changed.
 pub(crate) const FOUND_ROWS: u32 = 1 << 1;
 pub(crate) const LONG_FLAG: u32 = 1 << 2;
-/// The log-in names a database.
+/// The login names a database.
 pub(crate) const CONNECT_WITH_DB: u32 = 1 << 3;
-/// `LOAD DATA LOCAL` may ask this side for a file.
+/// `LOAD DATA LOCAL` may request a file of the client.
 pub(crate) const LOCAL_FILES: u32 = 1 << 7;
 pub(crate) const PROTOCOL_41: u32 = 1 << 9;
 /// TLS.
 pub(crate) const SSL: u32 = 1 << 11;
-/// The status flags tell of transactions.
+/// The status flags report transactions.
 pub(crate) const TRANSACTIONS: u32 = 1 << 13;
 pub(crate) const SECURE_CONNECTION: u32 = 1 << 15;
 pub(crate) const MULTI_STATEMENTS: u32 = 1 << 16;
@@ -24,7 +24,7 @@ pub(crate) const MULTI_RESULTS: u32 = 1 << 17;
 pub(crate) const PS_MULTI_RESULTS: u32 = 1 << 18;
 pub(crate) const PLUGIN_AUTH: u32 = 1 << 19;
 pub(crate) const CONNECT_ATTRS: u32 = 1 << 20;
-/// The log-in's answer may be longer than 255 bytes.
+/// The login's answer may be longer than 255 bytes.
 pub(crate) const PLUGIN_AUTH_LENENC: u32 = 1 << 21;
 /// No EOF packets.
 pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;

@@ -1,36 +1,36 @@
 //! The server's greeting.
 //!
-//! In: the first packet of a connection. Out: what the server can do. Must never: panic on hostile
+//! In: the first packet of a connection. Out: the server's capabilities. Must never: panic on hostile
 //! bytes.
 //! Source: MySQL documentation, "Protocol::HandshakeV10".
 
 use super::flags;
 use super::packet::Reader;
 
-/// What a server says first.
+/// The first packet of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// As the server writes it, without the prefix that MariaDB puts in front for old replicas.
+    /// The server's version, without the prefix that MariaDB adds for old replicas.
     pub(super) version: String,
     pub(super) connection_id: u32,
     pub(super) capabilities: u32,
-    /// Random bytes that the answer must contain, and perhaps a zero behind them.
+    /// Random bytes for the authentication, perhaps followed by a zero.
     pub(super) nonce: Vec<u8>,
     pub(super) plugin: String,
 }
 
-/// Reads a greeting.
+/// Parses a greeting.
 ///
 /// # Errors
-/// In words, what is wrong with it.
+/// What is wrong with it, as text.
 pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
     let mut reader = Reader(payload);
     match reader.byte() {
         Some(10) => {}
-        Some(9) => return Err("it speaks version 9, from before MySQL 4.1".to_owned()),
-        _ => return Err("it greets in another way".to_owned()),
+        Some(9) => return Err("it uses protocol version 9, which predates MySQL 4.1".to_owned()),
+        _ => return Err("it sends no MySQL greeting".to_owned()),
     }
-    let greeting = read(reader).ok_or("its greeting is cut off")?;
+    let greeting = read(reader).ok_or("its greeting is truncated")?;
     if greeting.capabilities & flags::PROTOCOL_41 == 0 {
         return Err("it is older than MySQL 4.1".to_owned());
     }
@@ -53,7 +53,7 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
         reader.take(3)?;
         capabilities |= u32::from(reader.u16()?) << 16;
         nonce_bytes = usize::from(reader.byte()?);
-        // MariaDB's further capabilities are among these; none is asked for.
+        // These include MariaDB's additional capabilities; none is requested.
         reader.take(10)?;
     }
     if capabilities & flags::SECURE_CONNECTION != 0 {
@@ -78,10 +78,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_servers_are_told_apart() {
+    fn greetings_of_other_servers_are_refused() {
         assert!(parse(b"SSH-2.0-OpenSSH").is_err());
         assert!(parse(b"").is_err());
         assert!(parse(b"\x095.0\0").unwrap_err().contains("version 9"));
-        assert!(parse(b"\x0a8.0.31\0").unwrap_err().contains("cut off"));
+        assert!(parse(b"\x0a8.0.31\0").unwrap_err().contains("truncated"));
     }
 }

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB, protocol version 10.
+//! The protocol of MySQL and MariaDB, version 10.
 //!
 //! In: bytes of a server, statements. Out: replies, bytes for a server. Must never: do I/O.
 
@@ -18,5 +18,5 @@ mod rsa;
 pub mod session;
 pub(crate) mod value;
 
-pub use connector::{Connector, Progress};
-pub use session::{Login, Session};
+pub use connector::Connector;
+pub use session::Login;

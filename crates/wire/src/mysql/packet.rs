@@ -1,23 +1,23 @@
 //! Packets, and the numbers and texts inside them.
 //!
-//! In: payloads to frame, bytes to read. Out: packets of at most 16 MiB, values. Must never: panic
-//! on hostile bytes, or believe a length before its bytes are there.
+//! In: payloads to frame, bytes to read. Out: packets of at most 16 MiB, values. Must never: panic on
+//! hostile bytes, or trust a length before its bytes have arrived.
 //! Source: MySQL documentation, "MySQL Packets" and "Basic Data Types".
 
-/// The longest payload of one packet, in bytes; a longer one goes on in the next packet.
+/// The longest payload of one packet, in bytes; a longer one continues in the next packet.
 pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
 
-/// Length and sequence number of a packet.
+/// Length of a packet's header: payload length and sequence number.
 pub(crate) const HEADER: usize = 4;
 
-/// Length of the payload and sequence number of the packet at `at`, if its header is there.
+/// Payload length and sequence number of the packet at `at`, if its header has arrived.
 pub(crate) fn header(bytes: &[u8], at: usize) -> Option<(usize, u8)> {
     let &[a, b, c, sequence] = bytes.get(at..)?.first_chunk::<HEADER>()?;
     Some((u32::from_le_bytes([a, b, c, 0]) as usize, sequence))
 }
 
-/// Appends what `body` writes as one payload, in as many packets as it takes, numbered from
-/// `sequence`. Gives the number of the next packet.
+/// Appends the output of `body` as one payload, in as many packets as needed, numbered from
+/// `sequence`. Returns the number of the next packet.
 pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<u8>)) -> u8 {
     let at = out.len();
     out.extend_from_slice(&[0; HEADER]);
@@ -30,7 +30,7 @@ pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     let payload = out.split_off(at + HEADER);
     out.truncate(at);
     let mut sequence = sequence;
-    // A payload that fills its last packet is ended by an empty one.
+    // If a payload fills its last packet, an empty packet ends it.
     let end: &[u8] = &[];
     let ended = payload.len().is_multiple_of(MAX_PAYLOAD).then_some(end);
     for chunk in payload.chunks(MAX_PAYLOAD).chain(ended) {
@@ -43,8 +43,8 @@ pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     sequence
 }
 
-/// Takes what was appended behind the single packet at `at`, the last one, into it; false where it
-/// would no longer be one packet.
+/// Extends the single packet at `at`, the last one, over the bytes appended after it; false if it
+/// would no longer fit into one packet.
 pub(crate) fn lengthen(out: &mut [u8], at: usize) -> bool {
     let length = out.len() - at - HEADER;
     let fits = length < MAX_PAYLOAD && header(out, at).is_some_and(|(old, _)| old <= length);
@@ -60,7 +60,7 @@ fn put_header(at: &mut [u8], length: usize, sequence: u8) {
     at[3] = sequence;
 }
 
-/// Appends a number in the form that takes 1, 3, 4 or 9 bytes.
+/// Appends a length-encoded number: 1, 3, 4 or 9 bytes.
 pub(crate) fn put_number(out: &mut Vec<u8>, number: u64) {
     match number {
         0..=250 => out.push(number as u8),
@@ -79,13 +79,13 @@ pub(crate) fn put_number(out: &mut Vec<u8>, number: u64) {
     }
 }
 
-/// Appends bytes behind their length.
+/// Appends bytes with their length in front.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_number(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Reads a payload from its front. Every method gives `None` where the bytes do not suffice.
+/// Reads a payload from its front. Every method returns `None` if too few bytes are left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// Two bytes, the low one first, as all numbers here.
+    /// Two bytes, little-endian, as all numbers here.
     pub(crate) fn u16(&mut self) -> Option<u16> {
         self.array().map(u16::from_le_bytes)
     }
@@ -123,7 +123,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of 1, 3, 4 or 9 bytes.
+    /// A length-encoded number: 1, 3, 4 or 9 bytes.
     pub(crate) fn number(&mut self) -> Option<u64> {
         match self.byte()? {
             small @ 0..=250 => Some(u64::from(small)),
@@ -137,13 +137,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Bytes behind their length.
+    /// Bytes with their length in front.
     pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         self.take(length)
     }
 
-    /// Bytes up to a zero, which is passed over; all that is left where there is none.
+    /// Bytes up to a zero, which is skipped; all remaining bytes if there is none.
     pub(crate) fn text(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|byte| *byte == 0);
         let text = &self.0[..end.unwrap_or(self.0.len())];
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_they_are_written() {
+    fn length_encoded_numbers_round_trip() {
         for (number, bytes) in [
             (0, 1),
             (250, 1),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn long_payloads_are_split_and_ended() {
+    fn long_payloads_are_split_into_packets() {
         let packets = |length: usize| {
             let mut out = vec![7; 3];
             let next = frame(&mut out, 254, |out| out.resize(out.len() + length, 1));

@@ -1,14 +1,14 @@
 //! One row of a result.
 //!
 //! In: the payload of a row, and for a binary one the descriptions of its columns. Out: its values.
-//! Must never: allocate for a value that is asked for in the form in which it came.
+//! Must never: allocate for a value requested in the form in which it arrived.
 //! Source: MySQL documentation, "Text Resultset Row" and "Binary Protocol Resultset Row".
 
 use super::packet::{Reader, put_bytes};
 use super::reply::Reply;
-use super::value::{Column, Plain};
+use super::value::{BinaryValue, Column};
 
-/// Stands for NULL in front of a value as text.
+/// Marks NULL in place of a value as text.
 const NULL: u8 = 0xfb;
 
 /// One row.
@@ -18,13 +18,13 @@ pub(crate) struct Row<'a> {
     binary: Option<Binary<'a>>,
 }
 
-/// What makes sense of a binary row.
+/// What is needed to decode a binary row.
 #[derive(Clone, Copy, Debug)]
 struct Binary<'a> {
     reply: &'a Reply,
     /// Number of its result.
     result: usize,
-    /// Its place among all rows of the reply.
+    /// Its index among all rows of the reply.
     ordinal: u64,
 }
 
@@ -46,37 +46,39 @@ impl<'a> Row<'a> {
     pub(crate) fn values(self) -> Values<'a> {
         Values(Reader(match self.binary {
             None => self.body,
-            Some(binary) => binary.reply.texts().get(binary.ordinal),
+            Some(binary) => binary.reply.text_rows().get(binary.ordinal),
         }))
     }
 
-    /// A value as text, where it is not NULL.
+    /// A value as text; `None` if it is NULL.
     pub(crate) fn bytes(self, column: usize) -> Option<&'a [u8]> {
-        match self.plain(column) {
+        match self.binary_value(column) {
             None => self.values().nth(column)?,
-            Some(Plain::Bytes(bytes)) => Some(bytes),
-            Some(Plain::Null) => None,
+            Some(BinaryValue::Bytes(bytes)) => Some(bytes),
+            Some(BinaryValue::Null) => None,
             Some(_) => self.values().nth(column)?,
         }
     }
 
-    /// A value as a whole number, if it is one.
+    /// A value as an integer, if it is one.
     pub(crate) fn int(self, column: usize) -> Option<i64> {
-        match self.plain(column) {
-            Some(Plain::Int(number)) => Some(number),
-            Some(Plain::Unsigned(number)) => i64::try_from(number).ok(),
+        match self.binary_value(column) {
+            Some(BinaryValue::Int(number)) => Some(number),
+            Some(BinaryValue::Unsigned(number)) => i64::try_from(number).ok(),
             _ => std::str::from_utf8(self.bytes(column)?).ok()?.parse().ok(),
         }
     }
 
     /// A value of a binary row.
-    fn plain(self, column: usize) -> Option<Plain<'a>> {
+    fn binary_value(self, column: usize) -> Option<BinaryValue<'a>> {
         self.binary?;
-        self.plains().map(|(_, plain)| plain).nth(column)
+        self.binary_values()
+            .map(|(_, binary_value)| binary_value)
+            .nth(column)
     }
 
     /// The values of a binary row with their columns.
-    fn plains(self) -> impl Iterator<Item = (Column, Plain<'a>)> {
+    fn binary_values(self) -> impl Iterator<Item = (Column, BinaryValue<'a>)> {
         let columns = self.binary.map(|binary| {
             let described = binary.reply.described_columns(binary.result);
             described.map_while(Column::read)
@@ -84,19 +86,19 @@ impl<'a> Row<'a> {
         let width = |binary: Binary<'_>| binary.reply.width(binary.result);
         let count = self.binary.map_or(0, width);
         let mut reader = Reader(self.body);
-        // A zero, then a bit for each column that is NULL, behind two that mean nothing.
+        // A zero, then a bit for each column that is NULL, after two unused bits.
         let nulls = reader
             .take(1)
             .and_then(|_| reader.take((count + 2).div_ceil(8)));
         let columns = columns.into_iter().flatten().enumerate();
-        columns.map_while(move |(place, column)| {
-            let bit = place + 2;
+        columns.map_while(move |(index, column)| {
+            let bit = index + 2;
             let is_null = nulls?.get(bit / 8)? & (1 << (bit % 8)) != 0;
-            let plain = match is_null {
-                true => Plain::Null,
+            let binary_value = match is_null {
+                true => BinaryValue::Null,
                 false => column.value(&mut reader)?,
             };
-            Some((column, plain))
+            Some((column, binary_value))
         })
     }
 }
@@ -117,41 +119,41 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// Binary rows written anew as text.
+/// Binary rows converted to text.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextRows {
     bytes: Vec<u8>,
-    /// Where each row ends.
+    /// End offset of each row.
     ends: Vec<usize>,
 }
 
-impl Texts {
-    /// Writes all rows; those that are text already take no room.
-    pub(super) fn of<'a>(rows: impl Iterator<Item = Row<'a>>) -> Texts {
-        let mut texts = Texts::default();
+impl TextRows {
+    /// Converts all rows; those that are text already take no space.
+    pub(super) fn of<'a>(rows: impl Iterator<Item = Row<'a>>) -> TextRows {
+        let mut text_rows = TextRows::default();
         let mut word = Vec::new();
         for row in rows {
-            for (column, plain) in row.plains() {
-                if let Plain::Null = plain {
-                    texts.bytes.push(NULL);
+            for (column, binary_value) in row.binary_values() {
+                if let BinaryValue::Null = binary_value {
+                    text_rows.bytes.push(NULL);
                     continue;
                 }
                 word.clear();
-                plain.write(column, &mut word);
-                put_bytes(&mut texts.bytes, &word);
+                binary_value.write(column, &mut word);
+                put_bytes(&mut text_rows.bytes, &word);
             }
-            texts.ends.push(texts.bytes.len());
+            text_rows.ends.push(text_rows.bytes.len());
         }
-        texts
+        text_rows
     }
 
     fn get(&self, ordinal: u64) -> &[u8] {
-        let place = ordinal as usize;
-        let start = match place {
+        let index = ordinal as usize;
+        let start = match index {
             0 => 0,
-            place => self.ends.get(place - 1).copied().unwrap_or(0),
+            index => self.ends.get(index - 1).copied().unwrap_or(0),
         };
-        let end = self.ends.get(place).copied().unwrap_or(start);
+        let end = self.ends.get(index).copied().unwrap_or(start);
         &self.bytes[start..end]
     }
 }

@@ -1,10 +1,8 @@
-//! Who logs in, and the session that comes of it.
-//!
-//! In: nothing. Out: plain data. Must never: show a password.
+//! The login to MySQL or MariaDB. Must never: show a password.
 
 use crate::Secret;
 
-/// Who logs in, and what may be done for it. One is shared by all connections to one endpoint.
+/// The credentials of a login and its permissions. All connections to one endpoint share one.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
     /// Account.
@@ -15,25 +13,24 @@ pub struct Login {
     pub password: Option<Secret>,
     /// Names and values that the server shows in its table of connection attributes.
     pub attributes: Vec<(String, String)>,
-    /// The password may be sent as it is where the server asks for that (`mysql_clear_password`),
+    /// The password may be sent in the clear if the server requests that (`mysql_clear_password`),
     /// over TLS or a unix socket.
     pub cleartext: bool,
-    /// The server's RSA key may be asked for on a connection that is not safe from others: they
-    /// could answer with a key of their own (`get-server-public-key`).
+    /// The server's RSA key may be requested on a connection that is not secure: an attacker could
+    /// answer with a key of their own (`get-server-public-key`).
     pub get_server_public_key: bool,
-    /// The server's RSA key in PEM, known beforehand (`server-public-key-path`).
+    /// The server's RSA key in PEM, known in advance (`server-public-key-path`).
     pub server_public_key: Option<Vec<u8>>,
-    /// `LOAD DATA LOCAL` may be used: the server may ask for data where a statement of that kind
-    /// was sent.
+    /// `LOAD DATA LOCAL` may be used: the server may request data after a statement of that kind.
     pub local_infile: bool,
     /// Count matched rows instead of changed ones as affected.
     pub found_rows: bool,
-    /// The connection is a unix socket: nobody else reads along.
+    /// The connection is a unix socket: nobody can eavesdrop.
     pub over_unix_socket: bool,
 }
 
 impl Login {
-    /// A log-in without a password.
+    /// A login without a password.
     pub fn new(user: impl Into<String>, database: impl Into<String>) -> Login {
         Login {
             user: user.into(),
@@ -41,19 +38,4 @@ impl Login {
             ..Login::default()
         }
     }
-}
-
-/// A session that is ready for its first statement.
-#[derive(Clone, Debug, Default)]
-pub struct Session {
-    /// The server's version as it tells it, such as `8.0.31` or `10.11.19-MariaDB-0+deb12u1`.
-    pub version: String,
-    /// Number of the connection, as KILL takes it.
-    pub connection_id: u32,
-    /// Results come without EOF packets.
-    pub deprecate_eof: bool,
-    /// Status flags of the log-in.
-    pub status: u16,
-    /// Bytes that came behind the log-in; hardly ever any.
-    pub leftover: Vec<u8>,
 }

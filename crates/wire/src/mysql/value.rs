@@ -7,7 +7,7 @@
 use super::packet::Reader;
 use std::io::Write;
 
-/// Types of columns whose values are not simply bytes behind their length.
+/// Types of columns whose values are not plain bytes with their length in front.
 mod kind {
     pub const TINY: u8 = 1;
     pub const SHORT: u8 = 2;
@@ -24,21 +24,21 @@ mod kind {
     pub const YEAR: u8 = 13;
 }
 
-/// The column's numbers have no sign.
+/// The column's numbers are unsigned.
 const UNSIGNED: u16 = 32;
 
-/// What is to be known of a column to read its values.
+/// The attributes of a column that are needed to read its values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
     kind: u8,
     unsigned: bool,
-    /// Digits behind the point of a time.
+    /// Fractional digits of a time.
     decimals: u8,
 }
 
 /// A value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Plain<'a> {
+pub(super) enum BinaryValue<'a> {
     Null,
     Int(i64),
     Unsigned(u64),
@@ -47,7 +47,7 @@ pub(super) enum Plain<'a> {
     Bytes(&'a [u8]),
     /// Year, month, day, then hour, minute, second and microsecond.
     Date([u32; 7]),
-    /// Negative; hours, minutes, seconds, microseconds.
+    /// Whether negative; hours, minutes, seconds, microseconds.
     Time(bool, [u32; 4]),
 }
 
@@ -72,18 +72,18 @@ impl Column {
     }
 
     /// Reads one value that is not NULL.
-    pub(super) fn value<'a>(self, reader: &mut Reader<'a>) -> Option<Plain<'a>> {
+    pub(super) fn value<'a>(self, reader: &mut Reader<'a>) -> Option<BinaryValue<'a>> {
         let int = |signed: i64, unsigned: u64| match self.unsigned {
-            true => Plain::Unsigned(unsigned),
-            false => Plain::Int(signed),
+            true => BinaryValue::Unsigned(unsigned),
+            false => BinaryValue::Int(signed),
         };
         Some(match self.kind {
-            kind::NULL => Plain::Null,
+            kind::NULL => BinaryValue::Null,
             kind::TINY => {
                 let byte = reader.byte()?;
                 int(i64::from(byte as i8), u64::from(byte))
             }
-            kind::YEAR => Plain::Unsigned(u64::from(reader.u16()?)),
+            kind::YEAR => BinaryValue::Unsigned(u64::from(reader.u16()?)),
             kind::SHORT => {
                 let number = reader.u16()?;
                 int(i64::from(number as i16), u64::from(number))
@@ -96,24 +96,26 @@ impl Column {
                 let number = reader.u64()?;
                 int(number as i64, number)
             }
-            kind::FLOAT => Plain::Float(f32::from_bits(reader.u32()?)),
-            kind::DOUBLE => Plain::Double(f64::from_bits(reader.u64()?)),
-            kind::DATE | kind::DATETIME | kind::TIMESTAMP => Plain::Date(date(reader.sized()?)?),
+            kind::FLOAT => BinaryValue::Float(f32::from_bits(reader.u32()?)),
+            kind::DOUBLE => BinaryValue::Double(f64::from_bits(reader.u64()?)),
+            kind::DATE | kind::DATETIME | kind::TIMESTAMP => {
+                BinaryValue::Date(date(reader.sized()?)?)
+            }
             kind::TIME => time(reader.sized()?)?,
-            _ => Plain::Bytes(reader.bytes()?),
+            _ => BinaryValue::Bytes(reader.bytes()?),
         })
     }
 }
 
 impl<'a> Reader<'a> {
-    /// Bytes behind one byte that counts them.
+    /// Bytes with a one-byte length in front.
     fn sized(&mut self) -> Option<Reader<'a>> {
         let length = self.byte()?;
         self.take(usize::from(length)).map(Reader)
     }
 }
 
-/// 0, 4, 7 or 11 bytes; what is left out is zero.
+/// 0, 4, 7 or 11 bytes; omitted parts are zero.
 fn date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
     let mut parts = [0; 7];
     if reader.0.is_empty() {
@@ -136,9 +138,9 @@ fn date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
 }
 
 /// 0, 8 or 12 bytes.
-fn time(mut reader: Reader<'_>) -> Option<Plain<'static>> {
+fn time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
     if reader.0.is_empty() {
-        return Some(Plain::Time(false, [0; 4]));
+        return Some(BinaryValue::Time(false, [0; 4]));
     }
     let negative = reader.byte()? != 0;
     let days = reader.u32()?;
@@ -148,23 +150,28 @@ fn time(mut reader: Reader<'_>) -> Option<Plain<'static>> {
         [] => 0,
         _ => reader.u32()?,
     };
-    Some(Plain::Time(negative, [hours, minutes, seconds, micros]))
+    Some(BinaryValue::Time(
+        negative,
+        [hours, minutes, seconds, micros],
+    ))
 }
 
-impl Plain<'_> {
-    /// Appends its text, as the text protocol has it. Floating-point numbers come as the shortest
+impl BinaryValue<'_> {
+    /// Appends its text, as in the text protocol. Floating-point numbers are written as the shortest
     /// text that reads back unchanged.
     pub(super) fn write(self, column: Column, out: &mut Vec<u8>) {
-        // Writing into memory does not fail.
+        // Writing into memory cannot fail.
         let _ = match self {
-            Plain::Null => Ok(()),
-            Plain::Int(number) => write!(out, "{number}"),
-            Plain::Unsigned(number) if column.kind == kind::YEAR => write!(out, "{number:04}"),
-            Plain::Unsigned(number) => write!(out, "{number}"),
-            Plain::Float(number) => write!(out, "{number}"),
-            Plain::Double(number) => write!(out, "{number}"),
-            Plain::Bytes(bytes) => out.write_all(bytes),
-            Plain::Date([year, month, day, hour, minute, second, micros]) => {
+            BinaryValue::Null => Ok(()),
+            BinaryValue::Int(number) => write!(out, "{number}"),
+            BinaryValue::Unsigned(number) if column.kind == kind::YEAR => {
+                write!(out, "{number:04}")
+            }
+            BinaryValue::Unsigned(number) => write!(out, "{number}"),
+            BinaryValue::Float(number) => write!(out, "{number}"),
+            BinaryValue::Double(number) => write!(out, "{number}"),
+            BinaryValue::Bytes(bytes) => out.write_all(bytes),
+            BinaryValue::Date([year, month, day, hour, minute, second, micros]) => {
                 let _ = write!(out, "{year:04}-{month:02}-{day:02}");
                 if column.kind != kind::DATE {
                     let _ = write!(out, " {hour:02}:{minute:02}:{second:02}");
@@ -172,7 +179,7 @@ impl Plain<'_> {
                 }
                 Ok(())
             }
-            Plain::Time(negative, [hours, minutes, seconds, micros]) => {
+            BinaryValue::Time(negative, [hours, minutes, seconds, micros]) => {
                 let sign = if negative { "-" } else { "" };
                 let _ = write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}");
                 fraction(out, micros, column.decimals);
@@ -182,7 +189,7 @@ impl Plain<'_> {
     }
 }
 
-/// Digits behind the point, as many as the column has.
+/// Appends as many fractional digits as the column has.
 fn fraction(out: &mut Vec<u8>, micros: u32, decimals: u8) {
     if let digits @ 1..=6 = decimals {
         let text = format!("{micros:06}");

@@ -1,8 +1,8 @@
-//! Authentication: what the server asks for, and the answer.
+//! Authentication: the server's requests, and the answers.
 //!
 //! In: the bodies of Authentication messages. Out: PasswordMessage, SASLInitialResponse and
-//! SASLResponse, appended to a buffer. Must never: send a password where the caller excluded that
-//! way, nor take "you are in" from a server that has not finished its own proof.
+//! SASLResponse, appended to a buffer. Must never: send a password by a method that the caller
+//! excluded, nor accept AuthenticationOk from a server that has not completed its own proof.
 
 use super::scram::{Binding, Scram};
 use super::session::{ChannelBinding, Login};
@@ -11,35 +11,41 @@ use crate::Secret;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::password::{md5, scram_sha_256};
 
+/// AuthenticationCleartextPassword.
+pub(super) const CLEARTEXT_PASSWORD: u32 = 3;
 const SCRAM: &[u8] = b"SCRAM-SHA-256";
 const SCRAM_PLUS: &[u8] = b"SCRAM-SHA-256-PLUS";
 
-/// Ways of authentication, as libpq's `require_auth` names them.
+/// Authentication methods, as libpq's `require_auth` names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuthMethods(u8);
 
 impl AuthMethods {
     /// The password in the clear.
     pub const PASSWORD: AuthMethods = AuthMethods(1);
-    /// The password hashed by MD5.
+    /// The password hashed with MD5.
     pub const MD5: AuthMethods = AuthMethods(2);
     /// SCRAM-SHA-256, with or without channel binding.
     pub const SCRAM_SHA_256: AuthMethods = AuthMethods(4);
     /// No authentication at all.
     pub const NONE: AuthMethods = AuthMethods(8);
-    /// Whatever the server asks for: the default.
-    pub const ANY: AuthMethods = AuthMethods(15);
+    /// Kerberos, which Prony does not support.
+    pub const GSS: AuthMethods = AuthMethods(16);
+    /// Windows' own, which Prony does not support.
+    pub const SSPI: AuthMethods = AuthMethods(32);
+    /// Any method that the server requests: the default.
+    pub const ANY: AuthMethods = AuthMethods(u8::MAX);
 
-    /// None of them, not even to be let in without a question; a start for a list.
+    /// No method, not even login without authentication; the start of a list.
     pub const EMPTY: AuthMethods = AuthMethods(0);
 
-    /// These and those.
+    /// The union of both.
     pub const fn and(self, other: AuthMethods) -> AuthMethods {
         AuthMethods(self.0 | other.0)
     }
 
-    /// Whether all of `other` is admitted.
-    pub fn admits(self, other: AuthMethods) -> bool {
+    /// Whether all of `other` is allowed.
+    pub fn allows(self, other: AuthMethods) -> bool {
         self.0 & other.0 == other.0
     }
 }
@@ -50,39 +56,39 @@ impl Default for AuthMethods {
     }
 }
 
-/// How far an authentication has come.
+/// State of an authentication.
 pub(super) enum Auth {
-    /// Nothing was asked yet.
-    Unasked,
-    /// A password was sent; the server has to decide.
-    Sent,
+    /// The server has requested nothing yet.
+    Initial,
+    /// A password was sent; the server must decide.
+    PasswordSent,
     /// SCRAM: the first message was sent.
-    Begun(Box<Scram>),
+    ScramStarted(Box<Scram>),
     /// SCRAM: the proof was sent.
-    Answered(Box<Scram>),
-    /// SCRAM: the server has proved itself.
-    Verified {
-        /// ... as the one at the other end of this TLS connection.
+    ScramProofSent(Box<Scram>),
+    /// SCRAM: the server has proved that it knows the password.
+    ScramVerified {
+        /// Whether it has also proved that it is the other end of this TLS connection.
         bound: bool,
     },
 }
 
-/// What the TLS layer knows, for channel binding.
-pub(super) struct TlsFacts<'a> {
+/// What the TLS layer provides for channel binding.
+pub(super) struct TlsState<'a> {
     pub(super) in_use: bool,
-    /// Hash of the server's certificate after RFC 5929, where there is one.
+    /// Hash of the server's certificate by RFC 5929, if there is one.
     pub(super) server_end_point: Option<&'a [u8]>,
 }
 
 impl Auth {
-    /// Takes the body of one Authentication message; appends the answer to `out`.
+    /// Handles the body of one Authentication message; appends the answer to `out`.
     ///
     /// Returns true when the server declares authentication complete.
     pub(super) fn receive(
         &mut self,
         body: &[u8],
         login: &Login,
-        tls: &TlsFacts<'_>,
+        tls: &TlsState<'_>,
         out: &mut Vec<u8>,
     ) -> Result<bool, ConnectError> {
         let Some((kind, rest)) = body.split_first_chunk::<4>() else {
@@ -90,51 +96,67 @@ impl Auth {
         };
         match u32::from_be_bytes(*kind) {
             0 => return self.accept(login).map(|()| true),
-            3 => {
-                let password =
-                    self.password(login, AuthMethods::PASSWORD, "a cleartext password")?;
+            CLEARTEXT_PASSWORD => {
+                let reason = "server requested a cleartext password";
+                let password = self.password(login, AuthMethods::PASSWORD, reason)?;
                 put_password(password, out)?;
             }
             5 => {
                 let salt = rest.try_into().map_err(|_| malformed())?;
-                let password = self.password(login, AuthMethods::MD5, "an MD5 password hash")?;
+                let reason = "server requested a hashed password";
+                let password = self.password(login, AuthMethods::MD5, reason)?;
                 let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), salt);
                 put_password(&hash, out)?;
             }
             10 => self.begin(rest, login, tls, out)?,
             11 => self.answer(rest, login, out)?,
             12 => self.verify(rest)?,
-            2 => return Err(ConnectError::AuthUnsupported("Kerberos V5")),
-            6 => return Err(ConnectError::AuthUnsupported("SCM credentials")),
-            7 | 8 => return Err(ConnectError::AuthUnsupported("gss")),
-            9 => return Err(ConnectError::AuthUnsupported("sspi")),
-            _ => return Err(ConnectError::AuthUnsupported("unknown to Prony")),
+            7 | 8 => {
+                let reason = "server requested GSSAPI authentication";
+                check_allowed(login, AuthMethods::GSS, reason)?;
+                return Err(ConnectError::AuthUnsupported("gss"));
+            }
+            9 => {
+                check_allowed(
+                    login,
+                    AuthMethods::SSPI,
+                    "server requested SSPI authentication",
+                )?;
+                return Err(ConnectError::AuthUnsupported("sspi"));
+            }
+            other => {
+                let reason = "server requested an unknown authentication type";
+                check_allowed(login, AuthMethods::ANY, reason)?;
+                return Err(ConnectError::AuthUnsupported(match other {
+                    2 => "Kerberos V5",
+                    6 => "SCM credentials",
+                    _ => "unknown to Prony",
+                }));
+            }
         }
         Ok(false)
     }
 
-    /// The password for a way that sends it or a plain hash of it.
+    /// The password, for a method that sends it or a plain hash of it.
     fn password<'l>(
         &mut self,
         login: &'l Login,
         method: AuthMethods,
-        asked: &'static str,
+        reason: &'static str,
     ) -> Result<&'l str, ConnectError> {
-        if !login.auth_methods.admits(method) {
-            return Err(ConnectError::AuthExcluded(asked));
-        }
-        // Such an answer binds to nothing: a relay could use it.
+        check_allowed(login, method, reason)?;
+        // Such an answer is not bound to anything: a relay could use it.
         if login.channel_binding == ChannelBinding::Require {
             return Err(ConnectError::ChannelBinding(
-                "the server asks for a way of authentication without it",
+                "the server requests an authentication method without it",
             ));
         }
-        if !matches!(self, Auth::Unasked) {
+        if !matches!(self, Auth::Initial) {
             return Err(ConnectError::Protocol(
-                "it asks for authentication twice".into(),
+                "it requests authentication twice".into(),
             ));
         }
-        *self = Auth::Sent;
+        *self = Auth::PasswordSent;
         required_password(login)
     }
 
@@ -142,20 +164,19 @@ impl Auth {
         &mut self,
         mechanisms: &[u8],
         login: &Login,
-        tls: &TlsFacts<'_>,
+        tls: &TlsState<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        if !matches!(self, Auth::Unasked) {
+        if !matches!(self, Auth::Initial) {
             return Err(ConnectError::Protocol(
-                "it asks for authentication twice".into(),
+                "it requests authentication twice".into(),
             ));
         }
+        let reason = "server requested SASL authentication";
+        check_allowed(login, AuthMethods::SCRAM_SHA_256, reason)?;
         let offers = |name: &[u8]| mechanisms.split(|&byte| byte == 0).any(|item| item == name);
         if !offers(SCRAM) && !offers(SCRAM_PLUS) {
             return Err(ConnectError::AuthUnsupported("SASL without SCRAM-SHA-256"));
-        }
-        if !login.auth_methods.admits(AuthMethods::SCRAM_SHA_256) {
-            return Err(ConnectError::AuthExcluded("SASL authentication"));
         }
         let (mechanism, binding) = choose(offers(SCRAM), offers(SCRAM_PLUS), login, tls)?;
         required_password(login)?;
@@ -167,7 +188,7 @@ impl Auth {
             out.extend_from_slice(&(first.len() as u32).to_be_bytes());
             out.extend_from_slice(first.as_bytes());
         });
-        *self = Auth::Begun(Box::new(scram));
+        *self = Auth::ScramStarted(Box::new(scram));
         Ok(())
     }
 
@@ -177,42 +198,45 @@ impl Auth {
         login: &Login,
         out: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        let Auth::Begun(mut scram) = std::mem::replace(self, Auth::Sent) else {
+        let Auth::ScramStarted(mut scram) = std::mem::replace(self, Auth::PasswordSent) else {
             return Err(ConnectError::Scram(
-                "the server's first message came out of turn",
+                "the server's first message arrived out of sequence",
             ));
         };
         let answer = scram.answer(data, required_password(login)?, &login.keys)?;
         message(b'p', out, |out| out.extend_from_slice(answer.as_bytes()));
-        *self = Auth::Answered(scram);
+        *self = Auth::ScramProofSent(scram);
         Ok(())
     }
 
     fn verify(&mut self, data: &[u8]) -> Result<(), ConnectError> {
-        let Auth::Answered(mut scram) = std::mem::replace(self, Auth::Sent) else {
+        let Auth::ScramProofSent(mut scram) = std::mem::replace(self, Auth::PasswordSent) else {
             return Err(ConnectError::Scram(
-                "the server's last message came out of turn",
+                "the server's last message arrived out of sequence",
             ));
         };
         scram.verify(data)?;
-        *self = Auth::Verified {
+        *self = Auth::ScramVerified {
             bound: scram.is_bound(),
         };
         Ok(())
     }
 
-    /// AuthenticationOk: is it enough for what the caller asked?
+    /// Checks on AuthenticationOk that the caller's requirements are met.
     fn accept(&self, login: &Login) -> Result<(), ConnectError> {
         match self {
-            Auth::Begun(_) | Auth::Answered(_) => {
-                return Err(ConnectError::Scram("the server skipped its own proof"));
+            Auth::ScramStarted(_) | Auth::ScramProofSent(_) => {
+                return Err(ConnectError::Scram(
+                    "the server did not prove that it knows the password",
+                ));
             }
-            Auth::Unasked if !login.auth_methods.admits(AuthMethods::NONE) => {
-                return Err(ConnectError::AuthExcluded("no authentication"));
+            Auth::Initial => {
+                let reason = "server did not complete authentication";
+                check_allowed(login, AuthMethods::NONE, reason)?;
             }
-            Auth::Unasked | Auth::Sent | Auth::Verified { .. } => {}
+            Auth::PasswordSent | Auth::ScramVerified { .. } => {}
         }
-        let bound = matches!(self, Auth::Verified { bound: true });
+        let bound = matches!(self, Auth::ScramVerified { bound: true });
         if login.channel_binding == ChannelBinding::Require && !bound {
             return Err(ConnectError::ChannelBinding(
                 "the server authenticated the client without it",
@@ -222,15 +246,15 @@ impl Auth {
     }
 }
 
-/// Which mechanism to use, and what to say about binding (RFC 5802, section 6).
+/// Chooses the mechanism and the binding to declare (RFC 5802, section 6).
 fn choose(
     plain: bool,
     plus: bool,
     login: &Login,
-    tls: &TlsFacts<'_>,
+    tls: &TlsState<'_>,
 ) -> Result<(&'static [u8], Binding), ConnectError> {
     if plus && !tls.in_use {
-        // Only a relay that removed the TLS could make a server say this.
+        // Only a relay that removed the TLS could make a server send this.
         return Err(ConnectError::Scram(
             "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
         ));
@@ -253,7 +277,22 @@ fn choose(
     }
 }
 
-/// The password; an empty one counts as none, as in libpq.
+/// Checks that `require_auth` allows a method.
+fn check_allowed(
+    login: &Login,
+    method: AuthMethods,
+    reason: &'static str,
+) -> Result<(), ConnectError> {
+    match login.auth_methods.allows(method) {
+        true => Ok(()),
+        false => Err(ConnectError::AuthExcluded {
+            required: login.require_auth.clone(),
+            reason,
+        }),
+    }
+}
+
+/// The password; an empty one is treated as none, as in libpq.
 fn required_password(login: &Login) -> Result<&str, ConnectError> {
     let password = login.password.as_ref().map(|secret| secret.reveal());
     password
@@ -272,7 +311,7 @@ fn put_password(password: &str, out: &mut Vec<u8>) -> Result<(), ConnectError> {
     Ok(())
 }
 
-/// Appends a message: its tag, the length of what `body` writes, and that.
+/// Appends a message: its tag, the length of the output of `body`, and that output.
 fn message(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let start = out.len();
@@ -285,8 +324,10 @@ fn message(tag: u8, out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
 fn malformed() -> ConnectError {
     ConnectError::Protocol("malformed authentication request".into())
 }
-/// What a server keeps of a role's password by this `password_encryption`: it is taken in place of
-/// the password, which then is in no statement and no log. `None`: an encryption that is not known.
+
+/// The form in which a server stores a role's password under this `password_encryption`. The server
+/// accepts it in place of the password, so that the password appears in no statement and no log.
+/// `None`: an unknown encryption.
 pub fn stored_password(encryption: &str, role: &str, password: &Secret) -> Option<String> {
     let password = password.reveal();
     match encryption {

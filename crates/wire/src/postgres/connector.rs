@@ -1,24 +1,15 @@
-//! Opening a connection: the log-in and its TLS together, so that an owner only moves bytes.
+//! Opens a connection: login and TLS together, so that an owner only moves bytes.
 //!
-//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`].
-//! Must never: do I/O or read a clock. The blocking control connection and the loop both use it.
+//! In: bytes from a socket. Out: bytes for it, and at the end a [`crate::Session`] with its
+//! [`Channel`]. Must never: do I/O or read a clock. The blocking control connection and the loop both
+//! use it.
 
-use super::handshake::{Handshake, Step};
-use super::session::{CancelKey, Login, Session};
-use crate::ConnectError;
-use crate::channel::Channel;
-use crate::log_in::{TlsParts, TlsUse};
+use super::handshake::{Handshake, HandshakeStep};
+use super::session::Login;
+use crate::login::{LoginProgress, TlsParts, TlsUse};
+use crate::{CancelKey, Channel, ConnectError};
 use rustls::ClientConnection;
 use std::sync::Arc;
-
-/// How far it is.
-#[derive(Debug)]
-pub enum Progress {
-    /// Send what was appended, come back with what arrives.
-    More,
-    /// Logged in, or the request to cancel is written. Send what was appended.
-    Done(Box<Session>, Channel),
-}
 
 /// One connection being opened.
 pub struct Connector {
@@ -26,18 +17,18 @@ pub struct Connector {
     channel: Channel,
     tls: Option<TlsParts>,
     direct: bool,
-    /// TLS stands and the log-in knows it.
+    /// TLS is established, and the login has been informed.
     established: bool,
 }
 
 impl Connector {
-    /// Prepares a log-in. `tls` may be absent only for [`TlsUse::No`].
+    /// Prepares a login. `tls` may be absent only for [`TlsUse::No`].
     pub fn new(login: Arc<Login>, tls_use: TlsUse, tls: Option<TlsParts>) -> Connector {
         Connector::with(Handshake::new(login, tls_use), tls_use, tls)
     }
 
-    /// Prepares a request to cancel what the session with this key does. When it is done, close the
-    /// connection; the server answers nothing.
+    /// Prepares a request to cancel the current command of the session with this key. When it is done,
+    /// close the connection; the server does not answer.
     pub fn cancel(key: CancelKey, tls_use: TlsUse, tls: Option<TlsParts>) -> Connector {
         Connector::with(Handshake::cancel(key, tls_use), tls_use, tls)
     }
@@ -53,25 +44,25 @@ impl Connector {
         }
     }
 
-    /// The first bytes; call it once, when the socket is connected.
+    /// Appends the first bytes. Call it once, when the socket is connected.
     ///
     /// # Errors
-    /// The log-in cannot be expressed in the protocol, or lacks its TLS configuration.
-    pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<Progress, ConnectError> {
+    /// The login cannot be expressed in the protocol, or lacks its TLS configuration.
+    pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         let step = self.handshake.start(to_socket)?;
         self.follow(step, to_socket)
     }
 
-    /// Takes bytes from the socket, split anywhere.
+    /// Feeds bytes from the socket, split anywhere.
     ///
     /// # Errors
-    /// The connection is of no further use. `to_socket` may hold a last word for the server (a TLS
-    /// alert), worth one attempt to send.
+    /// The connection can no longer be used. `to_socket` may hold a last message for the server (a TLS
+    /// alert); try once to send it.
     pub fn receive(
         &mut self,
         from_socket: &[u8],
         to_socket: &mut Vec<u8>,
-    ) -> Result<Progress, ConnectError> {
+    ) -> Result<LoginProgress, ConnectError> {
         if self.channel.is_plain() {
             let step = self.handshake.receive(from_socket, to_socket)?;
             return self.follow(step, to_socket);
@@ -81,10 +72,10 @@ impl Connector {
             .receive(from_socket, &mut plain, to_socket)
             .map_err(ConnectError::Tls)?;
         if self.channel.is_handshaking() {
-            return Ok(Progress::More);
+            return Ok(LoginProgress::More);
         }
         let mut reply = Vec::new();
-        let mut step = Step::NeedBytes;
+        let mut step = HandshakeStep::NeedBytes;
         if !self.established {
             self.established = true;
             if self.direct && self.channel.alpn() != Some(b"postgresql") {
@@ -94,29 +85,32 @@ impl Connector {
                 .handshake
                 .tls_established(self.channel.server_end_point(), &mut reply)?;
         }
-        if !plain.is_empty() && matches!(step, Step::NeedBytes) {
+        if !plain.is_empty() && matches!(step, HandshakeStep::NeedBytes) {
             step = self.handshake.receive(&plain, &mut reply)?;
         }
         self.channel.send(&reply, to_socket);
         self.follow(step, to_socket)
     }
 
-    /// Whether the conversation has come to run over TLS, or tried to: libpq's fallbacks depend on
-    /// it.
+    /// Whether the connection uses TLS, or tried to: libpq's fallbacks depend on it.
     pub fn over_tls(&self) -> bool {
         !self.channel.is_plain()
     }
 
-    fn follow(&mut self, step: Step, to_socket: &mut Vec<u8>) -> Result<Progress, ConnectError> {
+    fn follow(
+        &mut self,
+        step: HandshakeStep,
+        to_socket: &mut Vec<u8>,
+    ) -> Result<LoginProgress, ConnectError> {
         match step {
-            Step::NeedBytes => Ok(Progress::More),
-            Step::StartTls => {
+            HandshakeStep::NeedBytes => Ok(LoginProgress::More),
+            HandshakeStep::StartTls => {
                 let (config, name) = self.tls.take().ok_or(ConnectError::TlsNotConfigured)?;
                 let connection = ClientConnection::new(config, name).map_err(ConnectError::Tls)?;
                 self.channel = Channel::tls(connection, to_socket);
-                Ok(Progress::More)
+                Ok(LoginProgress::More)
             }
-            Step::Done(session) => Ok(Progress::Done(
+            HandshakeStep::Done(session) => Ok(LoginProgress::Done(
                 Box::new(session),
                 std::mem::take(&mut self.channel),
             )),

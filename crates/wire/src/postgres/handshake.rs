@@ -1,23 +1,24 @@
-//! Logging in: from the first byte to the first ReadyForQuery.
+//! Logs in: from the first byte to the first ReadyForQuery.
 //!
-//! In: a [`Login`], and the server's bytes, split as they come. Out: bytes for the server, and a
-//! [`Session`]. Must never: do I/O, panic on hostile bytes, or let a server make it allocate
-//! without bound.
+//! In: a [`Login`], and the server's bytes, split anywhere. Out: bytes for the server, and a
+//! [`Session`]. Must never: do I/O, panic on hostile bytes, or let a server make it allocate without
+//! bound.
 //!
 //! Source: PostgreSQL documentation, "Message Flow: Start-up" and "Message Formats".
 
-use super::auth::{Auth, TlsFacts};
-use super::session::{CancelKey, Login, Session};
-use crate::log_in::TlsUse;
-use crate::{ConnectError, ServerError};
+use super::auth::{self, Auth, TlsState};
+use super::error::parse_error;
+use super::session::Login;
+use crate::login::TlsUse;
+use crate::{CancelKey, ConnectError, Session};
 use std::sync::Arc;
 
 /// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq
 /// allows 2,000 for most and 30,000 for an error.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
-/// All that a server may send before the first ReadyForQuery, in bytes.
+/// Most bytes that a server may send before the first ReadyForQuery.
 const MAX_START_UP_BYTES: usize = 1024 * 1024;
-/// How many notices of the start-up are kept.
+/// Most notices of the startup that are kept.
 const MAX_NOTICES: usize = 16;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
@@ -26,55 +27,55 @@ const CANCEL_REQUEST: u32 = 80_877_102;
 
 /// What to do next.
 #[derive(Debug)]
-pub enum Step {
-    /// Send what was appended, then come back with what the server answers.
+pub enum HandshakeStep {
+    /// Send the appended bytes, then feed the server's answer.
     NeedBytes,
     /// Set up TLS on the connection, then call [`Handshake::tls_established`].
     StartTls,
-    /// Send what was appended; logged in (or the request to cancel is written).
+    /// Send the appended bytes; logged in (or the request to cancel is written).
     Done(Session),
 }
 
-/// What the connection is opened for.
+/// The purpose of the connection.
 enum Purpose {
     Login(Arc<Login>),
     Cancel(CancelKey),
 }
 
-enum State {
+enum HandshakeState {
     New,
-    /// The SSLRequest is out; one byte will answer.
-    AskedForTls,
+    /// The SSLRequest is sent; the server replies with one byte.
+    RequestedTls,
     /// TLS is being set up by the owner.
     SettingUpTls,
-    /// The start-up message is out.
+    /// The startup message is sent.
     Authenticating,
-    /// AuthenticationOk came; settings and the cancel key follow.
+    /// AuthenticationOk has arrived; settings and the cancel key follow.
     Starting,
     Finished,
 }
 
-/// The log-in of one connection, as a state machine.
+/// The login of one connection, as a state machine.
 pub struct Handshake {
     purpose: Purpose,
     tls: TlsUse,
-    state: State,
+    state: HandshakeState,
     auth: Auth,
     /// TLS is in use, with this hash of the server's certificate.
     tls_binding: Option<Option<Vec<u8>>>,
-    /// The beginning of a message that has not arrived whole.
+    /// The beginning of an incomplete message.
     partial: Vec<u8>,
     received_bytes: usize,
     session: Session,
 }
 
 impl Handshake {
-    /// Prepares a log-in.
+    /// Prepares a login.
     pub fn new(login: Arc<Login>, tls: TlsUse) -> Handshake {
         Handshake::with_purpose(Purpose::Login(login), tls)
     }
 
-    /// Prepares a request to cancel what another session does.
+    /// Prepares a request to cancel the current command of another session.
     pub fn cancel(key: CancelKey, tls: TlsUse) -> Handshake {
         Handshake::with_purpose(Purpose::Cancel(key), tls)
     }
@@ -83,8 +84,8 @@ impl Handshake {
         Handshake {
             purpose,
             tls,
-            state: State::New,
-            auth: Auth::Unasked,
+            state: HandshakeState::New,
+            auth: Auth::Initial,
             tls_binding: None,
             partial: Vec::new(),
             received_bytes: 0,
@@ -92,27 +93,27 @@ impl Handshake {
         }
     }
 
-    /// The first bytes. Call it once, when the socket is connected.
+    /// Appends the first bytes. Call it once, when the socket is connected.
     ///
     /// # Errors
     /// A name or parameter that the protocol cannot carry.
-    pub fn start(&mut self, out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+    pub fn start(&mut self, out: &mut Vec<u8>) -> Result<HandshakeStep, ConnectError> {
         match self.tls {
             TlsUse::No => self.open(out),
             TlsUse::Direct => {
-                self.state = State::SettingUpTls;
-                Ok(Step::StartTls)
+                self.state = HandshakeState::SettingUpTls;
+                Ok(HandshakeStep::StartTls)
             }
             TlsUse::IfOffered | TlsUse::Must => {
                 out.extend_from_slice(&8_u32.to_be_bytes());
                 out.extend_from_slice(&SSL_REQUEST.to_be_bytes());
-                self.state = State::AskedForTls;
-                Ok(Step::NeedBytes)
+                self.state = HandshakeState::RequestedTls;
+                Ok(HandshakeStep::NeedBytes)
             }
         }
     }
 
-    /// TLS stands; what is received and sent from here on is what TLS protects.
+    /// Continues after TLS is established; from here on bytes are received and sent through TLS.
     /// `server_end_point` is the hash of the server's certificate for channel binding.
     ///
     /// # Errors
@@ -121,41 +122,48 @@ impl Handshake {
         &mut self,
         server_end_point: Option<Vec<u8>>,
         out: &mut Vec<u8>,
-    ) -> Result<Step, ConnectError> {
+    ) -> Result<HandshakeStep, ConnectError> {
         self.tls_binding = Some(server_end_point);
         self.open(out)
     }
 
-    /// Whether the conversation runs over TLS.
+    /// Whether the connection uses TLS.
     pub fn over_tls(&self) -> bool {
         self.tls_binding.is_some()
     }
 
-    /// Takes bytes of the server, split anywhere.
+    /// Feeds bytes of the server, split anywhere.
     ///
     /// # Errors
-    /// The log-in has failed; the connection is of no further use.
-    pub fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+    /// The login has failed; the connection can no longer be used.
+    pub fn receive(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<HandshakeStep, ConnectError> {
         let mut input = input;
-        if matches!(self.state, State::AskedForTls) {
+        if matches!(self.state, HandshakeState::RequestedTls) {
             let Some((&answer, rest)) = input.split_first() else {
-                return Ok(Step::NeedBytes);
+                return Ok(HandshakeStep::NeedBytes);
             };
             let step = self.tls_answer(answer, rest, out)?;
-            if rest.is_empty() || !matches!(step, Step::NeedBytes) {
+            if rest.is_empty() || !matches!(step, HandshakeStep::NeedBytes) {
                 return Ok(step);
             }
             input = rest;
         }
-        if !matches!(self.state, State::Authenticating | State::Starting) {
+        if !matches!(
+            self.state,
+            HandshakeState::Authenticating | HandshakeState::Starting
+        ) {
             return match input {
-                [] => Ok(Step::NeedBytes),
-                _ => Err(ConnectError::Protocol("bytes out of turn".into())),
+                [] => Ok(HandshakeStep::NeedBytes),
+                _ => Err(ConnectError::Protocol("unexpected bytes".into())),
             };
         }
         self.received_bytes += input.len();
         if self.received_bytes > MAX_START_UP_BYTES + MAX_MESSAGE_BYTES {
-            return Err(ConnectError::Protocol("the start-up has no end".into()));
+            return Err(ConnectError::Protocol("the startup does not end".into()));
         }
         let mut bytes = std::mem::take(&mut self.partial);
         bytes.extend_from_slice(input);
@@ -163,29 +171,29 @@ impl Handshake {
         while let Some((tag, body)) = first_message(&bytes[taken..])? {
             taken += 5 + body.len();
             if self.message(tag, body, out)? {
-                self.state = State::Finished;
+                self.state = HandshakeState::Finished;
                 let mut session = std::mem::take(&mut self.session);
                 session.leftover = bytes.split_off(taken);
-                return Ok(Step::Done(session));
+                return Ok(HandshakeStep::Done(session));
             }
         }
         bytes.drain(..taken);
         self.partial = bytes;
-        Ok(Step::NeedBytes)
+        Ok(HandshakeStep::NeedBytes)
     }
 
-    /// The one byte that answers an SSLRequest.
+    /// Handles the one byte that answers an SSLRequest.
     fn tls_answer(
         &mut self,
         answer: u8,
         rest: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<Step, ConnectError> {
+    ) -> Result<HandshakeStep, ConnectError> {
         match answer {
             b'S' if !rest.is_empty() => Err(ConnectError::BytesBeforeTls),
             b'S' => {
-                self.state = State::SettingUpTls;
-                Ok(Step::StartTls)
+                self.state = HandshakeState::SettingUpTls;
+                Ok(HandshakeStep::StartTls)
             }
             b'N' if self.tls == TlsUse::Must => Err(ConnectError::TlsUnsupported),
             b'N' => self.open(out),
@@ -197,13 +205,13 @@ impl Handshake {
         }
     }
 
-    /// Writes the message that the connection was opened for.
-    fn open(&mut self, out: &mut Vec<u8>) -> Result<Step, ConnectError> {
+    /// Appends the first message of the connection's purpose: startup or cancel request.
+    fn open(&mut self, out: &mut Vec<u8>) -> Result<HandshakeStep, ConnectError> {
         match &self.purpose {
             Purpose::Login(login) => {
                 put_start_up(login, out)?;
-                self.state = State::Authenticating;
-                Ok(Step::NeedBytes)
+                self.state = HandshakeState::Authenticating;
+                Ok(HandshakeStep::NeedBytes)
             }
             Purpose::Cancel(key) => {
                 let length = 12 + key.secret.len() as u32;
@@ -211,27 +219,27 @@ impl Handshake {
                     out.extend_from_slice(&word.to_be_bytes());
                 }
                 out.extend_from_slice(&key.secret);
-                self.state = State::Finished;
-                Ok(Step::Done(Session::default()))
+                self.state = HandshakeState::Finished;
+                Ok(HandshakeStep::Done(Session::default()))
             }
         }
     }
 
-    /// Takes one whole message. True: that was the first ReadyForQuery.
+    /// Handles one complete message. True: it was the first ReadyForQuery.
     fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool, ConnectError> {
         match (&self.state, tag) {
-            (_, b'E') => return Err(ServerError::parse(body).into()),
+            (_, b'E') => return Err(parse_error(body).into()),
             (_, b'N') => {
                 if self.session.notices.len() < MAX_NOTICES {
-                    self.session.notices.push(ServerError::parse(body));
+                    self.session.notices.push(parse_error(body));
                 }
             }
-            (State::Authenticating, b'R') => self.authentication(body, out)?,
-            // A server that knows only older minor versions or fewer options says so and goes on;
-            // 3.0 without options is the least that there is, so nothing changes.
-            (State::Authenticating, b'v') => {}
-            (State::Starting, b'S') => self.session.parameters.add(body)?,
-            (State::Starting, b'K') => {
+            (HandshakeState::Authenticating, b'R') => self.authentication(body, out)?,
+            // A server that supports only older minor versions or fewer options reports so and
+            // continues; 3.0 without options is the minimum, so nothing changes.
+            (HandshakeState::Authenticating, b'v') => {}
+            (HandshakeState::Starting, b'S') => self.session.parameters.add(body)?,
+            (HandshakeState::Starting, b'K') => {
                 let Some((pid, secret)) = body.split_first_chunk::<4>() else {
                     return Err(ConnectError::Protocol("malformed BackendKeyData".into()));
                 };
@@ -241,10 +249,10 @@ impl Handshake {
                     secret: secret.into(),
                 };
             }
-            (State::Starting, b'Z') => return Ok(true),
+            (HandshakeState::Starting, b'Z') => return Ok(true),
             _ => {
                 let tag = char::from(tag).escape_default();
-                let text = format!("unexpected message '{tag}' during start-up");
+                let text = format!("unexpected message '{tag}' during startup");
                 return Err(ConnectError::Protocol(text));
             }
         }
@@ -254,24 +262,27 @@ impl Handshake {
     fn authentication(&mut self, body: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectError> {
         let Purpose::Login(login) = &self.purpose else {
             return Err(ConnectError::Protocol(
-                "an answer to a request to cancel".into(),
+                "a reply to a request to cancel".into(),
             ));
         };
-        let facts = TlsFacts {
+        let facts = TlsState {
             in_use: self.tls_binding.is_some(),
             server_end_point: self.tls_binding.as_ref().and_then(|hash| hash.as_deref()),
         };
-        if self.auth.receive(body, login, &facts, out)? {
-            self.state = State::Starting;
+        let complete = self.auth.receive(body, login, &facts, out)?;
+        let is_cleartext = body.starts_with(&auth::CLEARTEXT_PASSWORD.to_be_bytes());
+        self.session.password_in_clear |= is_cleartext && !facts.in_use;
+        if complete {
+            self.state = HandshakeState::Starting;
         }
         Ok(())
     }
 }
 
-/// Takes the first whole message of `bytes`: its tag and body.
+/// The first complete message of `bytes`: its tag and body.
 fn first_message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, ConnectError> {
     let Some((header, rest)) = bytes.split_first_chunk::<5>() else {
-        // An unknown tag is refused at once: a peer of another protocol may never send five bytes.
+        // An unknown tag is refused at once: a peer with another protocol may never send five bytes.
         return match bytes.first() {
             Some(&tag) => known_tag(tag).map(|()| None),
             None => Ok(None),
@@ -283,7 +294,7 @@ fn first_message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, ConnectError> {
         .checked_sub(4)
         .filter(|body| *body <= MAX_MESSAGE_BYTES)
     else {
-        let text = format!("a message of {length} bytes during start-up");
+        let text = format!("a message of {length} bytes during startup");
         return Err(ConnectError::Protocol(text));
     };
     Ok(rest.get(..body_bytes).map(|body| (header[0], body)))

@@ -1,19 +1,20 @@
-//! PostgreSQL, protocol version 3.0.
+//! The protocol of PostgreSQL, version 3.0.
 //!
 //! In: bytes of a server, statements. Out: replies, bytes for a server. Must never: do I/O.
 
 mod auth;
 pub mod codec;
 pub mod connector;
-mod error;
+pub(crate) mod error;
 pub mod handshake;
 pub mod reply;
 mod scram;
 pub mod session;
 
-pub use crate::log_in::TlsUse;
-pub use crate::{ConnectError, ServerError};
+pub use crate::login::TlsUse;
+pub use crate::{CancelKey, ConnectError, Parameters, ServerError, Session};
 pub use auth::{AuthMethods, stored_password};
-pub use connector::{Connector, Progress};
-pub use handshake::{Handshake, Step};
-pub use session::{CancelKey, ChannelBinding, Login, Parameters, Session};
+pub use connector::Connector;
+pub use error::parse_error;
+pub use handshake::{Handshake, HandshakeStep};
+pub use session::{ChannelBinding, Login};

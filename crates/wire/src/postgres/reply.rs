@@ -1,6 +1,6 @@
-//! The reply to one request: its bytes, and how far they were understood.
+//! The reply to one request: its bytes, and how far they are parsed.
 //!
-//! In: bytes as they arrive, cut anywhere. Out: whether the reply is complete; its rows, row count
+//! In: bytes as they arrive, split anywhere. Out: whether the reply is complete; its rows, row count
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
@@ -8,22 +8,22 @@ use crate::exchange::Block;
 use crate::violation::Violation;
 use std::ops::Range;
 
-/// Largest message that is believed; a longer one is a broken or hostile server.
+/// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// A buffer that grew beyond this is given back when the reply is done with.
-const KEEP_MAX: usize = 64 * 1024;
+/// A buffer that grew beyond this is freed after the reply.
+const MAX_KEPT_CAPACITY: usize = 64 * 1024;
 
 /// The reply to one request.
 #[derive(Debug, Default)]
 pub struct Reply {
     bytes: Vec<u8>,
-    /// So many of the bytes were understood: whole messages.
+    /// Number of bytes parsed: whole messages.
     scanned: usize,
-    /// Where the reply ends; what stands behind came with it.
+    /// End of the reply; bytes after it arrived with it.
     end: Option<usize>,
-    /// ReadyForQuery messages that are still to come.
-    ready_missing: u32,
+    /// ReadyForQuery messages that are still expected.
+    pending_ready: u32,
     /// Parse messages that the server accepted.
     parsed: u32,
     /// Body of the first error.
@@ -31,30 +31,39 @@ pub struct Reply {
     /// Body of the last CommandComplete.
     complete: Option<Range<usize>>,
     block: Block,
-    /// A COPY was met; true: the server waits for its data.
+    /// A COPY is in progress; true: the server waits for its data.
     copy: Option<bool>,
+    /// Whether a COPY is allowed; otherwise it is a protocol violation.
+    allows_copy: bool,
     /// Notices that came with it.
     notices: u32,
-    /// Body of an error that came when nothing was asked: the end of the session is near.
-    farewell: Option<Box<[u8]>>,
+    /// Body of an error that arrived without a request: the session is ending.
+    unsolicited_error: Option<Box<[u8]>>,
 }
 
 impl Reply {
-    /// Forgets everything, for a fresh connection.
+    /// Drops all state, for a new connection.
     pub fn reset(&mut self) {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
+            allows_copy: self.allows_copy,
             ..Reply::default()
         };
         self.bytes.clear();
     }
 
-    /// Expects the answer to a request that brings `ready` messages ReadyForQuery.
+    /// Allows COPY from now on: the data of a COPY TO is skipped, and the caller sends the data of a
+    /// COPY FROM.
+    pub fn allow_copy(&mut self) {
+        self.allows_copy = true;
+    }
+
+    /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages.
     pub fn expect(&mut self, ready: u32) {
         let rest = self.scanned < self.bytes.len();
         if !rest {
             self.bytes.clear();
-            if self.bytes.capacity() > KEEP_MAX {
+            if self.bytes.capacity() > MAX_KEPT_CAPACITY {
                 self.bytes = Vec::new();
             }
         } else {
@@ -62,41 +71,41 @@ impl Reply {
         }
         self.scanned = 0;
         self.end = None;
-        self.ready_missing = ready;
+        self.pending_ready = ready;
         self.parsed = 0;
         self.notices = 0;
         self.error = None;
         self.complete = None;
         if rest {
-            // The server's farewell, if it is one, is the answer to this request. A violation stays
-            // where it is, and the next bytes find it.
+            // If the server has sent a final error, that is the reply to this request. A violation
+            // stays unread, and the next bytes reveal it.
             let _ = self.scan();
         }
     }
 
-    /// Takes bytes that arrived. Returns true when the reply is complete by them.
+    /// Feeds bytes that arrived. Returns true when the reply is now complete.
     ///
     /// # Errors
-    /// When the server breaks the protocol; the connection is of no further use then.
+    /// If the server violates the protocol; the connection can no longer be used then.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         self.bytes.extend_from_slice(bytes);
-        let waited = self.ready_missing > 0;
+        let was_waiting = self.pending_ready > 0;
         self.scan()?;
-        Ok(waited && self.ready_missing == 0)
+        Ok(was_waiting && self.pending_ready == 0)
     }
 
     fn scan(&mut self) -> Result<(), Violation> {
-        let waited = self.ready_missing > 0;
+        let was_waiting = self.pending_ready > 0;
         while let Some((kind, body)) = next_message(&self.bytes, self.scanned)? {
-            // The farewell of a server that ends the session can come with the reply before it.
-            // That reply stands: its commit was done.
-            if kind == b'E' && waited && self.ready_missing == 0 {
+            // The final error of a server that ends the session can arrive with the previous reply.
+            // That reply is valid: its commit was done.
+            if kind == b'E' && was_waiting && self.pending_ready == 0 {
                 break;
             }
             let end = body.end;
             self.take(kind, body)?;
             self.scanned = end;
-            if kind == b'Z' && self.ready_missing == 0 {
+            if kind == b'Z' && self.pending_ready == 0 {
                 self.end = Some(end);
             }
         }
@@ -115,14 +124,17 @@ impl Reply {
                     Some(b'E') => Block::Failed,
                     _ => Block::Idle,
                 };
-                self.ready_missing = match self.ready_missing.checked_sub(1) {
+                self.copy = None;
+                self.pending_ready = match self.pending_ready.checked_sub(1) {
                     Some(left) => left,
                     None => return Err(Violation::Unexpected(kind)),
                 };
                 return Ok(());
             }
-            // The session's end may be announced right behind a good reply.
-            b'E' if self.ready_missing == 0 => self.farewell = Some(self.bytes[body].into()),
+            // The end of the session may be announced directly after a successful reply.
+            b'E' if self.pending_ready == 0 => {
+                self.unsolicited_error = Some(self.bytes[body].into())
+            }
             // The first error of a request is the one that matters.
             b'E' if self.error.is_none() => self.error = Some(body),
             b'E' => {}
@@ -132,21 +144,38 @@ impl Reply {
                 return Ok(());
             }
             b'S' | b'A' => return Ok(()),
+            b'd' | b'c' if self.copy == Some(false) => {}
             b'G' | b'H' | b'W' => {
                 self.copy = Some(kind != b'H');
-                return Err(Violation::Copy);
+                if !self.allows_copy || kind == b'W' {
+                    return Err(Violation::Copy);
+                }
             }
             _ => return Err(Violation::Unexpected(kind)),
         }
-        if self.ready_missing == 0 && kind != b'E' {
+        if self.pending_ready == 0 && kind != b'E' {
             return Err(Violation::Unexpected(kind));
         }
         Ok(())
     }
 
-    /// Whether a COPY was met, and if so whether the server waits for data, of which there is none.
+    /// Whether a COPY is in progress, and if so whether the server waits for data.
     pub fn copy(&self) -> Option<bool> {
         self.copy
+    }
+
+    /// Whether the server waits for the data of a COPY; true only once for each COPY.
+    pub fn take_copy_request(&mut self) -> bool {
+        match self.copy {
+            Some(true) if self.error.is_none() => self.copy.take().is_some(),
+            _ => false,
+        }
+    }
+
+    /// Bodies of the ParameterStatus messages that came with it.
+    pub fn settings(&self) -> impl Iterator<Item = &[u8]> {
+        let settings = self.messages().filter(|(kind, _)| *kind == b'S');
+        settings.map(|(_, body)| &self.bytes[body])
     }
 
     /// How many Parse messages the server accepted.
@@ -171,19 +200,19 @@ impl Reply {
         self.error.clone().map(|r| &self.bytes[r])
     }
 
-    /// Body of the ErrorResponse with which the server ended the session, if it did: one that came
-    /// when nothing was asked, or to which no ReadyForQuery followed.
-    pub fn last_words(&self) -> Option<&[u8]> {
+    /// Body of the ErrorResponse with which the server ended the session, if any: one that arrived
+    /// without a request, or without a ReadyForQuery after it.
+    pub fn final_error(&self) -> Option<&[u8]> {
         let unfinished = self.error().filter(|_| self.end.is_none());
-        self.farewell.as_deref().or(unfinished)
+        self.unsolicited_error.as_deref().or(unfinished)
     }
 
-    /// More had arrived than this reply: its arrival may have been earlier than the last byte's.
+    /// Whether bytes arrived after this reply: it may have arrived earlier than the last byte.
     pub fn has_surplus(&self) -> bool {
         self.end.is_some_and(|end| end < self.bytes.len())
     }
 
-    /// Rows that the last command changed or returned, as its tag tells: `INSERT 0 5` is 5.
+    /// Rows that the last command changed or returned, from its tag: `INSERT 0 5` is 5.
     pub fn affected(&self) -> u64 {
         let tag = self.complete.clone().map_or(&[][..], |r| &self.bytes[r]);
         let text = std::str::from_utf8(tag).unwrap_or("");
@@ -204,15 +233,15 @@ impl Reply {
         })
     }
 
-    /// How many results there are, those without rows included.
+    /// Number of results, including those without rows.
     pub fn results(&self) -> usize {
         self.messages()
             .filter(|(kind, _)| ends_result(*kind))
             .count()
     }
 
-    /// The names of the columns of result `result` (from 0), as far as they are well-formed; none
-    /// where the server described none.
+    /// The names of the columns of result `result` (from 0), as far as they are well-formed; none if
+    /// the server described none.
     pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         let mut number = 0;
         let mut rest: &[u8] = &[];
@@ -220,7 +249,7 @@ impl Reply {
             match kind {
                 kind if ends_result(kind) => number += 1,
                 b'T' if number == result => {
-                    // Behind the count of the columns.
+                    // After the number of columns.
                     rest = self.bytes[body].get(2..).unwrap_or_default();
                     break;
                 }
@@ -230,13 +259,13 @@ impl Reply {
         std::iter::from_fn(move || {
             let end = rest.iter().position(|byte| *byte == 0)?;
             let name = &rest[..end];
-            // Table, number in it, type, its length and modifier, format.
+            // Table, column number, type, its length and modifier, format.
             rest = rest.get(end + 1 + 18..)?;
             Some(name)
         })
     }
 
-    /// The messages that were taken, each as its type and the place of its body.
+    /// The parsed messages, each with its type and the range of its body.
     fn messages(&self) -> impl Iterator<Item = (u8, Range<usize>)> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -252,7 +281,7 @@ fn ends_result(kind: u8) -> bool {
     matches!(kind, b'C' | b'I')
 }
 
-/// The next whole message at `at`: its type and where its body stands.
+/// The next complete message at `at`: its type and the range of its body.
 fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, Violation> {
     let Some(&[kind, a, b, c, d]) = bytes[at..].first_chunk::<5>() else {
         return Ok(None);
@@ -291,176 +320,16 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// A value as text; `None` if it is NULL, not there, or not UTF-8.
+    /// A value as text; `None` if it is NULL, missing, or not UTF-8.
     pub fn text(self, column: usize) -> Option<&'a str> {
         std::str::from_utf8(self.values().nth(column)??).ok()
     }
 
-    /// A value as a whole number.
+    /// A value as an integer.
     pub fn int(self, column: usize) -> Option<i64> {
         self.text(column)?.parse().ok()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-        let mut out = vec![kind];
-        out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
-        out.extend_from_slice(body);
-        out
-    }
-
-    /// A select of one row with a notice in the middle, as a server sends it.
-    fn select() -> Vec<u8> {
-        [
-            message(b'1', b""),
-            message(b'2', b""),
-            message(
-                b'T',
-                b"\0\x01abalance\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
-            ),
-            message(b'N', b"SNOTICE\0\0"),
-            message(b'D', b"\0\x02\0\0\0\x04-123\xff\xff\xff\xff"),
-            message(b'C', b"SELECT 1\0"),
-            message(b'Z', b"T"),
-        ]
-        .concat()
-    }
-
-    #[test]
-    fn split_at_every_byte() {
-        let bytes = select();
-        for cut in 0..=bytes.len() {
-            let mut reply = Reply::default();
-            reply.expect(1);
-            let first = reply.feed(&bytes[..cut]).unwrap();
-            assert_eq!(first, cut == bytes.len());
-            if !first {
-                assert!(reply.feed(&bytes[cut..]).unwrap());
-            }
-            assert_eq!(reply.parsed(), 1);
-            assert_eq!(reply.block(), Block::Open);
-            assert_eq!(reply.affected(), 1);
-            let (result, row) = reply.rows().next().unwrap();
-            assert_eq!((result, row.int(0), row.text(1)), (0, Some(-123), None));
-            assert_eq!(reply.rows().count(), 1);
-            assert_eq!(reply.results(), 1);
-            let names: Vec<_> = reply.columns(0).collect();
-            assert_eq!(names, [&b"abalance"[..]]);
-            assert_eq!(reply.columns(1).count(), 0);
-        }
-    }
-
-    #[test]
-    fn bytes_behind_the_reply_are_kept_for_the_next() {
-        let mut reply = Reply::default();
-        reply.expect(1);
-        let mut bytes = select();
-        bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
-        assert!(reply.feed(&bytes).unwrap());
-        assert!(reply.has_surplus());
-        reply.expect(1);
-        assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
-        assert!(reply.feed(&message(b'Z', b"I")).unwrap());
-        assert!(!reply.has_surplus());
-    }
-
-    #[test]
-    fn a_farewell_behind_a_reply_belongs_to_the_next_request() {
-        let farewell = message(b'E', b"SFATAL\0C57P01\0Mbye\0\0");
-        let reply_and_farewell = [select(), farewell.clone()].concat();
-        // However the bytes are cut, the first reply has no error and the second request has one.
-        for cut in 0..=reply_and_farewell.len() {
-            let mut reply = Reply::default();
-            reply.expect(1);
-            let mut complete = reply.feed(&reply_and_farewell[..cut]).unwrap();
-            let behind = if complete {
-                cut
-            } else {
-                reply_and_farewell.len()
-            };
-            if !complete {
-                complete = reply.feed(&reply_and_farewell[cut..]).unwrap();
-            }
-            assert!(complete, "{cut}");
-            assert_eq!(reply.error(), None, "{cut}");
-            assert_eq!(reply.affected(), 1);
-            reply.expect(1);
-            assert!(!reply.feed(&reply_and_farewell[behind..]).unwrap());
-            assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
-        }
-    }
-
-    #[test]
-    fn the_first_error_counts_and_results_are_numbered() {
-        let mut reply = Reply::default();
-        reply.expect(1);
-        let bytes = [
-            message(b'D', b"\0\x01\0\0\0\x011"),
-            message(b'C', b"SELECT 1\0"),
-            message(b'D', b"\0\x01\0\0\0\x012"),
-            message(b'E', b"C40001\0Mfirst\0\0"),
-            message(b'E', b"C25P02\0Msecond\0\0"),
-            message(b'Z', b"E"),
-        ]
-        .concat();
-        assert!(reply.feed(&bytes).unwrap());
-        assert_eq!(reply.error().unwrap(), b"C40001\0Mfirst\0\0");
-        assert_eq!(reply.block(), Block::Failed);
-        let rows: Vec<_> = reply.rows().map(|(n, row)| (n, row.int(0))).collect();
-        assert_eq!(rows, [(0, Some(1)), (1, Some(2))]);
-    }
-
-    #[test]
-    fn a_misbehaving_server_is_noticed() {
-        let fails = |bytes: &[u8], ready| {
-            let mut reply = Reply::default();
-            reply.expect(ready);
-            reply.feed(bytes).unwrap_err()
-        };
-        assert_eq!(fails(&message(b'Z', b"I"), 0), Violation::Unexpected(b'Z'));
-        assert_eq!(
-            fails(&message(b'R', b"\0\0\0\0"), 1),
-            Violation::Unexpected(b'R')
-        );
-        assert_eq!(fails(b"D\0\0\0\x03", 1), Violation::Length(b'D', 3));
-        assert_eq!(
-            fails(b"D\xff\0\0\0", 1),
-            Violation::Length(b'D', 0xff00_0000)
-        );
-        assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
-        // The end of a server is announced between requests too: an error is no violation.
-        let mut reply = Reply::default();
-        reply.expect(0);
-        assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
-    }
-
-    #[test]
-    fn the_end_of_a_session_behind_a_good_reply_does_not_spoil_it() {
-        let mut reply = Reply::default();
-        reply.expect(1);
-        let bytes = [
-            message(b'C', b"COMMIT\0"),
-            message(b'Z', b"I"),
-            message(b'E', b"C57P01\0\0"),
-        ];
-        assert!(reply.feed(&bytes.concat()).unwrap());
-        assert_eq!(reply.error(), None);
-        reply.expect(1);
-        assert_eq!(reply.last_words(), Some(&b"C57P01\0\0"[..]));
-        reply.reset();
-        assert_eq!(reply.last_words(), None);
-    }
-
-    #[test]
-    fn a_malformed_row_ends_early() {
-        let row = Row {
-            body: b"\0\x02\0\0\0\x09abc",
-        };
-        assert_eq!(row.values().count(), 0);
-        assert_eq!(Row { body: b"" }.int(0), None);
-    }
-}
+mod tests;

@@ -1,11 +1,11 @@
-//! The client's side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, 7677, 5929).
+//! The client side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, 7677, 5929).
 //!
 //! In: a password, the server's messages. Out: the client's messages, and the proof that the server
-//! knows the password too. Must never: keep a password longer than the exchange, follow an
+//! knows the password too. Must never: keep a password longer than the exchange, or accept an
 //! iteration count without bound.
 //!
-//! Our own rather than postgres-protocol's, for one reason: salting a password costs milliseconds
-//! by design, and ten thousand connections with one password need it once, not ten thousand times.
+//! It replaces postgres-protocol's for one reason: salting a password costs milliseconds by design,
+//! and ten thousand connections with one password need it once, not ten thousand times.
 
 use crate::ConnectError;
 use base64::Engine;
@@ -15,20 +15,20 @@ use ring::{digest, hmac, pbkdf2};
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 
-/// The most rounds of salting that a server may ask for: a few seconds of one CPU. PostgreSQL's own
+/// The most rounds of salting that a server may request: a few seconds of one CPU. PostgreSQL's own
 /// default is 4096.
 const MAX_ITERATIONS: u32 = 10_000_000;
 
-/// What a password becomes under one salt: enough to log in, so as secret as the password.
+/// The keys derived from a password and one salt: enough to log in, so as secret as the password.
 #[derive(Clone)]
 struct Keys {
     client_key: [u8; 32],
     server_key: hmac::Key,
 }
 
-/// The keys that the last exchange needed, kept for the connections to come.
+/// The keys of the last exchange, cached for later connections.
 ///
-/// A server holds one salt for a role, so one place is enough.
+/// A server has one salt for each role, so one entry is enough.
 #[derive(Default)]
 pub(super) struct KeyCache(Mutex<Option<(Vec<u8>, u32, Keys)>>);
 
@@ -40,15 +40,15 @@ impl std::fmt::Debug for KeyCache {
 
 impl KeyCache {
     fn keys(&self, password: &str, salt: &[u8], iterations: NonZeroU32) -> Keys {
-        // A poisoned lock holds a whole value or none: nothing is computed while it is held.
+        // A poisoned lock holds a complete value or none: nothing is computed while it is held.
         let lock = || {
             self.0
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
         };
-        if let Some((kept_salt, kept_iterations, keys)) = &*lock()
-            && kept_salt == salt
-            && *kept_iterations == iterations.get()
+        if let Some((cached_salt, cached_iterations, keys)) = &*lock()
+            && cached_salt == salt
+            && *cached_iterations == iterations.get()
         {
             return keys.clone();
         }
@@ -59,7 +59,7 @@ impl KeyCache {
 }
 
 fn derive(password: &str, salt: &[u8], iterations: NonZeroU32) -> Keys {
-    // PostgreSQL does not insist on text that SASLprep accepts: else the bytes are used as they are.
+    // PostgreSQL does not require text that SASLprep accepts: otherwise the bytes are used unchanged.
     let prepared = stringprep::saslprep(password).unwrap_or(password.into());
     let mut salted = [0; 32];
     pbkdf2::derive(
@@ -83,13 +83,13 @@ fn bytes32(bytes: &[u8]) -> [u8; 32] {
     out
 }
 
-/// What is said about channel binding in the exchange.
+/// What the client declares about channel binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
-    /// `n`: the client cannot, or does not want to.
+    /// `n`: the client does not support it, or does not want it.
     None,
-    /// `y`: the client could, and believes that the server cannot. A server that can then knows
-    /// that somebody between them took its offer away.
+    /// `y`: the client supports it, and believes that the server does not. A server that does support
+    /// it then knows that a third party removed its offer.
     NotOffered,
     /// `p`: the hash of the server's certificate.
     ServerEndPoint(Vec<u8>),
@@ -105,21 +105,21 @@ impl Binding {
     }
 }
 
-/// An exchange under way.
+/// An exchange in progress.
 pub(super) struct Scram {
     binding: Binding,
     nonce: String,
-    /// What the server must send to prove itself; known after its first message.
+    /// The server's expected proof; known after its first message.
     expected: Option<(hmac::Key, String)>,
 }
 
 impl Scram {
-    /// Begins an exchange with a fresh nonce.
+    /// Begins an exchange with a new nonce.
     pub(super) fn new(binding: Binding) -> Result<Scram, ConnectError> {
         let mut random = [0; 18];
         SystemRandom::new()
             .fill(&mut random)
-            .map_err(|_| ConnectError::Scram("the system gave no random numbers"))?;
+            .map_err(|_| ConnectError::Scram("the system provided no random numbers"))?;
         Ok(Scram::with_nonce(binding, STANDARD.encode(random)))
     }
 
@@ -131,13 +131,13 @@ impl Scram {
         }
     }
 
-    /// Whether the exchange is tied to the TLS connection.
+    /// Whether the exchange is bound to the TLS connection.
     pub(super) fn is_bound(&self) -> bool {
         matches!(self.binding, Binding::ServerEndPoint(_))
     }
 
-    /// The client's first message. The user name stays empty: PostgreSQL takes that of the
-    /// start-up message.
+    /// The client's first message. The user name stays empty: PostgreSQL uses the one of the startup
+    /// message.
     pub(super) fn first_message(&self) -> String {
         format!("{}n=,r={}", self.binding.gs2_header(), self.nonce)
     }
@@ -172,10 +172,10 @@ impl Scram {
         Ok(format!("{without_proof},p={}", STANDARD.encode(proof)))
     }
 
-    /// Checks the server's last message: does it know the password as well?
+    /// Checks the server's last message: it must prove that the server knows the password.
     pub(super) fn verify(&mut self, server_final: &[u8]) -> Result<(), ConnectError> {
         let (server_key, auth_message) = self.expected.take().ok_or(ConnectError::Scram(
-            "the server's last message came too early",
+            "the server's last message arrived too early",
         ))?;
         if server_final.starts_with(b"e=") {
             return Err(ConnectError::Scram(
@@ -196,7 +196,7 @@ impl Scram {
     }
 }
 
-/// The server's first message, taken apart.
+/// The server's first message, parsed.
 struct Challenge<'a> {
     nonce: &'a str,
     salt: Vec<u8>,
@@ -208,7 +208,7 @@ impl<'a> Challenge<'a> {
         const MALFORMED: ConnectError =
             ConnectError::Scram("the server's first message is malformed");
         // Fields after these three are extensions; a mandatory one (`m=`) would come first, and so
-        // fails here as RFC 5802 asks.
+        // fails here as RFC 5802 requires.
         let mut fields = message.split(',');
         let mut field = |name: &str| {
             fields
@@ -223,12 +223,12 @@ impl<'a> Challenge<'a> {
         let own_part = nonce.strip_prefix(client_nonce);
         if own_part.is_none_or(str::is_empty) || !nonce.bytes().all(|byte| byte.is_ascii_graphic())
         {
-            return Err(ConnectError::Scram("invalid nonce of the server"));
+            return Err(ConnectError::Scram("the server sent an invalid nonce"));
         }
         let iterations = NonZeroU32::new(iterations)
             .filter(|count| count.get() <= MAX_ITERATIONS)
             .ok_or(ConnectError::Scram(
-                "the server asks for an absurd number of iterations",
+                "the server requests an invalid number of iterations",
             ))?;
         Ok(Challenge {
             nonce,
@@ -242,14 +242,14 @@ impl<'a> Challenge<'a> {
 mod tests {
     use super::*;
 
-    /// The exchange of RFC 7677, section 3, with an empty user name as PostgreSQL has it; the
-    /// expected values were computed with Python's hashlib.
+    /// The exchange of RFC 7677, section 3, with an empty user name as in PostgreSQL; the expected
+    /// values were computed with Python's hashlib.
     const NONCE: &str = "rOprNGfwEbeRWgbNEkqO";
     const SERVER_FIRST: &[u8] =
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
 
     #[test]
-    fn answers_and_verifies() {
+    fn the_exchange_of_rfc_7677_succeeds() {
         let mut scram = Scram::with_nonce(Binding::None, NONCE.into());
         assert_eq!(scram.first_message(), "n,,n=,r=rOprNGfwEbeRWgbNEkqO");
         let cache = KeyCache::default();
@@ -261,7 +261,7 @@ mod tests {
         let verifier = include_str!("testdata/scram_server_final.txt").trim_end();
         scram.verify(verifier.as_bytes()).unwrap();
 
-        // A second connection finds the salted password in the cache and gets the same answer.
+        // A second connection finds the salted password in the cache and sends the same answer.
         let mut second = Scram::with_nonce(Binding::None, NONCE.into());
         assert_eq!(
             second.answer(SERVER_FIRST, "unused", &cache).unwrap(),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_breaks_the_rules() {
+    fn malformed_challenges_are_refused() {
         let bad: [&[u8]; 9] = [
             b"",
             b"\xff",
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn carries_the_binding() {
+    fn the_client_sends_the_channel_binding() {
         let mut scram = Scram::with_nonce(Binding::ServerEndPoint(vec![1, 2, 3]), NONCE.into());
         assert!(
             scram

@@ -1,6 +1,6 @@
-//! What the tests of several protocols share.
+//! Shared by the tests of several protocols.
 
-/// Every way to cut `bytes` in two, and byte by byte.
+/// Every split of `bytes` in two, and the split into single bytes.
 pub fn cuts(bytes: &[u8]) -> Vec<Vec<&[u8]>> {
     let mut cuts: Vec<Vec<&[u8]>> = (1..bytes.len())
         .map(|at| vec![&bytes[..at], &bytes[at..]])

@@ -1,15 +1,19 @@
-//! Whatever a server sends: no panic, and no reading beyond what is there.
+//! No bytes from a server cause a panic or an out-of-bounds read.
 
 use crate::support::*;
-use prony_wire::log_in::TlsUse;
+use prony_wire::login::TlsUse;
 use prony_wire::mysql::Connector;
-use prony_wire::{Agreed, Exchange, Fed, QueryMode, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statements, Value};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Asks a reply for all that there is to ask.
-fn look(exchange: &Exchange) {
-    let _ = (exchange.error(), exchange.last_words(), exchange.affected());
+/// Calls every accessor of a reply.
+fn call_all_accessors(exchange: &Exchange) {
+    let _ = (
+        exchange.error(),
+        exchange.final_error(),
+        exchange.affected(),
+    );
     for result in 0..exchange.results().min(50) {
         exchange.columns(result).take(50).for_each(drop);
     }
@@ -34,30 +38,30 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn any_bytes_leave_a_log_in_standing(
+    fn no_bytes_make_a_login_panic(
         which in 0..5_usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
         tail in prop::collection::vec(any::<u8>(), 0..40),
     ) {
         let recording = [NATIVE, SHA2_FAST, SHA2_RSA, ED25519, b"\x04\0\0\0"][which];
         let mut bytes = recording.to_vec();
-        for (place, byte) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         bytes.extend_from_slice(&tail);
         let mut connector = Connector::new(Arc::new(login("any")), TlsUse::No, None);
         for piece in bytes.chunks(7) {
             let mut out = Vec::new();
             match connector.receive(piece, &mut out) {
-                Ok(prony_wire::mysql::Progress::More) => {}
+                Ok(prony_wire::login::LoginProgress::More) => {}
                 _ => break,
             }
         }
     }
 
     #[test]
-    fn any_bytes_leave_an_exchange_standing(
+    fn no_bytes_make_an_exchange_panic(
         prepared_mode in any::<bool>(),
         eof in any::<bool>(),
         which in 0..6_usize,
@@ -65,30 +69,30 @@ proptest! {
         tail in prop::collection::vec(any::<u8>(), 0..60),
     ) {
         let mode = if prepared_mode { QueryMode::Prepared } else { QueryMode::Simple };
-        let agreed = if eof { Agreed::default() } else { without_eof() };
-        let mut exchange = exchange(mode, agreed);
+        let flags = if eof { SessionFlags::default() } else { without_eof() };
+        let mut exchange = exchange(mode, flags);
         let statement = Statements::new().add("select $1");
         exchange.request(one(&statement, &[Value::Int(1)]));
         if prepared_mode {
             let answer = if eof { recorded!("prepare_mysql_eof") as &[u8] } else { recorded!("prepare_mysql") };
             let fed = exchange.feed(answer);
-            prop_assert_eq!(fed, Ok(Fed::Send));
+            prop_assert_eq!(fed, Ok(FeedStatus::Send));
         }
         let mut bytes = REPLIES[which].to_vec();
-        for (place, byte) in changes {
-            let place = place.index(bytes.len());
-            bytes[place] = byte;
+        for (index, byte) in changes {
+            let index = index.index(bytes.len());
+            bytes[index] = byte;
         }
         bytes.extend_from_slice(&tail);
         for piece in bytes.chunks(11) {
-            if !matches!(exchange.feed(piece), Ok(Fed::More)) {
+            if !matches!(exchange.feed(piece), Ok(FeedStatus::More)) {
                 break;
             }
-            look(&exchange);
+            call_all_accessors(&exchange);
         }
-        look(&exchange);
+        call_all_accessors(&exchange);
         exchange.query("next");
         let _ = exchange.feed(&bytes);
-        look(&exchange);
+        call_all_accessors(&exchange);
     }
 }

@@ -1,5 +1,5 @@
-//! MySQL's protocol on conversations recorded from MariaDB 10.11 and MySQL 8.0, cut in two at every
-//! byte, and on servers that misbehave.
+//! MySQL's protocol on conversations recorded from MariaDB 10.11 and MySQL 8.0, split in two at
+//! every byte, and on misbehaving servers.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,7 +7,7 @@ mod common;
 mod support;
 
 mod anything;
-mod log_in;
+mod login;
 mod recorded;
 mod replies;
 mod requests;

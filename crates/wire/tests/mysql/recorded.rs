@@ -1,21 +1,21 @@
-//! Recorded replies, cut in two at every byte.
+//! Recorded replies, split in two at every byte.
 
 use crate::common::cuts;
 use crate::support::*;
-use prony_wire::{Agreed, Block, Fed, QueryMode, Statements, Value};
+use prony_wire::{Block, FeedStatus, QueryMode, SessionFlags, Statements, Value};
 
 #[test]
-fn recorded_texts_at_every_cut() {
-    for (recording, agreed) in [
+fn recorded_texts_at_every_split() {
+    for (recording, flags) in [
         (&recorded!("text_mariadb")[..], without_eof()),
         (recorded!("text_mysql"), without_eof()),
-        (recorded!("text_mariadb_eof"), Agreed::default()),
-        (recorded!("text_mysql_eof"), Agreed::default()),
+        (recorded!("text_mariadb_eof"), SessionFlags::default()),
+        (recorded!("text_mysql_eof"), SessionFlags::default()),
     ] {
         for pieces in cuts(recording) {
-            let mut exchange = exchange(QueryMode::Simple, agreed);
+            let mut exchange = exchange(QueryMode::Simple, flags);
             exchange.query("three statements");
-            assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+            assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
             assert_eq!(exchange.results(), 3);
             let long = "y".repeat(300);
             let wanted = [["1", "NULL", "x"], ["-2", "3", &long]];
@@ -35,9 +35,9 @@ fn recorded_texts_at_every_cut() {
 }
 
 #[test]
-fn recorded_prepared_statements_at_every_cut() {
+fn recorded_prepared_statements_at_every_split() {
     let statement = Statements::new().add("select ... where 1 = $1");
-    for (prepare, execute, agreed) in [
+    for (prepare, execute, flags) in [
         (
             &recorded!("prepare_mariadb")[..],
             &recorded!("execute_mariadb")[..],
@@ -51,16 +51,16 @@ fn recorded_prepared_statements_at_every_cut() {
         (
             recorded!("prepare_mariadb_eof"),
             recorded!("execute_mariadb_eof"),
-            Agreed::default(),
+            SessionFlags::default(),
         ),
         (
             recorded!("prepare_mysql_eof"),
             recorded!("execute_mysql_eof"),
-            Agreed::default(),
+            SessionFlags::default(),
         ),
     ] {
         for (first, second) in cuts(prepare).iter().zip(cuts(execute)) {
-            let mut exchange = exchange(QueryMode::Prepared, agreed);
+            let mut exchange = exchange(QueryMode::Prepared, flags);
             let value = [Value::Int(1)];
             exchange.request(std::iter::once((&statement, &value[..])));
             assert_eq!(
@@ -68,12 +68,12 @@ fn recorded_prepared_statements_at_every_cut() {
                 b"\x16select ... where 1 = ?"
             );
             assert!(!exchange.is_prepared(&statement));
-            assert_eq!(feed(&mut exchange, first), Fed::Send);
+            assert_eq!(feed(&mut exchange, first), FeedStatus::Send);
             assert!(exchange.is_prepared(&statement));
             let number = &prepare[5..9];
             let sent = packets(exchange.outgoing())[0].1.to_vec();
             assert_eq!((sent[0], &sent[1..5]), (0x17, number));
-            assert_eq!(feed(&mut exchange, &second), Fed::Complete);
+            assert_eq!(feed(&mut exchange, &second), FeedStatus::Complete);
             let row = [
                 "-5",
                 "5",
@@ -97,12 +97,12 @@ fn recorded_prepared_statements_at_every_cut() {
 }
 
 #[test]
-fn recorded_procedures_blocks_and_errors_at_every_cut() {
+fn recorded_procedures_blocks_and_errors_at_every_split() {
     let call = recorded!("call_mariadb");
     for pieces in cuts(call) {
         let mut exchange = exchange(QueryMode::Simple, without_eof());
         exchange.query("call p()");
-        assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+        assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
         // Two results with rows, and the end of the procedure.
         assert_eq!(exchange.results(), 3);
         let counts: Vec<_> = rows(&exchange)
@@ -117,14 +117,14 @@ fn recorded_procedures_blocks_and_errors_at_every_cut() {
         exchange.request(std::iter::once((&statement, &[][..])));
         assert_eq!(
             exchange.feed(recorded!("begin_mariadb")).unwrap(),
-            Fed::Complete
+            FeedStatus::Complete
         );
         assert_eq!(exchange.block(), Block::Open);
         exchange.request(std::iter::once((&statement, &[][..])));
-        assert_eq!(feed(&mut exchange, &pieces), Fed::Complete);
+        assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
         let error = exchange.error().unwrap();
         assert_eq!((error.number, error.code()), (1146, "42S02"));
-        // The transaction is as open as before.
+        // The transaction is still open.
         assert_eq!(exchange.block(), Block::Open);
     }
 }

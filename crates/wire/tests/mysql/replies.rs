@@ -1,46 +1,49 @@
-//! Replies that nobody asked for, that come late, or in many packets.
+//! Replies that are unsolicited, late, or split over many packets.
 
 use crate::support::*;
-use prony_wire::{Fed, QueryMode, Violation};
+use prony_wire::{FeedStatus, QueryMode, Violation};
 
 #[test]
-fn files_are_given_only_to_a_request_that_brings_them() {
-    let asks = b"\x0c\0\0\x01\xfb/etc/passwd";
+fn a_requested_file_is_sent_only_from_data_of_the_request() {
+    let file_request = b"\x0c\0\0\x01\xfb/etc/passwd";
     let mut exchange = exchange(QueryMode::Simple, without_eof());
     exchange.query("select 1");
-    assert_eq!(exchange.feed(asks), Err(Violation::LocalInfile));
+    assert_eq!(exchange.feed(file_request), Err(Violation::LocalInfile));
     exchange.reset();
     assert!(exchange.load("load data ...", b"1\n"));
-    assert_eq!(exchange.feed(asks).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(file_request).unwrap(), FeedStatus::Send);
     assert_eq!(packets(exchange.outgoing()), [(2, &b"1\n"[..]), (3, b"")]);
     let mut done = OK.to_vec();
     done[3] = 4;
-    assert_eq!(exchange.feed(&done).unwrap(), Fed::Complete);
-    // A server that does not ask gets nothing.
+    assert_eq!(exchange.feed(&done).unwrap(), FeedStatus::Complete);
+    // A server that does not request the file gets nothing.
     exchange.load("do 0", b"1\n");
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
 }
 
 #[test]
-fn the_end_of_a_session_is_understood() {
+fn the_error_that_ends_a_session_is_kept() {
     let killed = refusal(1927, "70100");
-    // It comes while nothing is asked.
+    // It arrives while no request is open.
     let mut idle = exchange(QueryMode::Simple, without_eof());
-    assert_eq!(idle.feed(&killed).unwrap(), Fed::More);
-    assert_eq!(idle.last_words().unwrap().number, 1927);
-    // It comes behind a good reply, which stands.
+    assert_eq!(idle.feed(&killed).unwrap(), FeedStatus::More);
+    assert_eq!(idle.final_error().unwrap().number, 1927);
+    // It arrives after a successful reply, which remains valid.
     let mut busy = exchange(QueryMode::Simple, without_eof());
     busy.query("commit");
-    assert_eq!(busy.feed(&[OK, &killed].concat()).unwrap(), Fed::Complete);
+    assert_eq!(
+        busy.feed(&[OK, &killed].concat()).unwrap(),
+        FeedStatus::Complete
+    );
     assert!(busy.error().is_none() && busy.has_surplus());
     busy.query("next");
-    assert_eq!(busy.last_words().unwrap().number, 1927);
+    assert_eq!(busy.final_error().unwrap().number, 1927);
     busy.reset();
-    assert!(busy.last_words().is_none());
+    assert!(busy.final_error().is_none());
 }
 
 #[test]
-fn packets_out_of_order_and_unasked_are_noticed() {
+fn packets_out_of_order_or_unsolicited_are_errors() {
     let mut exchange = exchange(QueryMode::Simple, without_eof());
     exchange.query("select 1");
     let mut bytes = OK.to_vec();
@@ -51,7 +54,7 @@ fn packets_out_of_order_and_unasked_are_noticed() {
 }
 
 #[test]
-fn a_row_of_several_packets_is_put_together_however_it_arrives() {
+fn a_row_of_several_packets_is_reassembled_at_any_split() {
     // One column; a row whose one value makes a payload of 16 MiB - 1 and 5 bytes more.
     const PACKET: usize = 0xff_ffff;
     let long = vec![b'v'; PACKET + 5 - 9];
@@ -87,7 +90,7 @@ fn a_row_of_several_packets_is_put_together_however_it_arrives() {
         let mut exchange = exchange(QueryMode::Simple, without_eof());
         exchange.query("select long");
         let fed = feed(&mut exchange, &[&bytes[..at], &bytes[at..]]);
-        assert_eq!(fed, Fed::Complete, "{at}");
+        assert_eq!(fed, FeedStatus::Complete, "{at}");
         let rows: Vec<_> = exchange.rows().map(|(_, row)| row).collect();
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].text(0).map(str::len), Some(long.len()), "{at}");

@@ -1,15 +1,17 @@
-//! What is sent in each mode, and in which order.
+//! What is sent in each protocol mode, and in which order.
 
 use crate::support::*;
-use prony_wire::{Exchange, Fed, QueryMode, Statement, Statements, Value, Violation};
+use prony_wire::{
+    Exchange, FeedStatus, ParameterType, QueryMode, Statement, Statements, Value, Violation,
+};
 
 #[test]
-fn types_are_told_when_they_change() {
+fn parameter_types_are_sent_only_when_they_change() {
     let statement = Statements::new().add("insert into t values ($1, $2, $1)");
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     exchange.request(one(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(exchange.outgoing()[5..], *b"insert into t values (?, ?, ?)");
-    assert_eq!(exchange.feed(&prepared(9, 3)).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(&prepared(9, 3)).unwrap(), FeedStatus::Send);
     let minus_two = (-2_i64).to_le_bytes();
     let head: &[u8] = b"\x17\x09\0\0\0\0\x01\0\0\0";
     let types: &[u8] = &[1, 8, 0, 6, 0, 8, 0];
@@ -18,19 +20,19 @@ fn types_are_told_when_they_change() {
         sent(&exchange),
         [head, &[2], types, &minus_two, &minus_two].concat()
     );
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
-    // The same types: they are not told again.
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    // The same types: they are not sent again.
     exchange.request(one(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(
         sent(&exchange),
         [head, &[2, 0], &minus_two[..], &minus_two].concat()
     );
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
-    // NULL is of any type, a text is not.
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    // NULL has any type, a text does not.
     exchange.request(one(&statement, &[Value::Null, Value::Text("ab")]));
     let types: &[u8] = &[1, 8, 0, 253, 0, 8, 0];
     assert_eq!(sent(&exchange), [head, &[5], types, b"\x02ab"].concat());
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.request(one(&statement, &[Value::Float(0.5), Value::Null]));
     let half = 0.5_f64.to_le_bytes();
     let types: &[u8] = &[1, 5, 0, 253, 0, 5, 0];
@@ -38,7 +40,76 @@ fn types_are_told_when_they_change() {
 }
 
 #[test]
-fn what_cannot_be_prepared_goes_as_text_from_then_on() {
+fn decimals_are_sent_as_text_of_their_own_type() {
+    let decimal = |unscaled, scale| Value::Decimal { unscaled, scale };
+    let statement = Statements::new().add("do $1, $2");
+    let mut prepared_mode = exchange(QueryMode::Prepared, without_eof());
+    let values = [decimal(-1_230, 2), decimal(1, 252)];
+    prepared_mode.request(one(&statement, &values));
+    assert_eq!(
+        prepared_mode.feed(&prepared(9, 2)).unwrap(),
+        FeedStatus::Send
+    );
+    let zeros = "0".repeat(251);
+    // The longest one needs a length of three bytes: 254.
+    let wanted = [
+        &b"\x17\x09\0\0\0\0\x01\0\0\0\0\x01\xf6\0\xf6\0\x06-12.30\xfc\xfe\0"[..],
+        b"0.",
+        zeros.as_bytes(),
+        b"1",
+    ];
+    assert_eq!(packets(prepared_mode.outgoing())[0].1, wanted.concat());
+    let mut simple_mode = exchange(QueryMode::Simple, without_eof());
+    for (values, wanted) in [
+        (
+            [decimal(5, 2), decimal(-1_230, 2)],
+            &b"\x03do 0.05, (-12.30)"[..],
+        ),
+        ([decimal(7, 0), decimal(-7, 0)], b"\x03do 7., (-7.)"),
+    ] {
+        simple_mode.request(one(&statement, &values));
+        assert_eq!(packets(simple_mode.outgoing())[0].1, wanted);
+        assert_eq!(simple_mode.feed(OK).unwrap(), FeedStatus::Complete);
+    }
+}
+
+#[test]
+fn a_null_has_the_type_of_its_parameter() {
+    let money = ParameterType::Decimal {
+        precision: 6,
+        scale: 2,
+    };
+    let types = [
+        Some(ParameterType::SmallInt),
+        Some(money),
+        Some(ParameterType::VarChar(4)),
+        None,
+    ];
+    let statement = Statements::new().add("do $1, $2, $3, $4").with_types(types);
+    let mut exchange = exchange(QueryMode::Prepared, without_eof());
+    exchange.request(one(&statement, &[Value::Null; 4]));
+    assert_eq!(exchange.feed(&prepared(9, 4)).unwrap(), FeedStatus::Send);
+    let head: &[u8] = b"\x17\x09\0\0\0\0\x01\0\0\0";
+    let sent = |exchange: &Exchange| packets(exchange.outgoing())[0].1.to_vec();
+    let types: &[u8] = &[1, 8, 0, 246, 0, 253, 0, 6, 0];
+    assert_eq!(sent(&exchange), [head, &[0b1111], types].concat());
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    // The values have the declared types: they are not sent again.
+    let amount = Value::Decimal {
+        unscaled: 5,
+        scale: 1,
+    };
+    let values = [Value::Int(3), amount, Value::Text("ab"), Value::Null];
+    exchange.request(one(&statement, &values));
+    let three = 3_i64.to_le_bytes();
+    assert_eq!(
+        sent(&exchange),
+        [head, &[0b1000, 0], &three[..], b"\x030.5\x02ab"].concat()
+    );
+}
+
+#[test]
+fn statements_that_cannot_be_prepared_are_sent_as_text() {
     let mut set = Statements::new();
     let (begin, add) = (set.add("begin;"), set.add("update t set n = n + $1"));
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
@@ -47,14 +118,17 @@ fn what_cannot_be_prepared_goes_as_text_from_then_on() {
     exchange.request(batch.into_iter());
     let sent = |exchange: &Exchange| packets(exchange.outgoing())[0].1.to_vec();
     assert_eq!(sent(&exchange), b"\x16begin");
-    assert_eq!(exchange.feed(&refusal(1295, "HY000")).unwrap(), Fed::Send);
+    assert_eq!(
+        exchange.feed(&refusal(1295, "HY000")).unwrap(),
+        FeedStatus::Send
+    );
     assert_eq!(sent(&exchange), b"\x03begin");
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
     assert_eq!(sent(&exchange), b"\x16update t set n = n + ?");
-    assert_eq!(exchange.feed(&prepared(3, 1)).unwrap(), Fed::Send);
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+    assert_eq!(exchange.feed(&prepared(3, 1)).unwrap(), FeedStatus::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
     assert_eq!(sent(&exchange), b"\x03begin");
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     assert_eq!((exchange.results(), exchange.error()), (3, None));
     assert!(exchange.is_prepared(&begin) && exchange.is_prepared(&add));
     exchange.request(one(&begin, &[]));
@@ -78,25 +152,25 @@ fn a_batch_prepares_each_statement_once() {
         exchange.request(batch.into_iter());
         let again = mode == QueryMode::Extended;
         assert_eq!(sent(&exchange), b"\x16one ");
-        assert_eq!(exchange.feed(&prepared(4, 1)).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(&prepared(4, 1)).unwrap(), FeedStatus::Send);
         assert_eq!(sent(&exchange), [0x17, 4, 0, 0, 0]);
-        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
         assert_eq!(sent(&exchange), b"\x16two");
-        assert_eq!(exchange.feed(&prepared(5, 0)).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(&prepared(5, 0)).unwrap(), FeedStatus::Send);
         assert_eq!(sent(&exchange), [0x17, 5, 0, 0, 0]);
-        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
         if again {
             assert_eq!(sent(&exchange), b"\x16one ");
-            assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), Fed::Send);
+            assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), FeedStatus::Send);
         }
         assert_eq!(sent(&exchange), [0x17, if again { 6 } else { 4 }, 0, 0, 0]);
-        assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
         assert_eq!(exchange.results(), 3);
     }
 }
 
 #[test]
-fn nothing_runs_behind_an_error() {
+fn an_error_ends_the_request() {
     let mut set = Statements::new();
     let (bad, good) = (set.add("bad"), set.add("good"));
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
@@ -104,22 +178,22 @@ fn nothing_runs_behind_an_error() {
     exchange.request(batch.into_iter());
     assert_eq!(
         exchange.feed(&refusal(1064, "42000")).unwrap(),
-        Fed::Complete
+        FeedStatus::Complete
     );
     assert_eq!(exchange.error().unwrap().number, 1064);
-    // It is tried again when it is executed again; that its preparing failed is known.
+    // It is prepared again at its next execution; its failure to prepare is remembered.
     assert!(exchange.is_prepared(&bad) && !exchange.is_prepared(&good));
     exchange.request(one(&bad, &[]));
     assert_eq!(packets(exchange.outgoing())[0].1, b"\x16bad");
-    // A statement that the server has forgotten is prepared anew.
-    assert_eq!(exchange.feed(&prepared(1, 0)).unwrap(), Fed::Send);
+    // A statement that the server has forgotten is prepared again.
+    assert_eq!(exchange.feed(&prepared(1, 0)).unwrap(), FeedStatus::Send);
     assert_eq!(
         exchange.feed(&refusal(1243, "HY000")).unwrap(),
-        Fed::Complete
+        FeedStatus::Complete
     );
     exchange.request(one(&bad, &[]));
     assert_eq!(packets(exchange.outgoing())[0].1, b"\x16bad");
-    // The server counts other placeholders.
+    // The server counts a different number of placeholders.
     let fed = exchange.feed(&prepared(1, 2));
     assert_eq!(
         fed,
@@ -131,7 +205,7 @@ fn nothing_runs_behind_an_error() {
 }
 
 #[test]
-fn simple_mode_writes_literals_and_one_text() {
+fn simple_mode_sends_one_text_with_literals() {
     let mut set = Statements::new();
     let (one, two) = (set.add("select $1, $2, $3 ;\n"), set.add("do $1 -- $2"));
     let mut exchange = exchange(QueryMode::Simple, without_eof());
@@ -143,17 +217,17 @@ fn simple_mode_writes_literals_and_one_text() {
         packets(exchange.outgoing())[0].1,
         b"\x03select (-7), 'o''\\\\n', NULL\n;do (5e-1) -- $2"
     );
-    // The session says that a backslash is an ordinary character.
+    // The status flags report NO_BACKSLASH_ESCAPES.
     assert_eq!(
         exchange.feed(b"\x07\0\0\x01\0\0\0\x02\x02\0\0").unwrap(),
-        Fed::Complete
+        FeedStatus::Complete
     );
     exchange.request([(&one, &first[..])].into_iter());
     assert!(contains(exchange.outgoing(), br"'o''\n'"));
 }
 
 #[test]
-fn joined_statements_share_a_text_with_their_neighbours_in_every_mode() {
+fn adjacent_joined_statements_are_sent_as_one_text() {
     for mode in [QueryMode::Prepared, QueryMode::Extended] {
         let mut set = Statements::new();
         let (begin, add) = (set.add("begin").joined(), set.add("do $1").joined());
@@ -165,45 +239,45 @@ fn joined_statements_share_a_text_with_their_neighbours_in_every_mode() {
         exchange.push(false, &other, &[]);
         exchange.push(false, &add, &[Value::Text("o'k")]);
         exchange.push(false, &add, &[Value::Text(&long)]);
-        // No longer one packet: it goes apart.
+        // Longer than one packet: it is sent separately.
         exchange.push(false, &add, &[Value::Text(&long)]);
         exchange.sync(false);
         assert_eq!(
             packets(exchange.outgoing()),
             [(0, &b"\x03begin\n;do 7"[..])]
         );
-        // Two results of one text; the second says that nothing follows.
+        // Two results of one text; the second one has no "more results" flag.
         let both = [
             &b"\x07\0\0\x01\0\0\0\x09\0\0\0"[..],
             b"\x07\0\0\x02\0\0\0\x01\0\0\0",
         ];
-        assert_eq!(exchange.feed(&both.concat()).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(&both.concat()).unwrap(), FeedStatus::Send);
         assert_eq!(packets(exchange.outgoing())[0].1, b"\x16select 1");
-        assert_eq!(exchange.feed(&prepared(3, 0)).unwrap(), Fed::Send);
-        assert_eq!(exchange.feed(OK).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(&prepared(3, 0)).unwrap(), FeedStatus::Send);
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
         let text = packets(exchange.outgoing())[0].1;
         assert!(
             text.starts_with(b"\x03do 'o''k'\n;do 'xxx"),
             "{}",
             text.len()
         );
-        assert_eq!(exchange.feed(&both.concat()).unwrap(), Fed::Send);
+        assert_eq!(exchange.feed(&both.concat()).unwrap(), FeedStatus::Send);
         assert!(
             packets(exchange.outgoing())[0]
                 .1
                 .starts_with(b"\x03do 'xxx")
         );
-        // What fails ends the request, and may have left the transaction open.
+        // An error ends the request, and may leave the transaction open.
         assert_eq!(
             exchange.feed(&refusal(1213, "40001")).unwrap(),
-            Fed::Complete
+            FeedStatus::Complete
         );
         assert_eq!(exchange.results(), 5);
     }
 }
 
 #[test]
-fn extended_mode_prepares_anew_and_has_the_server_forget() {
+fn extended_mode_prepares_each_time_and_closes_the_previous() {
     let statement = Statements::new().add("do $1");
     let mut exchange = exchange(QueryMode::Extended, without_eof());
     let value = [Value::Int(1)];
@@ -211,21 +285,24 @@ fn extended_mode_prepares_anew_and_has_the_server_forget() {
         exchange.request(one(&statement, &value));
         let sent = packets(exchange.outgoing());
         assert_eq!(sent.last().unwrap().1, b"\x16do ?");
-        // The one before is closed on the way.
+        // The previous one is closed in the same request.
         if number == 6 {
             assert_eq!((sent.len(), sent[0].1), (2, &b"\x19\x05\0\0\0"[..]));
         }
-        assert_eq!(exchange.feed(&prepared(number, 1)).unwrap(), Fed::Send);
+        assert_eq!(
+            exchange.feed(&prepared(number, 1)).unwrap(),
+            FeedStatus::Send
+        );
         assert_eq!(
             packets(exchange.outgoing())[0].1[..5],
             [0x17, number, 0, 0, 0]
         );
-        assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+        assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     }
 }
 
 #[test]
-fn what_is_closed_is_told_with_the_next_request_and_its_number_is_free() {
+fn the_next_request_closes_statements_and_their_ids_are_reused() {
     let mut set = Statements::new();
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     let sent = |exchange: &Exchange| -> Vec<Vec<u8>> {
@@ -234,39 +311,39 @@ fn what_is_closed_is_told_with_the_next_request_and_its_number_is_free() {
     };
     let old = set.add("old $1");
     exchange.request(one(&old, &[Value::Int(1)]));
-    assert_eq!(exchange.feed(&prepared(5, 1)).unwrap(), Fed::Send);
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(&prepared(5, 1)).unwrap(), FeedStatus::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.close(&old);
-    // Twice is once.
+    // Closing it twice has no further effect.
     exchange.close(&old);
     set.remove(&old);
     let new = set.add("new $1");
     assert!(new.id() == old.id() && !exchange.is_prepared(&new));
     exchange.prepare(&new);
     assert_eq!(sent(&exchange), [&b"\x19\x05\0\0\0"[..], b"\x16new ?"]);
-    // A refused one is nothing that the server has to forget.
+    // The server has no refused statement to forget.
     let refused = refusal(1146, "42S02");
-    assert_eq!(exchange.feed(&refused).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(&refused).unwrap(), FeedStatus::Complete);
     assert!(exchange.is_prepared(&new));
     exchange.close(&new);
     assert!(!exchange.is_prepared(&new));
     exchange.request(one(&new, &[Value::Int(1)]));
     assert_eq!(sent(&exchange), [b"\x16new ?"]);
-    assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), Fed::Send);
-    // Its types are told: the server has not heard them for this one.
+    assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), FeedStatus::Send);
+    // Its types are sent: the server has not received them for this statement.
     assert_eq!(sent(&exchange)[0][11..14], [1, 8, 0]);
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
-    // Text is as good a bearer; a new connection has nothing to forget.
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    // A query closes it too; a new connection has nothing to close.
     exchange.close(&new);
     exchange.query("x");
     assert_eq!(sent(&exchange), [&b"\x19\x06\0\0\0"[..], b"\x03x"]);
     assert_eq!(exchange.text(), Some("x"));
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
-    // Messages name it once its reply is there.
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
+    // Error messages name it once its reply has arrived.
     assert_eq!(exchange.text(), Some("x"));
     exchange.request(one(&new, &[Value::Int(1)]));
-    assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), Fed::Send);
-    assert_eq!(exchange.feed(OK).unwrap(), Fed::Complete);
+    assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), FeedStatus::Send);
+    assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.close(&new);
     exchange.reset();
     exchange.query("x");

@@ -1,9 +1,10 @@
-//! The recordings, a log-in and an exchange on them, and the bytes of small answers.
+//! The recordings, a login and an exchange over them, and the bytes of short replies.
 
-use prony_wire::log_in::{Progress, TlsUse};
+use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::mysql::{Connector, Login};
 use prony_wire::{
-    Agreed, ConnectError, Exchange, Fed, LogIn, LoggedIn, QueryMode, Secret, Statement, Value,
+    ConnectError, Exchange, FeedStatus, PendingLogin, QueryMode, Secret, Session, SessionFlags,
+    Statement, Value,
 };
 use std::sync::Arc;
 
@@ -29,17 +30,20 @@ pub fn login(user: &str) -> Login {
     }
 }
 
-/// Feeds `pieces`; gives what was sent, and how it ended.
-pub fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<LoggedIn>, ConnectError>) {
+/// Feeds `pieces`; returns what was sent, and the outcome.
+pub fn replay(
+    login: Login,
+    pieces: &[&[u8]],
+) -> (Vec<u8>, Result<Option<Box<Session>>, ConnectError>) {
     let connector = Connector::new(Arc::new(login), TlsUse::No, None);
-    let mut log_in = LogIn::Mysql(Box::new(connector));
+    let mut pending = PendingLogin::Mysql(Box::new(connector));
     let mut out = Vec::new();
-    assert!(matches!(log_in.start(&mut out), Ok(Progress::More)));
-    assert!(out.is_empty(), "the server speaks first");
+    assert!(matches!(pending.start(&mut out), Ok(LoginProgress::More)));
+    assert!(out.is_empty(), "the server sends first");
     for (index, piece) in pieces.iter().enumerate() {
-        match log_in.receive(piece, &mut out) {
-            Ok(Progress::More) => {}
-            Ok(Progress::Done(session)) => {
+        match pending.receive(piece, &mut out) {
+            Ok(LoginProgress::More) => {}
+            Ok(LoginProgress::Done(session, _)) => {
                 assert_eq!(index, pieces.len() - 1, "done before the end");
                 return (out, Ok(Some(session)));
             }
@@ -64,26 +68,22 @@ pub fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// What a log-in settles with a server that spares the EOF packets.
-pub fn without_eof() -> Agreed {
-    replay(login("native"), &[NATIVE])
-        .1
-        .unwrap()
-        .unwrap()
-        .agreed
+/// The outcome of a login to a server that omits EOF packets.
+pub fn without_eof() -> SessionFlags {
+    replay(login("native"), &[NATIVE]).1.unwrap().unwrap().flags
 }
 
-pub fn exchange(mode: QueryMode, agreed: Agreed) -> Exchange {
+pub fn exchange(mode: QueryMode, flags: SessionFlags) -> Exchange {
     let mut exchange = Exchange::mysql(mode);
-    exchange.agree(agreed);
+    exchange.set_session_flags(flags);
     exchange
 }
 
-/// Feeds `pieces`, the last of which ends it.
-pub fn feed(exchange: &mut Exchange, pieces: &[&[u8]]) -> Fed {
+/// Feeds `pieces`, the last of which completes the exchange.
+pub fn feed(exchange: &mut Exchange, pieces: &[&[u8]]) -> FeedStatus {
     let (last, before) = pieces.split_last().unwrap();
     for piece in before {
-        assert_eq!(exchange.feed(piece).unwrap(), Fed::More);
+        assert_eq!(exchange.feed(piece).unwrap(), FeedStatus::More);
     }
     exchange.feed(last).unwrap()
 }
@@ -109,7 +109,7 @@ pub fn refusal(number: u16, code: &str) -> Vec<u8> {
     packet
 }
 
-/// The answer to a COM_STMT_PREPARE of a statement with this number and so many placeholders.
+/// The reply to a COM_STMT_PREPARE: a statement with this id and number of placeholders.
 pub fn prepared(id: u8, parameters: u8) -> Vec<u8> {
     let mut bytes = vec![12, 0, 0, 1, 0, id, 0, 0, 0, 0, 0, parameters, 0, 0, 0, 0];
     for number in 0..parameters {

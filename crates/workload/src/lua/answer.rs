@@ -1,38 +1,33 @@
-//! What a script's coroutine is resumed with.
-//!
-//! In: what became of what was asked. Out: values of Lua. Must never: hold on to a reply.
+//! The values with which a script's coroutine is resumed. Never keeps a reply alive.
 
 use mlua::{IntoLua, IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
-use prony_wire::Row;
+use prony_wire::WireRow;
 
-/// What a script is answered.
+/// The answer to a request.
 pub enum Answer {
-    /// It is done.
+    /// The request is done; it has no result.
     Done,
-    /// Yes or no.
     Flag(bool),
-    /// A reply with so many rows of so many fields; rows changed, where there are no fields.
+    /// The number of rows and of columns of a reply; without columns, the first is the number of changed rows.
     Reply(u64, usize),
-    /// A number.
     Number(usize),
-    /// A statement was prepared: its number, and how many values it takes.
+    /// A prepared statement: its number, and how many values it takes.
     Prepared(usize, usize),
-    /// All rows.
+    /// All rows of a result.
     Rows(Table),
-    /// A statement failed.
-    Failed(Failure),
+    Failed(FailedAnswer),
 }
 
 /// Why a statement failed, as scripts see it.
 #[derive(Clone, Debug)]
-pub struct Failure {
-    /// The number of MySQL; 0 on PostgreSQL.
+pub struct FailedAnswer {
+    /// MySQL's error number; 0 on PostgreSQL.
     pub number: u32,
     /// SQLSTATE.
     pub state: String,
-    /// What the server said.
+    /// The server's message.
     pub message: String,
-    /// The event begins anew.
+    /// Whether the error is ignored, so that the event starts over.
     pub ignorable: bool,
 }
 
@@ -57,10 +52,10 @@ impl IntoLuaMulti for Answer {
     }
 }
 
-/// A failure that is no server's.
-impl Failure {
-    pub fn own(message: &str) -> Failure {
-        Failure {
+impl FailedAnswer {
+    /// A failure that no server reported.
+    pub fn internal(message: &str) -> FailedAnswer {
+        FailedAnswer {
             number: 0,
             state: "00000".to_owned(),
             message: message.to_owned(),
@@ -72,15 +67,15 @@ impl Failure {
 /// The rows of one result of a reply, each a table of texts.
 pub fn rows<'a>(
     lua: &Lua,
-    reply: impl Iterator<Item = (usize, Row<'a>)>,
+    reply: impl Iterator<Item = (usize, WireRow<'a>)>,
     result: usize,
 ) -> Result<Table> {
     let all = lua.create_table()?;
     for (_, row) in reply.filter(|(of, _)| *of == result) {
         let table = lua.create_table()?;
-        for (place, value) in row.values().enumerate() {
+        for (index, value) in row.values().enumerate() {
             if let Some(bytes) = value {
-                table.raw_set(place + 1, lua.create_string(bytes)?)?;
+                table.raw_set(index + 1, lua.create_string(bytes)?)?;
             }
         }
         all.raw_push(table.into_lua(lua)?)?;

@@ -1,9 +1,7 @@
-//! Scripts that come with Prony, written anew.
-//!
-//! In: a name. Out: a text. Must never: hold a line of sysbench's.
+//! The scripts that come with Prony, written from scratch: they contain no line of sysbench's.
 
-/// By module name.
-const FILES: [(&str, &str); 13] = [
+/// Texts by module name.
+const FILES: [(&str, &str); 15] = [
     ("oltp_common", include_str!("bundled/oltp_common.lua")),
     (
         "oltp_read_write",
@@ -36,6 +34,11 @@ const FILES: [(&str, &str); 13] = [
         "select_random_ranges",
         include_str!("bundled/select_random_ranges.lua"),
     ),
+    (
+        "oltp_transaction",
+        include_str!("bundled/oltp_transaction.lua"),
+    ),
+    ("random_keys", include_str!("bundled/random_keys.lua")),
     ("bulk_insert", include_str!("bundled/bulk_insert.lua")),
     ("common", include_str!("bundled/common.lua")),
 ];

@@ -1,23 +1,22 @@
-//! Chunks of Lua, compiled once for all states of a script.
-//!
-//! In: texts. Out: functions. Must never: keep a chunk of one script for another.
+//! Lua chunks, compiled once for all states of a script.
 
 use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytecode by the name of its chunk.
+/// Bytecode by chunk name.
 #[derive(Default)]
 pub struct Compiled {
     chunks: Mutex<HashMap<String, Arc<[u8]>>>,
 }
 
 impl Compiled {
-    /// A chunk as a function of this state. `name` is Lua's: `@` and a file, or `=` and a word.
+    /// Loads a chunk as a function of this state. `name` is Lua's chunk name: `@` and a file, or `=` and a
+    /// word.
     ///
     /// # Errors
-    /// It is not Lua.
+    /// The text is not valid Lua.
     pub fn load(&self, lua: &Lua, name: &str, text: &[u8]) -> Result<Function> {
         let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         let known = chunks.get(name).cloned();
@@ -27,7 +26,7 @@ impl Compiled {
             return chunk.set_mode(ChunkMode::Binary).into_function();
         }
         let function = lua.load(text).set_name(name).into_function()?;
-        // With its names and lines: messages need them.
+        // Keep names and lines: messages need them.
         let code = function.dump(false);
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         chunks.insert(name.to_owned(), code.into());

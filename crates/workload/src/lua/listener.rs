@@ -1,66 +1,64 @@
-//! Who hears what scripts write, and what goes wrong.
-//!
-//! In: nothing. Out: a trait and what it is told. Must never: print.
+//! The trait that receives scripts' output and errors.
 
 use prony_session::DbError;
 
-/// What a statement was asked to do when it failed.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// A text.
+pub enum SqlOperation {
+    /// Executing a text.
     Query,
-    /// A statement was to be prepared.
+    /// Preparing a statement.
     Prepare,
-    /// A prepared statement.
+    /// Executing a prepared statement.
     Execute,
-    /// A further result of a text.
-    Next,
-    /// A further result of a prepared statement.
-    NextExecuted,
+    /// Fetching a further result of a text.
+    NextResult,
+    /// Fetching a further result of a prepared statement.
+    NextExecutedResult,
 }
 
-/// A statement failed, and its error is not one that is ignored.
+/// A statement that failed with an error that is not ignored.
 #[derive(Debug)]
 pub struct SqlFailure<'a> {
-    /// What was asked.
-    pub step: Step,
-    /// What the server said.
+    /// The operation that failed.
+    pub operation: SqlOperation,
+    /// The server's error.
     pub error: &'a DbError,
-    /// The number by which sysbench's driver knows it; 0 on PostgreSQL.
+    /// The number that sysbench's driver reports; 0 on PostgreSQL.
     pub number: u32,
-    /// What the server said, as its own client shows it.
-    pub said: &'a str,
+    /// The server's message, as its own client shows it.
+    pub message: &'a str,
     /// The statement.
     pub sql: &'a str,
 }
 
-/// Hears what scripts write, and what goes wrong. Calls come from all workers; texts have no line end
-/// but in [`Listener::shown`].
+/// Receives scripts' output and errors. Any worker may call it. Texts do not end in a newline, except in
+/// [`Listener::output`].
 pub trait Listener: Send + Sync {
-    /// A script writes this, line ends included, in whatever encoding.
-    fn shown(&self, text: &[u8]);
-    /// Something that ends a run, in sysbench's words.
+    /// Output of a script, newlines included, in any encoding.
+    fn output(&self, text: &[u8]);
+    /// An error that ends the run, in the words of sysbench.
     fn fatal(&self, text: &str);
-    /// Something that is wrong and does not end it.
+    /// An error that does not end the run.
     fn alert(&self, text: &str);
-    /// Something worth knowing.
+    /// A warning.
     fn warning(&self, text: &str);
-    /// A script wants a driver or a connection, and there is none: the lines of the log that the settings
-    /// have for it.
+    /// A script needs a driver or a connection, and there is none; `lines` are the settings' log lines for
+    /// that case.
     fn unreachable(&self, lines: &str);
-    /// A connection that a script asked for outside of threads was refused.
-    fn refused(&self, error: &prony_server::control::Error);
-    /// A script has kept its thread for a while without asking for anything, so that the other users of
-    /// that thread had to wait; told once.
-    fn kept_waiting(&self);
+    /// A connection that a script opened outside of threads was refused.
+    fn connection_refused(&self, error: &prony_server::control::Error);
+    /// A script has occupied its OS thread for some time without making a request, and the other users of that
+    /// thread had to wait. Called once.
+    fn thread_blocked(&self);
     /// A statement failed.
     fn sql_failed(&self, failure: &SqlFailure<'_>);
-    /// A function of the script gave up: its thread cannot go on, and the run is to end. `function` is
-    /// what sysbench calls it, empty where nothing is to be said.
-    fn failed(&self, function: &str, reason: &str);
-    /// `thread_done` of a thread gave up. Its events are done: the run goes on, to its report.
-    fn done_failed(&self, reason: &str);
-    /// A script has run for so long without asking for anything that it is taken to be stuck, and it
-    /// cannot be stopped from outside: the process is to end.
+    /// A function of the script failed: its thread cannot continue, and the run must end. `function` is
+    /// sysbench's name for it, empty if nothing is to be printed.
+    fn function_failed(&self, function: &str, reason: &str);
+    /// A thread's `thread_done` failed. Its events are done, so the run continues to its report.
+    fn thread_done_failed(&self, reason: &str);
+    /// A script has run so long without making a request that it counts as stuck, and it cannot be stopped
+    /// from outside: the process must exit.
     fn stuck(&self, reason: &str);
 }

@@ -1,33 +1,33 @@
-//! Scripts in Lua, as sysbench runs them: on LuaJIT, with sysbench's API.
+//! Lua scripts, as sysbench runs them: on LuaJIT, with sysbench's API.
 //!
-//! In: a script, the command line's [`Settings`]. Out: its options and commands, the program of its
-//! threads, its reports. Must never: print; block a worker but where the script itself does; let a
-//! script's mistake be more than an error of that script.
+//! From a script and the command line's [`ScriptSettings`] come its options and commands, the program of its
+//! threads, and its reports. Never prints, never blocks a worker unless the script itself does, and a
+//! mistake in a script is never more than an error of that script.
 //!
-//! A thread of sysbench is a virtual user: a state of Lua of its own, in which the script is read again,
-//! and one coroutine. The script blocks in its own words (`con:query()`); underneath the coroutine yields
-//! what it asks, and [`user`] resumes it with the answer of the loop. What scripts see is written in Lua
-//! (`prelude/`), so that the compiler sees through it.
+//! A sysbench thread is a virtual user: a separate Lua state, in which the script is read again, and one
+//! coroutine. The script makes blocking calls (`con:query()`); underneath, the coroutine yields a request,
+//! and [`user`] resumes it with the loop's answer. The API that scripts see is written in Lua (`prelude/`),
+//! so that LuaJIT can compile through it.
 
 mod answer;
-mod asked;
 mod bundled;
+mod command;
 mod compiled;
-mod counted;
-mod failed;
-mod front;
-mod help;
-mod lines;
+mod connections;
 mod listener;
-mod numbers;
+mod outside;
 mod path;
 mod program;
+mod query_counts;
 mod report;
+mod request;
 mod script;
 mod settings;
+mod sql_errors;
 mod state;
 mod statements;
 mod user;
+mod user_random;
 mod values;
 mod watchdog;
 mod workload;
@@ -35,12 +35,12 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
-pub use counted::Outside;
-pub use help::{Command, Refused};
-pub use listener::{Listener, SqlFailure, Step};
+pub use command::{Command, LuaScriptError};
+pub use listener::{Listener, SqlFailure, SqlOperation};
 pub use path::search_path;
 pub use program::{LuaProgram, Task};
-pub use report::{Figures, Reporter};
+pub use query_counts::OutsideQueries;
+pub use report::{ReportFigures, Reporter};
 pub use script::Script;
-pub use settings::{Given, Random, Settings, Value};
+pub use settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 pub use workload::{LUA, LuaWorkload};

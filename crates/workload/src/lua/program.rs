@@ -1,72 +1,65 @@
-//! The program of a script's threads.
-//!
-//! In: a script that was read once, a task. Out: users. Must never: share a state between users.
+//! The program of a script's threads. Users never share a Lua state.
 
-use super::state::{Owner, Shared};
-use super::user::User;
-use super::watchdog::{Beat, Watch};
-use prony_session::{Db, Ended, Program, User as Boxed, UserId};
+use super::state::{ScriptContext, StateOwner};
+use super::user::ScriptUser;
+use super::watchdog::{Heartbeat, Watchdog};
+use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What the threads of a script do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Events, one after the other.
+    /// Run events, one after the other.
     Run,
-    /// Each carries out a command once, as one transaction of the loop.
+    /// Run a parallel command once in each thread, as one transaction of the loop.
     Command {
         /// The command's name.
         word: String,
-        /// It is a function of the script, not one of its table of commands.
-        is_function: bool,
-        /// Every thread carries it out; else there is to be one.
-        is_parallel: bool,
     },
 }
 
 /// The program of a script's threads.
 pub struct LuaProgram {
-    shared: Arc<Shared>,
+    context: Arc<ScriptContext>,
     task: Task,
     is_legacy: bool,
-    watch: Arc<Watch>,
-    /// By worker.
-    beats: Mutex<HashMap<u32, Arc<Beat>>>,
+    watchdog: Arc<Watchdog>,
+    /// One per worker.
+    heartbeats: Mutex<HashMap<u32, Arc<Heartbeat>>>,
 }
 
 impl LuaProgram {
-    pub(super) fn new(shared: Arc<Shared>, task: Task, is_legacy: bool) -> LuaProgram {
+    pub(super) fn new(context: Arc<ScriptContext>, task: Task, is_legacy: bool) -> LuaProgram {
         LuaProgram {
-            watch: Watch::start(&shared),
-            shared,
+            watchdog: Watchdog::start(&context),
+            context,
             task,
             is_legacy,
-            beats: Mutex::default(),
+            heartbeats: Mutex::default(),
         }
     }
 
-    /// How many users it is made for: those of the command line, or one for a command that is carried
-    /// out once.
+    /// The number of users that the program expects: the threads of the command line.
     pub fn users(&self) -> u32 {
-        match &self.task {
-            Task::Command {
-                is_parallel: false, ..
-            } => 1,
-            _ => self.shared.settings.threads,
-        }
+        self.context.settings.threads
     }
 
-    /// Whether a thread has connected: a script that never does measures no database.
+    /// Whether a thread has connected; a script that never connects measures no database.
     pub fn has_connected(&self) -> bool {
-        let connected = &self.shared.has_connected;
+        let connected = &self.context.has_connected;
         connected.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    fn beat(&self, worker: u32) -> Arc<Beat> {
-        let mut beats = self.beats.lock().unwrap_or_else(PoisonError::into_inner);
-        let beat = beats.entry(worker).or_insert_with(|| self.watch.beat());
-        Arc::clone(beat)
+    fn heartbeat(&self, worker: u32) -> Arc<Heartbeat> {
+        let mut heartbeats = self
+            .heartbeats
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let heartbeat = heartbeats
+            .entry(worker)
+            .or_insert_with(|| self.watchdog.heartbeat());
+        Arc::clone(heartbeat)
     }
 }
 
@@ -83,20 +76,20 @@ impl Program for LuaProgram {
         self.task == Task::Run
     }
 
-    fn user(&self, id: UserId, db: Db) -> Boxed {
-        let owner = Owner {
+    fn user(&self, id: UserId, db: Db) -> UserFuture {
+        let owner = StateOwner {
             id,
             is_legacy: Some(self.is_legacy),
-            is_front: false,
+            is_outside_load: false,
         };
-        let user = User::new(&self.shared, &self.task, &owner, self.beat(id.worker));
-        let shared = Arc::clone(&self.shared);
+        let user = ScriptUser::new(&self.context, &self.task, &owner, self.heartbeat(id.worker));
+        let context = Arc::clone(&self.context);
         Box::pin(async move {
             match user {
-                Ok(user) => user.live(db).await,
-                Err(refused) => {
-                    shared.settings.listener.fatal(&refused.to_string());
-                    Ended::Failed(refused.to_string())
+                Ok(user) => user.run(db).await,
+                Err(error) => {
+                    context.settings.listener.fatal(&error.to_string());
+                    UserExit::Failed(error.to_string())
                 }
             }
         })

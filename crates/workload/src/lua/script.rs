@@ -1,86 +1,90 @@
-//! A script as the front sees it: read once, in a state of its own.
-//!
-//! In: settings. Out: what its commands are, its help, the program of its threads. Must never: run an
-//! event.
+//! A script outside of the load, read once in a Lua state of its own: its commands, its help, `init()`,
+//! `done()`, and the program of its threads. Never runs an event.
 
+use super::command::{Command, LuaScriptError};
 use super::compiled::Compiled;
-use super::counted::{Outside, Tally};
-use super::help::{Command, Refused};
 use super::program::{LuaProgram, Task};
-use super::report::Reporter;
-use super::settings::Settings;
-use super::state::{Owner, Shared, State, explained, refused, words};
-use super::watchdog::{Beat, Watch};
+use super::query_counts::{OutsideCounters, OutsideQueries};
+use super::report::{self, ReportFigures, Reporter};
+use super::settings::ScriptSettings;
+use super::state::{
+    ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
+};
+use super::watchdog::{Heartbeat, Watchdog};
 use mlua::{Function, IntoLua, MultiValue};
 use prony_session::UserId;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A script that was read: the state in which `init()`, `done()` and `help()` run.
+/// A script that has been read, with the state in which `init()`, `done()` and `help()` run.
 pub struct Script {
-    front: Front,
+    main_state: OutsideState,
     is_legacy: bool,
 }
 
-/// A state of the front, with what it needs to be called.
-pub(super) struct Front {
-    pub shared: Arc<Shared>,
-    pub state: State,
-    beat: Arc<Beat>,
-    /// Its watchdog lives as long as it.
-    _watch: Arc<Watch>,
+/// A Lua state outside of the load, with what is needed to call into it.
+pub(super) struct OutsideState {
+    pub context: Arc<ScriptContext>,
+    pub state: ScriptState,
+    heartbeat: Arc<Heartbeat>,
+    /// Keeps the watchdog alive as long as the state.
+    _watchdog: Arc<Watchdog>,
 }
 
-impl Front {
-    /// A state in which the script was read.
-    pub fn read(shared: Arc<Shared>, is_legacy: Option<bool>) -> Result<Front, Refused> {
-        let threads = shared.settings.threads;
+impl OutsideState {
+    /// Creates a state and reads the script in it.
+    pub fn read(
+        context: Arc<ScriptContext>,
+        is_legacy: Option<bool>,
+        tid: u32,
+    ) -> Result<OutsideState, LuaScriptError> {
+        let threads = context.settings.threads;
         let id = UserId {
-            client: 0,
+            client: tid,
             clients: threads,
             worker: 0,
             workers: 1,
             seed: 0,
         };
-        let owner = Owner {
+        let owner = StateOwner {
             id,
             is_legacy,
-            is_front: true,
+            is_outside_load: true,
         };
-        let wrong = |error: mlua::Error| refused(&error, &shared.settings);
-        let state = State::new(&shared, &owner).map_err(wrong)?;
-        let watch = Watch::start(&shared);
-        let beat = watch.beat();
-        super::front::answers(&state, &shared, &beat).map_err(wrong)?;
-        let chunk = state.chunk(&shared).map_err(wrong)?;
-        let front = Front {
-            beat,
-            _watch: watch,
+        let to_script_error = |error: mlua::Error| load_error(&error, &context.settings);
+        let state = ScriptState::new(&context, &owner).map_err(to_script_error)?;
+        let watchdog = Watchdog::start(&context);
+        let heartbeat = watchdog.heartbeat();
+        super::outside::install_answer(&state, &context, &heartbeat).map_err(to_script_error)?;
+        let chunk = state.chunk(&context).map_err(to_script_error)?;
+        let outside_state = OutsideState {
+            heartbeat,
+            _watchdog: watchdog,
             state,
-            shared,
+            context,
         };
-        front.call("read", chunk)?;
-        Ok(front)
+        outside_state.call("read", chunk)?;
+        Ok(outside_state)
     }
 
-    /// Calls one of Prony's own functions; gives what it returns.
-    pub fn call(&self, name: &str, argument: impl IntoLua) -> Result<MultiValue, Refused> {
+    /// Calls one of Prony's own Lua functions and returns its results.
+    pub fn call(&self, name: &str, argument: impl IntoLua) -> Result<MultiValue, LuaScriptError> {
         let lua = &self.state.lua;
-        let settings = &self.shared.settings;
-        let go = || {
-            let guarded = self.state.own("guarded")?;
-            let function = self.state.own(name)?;
+        let settings = &self.context.settings;
+        let call = || {
+            let guarded = self.state.core_function("guarded")?;
+            let function = self.state.core_function(name)?;
             let argument = argument.into_lua(lua)?;
-            self.beat.enter(lua.state());
+            self.heartbeat.enter(lua.state());
             let result = guarded.call::<MultiValue>((function, argument));
-            self.beat.leave();
+            self.heartbeat.leave();
             result
         };
-        let mut values = go().map_err(|error| refused(&error, settings))?;
-        let is_good = values
+        let mut values = call().map_err(|error| load_error(&error, settings))?;
+        let succeeded = values
             .pop_front()
             .is_some_and(|ok| ok.as_boolean() == Some(true));
-        if is_good {
+        if succeeded {
             return Ok(values);
         }
         let mut text = || {
@@ -88,48 +92,51 @@ impl Front {
             let text = value.as_ref().and_then(mlua::Value::as_string);
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
         };
-        let (what, said) = (text(), text());
-        let said = explained(&said, settings);
-        Err(match what.as_str() {
-            "" => Refused::Fatal(said),
-            "usage" => Refused::Usage(said),
-            _ => Refused::Function {
-                function: what,
-                reason: said,
+        let (kind, message) = (text(), text());
+        let message = explain_memory_limit(&message, settings);
+        Err(match kind.as_str() {
+            "" => LuaScriptError::Fatal(message),
+            "usage" => LuaScriptError::Usage(message),
+            _ => LuaScriptError::Function {
+                function: kind,
+                reason: message,
             },
         })
     }
 
-    /// A global function of the script, if there is one.
+    /// A global function of the script, if it exists.
     fn global(&self, name: &str) -> Option<Function> {
         self.state.lua.globals().get(name).ok()
     }
 }
 
 impl Script {
-    /// Reads a script: its first lines run, its options are checked against those given.
+    /// Reads a script: runs its top level and checks the given options against those it declares.
     ///
     /// # Errors
-    /// The script is wrong, or an option is none of its.
-    pub fn open(settings: Settings) -> Result<Script, Refused> {
-        let shared = Arc::new(Shared {
+    /// The script is wrong, or an option is not one of the script's.
+    pub fn open(settings: ScriptSettings) -> Result<Script, LuaScriptError> {
+        let context = Arc::new(ScriptContext {
             settings,
             compiled: Compiled::default(),
             has_connected: AtomicBool::new(false),
-            outside: Tally::default(),
+            outside_counters: OutsideCounters::default(),
         });
-        let front = Front::read(shared, None)?;
-        let declared = front.call("declares_options", mlua::Nil)?;
+        let main_state = OutsideState::read(context, None, 0)?;
+        let declared = main_state.call("declares_options", mlua::Nil)?;
         let is_legacy = declared.front().and_then(mlua::Value::as_boolean) == Some(false);
-        Ok(Script { front, is_legacy })
+        Ok(Script {
+            main_state,
+            is_legacy,
+        })
     }
 
-    /// What a word of the command line means to the script.
+    /// What a command word means to the script.
     ///
     /// # Errors
-    /// Its tables are not what they should be.
-    pub fn command(&self, word: &str) -> Result<Command, Refused> {
-        let values = self.front.call("meaning", word)?;
+    /// The script's command tables are malformed.
+    pub fn command(&self, word: &str) -> Result<Command, LuaScriptError> {
+        let values = self.main_state.call("meaning", word)?;
         let meaning = values.front().and_then(mlua::Value::as_string);
         let meaning = meaning
             .map(|text| text.to_string_lossy())
@@ -138,82 +145,132 @@ impl Script {
             "run" => Command::Run,
             "command" => Command::Once,
             "parallel" => Command::Parallel,
-            "function" => Command::Function,
             "help" => Command::Help,
             "missing" => Command::Missing,
             _ => Command::Unknown,
         })
     }
 
-    /// Tells its help to the listener.
+    /// Prints the script's help through the listener.
     ///
     /// # Errors
-    /// The script's own `help()` gave up.
-    pub fn help(&self) -> Result<(), Refused> {
-        self.front.call("help", mlua::Nil).map(drop)
+    /// The script's own `help()` failed.
+    pub fn help(&self) -> Result<(), LuaScriptError> {
+        self.main_state.call("help", mlua::Nil).map(drop)
     }
 
-    /// The script's `init()`, before threads of a run begin.
+    /// Runs the script's `init()`, before the threads of a run begin.
     ///
     /// # Errors
-    /// It gave up.
-    pub fn init(&self) -> Result<(), Refused> {
-        self.front.call("call", "init").map(drop)
+    /// The function failed.
+    pub fn init(&self) -> Result<(), LuaScriptError> {
+        self.main_state.call("call", "init").map(drop)
     }
 
-    /// The script's `done()`, after its threads.
+    /// Runs the script's `done()`, after its threads have ended.
     ///
     /// # Errors
-    /// It gave up.
-    pub fn done(&self) -> Result<(), Refused> {
-        self.front.call("call", "done").map(drop)
+    /// The function failed.
+    pub fn done(&self) -> Result<(), LuaScriptError> {
+        self.main_state.call("call", "done").map(drop)
     }
 
-    /// The program of its threads.
+    /// Runs a command that is not parallel in the state that read the script, as sysbench does. Returns
+    /// whether it succeeded.
     ///
     /// # Errors
-    /// It is to run, and has no `event()`.
-    pub fn program(&self, task: Task) -> Result<LuaProgram, Refused> {
+    /// The command's function failed.
+    pub fn once(&self, word: &str) -> Result<bool, LuaScriptError> {
+        let result = self.main_state.call("once", word)?;
+        Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
+    }
+
+    /// Whether the script may block its OS thread, by starting processes or loading C code.
+    ///
+    /// # Errors
+    /// The script's state is no longer usable.
+    pub fn may_block(&self) -> Result<bool, LuaScriptError> {
+        let lua = &self.main_state.state.lua;
+        let text = lua.create_string(&self.main_state.context.settings.text);
+        let text = text.map_err(|error| script_error(&error))?;
+        let result = self.main_state.call("may_block", text)?;
+        Ok(result.front().and_then(mlua::Value::as_boolean) == Some(true))
+    }
+
+    /// The program of the script's threads.
+    ///
+    /// # Errors
+    /// The task is a run, and the script has no `event()`.
+    pub fn program(&self, task: Task) -> Result<LuaProgram, LuaScriptError> {
         let is_run = task == Task::Run;
-        if is_run && self.front.global("event").is_none() && !self.has_main_loop()? {
-            let path = &self.front.shared.settings.path;
-            let name = path.rsplit('/').next().unwrap_or_default();
-            return Err(Refused::Fatal(format!(
+        if is_run && self.main_state.global("event").is_none() && !self.has_main_loop()? {
+            let name = &self.main_state.context.settings.name;
+            return Err(LuaScriptError::Fatal(format!(
                 "cannot find the event() function in {name}"
             )));
         }
-        let shared = Arc::clone(&self.front.shared);
-        Ok(LuaProgram::new(shared, task, self.is_legacy))
+        let context = Arc::clone(&self.main_state.context);
+        Ok(LuaProgram::new(context, task, self.is_legacy))
     }
 
-    /// Whether the script brings a `thread_run` of its own.
-    fn has_main_loop(&self) -> Result<bool, Refused> {
-        let own = self.front.call("has_main_loop", mlua::Nil)?;
-        Ok(own.front().and_then(mlua::Value::as_boolean) == Some(true))
+    /// Whether the script defines its own `thread_run`.
+    fn has_main_loop(&self) -> Result<bool, LuaScriptError> {
+        let values = self.main_state.call("has_main_loop", mlua::Nil)?;
+        Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// The script's reports, in a state of their own; none where it has no hooks for any.
+    /// A separate state for the script's reports: sysbench has one thread for intermediate reports and one
+    /// for checkpoints.
     ///
     /// # Errors
     /// The script cannot be read again.
-    pub fn reporter(&self) -> Result<Option<Reporter>, Refused> {
-        let shared = Arc::clone(&self.front.shared);
-        Reporter::new(Front::read(shared, Some(self.is_legacy))?)
+    pub fn reporter(&self) -> Result<Reporter, LuaScriptError> {
+        let context = Arc::clone(&self.main_state.context);
+        let tid = context.settings.threads;
+        Ok(Reporter::new(OutsideState::read(
+            context,
+            Some(self.is_legacy),
+            tid,
+        )?))
     }
 
-    /// What was asked outside of threads since this was last asked.
-    pub fn outside(&self) -> Outside {
-        self.front.shared.outside.take()
+    /// Whether the script prints the final report itself.
+    ///
+    /// # Errors
+    /// The script's state is no longer usable.
+    pub fn has_cumulative(&self) -> Result<bool, LuaScriptError> {
+        report::has(&self.main_state, report::CUMULATIVE)
     }
 
-    /// Whether a thread has connected: a script that never does measures no database.
+    /// Prints the final report, in the state that read the script.
+    ///
+    /// # Errors
+    /// The script's function failed.
+    pub fn cumulative(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
+        report::report(&self.main_state, report::CUMULATIVE, figures)
+    }
+
+    /// Called after the last report, to close what the reports have opened.
+    ///
+    /// # Errors
+    /// The script's state is no longer usable.
+    pub fn end_reports(&self) -> Result<(), LuaScriptError> {
+        report::end(&self.main_state)
+    }
+
+    /// Queries made outside of threads since the last call.
+    pub fn take_outside_queries(&self) -> OutsideQueries {
+        self.main_state.context.outside_counters.take()
+    }
+
+    /// Whether a thread has connected; a script that never connects measures no database.
     pub fn has_connected(&self) -> bool {
-        let connected = &self.front.shared.has_connected;
+        let connected = &self.main_state.context.has_connected;
         connected.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
 
-/// An error of Lua as the front's.
-pub(super) fn wrong(error: &mlua::Error) -> Refused {
-    Refused::Fatal(words(error))
+/// Converts a Lua error.
+pub(super) fn script_error(error: &mlua::Error) -> LuaScriptError {
+    LuaScriptError::Fatal(error_message(error))
 }

@@ -1,124 +1,125 @@
-//! What a script is run with.
-//!
-//! In: nothing. Out: plain data. Must never: be shown as a whole: the general options hold passwords,
-//! because scripts may read them.
+//! The settings of a script. Never print them as a whole: the general options include passwords, because
+//! scripts may read them.
 
 use super::listener::Listener;
 use crate::oltp::distribution::Distribution;
-use crate::sysbench::{Driver, Ignored};
+use crate::sysbench::{Driver, IgnoredErrors};
 use prony_plan::QueryMode;
 use prony_server::Target;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Memory that one state of a script may use, where nothing else is said, bytes.
+/// Default memory limit of one Lua state, in bytes.
 pub const MEMORY_LIMIT_BYTES: usize = 1 << 30;
-/// How long a script may run without asking for anything before it is taken to be stuck, seconds.
+/// Default time that a script may run without making a request before it counts as stuck, in seconds.
 pub const PATIENCE_S: u64 = 60;
 
 /// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]
-pub enum Value {
-    /// A switch.
+pub enum ScriptOptionValue {
+    /// A boolean option.
     Switch(bool),
-    /// A number.
+    /// A numeric option.
     Number(f64),
-    /// A text.
+    /// A text option.
     Text(String),
-    /// Texts.
+    /// An option with several values.
     List(Vec<String>),
 }
 
-/// An option that is not a general one: the script says whether it knows it.
+/// An option that is not one of sysbench's general options; the script decides whether it knows it.
 #[derive(Clone)]
-pub struct Given {
-    /// With `_`.
+pub struct ScriptOption {
+    /// Name, with `_` instead of `-`.
     pub name: String,
-    /// None without `=`.
+    /// `None` if the option has no `=`.
     pub value: Option<String>,
-    /// As it was written, for messages; without what may be a password.
+    /// As written, for messages; a value that may be a password is left out.
     pub shown: String,
-    /// From a configuration file: unknown ones are only warned of there.
+    /// Whether it comes from a configuration file, where an unknown option is only a warning.
     pub from_file: bool,
 }
 
-/// How numbers are drawn.
+/// Settings of the random functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Random {
-    /// What `sysbench.rand.default` draws.
+pub struct RandomSettings {
+    /// The distribution of `sysbench.rand.default`.
     pub default: Distribution,
-    /// Uniform numbers in the mean of a gaussian one, at least 1.
+    /// Uniform numbers averaged for a Gaussian one, at least 1.
     pub iterations: u32,
-    /// Size of the middle part of `special`, per cent.
+    /// Size of the middle part of `special`, in per cent.
     pub part_pct: u32,
-    /// Draws out of it, per cent.
+    /// Draws from that part, in per cent.
     pub share_pct: u32,
-    /// Of `pareto`, above 0 and below 1.
+    /// Parameter of `pareto`, above 0 and below 1.
     pub pareto_h: f64,
-    /// Of `zipfian`, above 0.
+    /// Exponent of `zipfian`, above 0.
     pub zipfian_exponent: f64,
 }
 
-/// What a script is run with. Not to be shown: passwords are among the general options.
+/// The settings of a script. Do not print them: the general options include passwords.
 #[derive(Clone)]
-pub struct Settings {
-    /// The text of the script.
+pub struct ScriptSettings {
+    /// The script's text.
     pub text: Vec<u8>,
-    /// As the command line names it; messages begin with it.
+    /// The script's file; messages begin with it.
     pub path: String,
-    /// The API of 1.1 in place of 1.0.
-    pub newer: bool,
-    /// The version that scripts see, such as `1.0.20`.
+    /// The last part of the script's name on the command line.
+    pub name: String,
+    /// Provide the API of sysbench 1.1 instead of 1.0.
+    pub is_v1_1: bool,
+    /// The version that scripts read, such as `1.0.20`.
     pub version: String,
-    /// The same in sysbench's own line.
+    /// The version as sysbench prints it.
     pub version_string: String,
-    /// The program's name, then its arguments; without passwords.
+    /// The program's name, then its arguments, without passwords.
     pub argv: Vec<String>,
-    /// The command line's second word.
+    /// The second word of the command line.
     pub command: Option<String>,
-    /// The general options by name with `_`.
-    pub general: Vec<(String, Value)>,
+    /// The general options, by name with `_` instead of `-`.
+    pub general: Vec<(String, ScriptOptionValue)>,
     /// All other options.
-    pub given: Vec<Given>,
+    pub given: Vec<ScriptOption>,
     /// Threads, at least 1.
     pub threads: u32,
-    /// The sort of server.
+    /// The database driver.
     pub driver: Driver,
-    /// The server, for what a script asks outside of threads: `init()`, `done()`. None: it must not.
+    /// The server for queries made outside of threads, as in `init()` and `done()`; `None` forbids them.
     pub server: Option<Target>,
-    /// How that one's statements are sent; those of threads are sent as the plan says.
+    /// The protocol mode of those queries; threads use the plan's.
     pub mode: QueryMode,
-    /// Why there is no driver, or no server, as lines of the log: said to a script that wants one.
+    /// Log lines that explain why there is no driver.
     pub no_driver: Option<String>,
-    /// The same of the server.
+    /// Log lines that explain why there is no server.
     pub no_server: Option<String>,
-    /// Errors after which an event begins anew.
-    pub ignored: Ignored,
-    /// How numbers are drawn.
-    pub random: Random,
-    /// Where `require` looks, as Lua's `package.path`; see [`super::search_path`].
+    /// Errors after which an event starts over.
+    pub ignored: IgnoredErrors,
+    /// Settings of the random functions.
+    pub random: RandomSettings,
+    /// Where `require` looks, in the form of Lua's `package.path`; see [`super::search_path`].
     pub search_path: String,
-    /// The same for modules in C; Lua's default where there is none.
+    /// The same for modules in C; `None` for Lua's default.
     pub c_search_path: Option<String>,
-    /// Memory that one state may use, bytes.
+    /// Memory limit of one Lua state, in bytes.
     pub memory_limit_bytes: usize,
-    /// How long a script may run without asking for anything before it is taken to be stuck, seconds.
+    /// How long a script may run without making a request before it counts as stuck, and how long a lost
+    /// connection is retried outside of threads, in seconds.
     pub patience_s: u64,
-    /// Set from outside when all is to end at once: by a signal, or because a function gave up. No script
-    /// goes on then, and one that runs on is stopped soon.
+    /// Set from outside when everything must end at once: after a signal, or because a function failed. No
+    /// script is resumed then, and a running one is stopped soon.
     pub end: Arc<AtomicBool>,
-    /// Who hears what scripts write and what goes wrong.
+    /// Receives the scripts' output and errors.
     pub listener: Arc<dyn Listener>,
 }
 
-impl Settings {
-    /// Whether all is to end at once.
+impl ScriptSettings {
+    /// Whether everything must end at once.
     pub(super) fn is_over(&self) -> bool {
         self.end.load(Ordering::Relaxed)
     }
 
-    /// The default limit of memory, bytes.
+    /// The default memory limit, in bytes.
     pub const MEMORY_LIMIT_BYTES: usize = MEMORY_LIMIT_BYTES;
-    /// The default patience, seconds.
+    /// The default patience, in seconds.
     pub const PATIENCE_S: u64 = PATIENCE_S;
 }

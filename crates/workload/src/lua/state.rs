@@ -1,23 +1,22 @@
-//! One state of Lua: the API, and the script ready to be read in it.
-//!
-//! In: settings, whose state it is. Out: a state and its table of Prony's own functions. Must never: give
-//! a script more memory than the settings say.
+//! One Lua state with sysbench's API loaded, ready to read the script. A script never gets more memory than
+//! the settings allow.
 
 use super::bundled;
+use super::command::LuaScriptError;
 use super::compiled::Compiled;
-use super::counted::Tally;
-use super::help::Refused;
-use super::numbers::{Numbers, functions};
-use super::settings::{Settings, Value};
+use super::query_counts::OutsideCounters;
+use super::settings::{ScriptOptionValue, ScriptSettings};
+use super::user_random::{UserRandom, functions};
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The parts of the API, in the order in which they stand on each other.
-const PRELUDE: [(&str, &str); 8] = [
+/// The parts of the API, each of which uses the previous ones.
+const PRELUDE: [(&str, &str); 9] = [
     ("core", include_str!("prelude/core.lua")),
+    ("blocking", include_str!("prelude/blocking.lua")),
     ("ffi", include_str!("prelude/ffi.lua")),
     ("api", include_str!("prelude/api.lua")),
     ("sql", include_str!("prelude/sql.lua")),
@@ -27,91 +26,92 @@ const PRELUDE: [(&str, &str); 8] = [
     ("files", include_str!("prelude/files.lua")),
 ];
 
-/// What all states of a script share.
-pub struct Shared {
-    pub settings: Settings,
+/// What the Lua states of a script have in common.
+pub struct ScriptContext {
+    pub settings: ScriptSettings,
     pub compiled: Compiled,
-    /// A state has connected: the script measures a database.
+    /// Whether any state has connected; if so, the script measures a database.
     pub has_connected: AtomicBool,
-    /// What was asked outside of threads.
-    pub outside: Tally,
+    /// Counts of queries made outside of threads.
+    pub outside_counters: OutsideCounters,
 }
 
-/// Whose state it is.
-pub struct Owner {
+/// The user to which a state belongs.
+pub struct StateOwner {
     pub id: UserId,
-    /// Whether the script declares no options; none before it was read for the first time.
+    /// Whether the script declares no options; `None` before it has been read once.
     pub is_legacy: Option<bool>,
-    /// It is a state of the front's: there is no loop.
-    pub is_front: bool,
+    /// Whether the state runs outside of the load, where there is no loop.
+    pub is_outside_load: bool,
 }
 
-/// One state of Lua.
-pub struct State {
+/// One Lua state.
+pub struct ScriptState {
     pub lua: Lua,
-    /// Prony's own functions in it.
+    /// The table of Prony's own functions in it.
     pub core: Table,
-    /// What its random functions draw from; the state goes first.
-    _numbers: Kept,
+    /// The generator behind its random functions. It is declared last so that it is dropped after the
+    /// state.
+    _random: PinnedRandom,
 }
 
-/// Numbers to which a state has an address: not a box, whose own claim to them would end the address's when it
-/// is moved.
-struct Kept(*mut Numbers);
+/// A generator on the heap, whose address a Lua state holds. A raw pointer, because moving a `Box` would assert
+/// unique access and invalidate that address.
+struct PinnedRandom(*mut UserRandom);
 
-impl Kept {
-    fn new(numbers: Numbers) -> Kept {
-        Kept(Box::into_raw(Box::new(numbers)))
+impl PinnedRandom {
+    fn new(random: UserRandom) -> PinnedRandom {
+        PinnedRandom(Box::into_raw(Box::new(random)))
     }
 }
 
-impl Drop for Kept {
+impl Drop for PinnedRandom {
     fn drop(&mut self) {
-        // SAFETY: it is of a box, is freed here alone, and who has its address is gone: `State` drops its
-        // fields in turn, and this one last.
+        // SAFETY: the pointer comes from a `Box` and is freed only here. The state that holds its address
+        // is already gone: `ScriptState` drops its fields in order, and this one last.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
-impl State {
-    /// A state with the API, before the script is read in it.
+impl ScriptState {
+    /// Creates a state with the API; the script is not read yet.
     ///
     /// # Errors
-    /// When its memory does not even hold the API.
-    pub fn new(shared: &Arc<Shared>, owner: &Owner) -> Result<State> {
-        // Before the state, so that it outlives that if this fails.
-        let numbers = Kept::new(Numbers::new(owner.id, shared.settings.random));
-        // SAFETY: scripts of sysbench may use `ffi` and `debug`; whoever runs one trusts it as any other
-        // program. Prony's own code uses neither to break Lua's rules.
+    /// The memory limit is too small even for the API.
+    pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
+        // Declared before the state, so that it outlives the state if a later step fails.
+        let random = PinnedRandom::new(UserRandom::new(owner.id, context.settings.random));
+        // SAFETY: sysbench's scripts may use `ffi` and `debug`; a user who runs one trusts it like any
+        // other program. Prony's own code uses neither to break Lua's rules.
         let lua = unsafe { Lua::unsafe_new() };
-        lua.set_memory_limit(shared.settings.memory_limit_bytes)?;
+        lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
-        let host = host(&lua, shared, owner)?;
-        host.set("context", LightUserData(numbers.0.cast::<c_void>()))?;
+        let host = host(&lua, context, owner)?;
+        host.set("context", LightUserData(random.0.cast::<c_void>()))?;
         for (name, text) in PRELUDE {
-            if name == "legacy" && shared.settings.newer {
+            if name == "legacy" && context.settings.is_v1_1 {
                 continue;
             }
             let name = format!("=prony/{name}.lua");
-            let chunk = shared.compiled.load(&lua, &name, text.as_bytes())?;
+            let chunk = context.compiled.load(&lua, &name, text.as_bytes())?;
             chunk.call::<()>((host.clone(), core.clone()))?;
         }
-        Ok(State {
+        Ok(ScriptState {
             lua,
             core,
-            _numbers: numbers,
+            _random: random,
         })
     }
 
-    /// The script as a function that reads it.
+    /// Compiles the script; calling the returned function reads it.
     ///
     /// # Errors
-    /// It is not Lua.
-    pub fn chunk(&self, shared: &Shared) -> Result<Function> {
-        let settings = &shared.settings;
+    /// The script is not valid Lua.
+    pub fn chunk(&self, context: &ScriptContext) -> Result<Function> {
+        let settings = &context.settings;
         let text = &settings.text;
-        // A line that names the interpreter is none of Lua's; the line's number stays.
-        let skipped = match text.starts_with(b"#") {
+        // Skip a `#!` line, which is not Lua, but keep its newline so that line numbers stay right.
+        let skipped_bytes = match text.starts_with(b"#") {
             true => text
                 .iter()
                 .position(|byte| *byte == b'\n')
@@ -122,20 +122,22 @@ impl State {
             "-" => "=stdin".to_owned(),
             path => format!("@{path}"),
         };
-        shared.compiled.load(&self.lua, &name, &text[skipped..])
+        context
+            .compiled
+            .load(&self.lua, &name, &text[skipped_bytes..])
     }
 
     /// One of Prony's own functions.
     ///
     /// # Errors
-    /// There is none of that name.
-    pub fn own(&self, name: &str) -> Result<Function> {
+    /// There is no function of that name.
+    pub fn core_function(&self, name: &str) -> Result<Function> {
         self.core.raw_get(name)
     }
 }
 
-/// What an error of Lua says, with file and line where it has them.
-pub fn words(error: &mlua::Error) -> String {
+/// The message of a Lua error, with file and line if it has them.
+pub fn error_message(error: &mlua::Error) -> String {
     match error {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => text
             .split("\nstack traceback:")
@@ -143,13 +145,13 @@ pub fn words(error: &mlua::Error) -> String {
             .unwrap_or_default()
             .to_owned(),
         mlua::Error::MemoryError(_) => "not enough memory".to_owned(),
-        mlua::Error::CallbackError { cause, .. } => words(cause),
+        mlua::Error::CallbackError { cause, .. } => error_message(cause),
         other => other.to_string(),
     }
 }
 
-/// Says how much memory there is to whom it was not enough.
-pub fn explained(reason: &str, settings: &Settings) -> String {
+/// Adds the memory limit to an out-of-memory message.
+pub fn explain_memory_limit(reason: &str, settings: &ScriptSettings) -> String {
     match reason.ends_with("not enough memory") {
         true => format!(
             "{reason}: a state of the script may use {} MiB (PRONY_LUA_MEMORY)",
@@ -159,33 +161,33 @@ pub fn explained(reason: &str, settings: &Settings) -> String {
     }
 }
 
-/// A script that cannot be read.
-pub fn refused(error: &mlua::Error, settings: &Settings) -> Refused {
-    Refused::Fatal(explained(&words(error), settings))
+/// The error for a script that cannot be read.
+pub fn load_error(error: &mlua::Error, settings: &ScriptSettings) -> LuaScriptError {
+    LuaScriptError::Fatal(explain_memory_limit(&error_message(error), settings))
 }
 
-/// What the API finds of Rust's side.
-fn host(lua: &Lua, shared: &Arc<Shared>, owner: &Owner) -> Result<Table> {
-    let settings = &shared.settings;
+/// The table through which the API reaches Rust.
+fn host(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<Table> {
+    let settings = &context.settings;
     let host = lua.create_table()?;
     host.set("tid", owner.id.client)?;
     host.set("threads", settings.threads)?;
     host.set("driver", settings.driver.name())?;
-    host.set("newer", settings.newer)?;
+    host.set("is_v1_1", settings.is_v1_1)?;
     host.set("no_driver", settings.no_driver.as_deref())?;
     host.set("no_server", settings.no_server.as_deref())?;
     host.set("version", settings.version.as_str())?;
     host.set("version_string", settings.version_string.as_str())?;
     host.set("command", settings.command.as_deref())?;
     host.set("script_path", settings.path.as_str())?;
-    host.set("test_name", settings.path.rsplit('/').next())?;
+    host.set("test_name", settings.name.as_str())?;
     host.set("path", settings.search_path.as_str())?;
     host.set("cpath", settings.c_search_path.as_deref())?;
     host.set("is_legacy", owner.is_legacy)?;
-    host.set("is_front", owner.is_front)?;
+    host.set("is_outside_load", owner.is_outside_load)?;
     let argv = lua.create_table()?;
-    for (place, argument) in settings.argv.iter().enumerate() {
-        argv.raw_set(place, argument.as_str())?;
+    for (index, argument) in settings.argv.iter().enumerate() {
+        argv.raw_set(index, argument.as_str())?;
     }
     host.set("argv", argv)?;
     host.set("general", general(lua, settings)?)?;
@@ -195,72 +197,79 @@ fn host(lua: &Lua, shared: &Arc<Shared>, owner: &Owner) -> Result<Table> {
         addresses.set(name, LightUserData(address))?;
     }
     host.set("functions", addresses)?;
-    told(lua, shared, &host)?;
+    add_callbacks(lua, context, &host)?;
     Ok(host)
 }
 
-fn general(lua: &Lua, settings: &Settings) -> Result<Table> {
+fn general(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
     let general = lua.create_table()?;
     for (name, value) in &settings.general {
         let name = name.as_str();
         match value {
-            Value::Switch(on) => general.raw_set(name, *on)?,
-            Value::Number(number) => general.raw_set(name, *number)?,
-            Value::Text(text) => general.raw_set(name, text.as_str())?,
-            Value::List(texts) => general.raw_set(name, texts.as_slice())?,
+            ScriptOptionValue::Switch(on) => general.raw_set(name, *on)?,
+            ScriptOptionValue::Number(number) => general.raw_set(name, *number)?,
+            ScriptOptionValue::Text(text) => general.raw_set(name, text.as_str())?,
+            ScriptOptionValue::List(texts) => general.raw_set(name, texts.as_slice())?,
         }
     }
     Ok(general)
 }
 
-fn given(lua: &Lua, settings: &Settings) -> Result<Table> {
+fn given(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
     let all = lua.create_table()?;
     for given in &settings.given {
-        let one = lua.create_table()?;
-        one.raw_set("name", given.name.as_str())?;
-        one.raw_set("value", given.value.as_deref())?;
-        one.raw_set("shown", given.shown.as_str())?;
-        one.raw_set("from_file", given.from_file)?;
-        all.raw_push(one)?;
+        let table = lua.create_table()?;
+        table.raw_set("name", given.name.as_str())?;
+        table.raw_set("value", given.value.as_deref())?;
+        table.raw_set("shown", given.shown.as_str())?;
+        table.raw_set("from_file", given.from_file)?;
+        all.raw_push(table)?;
     }
     Ok(all)
 }
 
-/// What the API tells.
-fn told(lua: &Lua, shared: &Arc<Shared>, host: &Table) -> Result<()> {
-    let tell = |name: &str, to: fn(&Shared, &str)| {
-        let shared = Arc::clone(shared);
+/// Adds the functions through which the API reports to the listener and loads bundled scripts.
+fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
+    let add = |name: &str, report: fn(&ScriptContext, &str)| {
+        let context = Arc::clone(context);
         let function = lua.create_function(move |_, text: LuaString| {
-            to(&shared, &text.to_string_lossy());
+            report(&context, &text.to_string_lossy());
             Ok(())
         })?;
         host.set(name, function)
     };
-    let shown = Arc::clone(shared);
+    let output_context = Arc::clone(context);
     let show = lua.create_function(move |_, text: LuaString| {
-        shown.settings.listener.shown(&text.as_bytes());
+        output_context.settings.listener.output(&text.as_bytes());
         Ok(())
     })?;
     host.set("show", show)?;
-    tell("unreachable", |shared, lines| {
-        shared.settings.listener.unreachable(lines);
+    add("unreachable", |context, lines| {
+        context.settings.listener.unreachable(lines);
     })?;
-    tell("fatal", |shared, text| shared.settings.listener.fatal(text))?;
-    tell("alert", |shared, text| shared.settings.listener.alert(text))?;
-    tell("warn", |shared, text| {
-        shared.settings.listener.warning(text)
+    add("fatal", |context, text| {
+        context.settings.listener.fatal(text)
     })?;
-    let connected = Arc::clone(shared);
+    add("alert", |context, text| {
+        context.settings.listener.alert(text)
+    })?;
+    add("warn", |context, text| {
+        context.settings.listener.warning(text)
+    })?;
+    let connected_context = Arc::clone(context);
     let has_connected = lua.create_function(move |_, ()| {
-        connected.has_connected.store(true, Ordering::Relaxed);
+        connected_context
+            .has_connected
+            .store(true, Ordering::Relaxed);
         Ok(())
     })?;
     host.set("has_connected", has_connected)?;
-    let all = Arc::clone(shared);
+    let bundled_context = Arc::clone(context);
     let bundled = move |lua: &Lua, name: LuaString| {
         let name = name.to_string_lossy();
         let load = |text: &str| {
-            all.compiled
+            bundled_context
+                .compiled
                 .load(lua, &format!("@{name}.lua"), text.as_bytes())
         };
         bundled::text(&name).map(load).transpose()

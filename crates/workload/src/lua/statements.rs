@@ -1,79 +1,77 @@
-//! The prepared statements of one user.
-//!
-//! In: texts with `?`. Out: statements by number. Must never: number more of them than a connection can
-//! hold, or keep one that was closed as often as it was opened.
+//! The prepared statements of one connection, from texts with `?`. Never opens more than a
+//! connection can hold, nor keeps one that was closed as often as it was opened.
 
 use prony_wire::{Statement, Statements};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// How many may be open: their numbers have 16 bits.
-const MOST: usize = u16::MAX as usize;
+/// Maximum number of open statements: they are numbered with 16 bits.
+const STATEMENTS_MAX: usize = u16::MAX as usize;
 
 /// A statement, and how often it is open.
-struct Opened {
+struct OpenStatement {
     statement: Rc<Statement>,
     text: Vec<u8>,
-    times: u64,
+    open_count: u64,
 }
 
-/// The prepared statements of one user. The same text is the same statement.
+/// The prepared statements of one connection. Equal texts share a statement.
 #[derive(Default)]
-pub struct Prepared {
+pub struct PreparedStatements {
     set: Statements,
     by_text: HashMap<Vec<u8>, usize>,
     /// By number.
-    all: Vec<Option<Opened>>,
+    all: Vec<Option<OpenStatement>>,
 }
 
-impl Prepared {
-    /// Opens a text's statement, and gives its number; none where there are too many.
+impl PreparedStatements {
+    /// Opens a statement and returns its number; `None` if too many are open.
     pub fn open(&mut self, text: &[u8]) -> Option<(usize, Rc<Statement>)> {
         if let Some(number) = self.by_text.get(text)
             && let Some(opened) = &mut self.all[*number]
         {
-            opened.times += 1;
+            opened.open_count += 1;
             return Some((*number, Rc::clone(&opened.statement)));
         }
-        if self.by_text.len() >= MOST {
+        if self.by_text.len() >= STATEMENTS_MAX {
             return None;
         }
-        // How many columns there are decides what a query counts as.
-        let statement = Rc::new(self.set.add_marked(text).with_columns());
+        // The reply's column count decides whether the query counts as a read.
+        let statement = Rc::new(self.set.add_with_question_marks(text).with_columns());
         let number = usize::from(statement.id());
         if self.all.len() <= number {
             self.all.resize_with(number + 1, || None);
         }
-        self.all[number] = Some(Opened {
+        self.all[number] = Some(OpenStatement {
             statement: Rc::clone(&statement),
             text: text.to_owned(),
-            times: 1,
+            open_count: 1,
         });
         self.by_text.insert(text.to_owned(), number);
         Some((number, statement))
     }
 
-    /// The statement of a number.
+    /// The statement with this number.
     pub fn get(&self, number: usize) -> Option<Rc<Statement>> {
         let opened = self.all.get(number)?.as_ref()?;
         Some(Rc::clone(&opened.statement))
     }
 
-    /// The text of a number's statement, as the script wrote it.
+    /// The text of the statement with this number, as the script wrote it.
     pub fn text(&self, number: usize) -> Option<&[u8]> {
         Some(&self.all.get(number)?.as_ref()?.text)
     }
 
-    /// Closes it once. The statement, if it is open no more: the connection is to close it before
-    /// another one is opened, which may have its number.
+    /// Closes a statement once. Returns it if it is no longer open: the connection must then close it
+    /// before another one is opened, which may reuse its number.
     pub fn close(&mut self, number: usize) -> Option<Rc<Statement>> {
-        let place = self.all.get_mut(number)?;
-        let opened = place.as_mut()?;
-        opened.times -= 1;
-        if opened.times > 0 {
+        let slot = self.all.get_mut(number)?;
+        let opened = slot.as_mut()?;
+        opened.open_count -= 1;
+        if opened.open_count > 0 {
             return None;
         }
-        let opened = place.take()?;
+        let opened = slot.take()?;
         self.by_text.remove(&opened.text);
         self.set.remove(&opened.statement);
         Some(opened.statement)
@@ -85,25 +83,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_closed_with_the_last_that_opened_it() {
-        let mut prepared = Prepared::default();
+    fn a_statement_is_closed_when_it_was_closed_as_often_as_opened() {
+        let mut prepared = PreparedStatements::default();
         let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
         assert_eq!(
             [open("a"), open("b"), open("a")],
             [Some(0), Some(1), Some(0)]
         );
         assert!(prepared.close(0).is_none() && prepared.get(0).is_some());
-        assert_eq!(prepared.close(0).expect("the last").sql(), "a");
+        assert_eq!(prepared.close(0).expect("closed").sql(), "a");
         assert!(prepared.get(0).is_none() && prepared.close(0).is_none());
-        // Its number is another's, and the same text is a new statement.
+        // The number is reused, and the same text becomes a new statement.
         let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
         assert_eq!([open("c"), open("a")], [Some(0), Some(2)]);
     }
 
     #[test]
-    fn there_is_room_for_as_many_as_a_connection_holds() {
-        let mut prepared = Prepared::default();
-        for number in 0..MOST {
+    fn the_number_of_open_statements_is_limited() {
+        let mut prepared = PreparedStatements::default();
+        for number in 0..STATEMENTS_MAX {
             assert!(prepared.open(number.to_string().as_bytes()).is_some());
         }
         assert!(prepared.open(b"more").is_none());

@@ -1,73 +1,74 @@
-//! The API in a state without a loop.
+//! Tests of the API in a state without a loop.
 
 use super::listener::{Listener, SqlFailure};
 use super::script::Script;
-use super::settings::{Given, Random, Settings, Value};
-use super::{Command, Refused, bundled, search_path};
+use super::settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
+use super::{Command, LuaScriptError, bundled, search_path};
 use crate::oltp::distribution::Distribution;
-use crate::sysbench::{Driver, Ignored};
+use crate::sysbench::{Driver, IgnoredErrors};
 use std::sync::{Arc, Mutex};
 
-/// Keeps what scripts write.
+/// Records the output of scripts.
 #[derive(Default)]
-struct Heard(Mutex<String>);
+struct Recorder(Mutex<String>);
 
-impl Heard {
-    fn say(&self, text: &str) {
-        self.0.lock().expect("whole").push_str(text);
+impl Recorder {
+    fn record(&self, text: &str) {
+        self.0.lock().expect("one thread").push_str(text);
     }
 }
 
-impl Listener for Heard {
-    fn shown(&self, text: &[u8]) {
-        self.say(&String::from_utf8_lossy(text));
+impl Listener for Recorder {
+    fn output(&self, text: &[u8]) {
+        self.record(&String::from_utf8_lossy(text));
     }
     fn unreachable(&self, lines: &str) {
-        self.say(lines);
+        self.record(lines);
     }
-    fn refused(&self, error: &prony_server::control::Error) {
-        self.say(&error.to_string());
+    fn connection_refused(&self, error: &prony_server::control::Error) {
+        self.record(&error.to_string());
     }
-    fn kept_waiting(&self) {}
+    fn thread_blocked(&self) {}
     fn fatal(&self, text: &str) {
-        self.say(text);
+        self.record(text);
     }
     fn alert(&self, text: &str) {
-        self.say(text);
+        self.record(text);
     }
     fn warning(&self, text: &str) {
-        self.say(text);
+        self.record(text);
     }
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.say(failure.said);
+        self.record(failure.message);
     }
-    fn failed(&self, _: &str, reason: &str) {
-        self.say(reason);
+    fn function_failed(&self, _: &str, reason: &str) {
+        self.record(reason);
     }
-    fn done_failed(&self, reason: &str) {
-        self.say(reason);
+    fn thread_done_failed(&self, reason: &str) {
+        self.record(reason);
     }
     fn stuck(&self, reason: &str) {
-        self.say(reason);
+        self.record(reason);
     }
 }
 
-fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Settings {
-    let given = options.iter().map(|(name, value)| Given {
+fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> ScriptSettings {
+    let given = options.iter().map(|(name, value)| ScriptOption {
         name: (*name).to_owned(),
         value: Some((*value).to_owned()),
         shown: format!("--{name}={value}"),
         from_file: false,
     });
-    Settings {
+    ScriptSettings {
         text: text.as_bytes().to_vec(),
         path: "./unit.lua".to_owned(),
-        newer: false,
+        name: "unit.lua".to_owned(),
+        is_v1_1: false,
         version: "1.0.20".to_owned(),
         version_string: "sysbench 1.0.20".to_owned(),
         argv: vec!["sysbench".to_owned(), "./unit.lua".to_owned()],
         command: Some("run".to_owned()),
-        general: vec![("threads".to_owned(), Value::Number(1.0))],
+        general: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
         given: given.collect(),
         threads: 1,
         driver: Driver::Mysql,
@@ -75,8 +76,8 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         mode: prony_plan::QueryMode::Prepared,
         no_driver: None,
         no_server: None,
-        ignored: Ignored::Codes(Vec::new()),
-        random: Random {
+        ignored: IgnoredErrors::Codes(Vec::new()),
+        random: RandomSettings {
             default: Distribution::Uniform,
             iterations: 12,
             part_pct: 1,
@@ -86,31 +87,31 @@ fn settings(text: &str, options: &[(&str, &str)], heard: &Arc<Heard>) -> Setting
         },
         search_path: search_path(None, None),
         c_search_path: None,
-        memory_limit_bytes: Settings::MEMORY_LIMIT_BYTES,
-        patience_s: Settings::PATIENCE_S,
+        memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
+        patience_s: ScriptSettings::PATIENCE_S,
         end: Arc::default(),
-        listener: Arc::clone(heard) as Arc<dyn Listener>,
+        listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
 
-fn opened(text: &str, options: &[(&str, &str)]) -> (Result<Script, Refused>, String) {
-    let heard = Arc::new(Heard::default());
-    let script = Script::open(settings(text, options, &heard));
-    let said = heard.0.lock().expect("whole").clone();
-    (script, said)
+fn open_script(text: &str, options: &[(&str, &str)]) -> (Result<Script, LuaScriptError>, String) {
+    let recorder = Arc::new(Recorder::default());
+    let script = Script::open(settings(text, options, &recorder));
+    let output = recorder.0.lock().expect("one thread").clone();
+    (script, output)
 }
 
-/// What a script prints while it is read.
-fn printed(text: &str) -> String {
-    let (script, said) = opened(text, &[]);
-    if let Err(refused) = script {
-        panic!("{refused}\n{said}");
+/// The output of a script while it is read.
+fn output_of(text: &str) -> String {
+    let (script, output) = open_script(text, &[]);
+    if let Err(error) = script {
+        panic!("{error}\n{output}");
     }
-    said
+    output
 }
 
 #[test]
-fn options_are_read_by_their_sort() {
+fn options_are_converted_to_their_type() {
     let declared = r#"
         local c = sysbench.cmdline
         c.options = {
@@ -122,13 +123,16 @@ fn options_are_read_by_their_sort() {
             print(o.size, o.double, table.concat(o.list, "+"), o.text, o.on, o.int, o.checked, o.threads)
         end
     "#;
-    let of = |options: &[(&str, &str)]| {
-        let heard = Arc::new(Heard::default());
-        let script = Script::open(settings(declared, options, &heard));
-        script.expect("whole").init().expect("whole");
-        heard.0.lock().expect("whole").clone()
+    let output_with = |options: &[(&str, &str)]| {
+        let recorder = Arc::new(Recorder::default());
+        let script = Script::open(settings(declared, options, &recorder));
+        script
+            .expect("a valid script")
+            .init()
+            .expect("a valid script");
+        recorder.0.lock().expect("one thread").clone()
     };
-    assert_eq!(of(&[]), "1024\t1.5\t\t\tfalse\t1\t1\t1\n");
+    assert_eq!(output_with(&[]), "1024\t1.5\t\t\tfalse\t1\t1\t1\n");
     let given = [
         ("size", "3M"),
         ("double", "2e1x"),
@@ -138,22 +142,22 @@ fn options_are_read_by_their_sort() {
         ("int", " 7"),
         ("checked", "4"),
     ];
-    assert_eq!(of(&given), "3145728\t20\ta+b\tt\ttrue\t7\t8\t1\n");
+    assert_eq!(output_with(&given), "3145728\t20\ta+b\tt\ttrue\t7\t8\t1\n");
 }
 
 #[test]
-fn words_of_the_command_line_have_a_meaning() {
-    let (script, _) = opened(
+fn command_words_are_classified() {
+    let (script, _) = open_script(
         "function prepare() end function help() end \
          sysbench.cmdline.commands = { run = { prepare }, all = { prepare, sysbench.cmdline.PARALLEL_COMMAND } }",
         &[],
     );
-    let script = script.expect("whole");
+    let script = script.expect("a valid script");
     for (word, meaning) in [
-        // A command of the script's own goes before what every script has.
+        // A command that the script declares takes precedence over the built-in one.
         ("run", Command::Once),
         ("all", Command::Parallel),
-        ("prepare", Command::Function),
+        ("prepare", Command::Once),
         ("cleanup", Command::Missing),
         ("help", Command::Help),
         ("nosuch", Command::Unknown),
@@ -163,8 +167,8 @@ fn words_of_the_command_line_have_a_meaning() {
 }
 
 #[test]
-fn modules_are_found_on_the_path_and_among_the_bundled() {
-    let said = printed(
+fn modules_are_found_on_the_path_and_among_bundled_scripts() {
+    let output = output_of(
         r#"
         local ok, problem = pcall(require, "no.such")
         print(ok, problem:match("no file '%./no/such%.lua'") ~= nil)
@@ -182,15 +186,15 @@ fn modules_are_found_on_the_path_and_among_the_bundled() {
         "#,
     );
     assert_eq!(
-        said,
+        output,
         "false\ttrue\nmine!\tmine!\tmine!\nfalse\tbad\nfunction\t10000\ttrue\n\
          function\tnil\tcannot open /no/where/other.lua: No such file or directory\n1\tfunction\n"
     );
 }
 
 #[test]
-fn coroutines_of_a_script_are_as_lua_has_them() {
-    let said = printed(
+fn coroutines_of_scripts_behave_as_in_lua() {
+    let output = output_of(
         r#"
         local co = coroutine.create(function(a, b)
             local c = coroutine.yield(a + b)
@@ -206,15 +210,15 @@ fn coroutines_of_a_script_are_as_lua_has_them() {
         "#,
     );
     assert_eq!(
-        said,
+        output,
         "true\t3\nsuspended\ttrue\t20\ntrue\tx\tnil\ndead\tfalse\tcannot resume dead coroutine\n\
          false\tinside\nnil\tfalse\tfalse\tbad argument #1 to 'resume' (coroutine expected)\n"
     );
 }
 
 #[test]
-fn ready_made_reports_are_in_sysbench_form() {
-    let said = printed(
+fn built_in_reports_have_the_format_of_sysbench() {
+    let output = output_of(
         r#"
         local stat = {
             threads_running = 2, time_interval = 2, time_total = 10, latency_pct = 0.0123, events = 10, reads = 20,
@@ -227,20 +231,20 @@ fn ready_made_reports_are_in_sysbench_form() {
         "#,
     );
     assert!(
-        said.starts_with(
+        output.starts_with(
             "[ 10s ] thds: 2 tps: 5.00 qps: 14.00 (r/w/o: 10.00/2.50/1.50) lat (ms,95%): 12.30 err/s 0.50 \
              reconn/s: 0.00\n10,2,5.00,14.00,10.00,2.50,1.50,12.30,0.50,0.00\n[\n  {\n    \"time\":   10,\n"
         ),
-        "{said}"
+        "{output}"
     );
 }
 
 #[test]
-fn a_user_of_the_same_seed_draws_the_same() {
+fn users_with_the_same_seed_draw_the_same_numbers() {
     let draws = "print(sysbench.rand.uniform(1, 1e6), sysbench.rand.string('####@@@@'), sysbench.rand.unique())";
-    assert_eq!(printed(draws), printed(draws));
-    let said = printed("for i = 1, 2000 do io.write(sysbench.rand.string('#@'), ' ') end");
-    let pairs: Vec<&[u8]> = said.split(' ').map(str::as_bytes).collect();
+    assert_eq!(output_of(draws), output_of(draws));
+    let output = output_of("for i = 1, 2000 do io.write(sysbench.rand.string('#@'), ' ') end");
+    let pairs: Vec<&[u8]> = output.split(' ').map(str::as_bytes).collect();
     for digit in b'0'..=b'9' {
         assert!(pairs.iter().any(|pair| pair.first() == Some(&digit)));
     }
@@ -265,17 +269,17 @@ fn all_bundled_scripts_can_be_read() {
         "bulk_insert",
     ] {
         let text = bundled::text(name).expect(name);
-        let (script, said) = opened(text, &[]);
-        let script = script.unwrap_or_else(|refused| panic!("{name}: {refused} {said}"));
+        let (script, output) = open_script(text, &[]);
+        let script = script.unwrap_or_else(|error| panic!("{name}: {error} {output}"));
         assert_eq!(script.command("run"), Ok(Command::Run), "{name}");
         assert!(script.init().is_ok(), "{name}");
     }
-    // The library is none that can be run.
-    let (script, _) = opened("require('oltp_common')", &[]);
-    let refused = script.expect("whole").init();
+    // oltp_common is a library and cannot be run by itself.
+    let (script, _) = open_script("require('oltp_common')", &[]);
+    let error = script.expect("a valid script").init();
     assert!(
-        matches!(&refused, Err(Refused::Function { function, reason }) if function == "init"
+        matches!(&error, Err(LuaScriptError::Function { function, reason }) if function == "init"
             && reason.contains("oltp_common is a library")),
-        "{refused:?}"
+        "{error:?}"
     );
 }

@@ -1,349 +1,365 @@
-//! One thread of sysbench: a state, its coroutine, and the connection that answers it.
+//! One sysbench thread: a Lua state, its coroutine, and the connections that serve it. Turns the
+//! coroutine's requests into requests to the event loop, and resumes it with the replies. Two threads never share a
+//! Lua state, and an error that the script may catch never ends the run.
 //!
-//! In: what the coroutine yields. Out: requests to the loop, and its answers. Must never: let two threads
-//! of Lua share a state; end a run by an error that the script may catch.
+//! Longer than 400 lines: a thread's requests, replies and errors change one state.
 
-use super::answer::{Answer, Failure, rows};
-use super::asked::{Asked, Yielded};
-use super::counted::{count, counted};
-use super::failed::{Later, answer, failed, lossy, shown as shown_text};
-use super::help::Refused;
-use super::lines::{Lines, rows_and_columns, shown};
-use super::listener::Step;
+mod stopped;
+
+use super::answer::{Answer, FailedAnswer, rows};
+use super::command::LuaScriptError;
+use super::connections::{Connections, rows_and_columns, visible_reply, visible_result};
+use super::listener::SqlOperation;
 use super::program::Task;
-use super::settings::Settings;
-use super::state::{Owner, Shared, State, explained, refused, words};
-use super::values::Values;
-use super::watchdog::Beat;
+use super::query_counts::{count_reply, increment};
+use super::request::{Request, Yielded};
+use super::settings::ScriptSettings;
+use super::sql_errors::{
+    DeferredError, error_answer, lossy, report_failure, sent_statement, statement_text,
+};
+use super::state::{
+    ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
+};
+use super::values::BoundValues;
+use super::watchdog::Heartbeat;
 use crate::sysbench::{Driver, is_lost};
 use mlua::{Thread, Value as LuaValue};
-use prony_session::{Db, DbError, Ended, Outcome, Rows};
+use prony_session::{Db, DbError, Outcome, UserExit};
 use prony_wire::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Asks that a thread may make after it was let go, before it is given up.
-const LAST_ASKS: u32 = 10_000;
-
-/// What a thread does last.
+/// The hook that a thread calls last.
 const THREAD_DONE: &str = "thread_done";
 
-/// Values of an execution that are handed on without an allocation.
-const FEW: usize = 8;
+/// Up to this many values are passed to an execution without an allocation.
+const INLINE_VALUES_MAX: usize = 8;
 
 thread_local! {
-    /// The states of this worker's users. To close one takes longer than an event: it is done when the
-    /// worker is, not while others still measure.
-    static KEPT: RefCell<Vec<Rc<State>>> = const { RefCell::new(Vec::new()) };
+    /// The Lua states of this worker's users. Closing one takes longer than an event, so they are closed
+    /// when the worker ends, not while other users are still being measured.
+    static LUA_STATES: RefCell<Vec<Rc<ScriptState>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One user of a script.
-pub struct User {
-    shared: Arc<Shared>,
+/// One virtual user of a script.
+pub struct ScriptUser {
+    context: Arc<ScriptContext>,
     thread: Thread,
-    state: Rc<State>,
-    beat: Arc<Beat>,
-    /// Its worker has other users, too.
+    state: Rc<ScriptState>,
+    heartbeat: Arc<Heartbeat>,
+    /// Whether its worker runs other users too.
     has_others: bool,
-    values: Values,
-    /// It waits for its next event, and can be told that there is none.
-    waits: bool,
-    /// When its event began, nanoseconds of the run's clock.
-    begun_ns: u64,
+    values: BoundValues,
+    /// Whether it is waiting for its next event; if so, it can be resumed with "no more events".
+    is_waiting: bool,
+    /// When its event began, in nanoseconds of the run's clock.
+    event_started_ns: u64,
 }
 
-/// What the script's coroutine wants, or why it cannot go on.
-type Resumed = Result<Asked, Ended>;
+/// The request of the script's coroutine, or why the user ends.
+type ResumeResult = Result<Request, UserExit>;
 
-impl User {
-    /// A user before its first step: the script is not yet read.
+/// The answer to a request, or why the user ends.
+type AnswerResult = Result<Answer, UserExit>;
+
+impl ScriptUser {
+    /// Creates a user. The script is not read until the user starts.
     ///
     /// # Errors
-    /// The state cannot be made, or the script is not Lua.
+    /// The Lua state cannot be created, or the script is not valid Lua.
     pub fn new(
-        shared: &Arc<Shared>,
+        context: &Arc<ScriptContext>,
         task: &Task,
-        owner: &Owner,
-        beat: Arc<Beat>,
-    ) -> Result<User, Refused> {
-        let wrong = |error: mlua::Error| refused(&error, &shared.settings);
-        let state = State::new(shared, owner).map_err(wrong)?;
-        let make = || {
-            let chunk = state.chunk(shared)?;
-            let (main, word, is_function) = match task {
-                Task::Run => ("thread", None, false),
-                Task::Command {
-                    word, is_function, ..
-                } => ("command", Some(word.as_str()), *is_function),
+        owner: &StateOwner,
+        heartbeat: Arc<Heartbeat>,
+    ) -> Result<ScriptUser, LuaScriptError> {
+        let to_script_error = |error: mlua::Error| load_error(&error, &context.settings);
+        let state = ScriptState::new(context, owner).map_err(to_script_error)?;
+        let create_thread = || {
+            let chunk = state.chunk(context)?;
+            let (main_function, word) = match task {
+                Task::Run => ("thread", None),
+                Task::Command { word } => ("command", Some(word.as_str())),
             };
-            let body = state.own("bound")?;
-            let body = body.call((state.own(main)?, chunk, word, is_function))?;
+            let body = state.core_function("bind")?;
+            let body = body.call((state.core_function(main_function)?, chunk, word))?;
             state.lua.create_thread(body)
         };
-        let thread = make().map_err(wrong)?;
+        let thread = create_thread().map_err(to_script_error)?;
         let state = Rc::new(state);
-        KEPT.with_borrow_mut(|kept| kept.push(Rc::clone(&state)));
-        Ok(User {
-            shared: Arc::clone(shared),
+        LUA_STATES.with_borrow_mut(|states| states.push(Rc::clone(&state)));
+        Ok(ScriptUser {
+            context: Arc::clone(context),
             thread,
             state,
-            beat,
+            heartbeat,
             has_others: owner.id.clients > owner.id.workers,
-            values: Values::default(),
-            waits: false,
-            begun_ns: 0,
+            values: BoundValues::default(),
+            is_waiting: false,
+            event_started_ns: 0,
         })
     }
 
-    fn settings(&self) -> &Settings {
-        &self.shared.settings
+    fn settings(&self) -> &ScriptSettings {
+        &self.context.settings
     }
 
-    /// Lets the script run until it next asks for something.
-    fn resume(&mut self, answer: Answer) -> Resumed {
-        self.beat.enter(self.state.lua.state());
+    /// Runs the script until its next request.
+    fn resume(&mut self, answer: Answer) -> ResumeResult {
+        self.heartbeat.enter(self.state.lua.state());
         let resumed = match answer {
-            // The answers of the hot path, without a detour.
+            // The hot path's answers are passed directly.
             Answer::Reply(rows, fields) => self.thread.resume::<Yielded>((rows, fields)),
             Answer::Done => self.thread.resume::<Yielded>(()),
             Answer::Flag(flag) => self.thread.resume::<Yielded>(flag),
             other => self.thread.resume::<Yielded>(other),
         };
-        self.beat.leave();
+        self.heartbeat.leave();
         resumed
-            .and_then(Asked::of)
-            .map_err(|error| self.give_up("thread_run", &words(&error)))
+            .and_then(Request::decode)
+            .map_err(|error| self.fail("thread_run", &error_message(&error)))
     }
 
-    /// A function of the script gave up.
+    /// A function of the script failed.
     #[cold]
-    fn give_up(&self, function: &str, reason: &str) -> Ended {
+    fn fail(&self, function: &str, reason: &str) -> UserExit {
         if self.settings().is_over() {
-            // It was cut off, and why is known.
-            return Ended::Stopped;
+            // The run stopped it; the reason is already known.
+            return UserExit::Stopped;
         }
-        let reason = explained(reason, self.settings());
-        self.settings().listener.failed(function, &reason);
-        Ended::Failed(match function {
+        let reason = explain_memory_limit(reason, self.settings());
+        self.settings().listener.function_failed(function, &reason);
+        UserExit::Failed(match function {
             "" => "the command failed".to_owned(),
             _ => format!("`{function}' function failed: {reason}"),
         })
     }
 
-    /// `thread_done` gave up, which is all that is left of its thread.
+    /// `thread_done` failed. The thread has nothing else left to do.
     #[cold]
-    fn done_failed(&self, reason: &str) {
+    fn thread_done_failed(&self, reason: &str) {
         if self.settings().is_over() {
             return;
         }
-        let reason = explained(reason, self.settings());
-        self.settings().listener.done_failed(&reason);
+        let reason = explain_memory_limit(reason, self.settings());
+        self.settings().listener.thread_done_failed(&reason);
     }
 
-    /// From its first step to its last.
-    pub async fn live(mut self, db: Db) -> Ended {
+    /// Runs the user from start to end.
+    pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
-        let sees_first = settings.newer && settings.driver == Driver::Mysql;
-        let mut lines = Lines::new(db, sees_first);
+        let sees_first_result = settings.is_v1_1 && settings.driver == Driver::Mysql;
+        let mut connections = Connections::new(db, sees_first_result);
         let mut answer = Answer::Done;
         loop {
             if self.settings().is_over() {
-                return Ended::Stopped;
+                return UserExit::Stopped;
             }
-            let asked = match self.resume(answer) {
-                Ok(asked) => asked,
+            let request = match self.resume(answer) {
+                Ok(request) => request,
                 Err(ended) => return ended,
             };
-            answer = match self.carry_out(asked, &mut lines).await {
+            answer = match self.handle_request(request, &mut connections).await {
                 Ok(answer) => answer,
                 Err(ended) => return ended,
             };
         }
     }
 
-    async fn carry_out(&mut self, asked: Asked, lines: &mut Lines) -> Result<Answer, Ended> {
-        Ok(match asked {
-            Asked::Execute(id, first, rest) => {
+    async fn handle_request(
+        &mut self,
+        request: Request,
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        Ok(match request {
+            Request::Execute(id, first, rest) => {
                 let values = std::iter::once(&first).chain(rest.iter());
-                self.execute(id, values, lines).await?
+                self.execute(id, values, connections).await?
             }
-            Asked::Next => {
-                self.end_event(lines.own()).await;
-                self.more(lines.own()).await?
+            Request::NextEvent => {
+                self.end_event(connections.user_db()).await;
+                self.wait_for_event(connections.user_db()).await?
             }
-            Asked::Query(text) => self.query(&text.as_bytes(), lines).await?,
-            Asked::Prepare(text) => self.prepare(&text.as_bytes(), lines).await?,
-            Asked::Close(id) => {
-                close(id, lines);
+            Request::Query(text) => self.query(&text.as_bytes(), connections).await?,
+            Request::Prepare(text) => self.prepare(&text.as_bytes(), connections).await?,
+            Request::Close(id) => {
+                connections.close_statement(id);
                 Answer::Done
             }
-            Asked::Rows(result) => self.rows(result, lines)?,
-            Asked::More => self.more(lines.own()).await?,
-            Asked::Start => {
-                if !lines.own().is_under_way() {
-                    self.more(lines.own()).await?;
+            Request::Rows(result) => self.rows(result, connections)?,
+            Request::WaitForEvent => self.wait_for_event(connections.user_db()).await?,
+            Request::Start => {
+                if !connections.user_db().is_in_transaction() {
+                    self.wait_for_event(connections.user_db()).await?;
                 }
                 Answer::Done
             }
-            Asked::Stop => {
-                self.end_event(lines.own()).await;
+            Request::Stop => {
+                self.end_event(connections.user_db()).await;
                 Answer::Done
             }
-            Asked::Forget => {
-                lines.own().forget();
+            Request::Forget => {
+                connections.user_db().discard_transaction();
                 Answer::Done
             }
-            Asked::Sleep(seconds) => {
-                // Not a number, below nothing: no sleep.
+            Request::Sleep(seconds) => {
+                // NaN and negative values mean no sleep.
                 let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
                 if !time.is_zero() {
-                    lines.own().sleep(time).await;
+                    connections.user_db().sleep(time).await;
                 }
                 Answer::Done
             }
-            Asked::Count(counter) => {
-                count(lines.own(), counter);
+            Request::Count(counter) => {
+                increment(connections.user_db(), counter);
                 Answer::Done
             }
-            Asked::Ready => {
-                lines.own().gate().await;
+            Request::Ready => {
+                connections.user_db().gate().await;
                 if self.has_others {
-                    self.beat.has_others();
+                    self.heartbeat.set_has_others();
                 }
                 Answer::Done
             }
-            Asked::Linger => {
-                lines.own().linger();
+            Request::Linger => {
+                connections.user_db().keep_alive();
                 Answer::Done
             }
-            Asked::Fail(function, reason) if function == THREAD_DONE => {
-                self.done_failed(&reason);
-                lines.own().forget();
-                return Err(Ended::Finished);
+            Request::Fail(function, reason) if function == THREAD_DONE => {
+                self.thread_done_failed(&reason);
+                connections.user_db().discard_transaction();
+                return Err(UserExit::Finished);
             }
-            Asked::Fail(function, reason) => return Err(self.give_up(&function, &reason)),
-            Asked::Nothing => {
-                lines.own().forget();
-                return Err(Ended::Finished);
+            Request::Fail(function, reason) => return Err(self.fail(&function, &reason)),
+            Request::Finished => {
+                connections.user_db().discard_transaction();
+                return Err(UserExit::Finished);
             }
-            other => self.carry_out_rarely(other, lines).await?,
+            other => self.handle_connection_request(other, connections).await?,
         })
     }
 
-    /// What is asked of connections, not of what they are for.
-    async fn carry_out_rarely(&mut self, asked: Asked, lines: &mut Lines) -> Result<Answer, Ended> {
-        Ok(match asked {
-            Asked::Connect => match lines.connect().await {
+    /// Handles requests that manage connections; these are rare.
+    async fn handle_connection_request(
+        &mut self,
+        request: Request,
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        Ok(match request {
+            Request::Connect => match connections.connect().await {
                 Ok(number) => Answer::Number(number),
-                Err(error) => answer(self.settings(), &error, false),
+                Err(error) => error_answer(self.settings(), &error, false),
             },
-            Asked::Disconnect(number) => {
-                lines.disconnect(number).await;
+            Request::Disconnect(number) => {
+                connections.disconnect(number).await;
                 Answer::Done
             }
-            Asked::Line(number) => {
-                lines.turn_to(number);
+            Request::UseConnection(number) => {
+                connections.switch_to(number);
                 Answer::Done
             }
-            Asked::Renew => {
-                let line = lines.line();
-                line.later = None;
-                match line.db.renew().await {
+            Request::Reconnect => {
+                let connection = connections.current();
+                connection.deferred = None;
+                match connection.db.renew().await {
                     Ok(()) => Answer::Flag(true),
-                    Err(error) => answer(self.settings(), &error, false),
+                    Err(error) => error_answer(self.settings(), &error, false),
                 }
             }
-            Asked::Results => Answer::Number(lines.line().results()),
-            Asked::Result(result) => self.result(result, lines).await?,
+            Request::Results => Answer::Number(connections.current().results()),
+            Request::Result(result) => self.result(result, connections).await?,
             _ => Answer::Done,
         })
     }
 
-    /// Another result of the last reply, or the error that stands in its place.
-    async fn result(&mut self, result: usize, lines: &mut Lines) -> Result<Answer, Ended> {
-        let line = lines.line();
-        if result >= line.db.last_reply().results()
-            && let Some(later) = line.later.take()
+    /// Another result of the last reply, or the error that the server sent instead of it.
+    async fn result(&mut self, result: usize, connections: &mut Connections) -> AnswerResult {
+        let connection = connections.current();
+        if result >= connection.db.last_reply().results()
+            && let Some(deferred) = connection.deferred.take()
         {
-            return self.met(later.step, &later.sql, later.error, lines).await;
+            return self.handle_deferred(deferred, connections).await;
         }
-        let reply = rows_and_columns(&line.db.last_reply(), result);
-        Ok(counted(&line.db, reply))
+        let reply = rows_and_columns(&connection.db.last_reply(), result);
+        Ok(count_reply(&connection.db, reply))
     }
 
-    fn rows(&self, result: Option<usize>, lines: &mut Lines) -> Result<Answer, Ended> {
-        let sees_first = lines.sees_first();
-        let reply = lines.line().db.last_reply();
-        let result = result.unwrap_or_else(|| shown(sees_first, reply.results()));
+    fn rows(&self, result: Option<usize>, connections: &mut Connections) -> AnswerResult {
+        let sees_first_result = connections.sees_first_result();
+        let reply = connections.current().db.last_reply();
+        let result = result.unwrap_or_else(|| visible_result(sees_first_result, reply.results()));
         match rows(&self.state.lua, reply.iter(), result) {
             Ok(rows) => Ok(Answer::Rows(rows)),
-            Err(error) => Err(self.give_up("thread_run", &words(&error))),
+            Err(error) => Err(self.fail("thread_run", &error_message(&error))),
         }
     }
 
-    /// The event is done.
+    /// Ends the event.
     async fn end_event(&mut self, db: &mut Db) {
-        if db.is_under_way() {
-            if db.noticed_ns() == self.begun_ns {
-                // An event that asked for nothing: the clock is read for its end.
+        if db.is_in_transaction() {
+            if db.noticed_ns() == self.event_started_ns {
+                // The event made no request, so nothing has read the clock since it began: read it now.
                 db.sleep(Duration::from_nanos(1)).await;
             }
-            db.end_open(Outcome::Committed);
+            db.end_with_open_block(Outcome::Committed);
         }
     }
 
     /// Waits for the next event.
-    async fn more(&mut self, db: &mut Db) -> Result<Answer, Ended> {
-        self.waits = true;
+    async fn wait_for_event(&mut self, db: &mut Db) -> AnswerResult {
+        self.is_waiting = true;
         let started = db.start(0).await;
-        self.waits = false;
+        self.is_waiting = false;
         match started {
             Ok(()) => {
-                self.begun_ns = db.noticed_ns();
+                self.event_started_ns = db.noticed_ns();
                 Ok(Answer::Flag(true))
             }
-            Err(Ended::Failed(reason)) => Err(self.give_up("thread_run", &reason)),
-            Err(Ended::Stopped | Ended::Finished) => Ok(Answer::Flag(false)),
+            Err(UserExit::Failed(reason)) => Err(self.fail("thread_run", &reason)),
+            Err(UserExit::Stopped | UserExit::Finished) => Ok(Answer::Flag(false)),
         }
     }
 
-    async fn query(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
-        let sees_first = lines.sees_first();
-        let line = lines.line();
-        if let Some(later) = line.later.take() {
-            return self.met(later.step, &later.sql, later.error, lines).await;
+    async fn query(&mut self, sql: &[u8], connections: &mut Connections) -> AnswerResult {
+        let sees_first_result = connections.sees_first_result();
+        let connection = connections.current();
+        if let Some(deferred) = connection.deferred.take() {
+            return self.handle_deferred(deferred, connections).await;
         }
-        let db = &mut line.db;
+        let db = &mut connection.db;
         let result = db.query_bytes(sql).await;
-        let result = result.map(|reply| seen(sees_first, &reply));
+        let result = result.map(|reply| visible_reply(sees_first_result, &reply));
         match result {
-            Ok(reply) => Ok(counted(db, reply)),
-            Err(error) => self.refused(Step::Query, &lossy(sql), error, lines).await,
+            Ok(reply) => Ok(count_reply(db, reply)),
+            Err(error) => {
+                self.handle_statement_error(SqlOperation::Query, &lossy(sql), error, connections)
+                    .await
+            }
         }
     }
 
-    async fn prepare(&mut self, sql: &[u8], lines: &mut Lines) -> Result<Answer, Ended> {
-        let line = lines.line();
-        let Some((id, statement)) = line.prepared.open(sql) else {
+    async fn prepare(&mut self, sql: &[u8], connections: &mut Connections) -> AnswerResult {
+        let connection = connections.current();
+        let Some((id, statement)) = connection.prepared.open(sql) else {
             let text = "a connection has at most 65,535 prepared statements open: close some";
-            return Ok(Answer::Failed(Failure::own(text)));
+            return Ok(Answer::Failed(FailedAnswer::internal(text)));
         };
-        if !line.db.is_prepared(&statement)
-            && let Err(error) = line.db.prepare(&statement).await
+        if !connection.db.is_prepared(&statement)
+            && let Err(error) = connection.db.prepare(&statement).await
         {
-            let shown = shown_text(self.settings(), sql, &statement);
-            let said = line.db.server_error();
-            let answer = failed(
+            let text = statement_text(self.settings(), sql, &statement);
+            let server_error = connection.db.server_error();
+            let answer = report_failure(
                 self.settings(),
-                Step::Prepare,
-                &shown,
+                SqlOperation::Prepare,
+                &text,
                 &error,
-                said.as_ref(),
+                server_error.as_ref(),
             );
-            // The text is to be tried anew.
-            close(id, lines);
+            // Drop the statement, so that a later attempt prepares it again.
+            connections.close_statement(id);
             return Ok(answer);
         }
         Ok(Answer::Prepared(id, statement.parameters()))
@@ -353,84 +369,102 @@ impl User {
         &mut self,
         id: usize,
         values: impl Iterator<Item = &LuaValue>,
-        lines: &mut Lines,
-    ) -> Result<Answer, Ended> {
-        let sees_first = lines.sees_first();
-        let line = lines.line();
-        if let Some(later) = line.later.take() {
-            return self.met(later.step, &later.sql, later.error, lines).await;
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        let sees_first_result = connections.sees_first_result();
+        let connection = connections.current();
+        if let Some(deferred) = connection.deferred.take() {
+            return self.handle_deferred(deferred, connections).await;
         }
-        let Some(statement) = line.prepared.get(id) else {
-            return Ok(Answer::Failed(Failure::own("no such statement")));
+        let Some(statement) = connection.prepared.get(id) else {
+            return Ok(Answer::Failed(FailedAnswer::internal("no such statement")));
         };
         self.values.take(values, statement.parameters());
         let count = self.values.len();
-        let db = &mut line.db;
-        let result = if count <= FEW {
-            let few: [Value<'_>; FEW] = std::array::from_fn(|place| match place < count {
-                true => self.values.get(place),
-                false => Value::Null,
-            });
-            db.exec(&statement, &few[..count]).await
+        let db = &mut connection.db;
+        let result = if count <= INLINE_VALUES_MAX {
+            let inline: [Value<'_>; INLINE_VALUES_MAX] =
+                std::array::from_fn(|index| match index < count {
+                    true => self.values.get(index),
+                    false => Value::Null,
+                });
+            db.exec(&statement, &inline[..count]).await
         } else {
-            let many: Vec<Value<'_>> = (0..count).map(|place| self.values.get(place)).collect();
-            db.exec(&statement, &many).await
+            let all: Vec<Value<'_>> = (0..count).map(|index| self.values.get(index)).collect();
+            db.exec(&statement, &all).await
         };
-        let result = result.map(|reply| seen(sees_first, &reply));
+        let result = result.map(|reply| visible_reply(sees_first_result, &reply));
         match result {
-            Ok(reply) => Ok(counted(db, reply)),
+            Ok(reply) => Ok(count_reply(db, reply)),
             Err(error) => {
-                let text = line.prepared.text(id).unwrap_or_default();
-                let shown = shown_text(self.settings(), text, &statement).into_owned();
-                self.refused(Step::Execute, &shown, error, lines).await
+                let text = connection.prepared.text(id).unwrap_or_default();
+                let values: Vec<Value<'_>> =
+                    (0..count).map(|index| self.values.get(index)).collect();
+                let (operation, text_sent) =
+                    sent_statement(self.settings(), text, &statement, &values);
+                drop(values);
+                self.handle_statement_error(operation, &text_sent, error, connections)
+                    .await
             }
         }
     }
 
-    /// A statement met an error; of several, perhaps a later one did, and the first has its result.
-    #[cold]
-    async fn refused(
+    /// Answers with the error of a later statement, which the script has now reached.
+    async fn handle_deferred(
         &mut self,
-        step: Step,
-        sql: &str,
-        error: DbError,
-        lines: &mut Lines,
-    ) -> Result<Answer, Ended> {
-        let sees_first = lines.sees_first();
-        let line = lines.line();
-        let is_later = line.db.server_error().is_some() && line.db.last_reply().results() > 0;
-        if !sees_first || !is_later || is_lost(&error) {
-            return self.met(step, sql, error, lines).await;
-        }
-        let first = rows_and_columns(&line.db.last_reply(), 0);
-        line.later = Some(Later::of(step, sql, error));
-        Ok(counted(&line.db, first))
+        deferred: DeferredError,
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        let sql = deferred.sql;
+        self.handle_error(deferred.operation, &sql, deferred.error, connections)
+            .await
     }
 
-    /// A statement met an error. One that is ignored is put right at once: the event begins anew.
+    /// A statement failed. If it is a later one of a text with several, the script gets the result of the first.
     #[cold]
-    async fn met(
+    async fn handle_statement_error(
         &mut self,
-        step: Step,
+        operation: SqlOperation,
         sql: &str,
         error: DbError,
-        lines: &mut Lines,
-    ) -> Result<Answer, Ended> {
-        let settings = self.settings();
-        let is_ignored = settings.ignored.starts_anew(settings.driver, &error);
-        // A script may catch the others; an error that nobody catches ends the run without figures.
-        lines.own().count_ignored();
-        if !is_ignored {
-            return Ok(failed(settings, step, sql, &error, None));
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        let sees_first_result = connections.sees_first_result();
+        let connection = connections.current();
+        let is_deferred =
+            connection.db.server_error().is_some() && connection.db.last_reply().results() > 0;
+        if !sees_first_result || !is_deferred || is_lost(&error) {
+            return self.handle_error(operation, sql, error, connections).await;
         }
-        let again = lines.again().await;
-        let db = lines.own();
-        match again {
+        let first = rows_and_columns(&connection.db.last_reply(), 0);
+        connection.deferred = Some(DeferredError::new(operation, sql, error));
+        Ok(count_reply(&connection.db, first))
+    }
+
+    /// A statement failed. After an ignored error, the connection recovers at once and the event is restarted.
+    #[cold]
+    async fn handle_error(
+        &mut self,
+        operation: SqlOperation,
+        sql: &str,
+        error: DbError,
+        connections: &mut Connections,
+    ) -> AnswerResult {
+        let settings = self.settings();
+        let is_ignored = settings.ignored.restarts_event(settings.driver, &error);
+        // A script may catch other errors; an uncaught one ends the run without figures.
+        connections.user_db().count_ignored();
+        if !is_ignored {
+            return Ok(report_failure(settings, operation, sql, &error, None));
+        }
+        let recovered = connections.recover().await;
+        let db = connections.user_db();
+        match recovered {
             Ok(()) => {}
-            Err(Ended::Failed(reason)) => return Err(self.give_up("thread_run", &reason)),
+            Err(UserExit::Failed(reason)) => return Err(self.fail("thread_run", &reason)),
             Err(ended) => {
-                // The time is over: this try was the last.
-                if db.is_under_way() {
+                // The run is over: this was the last try.
+                if db.is_in_transaction() {
                     let _ = db.end(Err(error)).await;
                 }
                 return Err(ended);
@@ -439,55 +473,6 @@ impl User {
         if is_lost(&error) {
             db.count_reconnect();
         }
-        Ok(answer(self.settings(), &error, true))
-    }
-}
-
-impl Drop for User {
-    /// A thread that is let go while it waits for its next event has its `thread_done` yet, without a
-    /// server: the loop carries out nothing for it any more.
-    fn drop(&mut self) {
-        if !std::mem::take(&mut self.waits) || std::thread::panicking() {
-            return;
-        }
-        let mut answer = Answer::Flag(false);
-        let mut refused = false;
-        for _ in 0..LAST_ASKS {
-            if self.settings().is_over() {
-                return;
-            }
-            answer = match self.resume(answer) {
-                // That there is no server any more is not the script's mistake.
-                Ok(Asked::Fail(function, reason)) if function == THREAD_DONE && !refused => {
-                    return self.done_failed(&reason);
-                }
-                Ok(Asked::Nothing | Asked::Fail(..)) | Err(_) => return,
-                Ok(
-                    Asked::Query(_)
-                    | Asked::Prepare(_)
-                    | Asked::Execute(..)
-                    | Asked::Renew
-                    | Asked::Connect,
-                ) => {
-                    refused = true;
-                    Answer::Failed(Failure::own("the run is over"))
-                }
-                Ok(Asked::More | Asked::Next) => Answer::Flag(false),
-                Ok(_) => Answer::Done,
-            };
-        }
-    }
-}
-
-/// What a script sees of a reply without asking for another result.
-fn seen(sees_first: bool, reply: &Rows<'_>) -> (u64, usize) {
-    rows_and_columns(reply, shown(sees_first, reply.results()))
-}
-
-/// A prepared statement is used no more.
-fn close(id: usize, lines: &mut Lines) {
-    let line = lines.line();
-    if let Some(statement) = line.prepared.close(id) {
-        line.db.close(&statement);
+        Ok(error_answer(self.settings(), &error, true))
     }
 }

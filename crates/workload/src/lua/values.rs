@@ -1,14 +1,12 @@
-//! Values of a statement, from Lua's to the wire's.
-//!
-//! In: what a script has bound. Out: values that borrow from a buffer of the user's. Must never: keep a
-//! value of Lua, or allocate once the buffer has grown to what the script binds.
+//! Converts a statement's values from Lua's types to the wire's. Never keeps a Lua value, and allocates
+//! nothing once the buffer has grown to what the script binds.
 
 use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
-/// From here on a number has neighbours that are not whole.
-const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+/// From here on, doubles no longer represent every integer.
+const EXACT_INTEGERS_MAX: f64 = 9_007_199_254_740_992.0;
 
 enum Slot {
     Null,
@@ -19,22 +17,22 @@ enum Slot {
 
 /// The values of one execution.
 #[derive(Default)]
-pub struct Values {
+pub struct BoundValues {
     texts: Vec<u8>,
     slots: Vec<Slot>,
 }
 
-impl Values {
-    /// Takes the first `count` of these; what is missing is NULL.
+impl BoundValues {
+    /// Takes the first `count` values; missing ones become NULL.
     pub fn take<'a>(&mut self, mut values: impl Iterator<Item = &'a LuaValue>, count: usize) {
         self.texts.clear();
         self.slots.clear();
         for _ in 0..count {
             let slot = match values.next() {
                 Some(LuaValue::Integer(number)) => Slot::Int(*number),
-                // What has no fraction goes as a whole number.
+                // Send a number without a fraction as an integer.
                 Some(LuaValue::Number(number))
-                    if number.fract() == 0.0 && number.abs() < WHOLE_MAX =>
+                    if number.fract() == 0.0 && number.abs() < EXACT_INTEGERS_MAX =>
                 {
                     Slot::Int(*number as i64)
                 }
@@ -51,14 +49,14 @@ impl Values {
         }
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// One of them.
-    pub fn get(&self, place: usize) -> Value<'_> {
-        match &self.slots[place] {
+    /// The value at this position.
+    pub fn get(&self, index: usize) -> Value<'_> {
+        match &self.slots[index] {
             Slot::Null => Value::Null,
             Slot::Int(number) => Value::Int(*number),
             Slot::Float(number) => Value::Float(*number),

@@ -1,16 +1,17 @@
-//! What a script is called in the store.
-//!
-//! In: nothing. Out: a name. Must never: make or drop a table: the script's own commands do.
+//! The workload under which the store records Lua scripts. Never creates or drops a table: the script's commands do
+//! that.
 
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
+use crate::describe::OptionKind::Text;
+use crate::describe::{OptionSpec, ScaleUnit, option};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use std::sync::atomic::AtomicBool;
 
-/// A script in Lua, of whatever content.
+/// The workload of any Lua script.
 pub static LUA: LuaWorkload = LuaWorkload;
 
-/// The workload of scripts in Lua.
+/// The workload of Lua scripts.
 pub struct LuaWorkload;
 
 impl Workload for LuaWorkload {
@@ -19,15 +20,20 @@ impl Workload for LuaWorkload {
     }
 
     fn title(&self) -> &'static str {
-        "a script in Lua, as sysbench runs it"
+        "a Lua script, run as in sysbench"
     }
 
     fn statements(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        &["script"]
+    fn options(&self) -> &'static [OptionSpec] {
+        const OPTIONS: &[OptionSpec] = &[option("script", Text, None, "The script's name")];
+        OPTIONS
+    }
+
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        None
     }
 
     fn loaded_by(&self, _: &WorkloadPlan) -> Option<&'static str> {
@@ -40,25 +46,25 @@ impl Workload for LuaWorkload {
         _: &dyn Progress,
         _: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(by_sysbench())
+        Err(unsupported())
     }
 
     fn check(&self, _: &mut Control) -> Result<CheckReport, Error> {
-        Err(by_sysbench())
+        Err(unsupported())
     }
 
     fn clean(&self, _: &mut Control) -> Result<Vec<String>, Error> {
-        Err(by_sysbench())
+        Err(unsupported())
     }
 
-    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<Loaded, Error> {
-        Err(by_sysbench())
+    fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        Err(unsupported())
     }
 }
 
-fn by_sysbench() -> Error {
-    Error::Asked {
-        problem: "scripts in Lua have commands of their own".to_owned(),
+fn unsupported() -> Error {
+    Error::InvalidRequest {
+        problem: "Lua scripts have their own commands".to_owned(),
         hint: "prony sysbench SCRIPT COMMAND".to_owned(),
     }
 }

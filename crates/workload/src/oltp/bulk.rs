@@ -1,42 +1,42 @@
-//! The statements of `bulk_insert`: as many rows as a packet holds.
+//! The statements of `bulk_insert`: as many rows as fit into a packet.
 //!
-//! In: the table of a user, where its numbers begin. Out: text. Must never: give a number twice, or
-//! allocate once a packet was full.
+//! Builds the text for a user's table, starting after its highest id. Must never use an id
+//! twice, or allocate after the first full packet.
 //!
-//! In sysbench each thread has a table of its own, and an event is a row that is only noted until
-//! the packet is full. Here a transaction is the `INSERT` that really goes to the server, so that
-//! its time means something, unless a run's manner says otherwise; several users share a table where
-//! there are fewer tables than users.
+//! In sysbench each thread has its own table, and an event is a row that is only added to the packet
+//! until it is full. Here a transaction is the `INSERT` that is really sent to the server, so that
+//! its time is meaningful, unless the run's error policy says otherwise. If there are fewer tables
+//! than users, several users share a table.
 
-use super::engine;
+use super::statements;
 use prony_session::UserId;
 
-/// Bytes of a statement at the most.
+/// Maximum size of a statement in bytes.
 pub const PACKET_BYTES: usize = 512 * 1024;
 
-/// One user's statements.
+/// The statements of one user.
 #[derive(Debug)]
 pub struct Packet {
     text: String,
-    /// Bytes of the text before the rows.
-    head: usize,
-    /// Number of the next row, and how far from one to the next.
+    /// Length of the text before the rows, in bytes.
+    prefix_len: usize,
+    /// Number of the next row, and the step from one row to the next.
     next: u64,
     step: u64,
 }
 
 impl Packet {
-    /// The statements of a user; `last` holds the highest number in each table.
-    pub fn new(id: UserId, last: &[u64]) -> Packet {
-        let tables = last.len().max(1) as u64;
+    /// The statements of a user; `highest_ids` holds the highest id in each table.
+    pub fn new(id: UserId, highest_ids: &[u64]) -> Packet {
+        let tables = highest_ids.len().max(1) as u64;
         let (client, clients) = (u64::from(id.client), u64::from(id.clients.max(1)));
-        let (table, place) = (client % tables, client / tables);
-        let text = begin(table as u32 + 1);
+        let (table, position) = (client % tables, client / tables);
+        let text = insert_prefix(table as u32 + 1);
         Packet {
-            head: text.len(),
+            prefix_len: text.len(),
             text,
-            next: last.get(table as usize).copied().unwrap_or(0) + 1 + place,
-            // Users of this table: each takes every so-manieth number.
+            next: highest_ids.get(table as usize).copied().unwrap_or(0) + 1 + position,
+            // The number of users of this table, which take its numbers in turn.
             step: (clients - table).div_ceil(tables).max(1),
         }
     }
@@ -44,12 +44,12 @@ impl Packet {
     /// The next statement.
     pub fn fill(&mut self) -> &str {
         self.clear();
-        while self.note() {}
+        while self.push_row() {}
         &self.text
     }
 
-    /// Notes the next row; false where the packet is full.
-    pub fn note(&mut self) -> bool {
+    /// Adds the next row; returns false if the packet is full.
+    pub fn push_row(&mut self) -> bool {
         let mut number = itoa::Buffer::new();
         let digits = number.format(self.next);
         if self.text.len() + 2 * digits.len() + 4 > PACKET_BYTES {
@@ -65,25 +65,25 @@ impl Packet {
         true
     }
 
-    /// The statement with the rows that were noted.
+    /// The statement with the rows added so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether no row is noted.
+    /// Whether the packet has no rows.
     pub fn is_empty(&self) -> bool {
-        self.text.len() == self.head
+        self.text.len() == self.prefix_len
     }
 
-    /// Forgets the rows that were noted.
+    /// Removes all rows from the packet.
     pub fn clear(&mut self) {
-        self.text.truncate(self.head);
+        self.text.truncate(self.prefix_len);
     }
 }
 
-/// How a statement begins.
-pub fn begin(table: u32) -> String {
-    format!("INSERT INTO {} VALUES", engine::table(table))
+/// The beginning of the statement, before its rows.
+pub fn insert_prefix(table: u32) -> String {
+    format!("INSERT INTO {} VALUES", statements::table_name(table))
 }
 
 #[cfg(test)]
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_full_and_go_on_where_the_last_one_ended() {
+    fn packets_are_full_and_continue_after_the_previous_one() {
         let mut packet = Packet::new(user(0, 1), &[0]);
         let first = packet.fill().to_owned();
         assert!(first.starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),"));
@@ -114,14 +114,14 @@ mod tests {
     }
 
     #[test]
-    fn users_that_share_a_table_share_no_number() {
+    fn users_of_one_table_never_insert_the_same_id() {
         let mut seen = HashSet::new();
         for client in 0..5 {
-            // Tables: 0, 2 and 4 share the first, 1 and 3 the second.
+            // Clients 0, 2 and 4 share the first table, 1 and 3 the second.
             let mut packet = Packet::new(user(client, 5), &[0, 100]);
             let table = client % 2 + 1;
             let text = packet.fill();
-            let rows = text.strip_prefix(&begin(table)).expect("its table");
+            let rows = text.strip_prefix(&insert_prefix(table)).expect("its table");
             for row in rows.split("),") {
                 let number = row.split(['(', ',']).nth(1).expect("a number");
                 let number: u64 = number.parse().expect("a number");

@@ -1,102 +1,105 @@
-//! What each workload does: one table.
+//! What each workload does, in one place.
 //!
-//! In: options. Out: the parts of an event in their order, how many queries of which sort they
-//! are. Must never: know a connection.
+//! Lists the parts of an event in order, and its number of queries by type. Must not use
+//! connections.
 
-use super::options::Asked;
+use super::options::OltpOptions;
 use super::queries::Queries;
 
-/// The statements, one of each table.
+/// The kinds of statements in events, each on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sql {
-    /// One row by its key.
+pub enum StatementKind {
+    /// Reads one row by its key.
     PointSelect,
-    /// Rows of a range of keys.
+    /// Reads the rows of a range of keys.
     SimpleRange,
-    /// A sum over a range.
+    /// Sums over a range of keys.
     SumRange,
-    /// The same rows, sorted.
+    /// Reads the rows of a range, sorted.
     OrderRange,
-    /// The distinct values among them, sorted.
+    /// Reads the distinct values of a range, sorted.
     DistinctRange,
-    /// Adds to the column that has an index.
+    /// Increments the indexed column.
     IndexUpdate,
-    /// Replaces a column without an index.
+    /// Replaces a column that has no index.
     NonIndexUpdate,
     /// Deletes a row.
     Delete,
-    /// Puts it back.
+    /// Inserts a row that was deleted.
     Insert,
-    /// Rows of several values of the indexed column.
+    /// Reads the rows with any of several values of the indexed column.
     RandomPoints,
-    /// How many rows several ranges of it have.
+    /// Counts the rows in several ranges of the indexed column.
     RandomRanges,
-    /// Adds to one row, the same for all users.
+    /// Increments one row, the same for all users.
     HotUpdate,
 }
 
-impl Sql {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Sql; 12] = [
-        Sql::PointSelect,
-        Sql::SimpleRange,
-        Sql::SumRange,
-        Sql::OrderRange,
-        Sql::DistinctRange,
-        Sql::IndexUpdate,
-        Sql::NonIndexUpdate,
-        Sql::Delete,
-        Sql::Insert,
-        Sql::RandomPoints,
-        Sql::RandomRanges,
-        Sql::HotUpdate,
+impl StatementKind {
+    /// All kinds, by number.
+    pub const ALL: [StatementKind; 12] = [
+        StatementKind::PointSelect,
+        StatementKind::SimpleRange,
+        StatementKind::SumRange,
+        StatementKind::OrderRange,
+        StatementKind::DistinctRange,
+        StatementKind::IndexUpdate,
+        StatementKind::NonIndexUpdate,
+        StatementKind::Delete,
+        StatementKind::Insert,
+        StatementKind::RandomPoints,
+        StatementKind::RandomRanges,
+        StatementKind::HotUpdate,
     ];
 
-    /// Whether its result is rows: it counts as a read. Any other counts as a write where it
+    /// Whether it returns rows and so counts as a read. Any other statement counts as a write if it
     /// changed a row.
-    pub fn reads(self) -> bool {
-        (self as usize) < Sql::IndexUpdate as usize
-            || matches!(self, Sql::RandomPoints | Sql::RandomRanges)
+    pub fn is_read(self) -> bool {
+        (self as usize) < StatementKind::IndexUpdate as usize
+            || matches!(
+                self,
+                StatementKind::RandomPoints | StatementKind::RandomRanges
+            )
     }
 }
 
-/// A part of an event: statements of one sort on one table.
+/// A part of an event: statements of one kind on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// This statement, as often as its option says.
-    Each(Sql),
-    /// A row is deleted and put back, as often as `delete_inserts` says.
+pub enum EventPart {
+    /// A statement, repeated as often as its option says.
+    Statement(StatementKind),
+    /// Deletes a row and inserts it again, as often as `delete_inserts` says.
     DeleteInserts,
-    /// An `INSERT` of a new row, sent as text whatever the protocol.
+    /// An `INSERT` of a new row, sent as text in every protocol mode.
     TextInsert,
 }
 
 /// What a workload does.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// Statements on the tables that all share.
+    /// Statements on the shared tables.
     Parts {
-        /// In order.
-        parts: &'static [Part],
-        /// In a block, unless `skip_trx` says otherwise.
+        /// In order of execution.
+        parts: &'static [EventPart],
+        /// In a transaction block, unless `skip_trx` is set.
         in_block: bool,
-        /// Each part is one statement, whatever the options say.
+        /// Each part is executed once, whatever the options say.
         once: bool,
     },
-    /// Rows appended by `INSERT`s as large as a packet, on tables of their own.
+    /// Appends rows by `INSERT`s as large as a packet, to separate tables.
     Bulk,
 }
 
-const RANGES: [Part; 4] = [
-    Part::Each(Sql::SimpleRange),
-    Part::Each(Sql::SumRange),
-    Part::Each(Sql::OrderRange),
-    Part::Each(Sql::DistinctRange),
+const RANGES: [EventPart; 4] = [
+    EventPart::Statement(StatementKind::SimpleRange),
+    EventPart::Statement(StatementKind::SumRange),
+    EventPart::Statement(StatementKind::OrderRange),
+    EventPart::Statement(StatementKind::DistinctRange),
 ];
 
 /// A transaction of reads.
 pub const READ_ONLY: Event = block(&[
-    Part::Each(Sql::PointSelect),
+    EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
     RANGES[1],
     RANGES[2],
@@ -105,27 +108,27 @@ pub const READ_ONLY: Event = block(&[
 
 /// A transaction of reads and writes.
 pub const READ_WRITE: Event = block(&[
-    Part::Each(Sql::PointSelect),
+    EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
     RANGES[1],
     RANGES[2],
     RANGES[3],
-    Part::Each(Sql::IndexUpdate),
-    Part::Each(Sql::NonIndexUpdate),
-    Part::DeleteInserts,
+    EventPart::Statement(StatementKind::IndexUpdate),
+    EventPart::Statement(StatementKind::NonIndexUpdate),
+    EventPart::DeleteInserts,
 ]);
 
 /// A transaction of writes.
 pub const WRITE_ONLY: Event = block(&[
-    Part::Each(Sql::IndexUpdate),
-    Part::Each(Sql::NonIndexUpdate),
-    Part::DeleteInserts,
+    EventPart::Statement(StatementKind::IndexUpdate),
+    EventPart::Statement(StatementKind::NonIndexUpdate),
+    EventPart::DeleteInserts,
 ]);
 
-/// The same row for all, in a transaction.
-pub const HOT_ROW: Event = block(&[Part::Each(Sql::HotUpdate)]);
+/// A transaction that updates the same row for all users.
+pub const HOT_ROW: Event = block(&[EventPart::Statement(StatementKind::HotUpdate)]);
 
-const fn block(parts: &'static [Part]) -> Event {
+const fn block(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: true,
@@ -133,8 +136,8 @@ const fn block(parts: &'static [Part]) -> Event {
     }
 }
 
-/// Statements outside a block, as often as their options say.
-pub const fn bare(parts: &'static [Part]) -> Event {
+/// Statements outside a transaction block, repeated as their options say.
+pub const fn bare(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: false,
@@ -142,8 +145,8 @@ pub const fn bare(parts: &'static [Part]) -> Event {
     }
 }
 
-/// One statement outside a block.
-pub const fn single(parts: &'static [Part]) -> Event {
+/// One statement outside a transaction block.
+pub const fn single(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: false,
@@ -152,58 +155,57 @@ pub const fn single(parts: &'static [Part]) -> Event {
 }
 
 impl Event {
-    /// Its parts with how often each is done; none for [`Event::Bulk`].
-    pub fn parts(&self, asked: &Asked) -> Vec<(Part, u32)> {
+    /// Its parts, with the number of repetitions of each; empty for [`Event::Bulk`].
+    pub fn parts(&self, options: &OltpOptions) -> Vec<(EventPart, u32)> {
         let Event::Parts { parts, once, .. } = self else {
             return Vec::new();
         };
-        let count = |part: &Part| if *once { 1 } else { asked.count(*part) };
+        let count = |part: &EventPart| if *once { 1 } else { options.count(*part) };
         let all = parts.iter().map(|part| (*part, count(part)));
         all.filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Whether it is done in a block.
-    pub fn in_block(&self, asked: &Asked) -> bool {
-        matches!(self, Event::Parts { in_block: true, .. }) && !asked.skip_trx
+    /// Whether it runs in a transaction block.
+    pub fn in_block(&self, options: &OltpOptions) -> bool {
+        matches!(self, Event::Parts { in_block: true, .. }) && !options.skip_trx
     }
 
-    /// The queries of one event that finds all its rows.
-    pub fn queries(&self, asked: &Asked) -> Queries {
+    /// The queries of one event, if each statement finds its row.
+    pub fn queries(&self, options: &OltpOptions) -> Queries {
         let mut queries = Queries::default();
         if matches!(self, Event::Bulk) {
             queries.writes = 1;
         }
-        for (part, count) in self.parts(asked) {
+        for (part, count) in self.parts(options) {
             let count = u64::from(count);
             match part {
-                Part::Each(sql) if sql.reads() => queries.reads += count,
-                Part::Each(_) | Part::TextInsert => queries.writes += count,
-                Part::DeleteInserts => queries.writes += 2 * count,
+                EventPart::Statement(kind) if kind.is_read() => queries.reads += count,
+                EventPart::Statement(_) | EventPart::TextInsert => queries.writes += count,
+                EventPart::DeleteInserts => queries.writes += 2 * count,
             }
         }
-        if self.in_block(asked) {
+        if self.in_block(options) {
             queries.others = 2;
         }
         queries
     }
 
-    /// Whether its rows run out as it goes on: how many of its statements still find one is then
-    /// no matter of what was asked.
-    pub fn consumes(&self) -> bool {
+    /// Whether it uses up its rows: the share of its statements that still find one is then unknown.
+    pub fn consumes_rows(&self) -> bool {
         let Event::Parts { parts, .. } = self else {
             return false;
         };
-        parts.contains(&Part::Each(Sql::Delete))
+        parts.contains(&EventPart::Statement(StatementKind::Delete))
     }
 
-    /// The sorts of statements that it needs.
-    pub fn needs(&self, asked: &Asked) -> Vec<Sql> {
-        let parts = self.parts(asked).into_iter();
+    /// The kinds of statements that it executes.
+    pub fn statement_kinds(&self, options: &OltpOptions) -> Vec<StatementKind> {
+        let parts = self.parts(options).into_iter();
         parts
             .flat_map(|(part, _)| match part {
-                Part::Each(sql) => vec![sql],
-                Part::DeleteInserts => vec![Sql::Delete, Sql::Insert],
-                Part::TextInsert => Vec::new(),
+                EventPart::Statement(kind) => vec![kind],
+                EventPart::DeleteInserts => vec![StatementKind::Delete, StatementKind::Insert],
+                EventPart::TextInsert => Vec::new(),
             })
             .collect()
     }
@@ -215,38 +217,41 @@ mod tests {
 
     #[test]
     fn a_read_write_transaction_is_14_reads_4_writes_and_2_others() {
-        let asked = Asked::default();
-        let of = |event: Event, asked: &Asked| {
+        let options = OltpOptions::default();
+        let counts = |event: Event, options: &OltpOptions| {
             let Queries {
                 reads,
                 writes,
                 others,
                 ..
-            } = event.queries(asked);
+            } = event.queries(options);
             (reads, writes, others)
         };
-        assert_eq!(of(READ_WRITE, &asked), (14, 4, 2));
-        assert_eq!(of(READ_ONLY, &asked), (14, 0, 2));
-        assert_eq!(of(WRITE_ONLY, &asked), (0, 4, 2));
-        assert_eq!(of(HOT_ROW, &asked), (0, 1, 2));
-        assert_eq!(of(Event::Bulk, &asked), (0, 1, 0));
-        let asked = Asked {
+        assert_eq!(counts(READ_WRITE, &options), (14, 4, 2));
+        assert_eq!(counts(READ_ONLY, &options), (14, 0, 2));
+        assert_eq!(counts(WRITE_ONLY, &options), (0, 4, 2));
+        assert_eq!(counts(HOT_ROW, &options), (0, 1, 2));
+        assert_eq!(counts(Event::Bulk, &options), (0, 1, 0));
+        let options = OltpOptions {
             skip_trx: true,
             range_selects: false,
             point_selects: 3,
-            ..asked
+            ..options
         };
-        assert_eq!(of(READ_WRITE, &asked), (3, 4, 0));
-        let point = single(&[Part::Each(Sql::PointSelect)]);
-        assert_eq!(of(point, &asked), (1, 0, 0));
+        assert_eq!(counts(READ_WRITE, &options), (3, 4, 0));
+        let point = single(&[EventPart::Statement(StatementKind::PointSelect)]);
+        assert_eq!(counts(point, &options), (1, 0, 0));
     }
 
     #[test]
-    fn sorts_have_the_numbers_of_their_places() {
-        for (place, sql) in Sql::ALL.iter().enumerate() {
-            assert_eq!(*sql as usize, place);
+    fn kinds_are_numbered_by_their_position() {
+        for (position, kind) in StatementKind::ALL.iter().enumerate() {
+            assert_eq!(*kind as usize, position);
         }
-        let reads = Sql::ALL.iter().filter(|sql| sql.reads()).count();
+        let reads = StatementKind::ALL
+            .iter()
+            .filter(|kind| kind.is_read())
+            .count();
         assert_eq!(reads, 7);
     }
 }

@@ -1,416 +1,275 @@
-//! Creating and filling the tables.
+//! Creates and fills the tables.
 //!
-//! In: options, a seed, a server. Out: tables with rows, keys, indexes, statistics, all pages
-//! all-visible. Must never: leave a half-loaded database that looks whole, load again what is there
-//! already, or stay when told to stop.
+//! The result is tables with rows, keys, indexes and statistics.
 //!
-//! One job makes all in one transaction, which leaves the old tables as they were if it breaks.
-//! Several jobs take whole tables, each made and filled in a transaction of its own, where COPY may
-//! freeze rows; where there are fewer tables than jobs they share each table by ranges of rows. A
-//! note on each table says how far it is; started again with the same options, a load keeps the
-//! tables that are filled. Indexes come last, those of one table at the same time. `mysql` does the
-//! same without transactions, which do not hold tables there.
-
-mod mysql;
-mod remains;
+//! Each table has its own note. On PostgreSQL, if there are as many tables as jobs, a part is a whole
+//! table, whose rows COPY may freeze; otherwise it is a range of rows. The note records the number of rows
+//! in a part, so that a load with a different number of jobs continues with the same parts.
 
 use super::Oltp;
-use super::distribution::Draw;
-use super::engine::{Engine, Index, table};
-use super::options::{self, Asked};
-use super::rows::{Content, Rows};
-use super::tables::{self, Found, Note, Stage};
-use crate::loader::{self, Loader};
-use crate::parts::{self, Queue};
-use crate::progress::Meter;
-use crate::{Error, LoadReport, LoadRequest, Phase, Progress, copy_binary, sql, stop};
-use prony_server::{Control, Target};
-use remains::Remains;
+use super::distribution::RangeSampler;
+use super::options::{self, OltpOptions};
+use super::rows::{RowContent, SbtestRows};
+use super::statements::{Index, table_name};
+use super::tables::{self, describe_data};
+use crate::copy::RowSource;
+use crate::loader::dataset::{Dataset, ExistingTables, IndexBuild, LoadPart};
+use crate::loader::load_state::LoadSubject;
+use crate::loader::procedure;
+use crate::note::{LoadNote, TableStage};
+use crate::row_format::RowFormat;
+use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, sql};
+use prony_server::Control;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Up to so many tables and rows one job makes all in one transaction: locks and time have bounds.
+/// Up to this many tables and rows, a single job loads everything in one transaction, which bounds locks
+/// and time.
 const ONE_TRANSACTION: (u32, u64) = (200, 20_000_000);
-/// Notes and keys that are changed in one transaction.
-const TABLES_AT_ONCE: usize = 200;
-/// Bytes of a row with its share of the indexes.
+/// Rows of a part that is not a whole table; about 8 MB.
+const PART_ROWS: u32 = 40_000;
+/// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-/// Loads; see the top of this file.
+/// Loads the tables; see the top of this file.
 pub fn load(
     workload: &Oltp,
     request: &LoadRequest<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
-    // Whoever asks for more than the first problem asks `check_options`.
-    let asked = options::read(request.plan, workload).map_err(|mut all| all.swap_remove(0))?;
-    loader::check_jobs(request.jobs)?;
-    let meter = Meter::start(progress, 0);
-    let mut remains = Remains::Untouched;
-    let outcome = stop::watched(stop, |watch| {
-        let loader = Loader {
-            meter: &meter,
-            watch,
-        };
-        let mut control = loader.connect_any(request.target)?;
-        let engine = Engine::of(&control);
-        Job::new(workload, request, &asked, engine, loader).run(&mut control, &mut remains)
-    });
-    let tables = asked.tables.unwrap_or(1);
-    let size = u64::from(workload.rows(&asked));
-    let loaded = outcome.map_err(|error| {
-        let size_mb = u64::from(tables) * size * ROW_BYTES / 1_000_000;
-        remains.explain(error, workload, tables, size_mb, stop)
-    })?;
-    let (phases, seconds) = meter.finish();
-    let exact = loaded.found.into_iter().map(|mut found| {
-        found.facts.rows = size;
-        found
-    });
-    Ok(LoadReport {
+    // Only the first problem: `check_options` reports all of them.
+    let options = options::read(request.plan, workload).map_err(|mut all| all.swap_remove(0))?;
+    let tables = options.tables.unwrap_or(1);
+    let size = options.table_size.unwrap_or(workload.default_size);
+    let rows = workload.rows(&options);
+    let subject = LoadSubject {
+        load: workload.load_of(vec![("scale", tables.to_string())]),
         scale: tables,
-        jobs: request.jobs,
-        rows: meter.rows(),
-        bytes_sent: meter.bytes(),
-        phases,
-        seconds,
-        tables: tables::facts(exact.collect()),
-        method: loaded.method,
+        bytes: u64::from(tables) * u64::from(rows) * ROW_BYTES,
+    };
+    procedure::load(request, &subject, (progress, stop), |control| {
+        let mut tables_to_load = SbtestTables {
+            workload,
+            dialect: SqlDialect::of(control),
+            tables,
+            rows,
+            part_rows: 0,
+            jobs: request.jobs,
+            content: RowContent {
+                seed: request.seed,
+                k: RangeSampler::new(options.distribution(), 1, i64::from(size)),
+            },
+            description: describe_data(&options, tables, rows, size, request.seed),
+            options,
+        };
+        tables_to_load.part_rows = tables_to_load
+            .unfinished_part_rows(control)?
+            .unwrap_or_else(|| tables_to_load.default_part_rows());
+        Ok(tables_to_load)
     })
 }
 
-/// What a load tells of itself.
-struct Done {
-    found: Vec<Found>,
-    method: String,
-}
-
-/// One load.
-struct Job<'a> {
+/// The tables of a load.
+struct SbtestTables<'a> {
     workload: &'a Oltp,
-    request: &'a LoadRequest<'a>,
-    asked: &'a Asked,
-    engine: Engine,
+    options: OltpOptions,
+    dialect: SqlDialect,
     tables: u32,
     /// Rows of a table.
     rows: u32,
-    content: Content,
-    /// The same words for the same data.
-    what: String,
-    loader: Loader<'a>,
+    /// Rows of a part.
+    part_rows: u32,
+    jobs: u32,
+    content: RowContent,
+    /// Description of the data; identical for identical data.
+    description: String,
 }
 
-impl<'a> Job<'a> {
-    fn new(
-        workload: &'a Oltp,
-        request: &'a LoadRequest<'a>,
-        asked: &'a Asked,
-        engine: Engine,
-        loader: Loader<'a>,
-    ) -> Self {
-        let tables = asked.tables.unwrap_or(1);
-        let size = asked.table_size.unwrap_or(workload.default_size);
-        let rows = workload.rows(asked);
-        Job {
-            workload,
-            request,
-            asked,
-            engine,
-            tables,
-            rows,
-            content: Content {
-                seed: request.seed,
-                k: Draw::new(asked.distribution, 1, i64::from(size)),
-            },
-            what: Note::what(asked, tables, rows, size, request.seed),
-            loader,
+/// The number of the table with this index.
+fn table_number(index: usize) -> u32 {
+    index as u32 + 1
+}
+
+impl SbtestTables<'_> {
+    fn default_part_rows(&self) -> u32 {
+        match self.dialect {
+            SqlDialect::PostgreSql if self.tables >= self.jobs => self.rows,
+            SqlDialect::PostgreSql | SqlDialect::MySql => self.rows.min(PART_ROWS),
         }
     }
 
-    fn run(&self, control: &mut Control, remains: &mut Remains) -> Result<Done, Error> {
-        self.loader.lock_out_others(control, self.workload.data)?;
-        let old = tables::find(control)?;
-        tables::refuse_foreign(&old, self.workload.columns(), self.tables)?;
-        let old: Vec<Found> = old
-            .into_iter()
-            .filter(|found| found.columns == self.workload.columns())
-            .collect();
-        let all = u64::from(self.rows) * u64::from(self.tables);
-        let (few, small) = ONE_TRANSACTION;
-        let unfinished = old.iter().any(|found| self.is_kept(found));
-        let method = if self.engine == Engine::MySql {
-            self.on_mysql(control, old, remains)?
-        } else if self.request.jobs == 1 && self.tables <= few && all <= small && !unfinished {
-            self.in_one(control, &old, remains)?
-        } else {
-            self.in_parts(control, old, remains)?
+    /// Rows of a part of an unfinished load of the same data.
+    fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>, Error> {
+        let found = tables::find(control)?;
+        let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+        let part = notes.find_map(|note| {
+            let part = note.number("part_rows").filter(|_| note.is_unfinished())?;
+            let part = u32::try_from(part).ok()?;
+            (note.description == self.description_in_parts(part)).then_some(part)
+        });
+        Ok(part)
+    }
+
+    fn description_in_parts(&self, part_rows: u32) -> String {
+        format!("part_rows {part_rows}, {}", self.description)
+    }
+
+    fn note(&self, stage: TableStage) -> String {
+        let description = match stage {
+            TableStage::Filling | TableStage::Filled => self.description_in_parts(self.part_rows),
+            TableStage::Loaded => self.description.clone(),
         };
-        let found = tables::find(control)?.into_iter();
-        let found = found.filter(|found| found.number <= self.tables);
-        Ok(Done {
-            found: found.collect(),
-            method,
+        LoadNote { description, stage }.text()
+    }
+}
+
+impl Dataset for SbtestTables<'_> {
+    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        let found = tables::find(control)?;
+        tables::refuse_foreign(&found, self.workload.columns(), self.tables)?;
+        let description = self.description_in_parts(self.part_rows);
+        let is_kept = |found: &tables::SbtestTable| {
+            let mut note = found.note.iter().filter(|note| note.is_unfinished());
+            found.number <= self.tables && note.any(|note| note.description == description)
+        };
+        let own_tables = found
+            .into_iter()
+            .filter(|found| found.columns == self.workload.columns());
+        let (kept, replaced): (Vec<_>, Vec<_>) = own_tables.partition(is_kept);
+        let names = |found: Vec<tables::SbtestTable>| {
+            let names = found.into_iter().map(|found| found.facts.name);
+            names.collect()
+        };
+        Ok(ExistingTables {
+            kept: names(kept),
+            replaced: names(replaced),
         })
     }
 
-    /// Whether a table is what an earlier load with the same options has filled.
-    fn is_kept(&self, found: &Found) -> bool {
-        let note = found.note.as_ref();
-        note.is_some_and(|note| note.stage == Stage::Filled && note.what == self.what)
+    fn table_count(&self) -> usize {
+        self.tables as usize
     }
 
-    fn note(&self, stage: Stage, number: u32) -> String {
-        self.engine.comment(number, &self.note_text(stage))
+    fn name(&self, index: usize) -> String {
+        table_name(table_number(index))
     }
 
-    fn note_text(&self, stage: Stage) -> String {
-        let what = self.what.clone();
-        Note { what, stage }.text()
+    fn columns(&self, _: usize) -> String {
+        "id, k, c, pad".to_owned()
     }
 
-    /// All in one transaction.
-    fn in_one(
-        &self,
-        control: &mut Control,
-        old: &[Found],
-        remains: &mut Remains,
-    ) -> Result<String, Error> {
-        let loader = &self.loader;
-        loader
-            .meter
-            .expect(u64::from(self.rows) * u64::from(self.tables));
-        sql::run(control, "beginning", "begin")?;
-        for drop in tables::drop_all(old) {
-            loader.statement(control, "dropping the old tables", &drop)?;
+    fn create_statement(&self, index: usize, stage: TableStage) -> String {
+        let (number, is_bulk) = (table_number(index), self.workload.is_bulk());
+        let create = self.dialect.create_table(number, &self.options, is_bulk);
+        let note = self.note(stage);
+        // Created with its note, so that no table is ever without one; each change waits for the disk. But
+        // the user's options may end in something that no comment can follow, or contain a comment
+        // themselves.
+        if self.dialect == SqlDialect::MySql && self.options.create_table_options.is_empty() {
+            return self.dialect.with_comment(&create, &note);
         }
-        for number in 1..=self.tables {
-            self.create(control, number, Stage::Loaded)?;
-            self.copy(control, number, 0..u64::from(self.rows), true)?;
-        }
-        loader.meter.enter(Phase::Statistics, "");
-        for number in 1..=self.tables {
-            let analyze = format!("analyze {}", table(number));
-            loader.statement(control, "collecting statistics", &analyze)?;
-        }
-        loader.meter.enter(Phase::Keys, "");
-        for number in 1..=self.tables {
-            for index in self.engine.indexes(self.asked, self.workload.is_bulk()) {
-                let build = self.engine.build(index, number);
-                loader.statement(control, "building the indexes", &build)?;
-                if index == Index::Primary {
-                    let attach = self.engine.attach(number);
-                    loader.statement(control, "making the primary keys", &attach)?;
-                }
-            }
-        }
-        *remains = Remains::Committing;
-        sql::run(control, "committing", "commit")?;
-        *remains = Remains::Loaded;
-        loader.flush_counts(control)?;
-        // Of frozen pages this reads almost nothing. It tells the server that there is nothing to
-        // vacuum, else autovacuum would come into the first run.
-        loader.meter.enter(Phase::Statistics, "");
-        for number in 1..=self.tables {
-            let vacuum = format!("vacuum {}", table(number));
-            loader.statement(control, "vacuuming", &vacuum)?;
-        }
-        Ok("one transaction, binary COPY with FREEZE".to_owned())
-    }
-
-    /// Drops the tables that are not kept; gives how many are, and which are missing.
-    fn make_room(
-        &self,
-        control: &mut Control,
-        old: Vec<Found>,
-        remains: &mut Remains,
-    ) -> Result<(usize, Vec<u32>), Error> {
-        let (kept, dropped): (Vec<Found>, Vec<Found>) = old
-            .into_iter()
-            .partition(|found| found.number <= self.tables && self.is_kept(found));
-        if !kept.is_empty() {
-            *remains = Remains::Begun;
-        }
-        let missing: Vec<u32> = (1..=self.tables)
-            .filter(|number| kept.iter().all(|found| found.number != *number))
-            .collect();
-        self.loader
-            .meter
-            .expect(u64::from(self.rows) * missing.len() as u64);
-        for drop in tables::drop_all(&dropped) {
-            let doing = "dropping the old tables";
-            self.loader.statement(control, doing, &drop)?;
-            *remains = Remains::Begun;
-        }
-        *remains = Remains::Begun;
-        Ok((kept.len(), missing))
-    }
-
-    /// Table by table, over several connections.
-    fn in_parts(
-        &self,
-        control: &mut Control,
-        old: Vec<Found>,
-        remains: &mut Remains,
-    ) -> Result<String, Error> {
-        let (kept, missing) = self.make_room(control, old, remains)?;
-        let target = Loader::same_server(control, self.request.target);
-        let whole = self.whole(&missing);
-        if whole {
-            self.tables_in_parallel(&target, &missing)?;
-        } else {
-            self.ranges_in_parallel(control, &target, &missing)?;
-        }
-        self.statistics(&target)?;
-        self.indexes(control, &target)?;
-        self.finish(control)?;
-        *remains = Remains::Loaded;
-        let way = match whole {
-            true => "a transaction a table, COPY with FREEZE",
-            false => "tables shared by ranges of rows, COPY",
-        };
-        Ok(format!(
-            "{}{}, {way}; then VACUUM and indexes",
-            self.continued(kept),
-            self.request.connections()
-        ))
-    }
-
-    /// Whether each job takes whole tables; else all share one after the other.
-    fn whole(&self, missing: &[u32]) -> bool {
-        missing.len() >= self.request.jobs as usize || self.rows == 0
-    }
-
-    fn continued(&self, kept: usize) -> String {
-        match kept {
-            0 => String::new(),
-            kept => format!("continued: {kept} of {} tables were there; ", self.tables),
-        }
-    }
-
-    /// Each job makes and fills one table after the other.
-    fn tables_in_parallel(&self, target: &Target, missing: &[u32]) -> Result<(), Error> {
-        let queue = Queue::new(missing);
-        parts::together(self.loader.watch, self.workers(missing.len()), |_| {
-            let mut control = self.loader.connect_any(target)?;
-            while let Some(number) = queue.next() {
-                sql::run(&mut control, "beginning", "begin")?;
-                self.create(&mut control, *number, Stage::Filled)?;
-                self.copy(&mut control, *number, 0..u64::from(self.rows), true)?;
-                self.loader.go_on()?;
-                sql::run(&mut control, "committing", "commit")?;
-            }
-            self.loader.flush_counts(&mut control)
-        })
-    }
-
-    /// All jobs fill one table together, then the next one.
-    fn ranges_in_parallel(
-        &self,
-        control: &mut Control,
-        target: &Target,
-        missing: &[u32],
-    ) -> Result<(), Error> {
-        for number in missing {
-            sql::run(control, "beginning", "begin")?;
-            self.create(control, *number, Stage::Filling)?;
-            sql::run(control, "committing", "commit")?;
-            let ranges = parts::split(u64::from(self.rows), self.request.jobs);
-            parts::together(self.loader.watch, ranges, |range| {
-                let mut control = self.loader.connect_any(target)?;
-                self.copy(&mut control, *number, range, false)?;
-                self.loader.flush_counts(&mut control)
-            })?;
-            let note = self.note(Stage::Filled, *number);
-            self.loader
-                .statement(control, "noting what is loaded", &note)?;
-        }
-        Ok(())
-    }
-
-    fn create(&self, control: &mut Control, number: u32, stage: Stage) -> Result<(), Error> {
-        self.loader.meter.enter(Phase::Create, "");
-        let is_bulk = self.workload.is_bulk();
         let mut statements = vec![
-            self.engine.create(number, self.asked, is_bulk),
-            self.note(stage, number),
+            create,
+            self.dialect.note_statement(number, &note, &self.options),
         ];
-        let number_on = self.engine.number_on(number, self.asked, self.rows);
-        statements.extend(number_on.filter(|_| !is_bulk));
-        let doing = "creating the tables";
-        self.loader
-            .statement(control, doing, &statements.join("; "))
+        let continue_sequence = self
+            .dialect
+            .continue_sequence(number, &self.options, self.rows);
+        statements.extend(continue_sequence.filter(|_| !is_bulk));
+        statements.join("; ")
     }
 
-    fn copy(
+    fn finish_statements(&self) -> Vec<String> {
+        let note = self.note(TableStage::Loaded);
+        let tables = 1..=self.tables;
+        tables
+            .map(|number| self.dialect.note_statement(number, &note, &self.options))
+            .collect()
+    }
+
+    /// Alternates between tables, so that loaders work on different ones.
+    fn parts(&self) -> Vec<LoadPart> {
+        let of_table = |part: LoadPart| {
+            (0..self.table_count()).map(move |index| LoadPart {
+                tables: index..index + 1,
+                ..part.clone()
+            })
+        };
+        let (rows, size) = (u64::from(self.rows), u64::from(self.part_rows));
+        LoadPart::split(&(0..1), rows, size)
+            .flat_map(of_table)
+            .collect()
+    }
+
+    fn missing_parts(
         &self,
         control: &mut Control,
-        number: u32,
-        range: Range<u64>,
-        freeze: bool,
-    ) -> Result<(), Error> {
-        if self.rows == 0 {
-            return Ok(());
+        all: &[LoadPart],
+    ) -> Result<Vec<LoadPart>, Error> {
+        let mut stored = HashSet::new();
+        let size = self.part_rows.max(1);
+        let parts = self.rows.div_ceil(size);
+        for index in 0..self.table_count() {
+            let first = format!(
+                "select id - 1 from {} where (id - 1) % {size} = 0 limit {parts}",
+                self.name(index)
+            );
+            let rows = sql::query_rows(control, "looking for stored rows", &first)?;
+            stored.extend(rows.iter().map(|row| (index, row.count(0))));
         }
-        self.loader.meter.enter(Phase::Rows, "");
-        let freeze = if freeze { ", freeze on" } else { "" };
-        let options = format!("{}{freeze}", copy_binary::OPTION);
-        let rows = Rows::new(self.content, number, range);
-        self.loader.copy(control, &table(number), &options, rows)
+        let is_missing =
+            |part: &&LoadPart| !stored.contains(&(part.tables.start, part.units.start));
+        Ok(all.iter().filter(is_missing).cloned().collect())
     }
 
-    /// Before the indexes: building one then leaves the exact number of rows in the catalog.
-    fn statistics(&self, target: &Target) -> Result<(), Error> {
-        self.loader.meter.enter(Phase::Statistics, "");
-        let vacuum: Vec<String> = (1..=self.tables)
-            .map(|number| format!("vacuum (analyze) {}", table(number)))
-            .collect();
-        let jobs = self.request.jobs;
-        self.loader.spread(target, jobs, "vacuuming", &vacuum)
-    }
-
-    /// Builds the indexes that are not there yet.
-    fn indexes(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
-        self.loader.meter.enter(Phase::Keys, "");
-        let found = tables::find(control)?;
-        let wanted = self.engine.indexes(self.asked, self.workload.is_bulk());
-        let mut missing = Vec::new();
-        for found in found.iter().filter(|found| found.number <= self.tables) {
-            let of_table = wanted.iter().filter(|index| match index {
-                Index::Primary | Index::Plain => !found.indexed[0],
-                Index::Secondary => !found.indexed[1],
-            });
-            missing.extend(of_table.map(|index| self.engine.build(*index, found.number)));
-        }
-        let (jobs, doing) = (self.request.jobs, "building the indexes");
-        self.loader.spread(target, jobs, doing, &missing)
-    }
-
-    fn workers(&self, pieces: usize) -> Vec<u32> {
-        (0..self.request.jobs.min(pieces as u32)).collect()
-    }
-
-    /// Makes the primary keys, and notes that all is there.
-    fn finish(&self, control: &mut Control) -> Result<(), Error> {
-        let found = tables::find(control)?;
-        let wanted = self.engine.indexes(self.asked, self.workload.is_bulk());
-        let found: Vec<&Found> = found
+    fn row_count(&self, parts: &[LoadPart]) -> u64 {
+        parts
             .iter()
-            .filter(|found| found.number <= self.tables)
-            .collect();
-        for some in found.chunks(TABLES_AT_ONCE) {
-            let mut statements = vec!["begin".to_owned()];
-            for found in some {
-                if wanted.contains(&Index::Primary) && !found.keyed {
-                    statements.push(self.engine.attach(found.number));
+            .map(|part| part.units.end - part.units.start)
+            .sum()
+    }
+
+    fn rows<F: RowFormat>(&self, index: usize, rows: Range<u64>) -> impl RowSource {
+        SbtestRows::<F>::new(self.content, table_number(index), rows)
+    }
+
+    fn indexes(&self) -> Vec<IndexBuild> {
+        let kinds = self.dialect.indexes(&self.options, self.workload.is_bulk());
+        let of_table = |number| {
+            kinds.iter().map(move |kind: &Index| {
+                let name = table_name(number);
+                match kind {
+                    Index::Primary => IndexBuild::primary_key(&name, &format!("{name}_pkey"), "id"),
+                    Index::Plain => IndexBuild::plain(&name, format!("{name}_xid"), "id"),
+                    Index::Secondary => IndexBuild::plain(&name, format!("k_{number}"), "k"),
                 }
-                statements.push(self.note(Stage::Loaded, found.number));
-            }
-            statements.push("commit".to_owned());
-            let doing = "making the primary keys";
-            self.loader
-                .statement(control, doing, &statements.join("; "))?;
+            })
+        };
+        (1..=self.tables).flat_map(of_table).collect()
+    }
+
+    fn fits_one_transaction(&self) -> bool {
+        let (tables, rows) = ONE_TRANSACTION;
+        self.tables <= tables && u64::from(self.rows) * u64::from(self.tables) <= rows
+    }
+
+    fn parts_are_whole_tables(&self) -> bool {
+        self.part_rows >= self.rows
+    }
+
+    fn loaders_per_table(&self) -> u32 {
+        let is_shared = self.tables < self.jobs && self.options.auto_inc;
+        if is_shared { self.jobs } else { 0 }
+    }
+
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+        let mut found = tables::find(control)?;
+        found.retain(|found| found.number <= self.tables);
+        for found in &mut found {
+            found.facts.rows = u64::from(self.rows);
         }
-        Ok(())
+        Ok(tables::facts(found))
     }
 }

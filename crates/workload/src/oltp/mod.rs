@@ -1,63 +1,77 @@
 //! The workloads that sysbench bundles, and `hot-row`, on sysbench's tables.
 //!
-//! In: options, a control connection. Out: what `Workload` asks for. Must never: send other
-//! statements than sysbench does, or refuse tables that sysbench made.
+//! They must send exactly the statements that sysbench sends, and accept tables that sysbench
+//! created.
 //!
-//! `event` says what each workload does; `engine` has the texts in which engines differ.
+//! `event` defines what each workload does; `statements` has the SQL that depends on the dialect.
 
 mod bulk;
 mod check;
 pub mod distribution;
-pub mod engine;
 pub mod event;
 mod load;
-pub mod manner;
 pub mod options;
-mod player;
+pub mod policy;
 mod program;
 pub mod queries;
-mod reader;
-mod ready;
 pub mod rows;
+pub mod statements;
+mod table_check;
 mod tables;
-mod tables_mysql;
+mod user;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload};
-use engine::Engine;
-use event::{Event, Part, Sql};
-use options::Asked;
+use crate::SqlDialect;
+use crate::describe::{OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::remedy::{LoadOption, LoadSpec};
+use crate::{CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload};
+use event::{Event, EventPart, StatementKind};
+use options::OltpOptions;
 pub use program::OltpProgram;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
+use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The columns of the tables.
 const COLUMNS: &str = "id,k,c,pad";
-/// Those of `bulk_insert`.
+/// The columns of the tables of `bulk_insert`.
 const BULK_COLUMNS: &str = "id,k";
-/// Rows of a table where none are asked for.
-const SIZE: u32 = 10_000;
-/// The same of `hot-row`.
+/// Default number of rows of a table.
+const DEFAULT_SIZE: u32 = 10_000;
+/// Default number of rows of a table of `hot-row`.
 const HOT_SIZE: u32 = 100;
-/// The workload by whose name the tables go that all but `bulk_insert` share.
-const DATA: &str = "oltp_read_write";
+static TABLES: [TableSpec; 1] = [TableSpec {
+    name: "sbtest1",
+    rows: TableRows::Option("table_size"),
+    changes: TableGrowth::Varies,
+}];
+static HOT_TABLES: [TableSpec; 1] = [TableSpec {
+    changes: TableGrowth::Constant,
+    ..TABLES[0]
+}];
+static BULK_TABLES: [TableSpec; 1] = [TableSpec {
+    rows: TableRows::Fixed(0),
+    ..TABLES[0]
+}];
+/// The name under which the tables are loaded that all workloads except `bulk_insert` share.
+const SHARED_DATASET: &str = "oltp_read_write";
 
 /// One of the workloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Oltp {
-    /// As `prony run NAME` takes it: sysbench's own name.
+    /// The name for `prony run NAME`: sysbench's own.
     pub name: &'static str,
-    /// One line in words.
+    /// One-line description.
     pub title: &'static str,
     /// What a transaction is.
     pub event: Event,
-    /// The workload by whose name its tables go.
-    data: &'static str,
-    /// Rows of a table where none are asked for.
+    /// The workload under whose name its tables are loaded.
+    dataset: &'static str,
+    /// Default number of rows of a table.
     default_size: u32,
 }
 
@@ -69,8 +83,8 @@ macro_rules! workloads {
                 name: $name,
                 title: $title,
                 event: $event,
-                data: DATA,
-                default_size: SIZE,
+                dataset: SHARED_DATASET,
+                default_size: DEFAULT_SIZE,
             };
         )*
     };
@@ -83,19 +97,19 @@ workloads! {
         "sysbench's read-only transaction: 10 rows by key, 4 ranges";
     OLTP_WRITE_ONLY "oltp_write_only" event::WRITE_ONLY,
         "sysbench's write-only transaction: 2 updates, a delete, an insert";
-    OLTP_POINT_SELECT "oltp_point_select" event::single(&[Part::Each(Sql::PointSelect)]),
+    OLTP_POINT_SELECT "oltp_point_select" event::single(&[EventPart::Statement(StatementKind::PointSelect)]),
         "one row by key (1 statement)";
-    OLTP_INSERT "oltp_insert" event::single(&[Part::TextInsert]),
+    OLTP_INSERT "oltp_insert" event::single(&[EventPart::TextInsert]),
         "a new row (1 statement, sent as text)";
-    OLTP_UPDATE_INDEX "oltp_update_index" event::bare(&[Part::Each(Sql::IndexUpdate)]),
+    OLTP_UPDATE_INDEX "oltp_update_index" event::bare(&[EventPart::Statement(StatementKind::IndexUpdate)]),
         "update an indexed column (1 statement)";
-    OLTP_UPDATE_NON_INDEX "oltp_update_non_index" event::bare(&[Part::Each(Sql::NonIndexUpdate)]),
+    OLTP_UPDATE_NON_INDEX "oltp_update_non_index" event::bare(&[EventPart::Statement(StatementKind::NonIndexUpdate)]),
         "update a column without an index (1 statement)";
-    OLTP_DELETE "oltp_delete" event::single(&[Part::Each(Sql::Delete)]),
+    OLTP_DELETE "oltp_delete" event::single(&[EventPart::Statement(StatementKind::Delete)]),
         "delete a row, which is not put back (1 statement)";
-    SELECT_RANDOM_POINTS "select_random_points" event::single(&[Part::Each(Sql::RandomPoints)]),
+    SELECT_RANDOM_POINTS "select_random_points" event::single(&[EventPart::Statement(StatementKind::RandomPoints)]),
         "rows of ten values of an indexed column (1 statement)";
-    SELECT_RANDOM_RANGES "select_random_ranges" event::single(&[Part::Each(Sql::RandomRanges)]),
+    SELECT_RANDOM_RANGES "select_random_ranges" event::single(&[EventPart::Statement(StatementKind::RandomRanges)]),
         "count the rows of ten ranges of an indexed column (1 statement)";
 }
 
@@ -104,7 +118,7 @@ pub static BULK_INSERT: Oltp = Oltp {
     name: "bulk_insert",
     title: "append rows by INSERTs of 512 KiB, about 30,000 rows (1 statement)",
     event: Event::Bulk,
-    data: "bulk_insert",
+    dataset: "bulk_insert",
     default_size: 0,
 };
 
@@ -113,11 +127,11 @@ pub static HOT_ROW: Oltp = Oltp {
     name: "hot-row",
     title: "all users update the same row, each in a transaction (3 statements)",
     event: event::HOT_ROW,
-    data: DATA,
+    dataset: SHARED_DATASET,
     default_size: HOT_SIZE,
 };
 
-/// The workload of this family that has this name.
+/// The workload of this family with this name.
 pub fn named(name: &str) -> Option<&'static Oltp> {
     let all = [
         &OLTP_READ_WRITE,
@@ -137,22 +151,37 @@ pub fn named(name: &str) -> Option<&'static Oltp> {
 }
 
 impl Oltp {
+    /// Its load, with these options.
+    fn load_of(&self, options: Vec<LoadOption>) -> LoadSpec {
+        LoadSpec {
+            workload: self.name,
+            dataset: self.dataset,
+            options,
+        }
+    }
+
     fn is_bulk(&self) -> bool {
         matches!(self.event, Event::Bulk)
     }
 
-    fn has(&self, part: Part) -> bool {
+    fn has(&self, part: EventPart) -> bool {
         matches!(self.event, Event::Parts { parts, .. } if parts.contains(&part))
     }
 
     fn is_hot(&self) -> bool {
-        self.has(Part::Each(Sql::HotUpdate))
+        self.has(EventPart::Statement(StatementKind::HotUpdate))
     }
 
-    /// Whether its statements name the first table alone.
-    fn on_one_table(&self) -> bool {
-        let parts = [Sql::HotUpdate, Sql::RandomPoints, Sql::RandomRanges];
-        parts.into_iter().any(|sql| self.has(Part::Each(sql)))
+    /// Whether its statements use only the first table.
+    fn uses_one_table(&self) -> bool {
+        let kinds = [
+            StatementKind::HotUpdate,
+            StatementKind::RandomPoints,
+            StatementKind::RandomRanges,
+        ];
+        kinds
+            .into_iter()
+            .any(|kind| self.has(EventPart::Statement(kind)))
     }
 
     fn columns(&self) -> &'static str {
@@ -163,13 +192,13 @@ impl Oltp {
         }
     }
 
-    /// Rows with which each table is loaded: none where users bring all of them.
-    pub fn rows(&self, asked: &Asked) -> u32 {
-        let brings_all = self.has(Part::TextInsert) && !asked.auto_inc;
-        if self.is_bulk() || brings_all {
+    /// Number of rows loaded into each table: none if users insert all of them.
+    pub fn rows(&self, options: &OltpOptions) -> u32 {
+        let users_insert_all = self.has(EventPart::TextInsert) && !options.auto_inc;
+        if self.is_bulk() || users_insert_all {
             return 0;
         }
-        asked.table_size.unwrap_or(self.default_size)
+        options.table_size.unwrap_or(self.default_size)
     }
 }
 
@@ -182,16 +211,44 @@ impl Workload for Oltp {
         self.title
     }
 
-    fn data(&self) -> &'static str {
-        self.data
+    fn dataset(&self) -> &'static str {
+        self.dataset
     }
 
     fn statements(&self) -> Vec<String> {
-        program::statements(self, &Asked::default(), Engine::Postgres)
+        program::statements(self, &OltpOptions::default(), SqlDialect::PostgreSql)
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        options::KEYS
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        Some(ScaleUnit {
+            one: "table",
+            many: "tables",
+        })
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        match (self.is_bulk(), self.is_hot()) {
+            (true, _) => &BULK_TABLES,
+            (_, true) => &HOT_TABLES,
+            _ => &TABLES,
+        }
+    }
+
+    fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
+        // One row, or none at first: the size depends on the run.
+        if self.is_bulk() || self.is_hot() {
+            return None;
+        }
+        let options = options::read(plan, self).ok()?;
+        let row_bytes = match engine {
+            Engine::PostgreSql => 255,
+            Engine::MySql | Engine::MariaDb => 250,
+        };
+        Some(u64::from(self.rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
     }
 
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
@@ -215,11 +272,9 @@ impl Workload for Oltp {
         tables::clean(control, self.columns())
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-        let program = OltpProgram::ready(control, plan, self)?;
-        Ok(Loaded {
-            scale: program.tables(),
-            program: Arc::new(program),
-        })
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        let program = OltpProgram::for_loaded_tables(control, plan, self)?;
+        let tables = program.tables();
+        Ok(ReadyWorkload::new(Arc::new(program), tables))
     }
 }

@@ -1,174 +1,183 @@
 //! The program of one virtual user.
 //!
-//! In: a plan, tables. Out: events. Must never: take a failure for a success, or allocate for an
-//! event.
+//! Executes the events of a plan on the loaded tables. Must never count a failure as a success, or
+//! allocate for an event.
+//!
+//! Longer than 400 lines: the events of all of sysbench's tests share a user's state.
 
 use super::Oltp;
 use super::bulk;
-use super::engine::{self, BEGIN, COMMIT, Engine};
-use super::event::{Part, Sql};
-use super::manner::{Manner, Verdict};
-use super::options::{self, Asked};
-use super::player::{Doing, Player};
-use super::queries::{Counted, Kept, Queries, Query, changed};
-use super::ready::{Ready, ready};
+use super::event::{EventPart, StatementKind};
+use super::options::{self, OltpOptions};
+use super::policy::{ErrorAction, OltpPolicy};
+use super::queries::{OltpCounts, Queries, QueryKind, UserCounts, write_kind};
 use super::rows::{C_GROUPS, set_groups};
+use super::statements::{self, BEGIN, COMMIT};
+use super::table_check::{RunTables, check_tables};
+use super::user::{CurrentStatement, OltpUser};
+use crate::SqlDialect;
 use crate::random::Random;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{Db, DbError, Ended, Outcome, Program, Share, User, UserId};
+use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
 use prony_wire::{Statement, Statements, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of `bulk_insert` that a user notes before the others have their turn.
-const ROWS_IN_A_ROW: u32 = 256;
+/// Rows of `bulk_insert` that a user adds before it yields to others.
+const CONSECUTIVE_ROWS: u32 = 256;
 
 /// The program of a run.
 pub struct OltpProgram {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     name: [&'static str; 1],
 }
 
-/// What all users of a run share; read only, but for what they add when they end.
-pub(super) struct Shared {
+/// State shared by all users of a run; read-only except for what users add when they end.
+pub(super) struct SharedState {
     pub(super) workload: Oltp,
-    pub(super) asked: Asked,
-    pub(super) engine: Engine,
+    pub(super) options: OltpOptions,
+    pub(super) dialect: SqlDialect,
     tables: u32,
     pub(super) table_size: u32,
-    /// The parts of an event, and how often each is done.
-    parts: Vec<(Part, u32)>,
-    /// `BEGIN` and `COMMIT`, where an event is a block.
+    /// The parts of an event, with the number of repetitions of each.
+    parts: Vec<(EventPart, u32)>,
+    /// `BEGIN` and `COMMIT`, if an event is a transaction block.
     block: Option<[Statement; 2]>,
-    /// By sort, then by table; none of a sort that is not needed.
-    statements: [Vec<Statement>; Sql::ALL.len()],
-    /// The highest number in each table of `bulk_insert`.
-    pub(super) last: Vec<u64>,
-    pub(super) manner: Manner,
-    counted: Mutex<Counted>,
+    /// By kind of statement, then by table; empty for kinds that are not needed.
+    statements: [Vec<Statement>; StatementKind::ALL.len()],
+    /// The highest id in each table of `bulk_insert`.
+    pub(super) highest_ids: Vec<u64>,
+    pub(super) policy: OltpPolicy,
+    counts: Mutex<OltpCounts>,
 }
 
 /// The statements of an event on the first table, in order.
-pub fn statements(workload: &Oltp, asked: &Asked, engine: Engine) -> Vec<String> {
+pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -> Vec<String> {
     let mut texts = Vec::new();
     if workload.is_bulk() {
-        texts.push(format!("{}(1,1),(2,2),...", bulk::begin(1)));
+        texts.push(format!("{}(1,1),(2,2),...", bulk::insert_prefix(1)));
     }
-    for (part, _) in workload.event.parts(asked) {
+    for (part, _) in workload.event.parts(options) {
         match part {
-            Part::Each(sql) => texts.push(engine.sql(sql, 1, asked)),
-            Part::DeleteInserts => {
-                texts.extend([Sql::Delete, Sql::Insert].map(|sql| engine.sql(sql, 1, asked)));
+            EventPart::Statement(kind) => texts.push(dialect.event_statement(kind, 1, options)),
+            EventPart::DeleteInserts => {
+                texts.extend(
+                    [StatementKind::Delete, StatementKind::Insert]
+                        .map(|kind| dialect.event_statement(kind, 1, options)),
+                );
             }
-            Part::TextInsert => {
-                let named = !asked.auto_inc || engine.names_id();
-                let sql = engine.sql(Sql::Insert, 1, asked);
-                texts.push(match named {
+            EventPart::TextInsert => {
+                let has_id = !options.auto_inc || dialect.inserts_id();
+                let sql = dialect.event_statement(StatementKind::Insert, 1, options);
+                texts.push(match has_id {
                     true => sql,
                     false => sql.replace("(id, ", "(").replace(", $4", ""),
                 });
             }
         }
     }
-    if workload.event.in_block(asked) {
+    if workload.event.in_block(options) {
         texts.insert(0, BEGIN.to_owned());
         texts.push(COMMIT.to_owned());
     }
-    texts.into_iter().map(|text| engine.shown(text)).collect()
+    texts
+        .into_iter()
+        .map(|text| dialect.as_sent(text))
+        .collect()
 }
 
 impl OltpProgram {
-    /// The program on the data that is there.
+    /// The program for the loaded data.
     ///
     /// # Errors
-    /// The options are wrong; the data is missing, half-loaded or smaller than asked.
-    pub fn ready(
+    /// The options are wrong; the data is missing, half-loaded or smaller than requested.
+    pub fn for_loaded_tables(
         control: &mut Control,
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        // Whoever asks for more than the first problem asks `check_options`.
-        let asked = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
-        let ready = ready(control, workload, &asked)?;
-        Self::on(control, workload, asked, ready)
+        // Only the first problem: `check_options` reports all of them.
+        let options = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
+        let tables = check_tables(control, workload, &options)?;
+        Self::for_tables(control, workload, options, tables)
     }
 
-    /// The program on tables of the number and size that the plan names, whatever is there: a row
-    /// that is not there is not found.
+    /// The program for tables of the number and size in the plan, without checking them: a missing
+    /// row is simply not found.
     ///
     /// # Errors
     /// The options are wrong, or the server does not answer.
-    pub fn as_asked(
+    pub fn for_unchecked_tables(
         control: &mut Control,
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        let asked = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
-        let ready = Ready {
-            tables: asked.tables.unwrap_or(1),
-            table_size: asked.table_size.unwrap_or(workload.default_size),
+        let options = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
+        let tables = RunTables {
+            tables: options.tables.unwrap_or(1),
+            table_size: options.table_size.unwrap_or(workload.default_size),
         };
-        Self::on(control, workload, asked, ready)
+        Self::for_tables(control, workload, options, tables)
     }
 
-    fn on(
+    fn for_tables(
         control: &mut Control,
         workload: &Oltp,
-        asked: Asked,
-        ready: Ready,
+        options: OltpOptions,
+        run_tables: RunTables,
     ) -> Result<Self, Error> {
-        let Ready { tables, table_size } = ready;
-        let mut last = Vec::new();
+        let RunTables { tables, table_size } = run_tables;
+        let mut highest_ids = Vec::new();
         for number in 1..=tables {
             if !workload.is_bulk() {
                 break;
             }
-            let text = format!("select max(id) from {}", engine::table(number));
-            let row = sql::row(control, "reading the highest numbers", &text)?;
+            let text = format!("select max(id) from {}", statements::table_name(number));
+            let row = sql::query_row(control, "reading the highest ids", &text)?;
             let id = row.int(0).and_then(|id| u64::try_from(id).ok());
-            last.push(id.unwrap_or(0));
+            highest_ids.push(id.unwrap_or(0));
         }
-        let engine = Engine::of(control);
+        let dialect = SqlDialect::of(control);
         Ok(OltpProgram::new(
             *workload,
-            asked,
-            engine,
+            options,
+            dialect,
             (tables, table_size),
-            last,
+            highest_ids,
         ))
     }
 
-    /// The program on so many tables of such a size; `last` holds the highest number in each table
+    /// The program for this number and size of tables; `highest_ids` holds the highest id in each table
     /// of `bulk_insert`.
     pub fn new(
         workload: Oltp,
-        asked: Asked,
-        engine: Engine,
+        options: OltpOptions,
+        dialect: SqlDialect,
         (tables, table_size): (u32, u32),
-        last: Vec<u64>,
+        highest_ids: Vec<u64>,
     ) -> Self {
         let mut set = Statements::new();
-        let in_block = workload.event.in_block(&asked);
+        let in_block = workload.event.in_block(&options);
         let block = in_block.then(|| [BEGIN, COMMIT].map(|sql| set.add(sql)));
-        let mut statements: [Vec<Statement>; Sql::ALL.len()] = Default::default();
-        for sql in workload.event.needs(&asked) {
-            let of_table = |number| set.add(&engine.sql(sql, number, &asked));
-            statements[sql as usize] = (1..=tables).map(of_table).collect();
+        let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();
+        for kind in workload.event.statement_kinds(&options) {
+            let of_table = |number| set.add(&dialect.event_statement(kind, number, &options));
+            statements[kind as usize] = (1..=tables).map(of_table).collect();
         }
-        let shared = Shared {
-            parts: workload.event.parts(&asked),
+        let shared = SharedState {
+            parts: workload.event.parts(&options),
             workload,
-            asked,
-            engine,
+            options,
+            dialect,
             tables,
             table_size,
             block,
             statements,
-            last,
-            manner: Manner::default(),
-            counted: Mutex::default(),
+            highest_ids,
+            policy: OltpPolicy::default(),
+            counts: Mutex::default(),
         };
         OltpProgram {
             name: [shared.workload.name],
@@ -176,25 +185,25 @@ impl OltpProgram {
         }
     }
 
-    /// The same, with a manner of its own.
+    /// The same program with another error policy.
     ///
     /// # Panics
     /// If users of it exist already.
-    pub fn with_manner(mut self, manner: Manner) -> Self {
+    pub fn with_policy(mut self, policy: OltpPolicy) -> Self {
         let shared = Arc::get_mut(&mut self.shared).expect("nobody runs it yet");
-        shared.manner = manner;
+        shared.policy = policy;
         self
     }
 
-    /// Tables that it runs on.
+    /// Number of tables that it uses.
     pub fn tables(&self) -> u32 {
         self.shared.tables
     }
 
-    /// What the users that have ended did.
-    pub fn counted(&self) -> Counted {
-        let counted = self.shared.counted.lock();
-        *counted.unwrap_or_else(PoisonError::into_inner)
+    /// The counts of the users that have ended.
+    pub fn counts(&self) -> OltpCounts {
+        let counts = self.shared.counts.lock();
+        *counts.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,79 +213,84 @@ impl Program for OltpProgram {
     }
 
     fn statements(&self) -> Vec<String> {
-        let Shared {
+        let SharedState {
             workload,
-            asked,
-            engine,
+            options,
+            dialect,
             ..
         } = &*self.shared;
-        statements(workload, asked, *engine)
+        statements(workload, options, *dialect)
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        let Shared {
+        let SharedState {
             workload,
-            asked,
+            options,
             tables,
             table_size,
             ..
         } = &*self.shared;
-        asked.named(workload, *tables, *table_size)
+        options.settings(workload, *tables, *table_size)
     }
 
-    fn shares(&self) -> Vec<Share> {
-        let Shared {
-            workload, asked, ..
+    fn shares(&self) -> Vec<ActionShare> {
+        let SharedState {
+            workload, options, ..
         } = &*self.shared;
-        let meant = workload.event.queries(asked);
-        self.counted().shares(&meant, !workload.event.consumes())
+        let expected = workload.event.queries(options);
+        self.counts()
+            .shares(&expected, !workload.event.consumes_rows())
     }
 
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            match shared.run(id, db).await {
-                Ok(never) => match never {},
-                Err(ended) => ended,
-            }
+            let Err(ended) = shared.run(id, db).await;
+            ended
         })
     }
 }
 
-impl Shared {
-    /// Event after event, until the run is over.
-    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, Ended> {
-        let mut player = Player::new(id, self);
-        let mut kept = Kept::new(&self.counted);
-        if self.manner.event_is_row && player.packet.is_some() {
-            db.start_in_a_row(ROWS_IN_A_ROW);
+impl SharedState {
+    /// Executes events until the run is over.
+    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, UserExit> {
+        let mut user = OltpUser::new(id, self);
+        let mut user_counts = UserCounts::new(&self.counts);
+        if self.policy.event_is_row && user.packet.is_some() {
+            db.allow_consecutive_starts(CONSECUTIVE_ROWS);
         }
         loop {
             if let Err(ended) = db.start(0).await {
-                self.last_rows(&mut player, &mut db).await;
+                self.send_last_rows(&mut user, &mut db).await;
                 return Err(ended);
             }
             let result = loop {
                 let mut queries = Queries::default();
-                match self.event(&mut player, &mut db, &mut queries).await {
+                match self.execute_event(&mut user, &mut db, &mut queries).await {
                     Ok(()) => {
-                        kept.sums.ended.add(&queries);
+                        user_counts.counts.completed.add(&queries);
                         break Ok(Outcome::Committed);
                     }
                     Err(error) => {
-                        kept.sums.broken.add(&queries);
-                        match self.verdict(&player, &db, id, &error) {
-                            Verdict::Again => {}
-                            Verdict::Failed => break Err(error),
-                            Verdict::Ends(reason) => return Err(Ended::Failed(reason)),
+                        user_counts.counts.failed_tries.add(&queries);
+                        match self.error_action(&user, &db, id, &error) {
+                            ErrorAction::Retry => {}
+                            ErrorAction::Fail => break Err(error),
+                            ErrorAction::EndUser(reason) => return Err(UserExit::Failed(reason)),
                         }
-                        kept.sums.ignored += 1;
+                        user_counts.counts.ignored += 1;
                         db.count_ignored();
                         if db.is_over() {
                             break Err(error);
                         }
                         let lost = !db.is_up();
-                        db.retry().await?;
+                        if let Err(ended) = db.retry().await {
+                            if let UserExit::Stopped = ended {
+                                // The run ended while the connection was lost: this was the last try.
+                                let _ = db.end(Err(error)).await;
+                            }
+                            return Err(ended);
+                        }
                         if lost {
                             db.count_reconnect();
                         }
@@ -287,133 +301,140 @@ impl Shared {
         }
     }
 
-    async fn event(
+    async fn execute_event(
         &self,
-        player: &mut Player,
+        user: &mut OltpUser,
         db: &mut Db,
         queries: &mut Queries,
     ) -> Result<(), DbError> {
-        if let Some(packet) = &mut player.packet {
-            player.doing = Doing::Packet;
-            if self.manner.event_is_row {
-                if packet.note() {
+        if let Some(packet) = &mut user.packet {
+            user.current = CurrentStatement::Packet;
+            if self.policy.event_is_row {
+                if packet.push_row() {
                     return Ok(());
                 }
                 let inserted = db.query(packet.text()).await?.affected();
-                count(db, queries, changed(inserted));
+                count(db, queries, write_kind(inserted));
                 packet.clear();
-                packet.note();
+                packet.push_row();
                 return Ok(());
             }
             let inserted = db.query(packet.fill()).await?.affected();
-            count(db, queries, changed(inserted));
+            count(db, queries, write_kind(inserted));
             return Ok(());
         }
         if let Some([begin, _]) = &self.block {
-            player.doing = Doing::Begin;
+            user.current = CurrentStatement::Begin;
             db.exec(begin, &[]).await?;
-            count(db, queries, Query::Other);
+            count(db, queries, QueryKind::Other);
         }
         for (part, count) in &self.parts {
-            // One table for all statements of a part.
-            let table = self.table(&mut player.random);
+            // All statements of a part use the same table.
+            let table = self.choose_table(&mut user.random);
             for _ in 0..*count {
-                self.part(*part, table, player, db, queries).await?;
+                self.execute_part(*part, table, user, db, queries).await?;
             }
         }
         if let Some([_, commit]) = &self.block {
-            player.doing = Doing::Commit;
+            user.current = CurrentStatement::Commit;
             db.exec(commit, &[]).await?;
-            count(db, queries, Query::Other);
+            count(db, queries, QueryKind::Other);
         }
         Ok(())
     }
 
-    /// The place of a table.
-    fn table(&self, random: &mut Random) -> usize {
-        if self.workload.on_one_table() {
+    /// Chooses a table; returns its index.
+    fn choose_table(&self, random: &mut Random) -> usize {
+        if self.workload.uses_one_table() {
             return 0;
         }
         random.uniform(0, i64::from(self.tables) - 1) as usize
     }
 
-    async fn part(
+    async fn execute_part(
         &self,
-        part: Part,
+        part: EventPart,
         table: usize,
-        player: &mut Player,
+        user: &mut OltpUser,
         db: &mut Db,
         queries: &mut Queries,
     ) -> Result<(), DbError> {
         match part {
-            Part::Each(sql) => self.each(sql, table, player, db, queries).await,
-            Part::DeleteInserts => {
-                let id = player.id.next(&mut player.random);
-                player.doing = Doing::Each(Sql::Delete, table);
-                let delete = &self.statements[Sql::Delete as usize][table];
+            EventPart::Statement(kind) => {
+                self.execute_statement(kind, table, user, db, queries).await
+            }
+            EventPart::DeleteInserts => {
+                let id = user.row_id.sample(&mut user.random);
+                user.current = CurrentStatement::Kind(StatementKind::Delete, table);
+                let delete = &self.statements[StatementKind::Delete as usize][table];
                 let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected();
-                count(db, queries, changed(deleted));
-                let k = player.id.next(&mut player.random);
-                player.texts();
-                player.doing = Doing::Each(Sql::Insert, table);
-                let insert = &self.statements[Sql::Insert as usize][table];
-                let (c, pad) = (Value::Text(&player.c), Value::Text(&player.pad));
+                count(db, queries, write_kind(deleted));
+                let k = user.row_id.sample(&mut user.random);
+                user.generate_texts();
+                user.current = CurrentStatement::Kind(StatementKind::Insert, table);
+                let insert = &self.statements[StatementKind::Insert as usize][table];
+                let (c, pad) = (Value::Text(&user.c), Value::Text(&user.pad));
                 let values = [Value::Int(id), Value::Int(k), c, pad];
                 let inserted = db.exec(insert, &values).await?.affected();
-                count(db, queries, changed(inserted));
+                count(db, queries, write_kind(inserted));
                 Ok(())
             }
-            Part::TextInsert => {
-                self.write_insert(table as u32 + 1, player);
-                player.doing = Doing::Text;
-                let inserted = db.query(&player.text).await?.affected();
-                count(db, queries, changed(inserted));
+            EventPart::TextInsert => {
+                self.write_insert(table as u32 + 1, user);
+                user.current = CurrentStatement::Text;
+                let inserted = db.query(&user.text).await?.affected();
+                count(db, queries, write_kind(inserted));
                 Ok(())
             }
         }
     }
 
-    async fn each(
+    async fn execute_statement(
         &self,
-        sql: Sql,
+        kind: StatementKind,
         table: usize,
-        player: &mut Player,
+        user: &mut OltpUser,
         db: &mut Db,
         queries: &mut Queries,
     ) -> Result<(), DbError> {
-        let statement = &self.statements[sql as usize][table];
-        player.doing = Doing::Each(sql, table);
-        let first = player.id.next(&mut player.random);
+        let statement = &self.statements[kind as usize][table];
+        user.current = CurrentStatement::Kind(kind, table);
+        let first = user.row_id.sample(&mut user.random);
         let id = Value::Int(first);
-        let rows = match sql {
-            Sql::PointSelect | Sql::IndexUpdate | Sql::Delete => db.exec(statement, &[id]).await?,
-            Sql::SimpleRange | Sql::SumRange | Sql::OrderRange | Sql::DistinctRange => {
-                let last = first + i64::from(self.asked.range_size) - 1;
+        let rows = match kind {
+            StatementKind::PointSelect | StatementKind::IndexUpdate | StatementKind::Delete => {
+                db.exec(statement, &[id]).await?
+            }
+            StatementKind::SimpleRange
+            | StatementKind::SumRange
+            | StatementKind::OrderRange
+            | StatementKind::DistinctRange => {
+                let last = first + i64::from(self.options.range_size) - 1;
                 db.exec(statement, &[id, Value::Int(last)]).await?
             }
-            Sql::NonIndexUpdate => {
-                set_groups(&mut player.random, C_GROUPS, &mut player.c);
-                let values = [Value::Text(&player.c), id];
+            StatementKind::NonIndexUpdate => {
+                set_groups(&mut user.random, C_GROUPS, &mut user.c);
+                let values = [Value::Text(&user.c), id];
                 db.exec(statement, &values).await?
             }
-            Sql::RandomPoints => {
-                player.draw(self.asked.random_points, None);
-                db.exec(statement, &player.values).await?
+            StatementKind::RandomPoints => {
+                user.draw_values(self.options.random_points, None);
+                db.exec(statement, &user.values).await?
             }
-            Sql::RandomRanges => {
-                player.draw(self.asked.number_of_ranges, Some(self.asked.delta));
-                db.exec(statement, &player.values).await?
+            StatementKind::RandomRanges => {
+                user.draw_values(self.options.number_of_ranges, Some(self.options.delta));
+                db.exec(statement, &user.values).await?
             }
-            Sql::HotUpdate => {
-                let row = Value::Int(i64::from(self.asked.row));
+            StatementKind::HotUpdate => {
+                let row = Value::Int(i64::from(self.options.row));
                 db.exec(statement, &[row]).await?
             }
-            // Only after a delete, with more values.
-            Sql::Insert => return Ok(()),
+            // Only follows a delete, with more values.
+            StatementKind::Insert => return Ok(()),
         };
-        let query = match sql.reads() {
-            true => Query::Read,
-            false => changed(rows.affected()),
+        let query = match kind.is_read() {
+            true => QueryKind::Read,
+            false => write_kind(rows.affected()),
         };
         drop(rows);
         count(db, queries, query);
@@ -421,9 +442,9 @@ impl Shared {
     }
 }
 
-/// Counts a query, for its event and for the second that it ends in.
+/// Counts a query, for its event and for the second in which it ends.
 #[inline]
-fn count(db: &Db, queries: &mut Queries, query: Query) {
+fn count(db: &Db, queries: &mut Queries, query: QueryKind) {
     queries.count(query);
     db.count(query);
 }

@@ -1,86 +1,90 @@
-//! How many queries users sent, by sysbench's rule.
+//! Counts the queries that users sent, by sysbench's rule.
 //!
-//! In: what each statement came to. Out: counts; the shares that an event means. Must never: lock
-//! for a statement: a user adds what it counted once, when it ends.
+//! Computes their shares, and those expected from an event. Counting must not take a lock per
+//! statement: a user adds its counts once, when it ends.
 //!
-//! The rule: a result of rows is a read; else changed rows make a write; all else, `BEGIN` and
-//! `COMMIT` among it, is other.
+//! The rule: a statement that returns rows is a read; otherwise, one that changed rows is a write;
+//! everything else, including `BEGIN` and `COMMIT`, is other.
 
-use prony_session::Share;
-pub use prony_session::{Queries, Query};
+use prony_session::ActionShare;
+pub use prony_session::{Queries, QueryKind};
 use std::sync::{Mutex, PoisonError};
 
-/// What a statement is that is to change rows, and changed so many.
-pub fn changed(rows: u64) -> Query {
-    if rows > 0 { Query::Write } else { Query::Other }
+/// The kind of a data-changing statement that changed this many rows.
+pub fn write_kind(rows: u64) -> QueryKind {
+    if rows > 0 {
+        QueryKind::Write
+    } else {
+        QueryKind::Other
+    }
 }
 
-/// What users did.
+/// Counts of what users did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
-    /// Of the events that came to their end.
-    pub ended: Queries,
-    /// Of tries that were broken off by an error and begun again, or failed for good.
-    pub broken: Queries,
-    /// Tries that an error broke off and that were begun again with new values: sysbench's
-    /// "ignored errors".
+pub struct OltpCounts {
+    /// Queries of the events that completed.
+    pub completed: Queries,
+    /// Queries of tries that ended with an error, whether they were retried or not.
+    pub failed_tries: Queries,
+    /// Tries that ended with an error and were retried with new values: sysbench's "ignored
+    /// errors".
     pub ignored: u64,
 }
 
-impl Counted {
-    /// As sysbench counts: a try that is begun again counts its statements again.
+impl OltpCounts {
+    /// All queries as sysbench counts them: a retry counts its statements again.
     pub fn all(&self) -> Queries {
-        let mut all = self.ended;
-        all.add(&self.broken);
+        let mut all = self.completed;
+        all.add(&self.failed_tries);
         all
     }
 
-    /// The shares of events that came to their end. `meant` is what one of them is; `exact` where
-    /// each one keeps it.
-    pub fn shares(&self, meant: &Queries, exact: bool) -> Vec<Share> {
-        let whole = self.ended.all();
-        let of = meant.all().max(1) as f64;
+    /// The shares of completed events. `expected` has the queries of one event; `exact` means that
+    /// each event has exactly these.
+    pub fn shares(&self, expected: &Queries, exact: bool) -> Vec<ActionShare> {
+        let whole = self.completed.all();
+        let queries_per_event = expected.all().max(1) as f64;
         [
-            ("reads", self.ended.reads, meant.reads),
-            ("writes", self.ended.writes, meant.writes),
-            ("others", self.ended.others, meant.others),
+            ("reads", self.completed.reads, expected.reads),
+            ("writes", self.completed.writes, expected.writes),
+            ("others", self.completed.others, expected.others),
         ]
-        .map(|(name, part, meant)| Share {
+        .map(|(name, part, expected)| ActionShare {
             name,
             of: "queries",
             part,
             whole,
-            meant: exact.then_some(meant as f64 / of),
+            expected: exact.then_some(expected as f64 / queries_per_event),
             exact,
-            least: None,
+            minimum: None,
         })
         .to_vec()
     }
 }
 
-/// What one user counted; it is added to that of all when the user ends.
-pub(super) struct Kept<'a> {
-    /// So far.
-    pub sums: Counted,
-    all: &'a Mutex<Counted>,
+/// One user's counts, which are added to the shared ones when the user ends.
+pub(super) struct UserCounts<'a> {
+    /// Counts so far.
+    pub counts: OltpCounts,
+    total: &'a Mutex<OltpCounts>,
 }
 
-impl<'a> Kept<'a> {
-    /// Nothing so far.
-    pub fn new(all: &'a Mutex<Counted>) -> Self {
-        Kept {
-            sums: Counted::default(),
-            all,
+impl<'a> UserCounts<'a> {
+    /// Starts with empty counts.
+    pub fn new(total: &'a Mutex<OltpCounts>) -> Self {
+        UserCounts {
+            counts: OltpCounts::default(),
+            total,
         }
     }
 }
 
-impl Drop for Kept<'_> {
+impl Drop for UserCounts<'_> {
     fn drop(&mut self) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        all.ended.add(&self.sums.ended);
-        all.broken.add(&self.sums.broken);
-        all.ignored += self.sums.ignored;
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        total.completed.add(&self.counts.completed);
+        total.failed_tries.add(&self.counts.failed_tries);
+        total.ignored += self.counts.ignored;
     }
 }
 
@@ -89,32 +93,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_users_are_added_and_their_shares_named() {
+    fn counts_of_users_are_summed_and_have_shares() {
         let all = Mutex::default();
-        let meant = Queries {
+        let expected = Queries {
             reads: 14,
             writes: 4,
             others: 2,
             ..Queries::default()
         };
         for _ in 0..2 {
-            let mut kept = Kept::new(&all);
-            kept.sums.ended.add(&meant);
-            kept.sums.broken.count(changed(1));
-            kept.sums.broken.count(changed(0));
-            kept.sums.ignored += 1;
+            let mut user_counts = UserCounts::new(&all);
+            user_counts.counts.completed.add(&expected);
+            user_counts.counts.failed_tries.count(write_kind(1));
+            user_counts.counts.failed_tries.count(write_kind(0));
+            user_counts.counts.ignored += 1;
         }
         let all = *all.lock().expect("one thread");
-        assert_eq!(all.ended.all(), 40);
+        assert_eq!(all.completed.all(), 40);
         assert_eq!(all.all().all(), 44);
         assert_eq!(all.ignored, 2);
-        let shares = all.shares(&meant, true);
+        let shares = all.shares(&expected, true);
         let parts: Vec<_> = shares
             .iter()
             .map(|share| (share.name, share.part))
             .collect();
         assert_eq!(parts, [("reads", 28), ("writes", 8), ("others", 4)]);
-        assert_eq!(shares[0].meant, Some(0.7));
-        assert_eq!(all.shares(&meant, false)[0].meant, None);
+        assert_eq!(shares[0].expected, Some(0.7));
+        assert_eq!(all.shares(&expected, false)[0].expected, None);
     }
 }

@@ -1,188 +1,107 @@
-//! Which of the tables exist, what they are, and the note that a load leaves on them.
+//! Finds the existing tables, their properties, and the note that a load leaves on them; also drops
+//! them.
 //!
-//! In: a control connection. Out: facts of the catalog; tables dropped. Must never: touch a table
-//! that merely has one of the names.
+//! Must never touch a table that merely has one of the names.
 //!
-//! The note is the comment on each table: what was loaded, and whether the load came to its end.
-//! Tables that sysbench made have none, and are taken as they are.
+//! The note is the comment on each table: it records what was loaded, and whether the load has finished.
+//! Tables that sysbench created have none, and are used as they are.
 
-use super::engine::{Engine, table};
-use super::options::Asked;
-use crate::commands::{Size, caller};
+use super::options::OltpOptions;
+use crate::catalog::{self, RelationNames};
+use crate::note::LoadNote;
+use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, TableFacts, sql};
 use prony_server::Control;
 
-/// Tables that are dropped in one statement: each takes several locks of the server's.
-const DROPPED_AT_ONCE: usize = 100;
+/// Tables dropped per statement: each takes several of the server's locks.
+const TABLES_PER_DROP: usize = 100;
 
-/// A table that exists under one of the names, first in the search path.
+/// An existing table with one of the names, the first in the search path.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SbtestTable {
     /// Its number, from 1.
     pub number: u32,
     /// Names of its columns, comma-separated.
     pub columns: String,
     /// Whether it has a primary key on `id`.
-    pub keyed: bool,
+    pub has_primary_key: bool,
     /// Whether an index begins with `id`, and one with `k`.
     pub indexed: [bool; 2],
-    /// What a load left.
-    pub note: Option<Note>,
+    /// The note of a load, if there is one.
+    pub note: Option<LoadNote>,
     /// Sizes and statistics.
     pub facts: TableFacts,
 }
 
-/// How far a table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Its rows are not all there.
-    Filling,
-    /// Its rows are there; the load goes on.
-    Filled,
-    /// The load came to its end.
-    Loaded,
+/// The description of the loaded data, for a note.
+pub fn describe_data(
+    options: &OltpOptions,
+    tables: u32,
+    rows: u32,
+    size: u32,
+    seed: u64,
+) -> String {
+    let switch = |on: bool| if on { "on" } else { "off" };
+    let mut description = format!(
+        "tables {tables}, table_size {size}, rows {rows}, seed {seed}, auto_inc {}, \
+         secondary {}, create_secondary {}",
+        switch(options.auto_inc),
+        switch(options.secondary),
+        switch(options.create_secondary),
+    );
+    for (name, value) in options.distribution_settings() {
+        description += &format!(", {name} {value}");
+    }
+    // On MySQL, a column comment has at most 1,024 characters, and backslashes in it may be escapes.
+    let table_options: String = options.create_table_options.chars().take(500).collect();
+    description + &format!(", options ({})", table_options.replace('\\', "/"))
 }
 
-impl Stage {
-    const ALL: [(Stage, &'static str); 3] = [
-        (Stage::Filling, "rows are being loaded"),
-        (Stage::Filled, "rows are there, the load goes on"),
-        (Stage::Loaded, "loaded"),
+/// Options of the command that continues the load with this note.
+pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
+    let names = [
+        ("tables", "scale"),
+        ("table_size", "table_size"),
+        ("seed", "seed"),
     ];
-
-    fn words(self) -> &'static str {
-        Stage::ALL[self as usize].1
-    }
-}
-
-/// What a load notes on each of its tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
-    /// What is loaded: the same words for the same data.
-    pub what: String,
-    /// How far.
-    pub stage: Stage,
-}
-
-impl Note {
-    const PREFIX: &'static str = "prony: ";
-
-    /// What is loaded, as asked.
-    pub fn what(asked: &Asked, tables: u32, rows: u32, size: u32, seed: u64) -> String {
-        let switch = |on: bool| if on { "on" } else { "off" };
-        let mut words = format!(
-            "tables {tables}, table_size {size}, rows {rows}, seed {seed}, auto_inc {}, \
-             secondary {}, create_secondary {}",
-            switch(asked.auto_inc),
-            switch(asked.secondary),
-            switch(asked.create_secondary),
-        );
-        for (name, value) in asked.named_distribution() {
-            words += &format!(", {name} {value}");
-        }
-        // A comment of MySQL's has 2,048 characters at most, and its backslashes may be escapes.
-        let options: String = asked.table_options.chars().take(1_000).collect();
-        words + &format!(", options ({})", options.replace('\\', "/"))
-    }
-
-    /// Its text.
-    pub fn text(&self) -> String {
-        format!("{}{}; {}", Self::PREFIX, self.what, self.stage.words())
-    }
-
-    pub(super) fn parse(comment: &str) -> Option<Note> {
-        let (what, words) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
-        let (stage, _) = Stage::ALL.iter().find(|(_, known)| *known == words)?;
-        Some(Note {
-            what: what.to_owned(),
-            stage: *stage,
-        })
-    }
-
-    /// A number of what was loaded: `tables`, `table_size`, `rows`, `seed`.
-    pub fn number(&self, name: &str) -> Option<u64> {
-        let mut words = self.what.split(", ");
-        words.find_map(|word| word.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
-    }
-
-    /// Sizes for the command that continues its load.
-    pub fn sizes(&self) -> Vec<Size<'static>> {
-        let names = [
-            ("tables", "scale"),
-            ("table_size", "table_size"),
-            ("seed", "seed"),
-        ];
-        let size = |(noted, name)| {
-            let number = self.number(noted).filter(|number| *number > 0)?;
-            Some((name, number.to_string()))
-        };
-        names.into_iter().filter_map(size).collect()
-    }
-}
-
-const FIND: &str = "\
-select substr(c.relname, 7)::int, \
- (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
-   where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), \
- exists (select from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] \
-   where i.indrelid = c.oid and i.indisprimary and i.indisvalid and i.indnatts = 1 and a.attname = 'id'), \
- exists (select from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] \
-   where i.indrelid = c.oid and i.indisvalid and a.attname = 'id'), \
- exists (select from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0] \
-   where i.indrelid = c.oid and i.indisvalid and a.attname = 'k'), \
- obj_description(c.oid, 'pg_class'), \
- greatest(c.reltuples, 0)::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid), \
- pg_stat_get_dead_tuples(c.oid), \
- extract(epoch from clock_timestamp() - greatest(pg_stat_get_last_analyze_time(c.oid), \
-  pg_stat_get_last_autoanalyze_time(c.oid))), c.relallvisible, c.relpages \
-from pg_class c where c.relkind in ('r', 'p') and c.relname ~ '^sbtest[1-9][0-9]{0,4}$' \
- and pg_table_is_visible(c.oid) order by 1";
-
-/// The tables that exist, by number.
-pub fn find(control: &mut Control) -> Result<Vec<Found>, Error> {
-    if Engine::of(control) == Engine::MySql {
-        return super::tables_mysql::find(control);
-    }
-    let rows = sql::rows(control, "reading the catalog", FIND)?;
-    Ok(rows.iter().filter_map(read).collect())
-}
-
-fn read(row: &sql::Row) -> Option<Found> {
-    let number = u32::try_from(row.int(0)?).ok()?;
-    let text = |column| row.text(column).unwrap_or_default();
-    let count = |column| {
-        let value = row.int(column).and_then(|value| u64::try_from(value).ok());
-        value.unwrap_or(0)
+    let option = |(noted, name)| {
+        let number = note.number(noted).filter(|number| *number > 0)?;
+        Some((name, number.to_string()))
     };
-    let pages = count(12);
-    Some(Found {
-        number,
-        columns: text(1).to_owned(),
-        keyed: row.is_true(2),
-        indexed: [row.is_true(3), row.is_true(4)],
-        note: Note::parse(text(5)),
-        facts: TableFacts {
-            name: table(number),
-            rows: count(6),
-            table_bytes: count(7),
-            index_bytes: count(8),
-            dead_rows: count(9),
-            statistics_age_s: row.float(10),
-            all_visible: (pages > 0).then(|| count(11) as f64 / pages as f64),
-        },
-    })
+    names.into_iter().filter_map(option).collect()
+}
+
+/// The existing tables, by number.
+///
+/// # Errors
+/// The connection has no database, or the server refuses.
+pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
+    const PREFIX: &str = "sbtest";
+    let entries = catalog::read(control, &RelationNames::Numbered(PREFIX))?.into_iter();
+    let found = entries.filter(|entry| entry.is_table).filter_map(|entry| {
+        let has = |column| entry.indexed.split(',').any(|one| one == column);
+        Some(SbtestTable {
+            number: entry.facts.name.strip_prefix(PREFIX)?.parse().ok()?,
+            has_primary_key: entry.key == "id",
+            indexed: [has("id"), has("k")],
+            columns: entry.columns,
+            note: entry.note,
+            facts: entry.facts,
+        })
+    });
+    Ok(found.collect())
 }
 
 /// # Errors
-/// A table up to this number is not one of these; names the first.
-pub fn refuse_foreign(found: &[Found], columns: &str, up_to: u32) -> Result<(), Error> {
+/// A table up to this number is not one of these; the error names the first.
+pub fn refuse_foreign(found: &[SbtestTable], columns: &str, up_to: u32) -> Result<(), Error> {
     let mut found = found.iter().filter(|found| found.number <= up_to);
     let Some(foreign) = found.find(|found| found.columns != columns) else {
         return Ok(());
     };
-    let drops = |data| {
-        let sizes = [("scale", foreign.number.to_string())];
-        format!("`{}` drops it", caller().clean(data, &sizes))
+    let drop_remedy = |data| {
+        let options = vec![("scale", foreign.number.to_string())];
+        Remedy::Clean(LoadSpec::of(data, options), "drops it")
     };
     Err(Error::Data {
         problem: format!(
@@ -190,42 +109,37 @@ pub fn refuse_foreign(found: &[Found], columns: &str, up_to: u32) -> Result<(), 
              ({columns})",
             foreign.facts.name, foreign.columns
         ),
-        hint: match foreign.columns.as_str() {
-            super::BULK_COLUMNS => drops("bulk_insert"),
-            super::COLUMNS => drops("oltp_read_write"),
+        remedy: match foreign.columns.as_str() {
+            super::BULK_COLUMNS => drop_remedy("bulk_insert"),
+            super::COLUMNS => drop_remedy("oltp_read_write"),
             _ => "rename it, or use another database or search_path: Prony drops only its own \
                   tables"
-                .to_owned(),
+                .into(),
         },
     })
 }
 
-/// The statements that drop these tables.
-pub fn drop_all(found: &[Found]) -> Vec<String> {
-    let dropped = found.chunks(DROPPED_AT_ONCE).map(|some| {
-        let names: Vec<&str> = some.iter().map(|one| one.facts.name.as_str()).collect();
-        format!("drop table if exists {}", names.join(", "))
-    });
-    dropped.collect()
-}
-
-/// Drops the tables with these columns; gives their names.
+/// Drops the tables with these columns; returns their names.
 ///
 /// # Errors
-/// One of the tables is not of these (then none is dropped), or the server refuses.
+/// One of the tables is foreign (then none is dropped), or the server refuses.
 pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
     let found = find(control)?;
     refuse_foreign(&found, columns, u32::MAX)?;
-    for drop in drop_all(&found) {
-        sql::run(control, "dropping the tables", &drop)?;
+    let names: Vec<&str> = found
+        .iter()
+        .map(|found| found.facts.name.as_str())
+        .collect();
+    for batch in names.chunks(TABLES_PER_DROP) {
+        sql::execute(control, "dropping the tables", &catalog::drop_tables(batch))?;
     }
-    Ok(found.into_iter().map(|found| found.facts.name).collect())
+    Ok(names.into_iter().map(str::to_owned).collect())
 }
 
-/// The facts of many tables in one line, of a few one by one.
-pub fn facts(found: Vec<Found>) -> Vec<TableFacts> {
-    const APART_MAX: usize = 10;
-    if found.len() <= APART_MAX {
+/// The facts of the tables: one entry each if there are few, one sum if there are many.
+pub fn facts(found: Vec<SbtestTable>) -> Vec<TableFacts> {
+    const LISTED_MAX: usize = 10;
+    if found.len() <= LISTED_MAX {
         return found.into_iter().map(|found| found.facts).collect();
     }
     let sum = |of: fn(&TableFacts) -> u64| found.iter().map(|found| of(&found.facts)).sum();
@@ -246,34 +160,34 @@ pub fn facts(found: Vec<Found>) -> Vec<TableFacts> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::Caller;
+    use crate::SqlDialect;
+    use crate::note::TableStage;
 
     #[test]
-    fn a_note_is_read_as_it_was_left() {
-        let asked = Asked {
-            table_options: "with (fillfactor = 80, x = 'y; z')".to_owned(),
-            ..Asked::default()
+    fn a_note_survives_the_table_comment() {
+        let options = OltpOptions {
+            create_table_options: "with (fillfactor = 80, x = 'y; z')".to_owned(),
+            ..OltpOptions::default()
         };
-        let note = Note {
-            what: Note::what(&asked, 10, 0, 25_000, 7),
-            stage: Stage::Filled,
+        let note = LoadNote {
+            description: describe_data(&options, 10, 0, 25_000, 7),
+            stage: TableStage::Filled,
         };
-        let put = Engine::Postgres.comment(3, &note.text());
-        let text = put
+        let statement = SqlDialect::PostgreSql.comment("sbtest3", &note.text());
+        let text = statement
             .strip_prefix("comment on table sbtest3 is '")
-            .expect("begins so");
-        let text = text.strip_suffix('\'').expect("ends so").replace("''", "'");
-        assert_eq!(Note::parse(&text), Some(note.clone()));
+            .expect("the statement");
+        let text = text
+            .strip_suffix('\'')
+            .expect("the quote")
+            .replace("''", "'");
+        assert_eq!(LoadNote::parse(&text), Some(note.clone()));
         assert_eq!(note.number("tables"), Some(10));
         assert_eq!(note.number("table_size"), Some(25_000));
         assert_eq!(note.number("rows"), Some(0));
         assert_eq!(
-            Caller::Prony.load("hot-row", &note.sizes()),
+            Remedy::Load(LoadSpec::of("hot-row", load_options(&note))).to_string(),
             "prony load hot-row --scale 10 -o table_size=25000 --seed 7"
         );
-        for (stage, _) in Stage::ALL {
-            assert_eq!(Stage::ALL[stage as usize].0, stage);
-        }
-        assert_eq!(Note::parse("somebody's own words; loaded"), None);
     }
 }

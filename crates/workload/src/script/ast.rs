@@ -1,7 +1,4 @@
-//! A script that has been read.
-//!
-//! In: what the parser found. Out: the commands, for whoever runs them. Must never: change after it
-//! is read: all clients share it.
+//! A parsed script. Never changes after it is parsed: all clients share it.
 
 use super::expr::Expr;
 use super::variables::VariableId;
@@ -10,24 +7,24 @@ use std::ops::Range;
 /// A script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// Its name: that of its file, or `<builtin: ...>`.
+    /// The name of its file, or `<builtin: ...>`.
     pub name: String,
     /// Its commands, at least one. Jumps count from 0.
     pub commands: Vec<Command>,
-    /// How often it is chosen, against the other scripts of the run.
+    /// The weight with which it is chosen among the scripts of the run.
     pub weight: u32,
 }
 
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// Line on which it begins, from 1.
+    /// The line on which it begins, from 1.
     pub line: usize,
-    /// What reports call it: the first line of a statement (at most 127 bytes), all of a backslash
+    /// Its text in reports: the first line of a statement (at most 127 bytes), or the whole of a backslash
     /// command.
     pub first_line: String,
-    /// The words of a backslash command as written, its name first; of those with an expression only
-    /// the words before that. None for a statement.
+    /// The words of a backslash command as written, its name first; if it has an expression, only the words
+    /// before it. Empty for a statement.
     pub words: Vec<String>,
     /// What it does.
     pub kind: CommandKind,
@@ -35,7 +32,7 @@ pub struct Command {
 
 impl Command {
     /// The name of a backslash command as written, or `SQL`.
-    pub fn word(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.words.first().map_or("SQL", String::as_str)
     }
 }
@@ -45,42 +42,42 @@ impl Command {
 pub enum CommandKind {
     /// Sends a statement.
     Sql(SqlCommand),
-    /// `\set`: gives a variable the value of an expression.
+    /// `\set`: sets a variable to the value of an expression.
     Set {
         /// The variable.
-        target: Target,
+        target: AssignmentTarget,
         /// The expression.
         value: Expr,
     },
-    /// `\setshell`: gives a variable the number that a shell command prints.
+    /// `\setshell`: sets a variable to the number that a shell command prints.
     SetShell {
         /// The variable.
-        target: Target,
+        target: AssignmentTarget,
         /// The command.
-        command: Shell,
+        command: ShellCommand,
     },
     /// `\shell`: runs a shell command.
-    Shell(Shell),
+    Shell(ShellCommand),
     /// `\sleep`: waits.
-    Sleep(Sleep),
-    /// `\if`: goes on with the next command where its condition holds.
+    Sleep(SleepTime),
+    /// `\if`: continues with the next command if its condition holds.
     If {
         /// The condition.
         condition: Expr,
-        /// The `\elif`, `\else` or `\endif` to go on with elsewhere: an `\elif` is to be evaluated
-        /// then, behind the others one goes on.
+        /// Where to continue otherwise: at an `\elif`, which is then evaluated, or after an `\else` or
+        /// `\endif`.
         otherwise: usize,
     },
-    /// `\elif`: when it is reached from above, a branch has ended: go on behind `end`.
+    /// `\elif`: execution that reaches it from the branch above continues after `end`.
     Elif {
-        /// The condition, for when it is reached because those before it did not hold.
+        /// The condition, evaluated if those before it did not hold.
         condition: Expr,
-        /// As for `If`.
+        /// As in `If`.
         otherwise: usize,
         /// The `\endif`.
         end: usize,
     },
-    /// `\else`: when it is reached from above, a branch has ended: go on behind `end`.
+    /// `\else`: execution that reaches it from the branch above continues after `end`.
     Else {
         /// The `\endif`.
         end: usize,
@@ -97,10 +94,10 @@ pub enum CommandKind {
 
 /// A variable that a command sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct AssignmentTarget {
     /// Its name as written.
     pub name: String,
-    /// None where no variable can have that name: an error of the run, not of the script.
+    /// `None` if no variable can have that name, which is an error at run time, not of the script.
     pub id: Option<VariableId>,
 }
 
@@ -111,8 +108,8 @@ pub struct SqlCommand {
     pub text: String,
     /// Its text with `$1`, `$2`, ... for the variables.
     pub numbered: String,
-    /// What becomes of its results.
-    pub results: Option<Results>,
+    /// What happens to its results.
+    pub results: Option<StoreColumns>,
     pub(super) pieces: Vec<Piece>,
     pub(super) parameters: Vec<VariableId>,
 }
@@ -122,30 +119,30 @@ pub struct SqlCommand {
 pub(super) struct Piece {
     /// Plain text before the variable.
     pub plain: Range<usize>,
-    /// The variable, colon included; it ends where the next piece begins.
+    /// The variable, colon included. It ends where the next piece begins.
     pub variable: Option<(VariableId, Range<usize>)>,
 }
 
-/// `\gset` and `\aset`: columns become variables.
+/// `\gset` and `\aset`: store columns in variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Results {
-    /// `\aset`: each of the joined statements' last row, if there is one. Else `\gset`: the last
-    /// statement's only row.
+pub struct StoreColumns {
+    /// True for `\aset`, which stores the last row of each of the joined statements, if there is one; false
+    /// for `\gset`, which stores the last statement's only row.
     pub all: bool,
-    /// Goes before the columns' names.
+    /// Prefix of the variables' names, before the column name.
     pub prefix: String,
 }
 
-impl Results {
+impl StoreColumns {
     /// The name of the command.
-    pub fn word(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         if self.all { "aset" } else { "gset" }
     }
 }
 
-/// A shell command: its words, joined by one blank each when it runs.
+/// A shell command: words that are joined by single blanks when it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shell {
+pub struct ShellCommand {
     pub(super) words: Vec<ShellWord>,
 }
 
@@ -153,13 +150,13 @@ pub struct Shell {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellWord {
     Plain(String),
-    /// With the word as written. No variable can have the name if there is no number.
+    /// A variable with the word as written; `None` if no variable can have that name.
     Variable(Option<VariableId>, String),
 }
 
-/// How long to wait.
+/// A waiting time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sleep {
+pub struct SleepTime {
     pub(super) amount: Amount,
     /// Microseconds of the unit.
     pub(super) unit_us: i64,

@@ -1,16 +1,14 @@
-//! The builtin scripts.
-//!
-//! In: a name or the start of one. Out: a script. Must never: differ from pgbench's in a byte: `-r`
-//! prints the lines, servers log the statements, and random numbers are drawn in their order.
+//! The builtin scripts. They match pgbench's byte for byte: `-r` prints the lines, servers log the
+//! statements, and random numbers are drawn in their order.
 
 use super::ast::Script;
 use super::error::ScriptError;
-use super::variables::Names;
+use super::variables::VariableNames;
 
 /// A builtin script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// The name it is asked for by.
+    /// The name by which it is chosen.
     pub name: &'static str,
     /// The name in reports.
     pub description: &'static str,
@@ -51,7 +49,7 @@ macro_rules! end {
     };
 }
 
-/// All of them, in the customary order.
+/// All builtin scripts, in pgbench's order.
 pub static BUILTINS: [Builtin; 3] = [
     Builtin {
         name: "tpcb-like",
@@ -76,20 +74,20 @@ pub static BUILTINS: [Builtin; 3] = [
 ];
 
 impl Builtin {
-    /// Reads the script.
-    pub fn parse(&self, names: &mut Names, level: u32) -> Result<Script, ScriptError> {
+    /// Parses the script.
+    pub fn parse(&self, names: &mut VariableNames, level: u32) -> Result<Script, ScriptError> {
         Script::parse(names, self.description, self.text, level)
     }
 }
 
-/// The builtin script whose name starts so; exactly one must.
+/// The builtin script whose name starts with `start`; exactly one must.
 pub fn builtin(start: &str) -> Result<&'static Builtin, ScriptError> {
-    let fitting = || {
+    let matches = || {
         BUILTINS
             .iter()
             .filter(|builtin| builtin.name.starts_with(start))
     };
-    let problem = match (fitting().count(), fitting().next()) {
+    let problem = match (matches().count(), matches().next()) {
         (1, Some(only)) => return Ok(only),
         (0, _) => format!("no builtin script found for name \"{start}\""),
         (count, _) => {
@@ -104,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unique_beginning_is_enough() {
+    fn a_unique_prefix_is_enough() {
         let problem = |start: &str| builtin(start).expect_err(start).to_string();
         assert_eq!(builtin("t").expect("one").name, "tpcb-like");
         assert_eq!(builtin("si").expect("one").name, "simple-update");
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn seven_statements_make_tpcb() {
+    fn builtins_have_their_number_of_statements() {
         assert_eq!(BUILTINS[0].text.matches(";\n").count(), 7);
         assert_eq!(BUILTINS[1].text.matches(";\n").count(), 5);
         assert_eq!(BUILTINS[2].text.lines().count(), 2);

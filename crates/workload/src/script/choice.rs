@@ -1,21 +1,19 @@
-//! Which script comes next.
-//!
-//! In: the scripts' weights. Out: the number of a script for each transaction. Must never: draw a
-//! random number where there is only one script, because pgbench does not.
+//! Chooses the script of each transaction by weight. Never draws a random number if there is only one
+//! script, because pgbench does not.
 
 use super::ast::Script;
 use crate::random::Random;
 
-/// The scripts of a run by weight.
+/// The cumulative weights of a run's scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
-    /// For each script the sum of the weights up to and with its own.
+pub struct ScriptChooser {
+    /// For each script, the sum of the weights up to and including its own.
     sums: Vec<i64>,
 }
 
-impl Choice {
-    /// A choice among scripts; none if all weights are zero.
-    pub fn new(scripts: &[Script]) -> Option<Choice> {
+impl ScriptChooser {
+    /// Creates a choice among scripts; `None` if all weights are zero.
+    pub fn new(scripts: &[Script]) -> Option<ScriptChooser> {
         let mut sum = 0;
         let sums = scripts
             .iter()
@@ -24,10 +22,10 @@ impl Choice {
                 sum
             })
             .collect();
-        (sum > 0).then_some(Choice { sums })
+        (sum > 0).then_some(ScriptChooser { sums })
     }
 
-    /// Number of the script of the next transaction.
+    /// Draws the number of the script for the next transaction.
     pub fn pick(&self, random: &mut Random) -> usize {
         match self.sums[..] {
             [] | [_] => 0,

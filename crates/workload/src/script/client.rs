@@ -1,24 +1,24 @@
-//! What the commands of a script ask of a client, apart from expressions.
-//!
-//! In: commands, results of the server and of the shell. Out: variables, waiting times, command
-//! lines. Must never: wait, or run anything.
+//! A client's part of each command other than evaluating expressions: conditions, variables, waiting times
+//! and shell command lines. Never waits, and never runs a command.
 
-use super::ast::{Amount, CommandKind, Results, Script, Shell, ShellWord, Sleep, Target};
+use super::ast::{
+    Amount, AssignmentTarget, CommandKind, Script, ShellCommand, ShellWord, SleepTime, StoreColumns,
+};
 use super::error::EvalError;
-use super::eval::{Evaluator, Place};
+use super::eval::{CommandIndex, Evaluator};
 use super::number::leading_int;
 use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
 use std::borrow::Cow;
 
-/// Bytes of a shell command, from which on it is too long.
+/// From this length in bytes on, a shell command is too long.
 const SHELL_COMMAND_MAX: usize = 255;
 
 impl Script {
-    /// Decides the condition that begins with the `\if` of this number: the number of the command to
-    /// go on with. The `\elif`s are evaluated as far as they are needed, as numbers of their own.
+    /// Evaluates the condition of the `\if` with this number and returns the number of the command to
+    /// continue with. The `\elif`s are evaluated as needed, with their own command numbers.
     ///
-    /// A command that is no `\if` is passed over. `script` is this script's number in the run.
+    /// Skips a command that is not an `\if`. `script` is this script's number in the run.
     pub fn branch(
         &self,
         number: usize,
@@ -41,8 +41,8 @@ impl Script {
                 ) => {
                     let command = at as u32;
                     if client
-                        .eval(condition, Place { script, command })?
-                        .is_truth()
+                        .eval(condition, CommandIndex { script, command })?
+                        .is_truthy()
                     {
                         return Ok(at + 1);
                     }
@@ -54,8 +54,8 @@ impl Script {
     }
 }
 
-impl Shell {
-    /// Its first word as written: what messages call it.
+impl ShellCommand {
+    /// Its first word as written, for messages.
     pub(super) fn first_word(&self) -> &str {
         match self.words.first() {
             Some(ShellWord::Plain(word) | ShellWord::Variable(_, word)) => word,
@@ -65,8 +65,13 @@ impl Shell {
 }
 
 impl Evaluator {
-    /// Gives a command's variable a value; `word` is the command's name for the message.
-    pub fn assign(&mut self, target: &Target, word: &str, value: Value) -> Result<(), EvalError> {
+    /// Sets a command's variable to a value; `word` is the command's name, for the error message.
+    pub fn assign(
+        &mut self,
+        target: &AssignmentTarget,
+        word: &str,
+        value: Value,
+    ) -> Result<(), EvalError> {
         match target.id {
             Some(id) => {
                 self.variables.set(id, value);
@@ -76,8 +81,8 @@ impl Evaluator {
         }
     }
 
-    /// Gives a variable a text by its name, as an option does; `context` (`option`, `startup`) is for
-    /// the message. A name that no script uses is only checked.
+    /// Sets a variable by its name to a text, as an option does; `context` (`option`, `startup`) is for the
+    /// error message. If no script uses the name, it is only checked.
     pub fn define(
         &mut self,
         context: &str,
@@ -94,11 +99,11 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The variable that a column becomes by `\gset` or `\aset`; none if no script uses it. It is the
-    /// same for all clients and rows, so it is worth keeping.
-    pub fn column(
+    /// The variable that `\gset` or `\aset` stores a column in; `None` if no script uses it. It is the same
+    /// for all clients and rows, so the result can be cached.
+    pub fn column_variable(
         &self,
-        results: &Results,
+        results: &StoreColumns,
         column: &str,
         level: u32,
     ) -> Result<Option<VariableId>, EvalError> {
@@ -107,13 +112,13 @@ impl Evaluator {
             prefix => format!("{prefix}{column}").into(),
         };
         if !is_valid_name(&name, level) {
-            return Err(invalid_name(results.word(), &name));
+            return Err(invalid_name(results.name(), &name));
         }
         Ok(self.names().find(&name))
     }
 
-    /// How long to wait, in microseconds; zero or less is not at all. `word` is the command's name.
-    pub fn sleep_us(&self, sleep: &Sleep, word: &str) -> Result<i64, EvalError> {
+    /// How long to wait, in microseconds; zero or less means not at all. `word` is the command's name.
+    pub fn sleep_us(&self, sleep: &SleepTime, word: &str) -> Result<i64, EvalError> {
         let amount = match &sleep.amount {
             Amount::Fixed(amount) => *amount,
             Amount::Variable(id, name) => {
@@ -135,8 +140,8 @@ impl Evaluator {
         Ok(amount.saturating_mul(sleep.unit_us))
     }
 
-    /// The line for the shell, in place of what `out` held.
-    pub fn shell_line(&self, shell: &Shell, out: &mut String) -> Result<(), EvalError> {
+    /// Writes the shell's command line to `out`, replacing its content.
+    pub fn shell_line(&self, shell: &ShellCommand, out: &mut String) -> Result<(), EvalError> {
         out.clear();
         let name = shell.first_word();
         for (number, word) in shell.words.iter().enumerate() {

@@ -1,13 +1,12 @@
-//! What can be wrong with a script, and with a value while it runs, in pgbench's words.
-//!
-//! In: facts. Out: messages, and the lines that show where. Must never: print.
+//! Errors of scripts, and of values at run time, in pgbench's wording, with the lines that show the
+//! position.
 
 use std::fmt;
 
 /// Why a script cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
-    /// A backslash command cannot be read.
+    /// A backslash command is malformed.
     #[error("{}", .0.headline())]
     Syntax(Box<SyntaxError>),
     /// `\if`, `\elif`, `\else` and `\endif` do not nest.
@@ -15,26 +14,26 @@ pub enum ScriptError {
     Condition {
         /// The script's name.
         script: String,
-        /// Number of the command, from 1; one past the last where an end is missing.
+        /// Number of the command, from 1; one past the last if an `\endif` is missing.
         command: usize,
-        /// What does not fit.
+        /// What does not match.
         problem: &'static str,
     },
-    /// There is nothing to run.
+    /// The script has no commands.
     #[error("empty command list for script \"{script}\"")]
     Empty {
         /// The script's name.
         script: String,
     },
-    /// A statement takes more variables than the extended protocol's messages may carry here.
+    /// A statement has more variables than the extended protocol's messages can carry here.
     #[error("statement has too many arguments (maximum is {maximum}): {statement}")]
     TooManyArguments {
-        /// The most there may be.
+        /// The maximum number of variables.
         maximum: usize,
         /// Text of the statement.
         statement: String,
     },
-    /// No builtin script's name starts so, or more than one does.
+    /// No builtin script's name starts with this text, or more than one does.
     #[error("{problem}")]
     Builtin {
         /// What is wrong with the name.
@@ -42,7 +41,7 @@ pub enum ScriptError {
     },
 }
 
-/// Where a backslash command stops making sense.
+/// The position and reason of a syntax error in a backslash command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyntaxError {
     /// The script's name, usually that of its file.
@@ -57,7 +56,7 @@ pub struct SyntaxError {
     pub command: Option<String>,
     /// The whole command as written.
     pub text: Option<String>,
-    /// Byte in `text` at which the problem showed itself, from 0.
+    /// Byte in `text` at which the error was noticed, from 0.
     pub column: Option<usize>,
 }
 
@@ -81,11 +80,11 @@ impl SyntaxError {
 }
 
 impl ScriptError {
-    /// All that pgbench of this major version says on its standard error, newline included;
-    /// `program` is the name it was called by.
+    /// The complete standard error output of this major version of pgbench, newline included; `program` is
+    /// the name under which it was called.
     pub fn as_pgbench(&self, program: &str, level: u32) -> String {
         let word = if level >= 15 { "error" } else { "fatal" };
-        // The one message that has always been an error.
+        // The only message that every version reports as an error.
         let word = match self {
             ScriptError::TooManyArguments { .. } => "error",
             _ => word,
@@ -97,7 +96,7 @@ impl ScriptError {
             out.push_str(text);
             out.push('\n');
             if let Some(column) = error.column {
-                // Not by a width in the format, which has a limit that a long line can pass.
+                // Not a width in the format string, whose maximum a long line can exceed.
                 out.push_str(&" ".repeat(column));
                 out.push_str("^ error found here\n");
             }
@@ -106,13 +105,13 @@ impl ScriptError {
     }
 }
 
-/// Why an expression has no value, or a command cannot be run. The text is pgbench's.
+/// Why an expression has no value, or a command cannot run. The text is pgbench's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
     /// What is wrong.
     #[error("{0}")]
     Message(String),
-    /// pgbench says nothing here but that the command failed: a variable holds an empty text.
+    /// Only "the command failed" in pgbench: a variable holds an empty text.
     #[error("")]
     Silent,
 }

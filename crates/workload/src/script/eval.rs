@@ -1,32 +1,30 @@
-//! Evaluates expressions.
-//!
-//! In: an expression, the variables and the random numbers of a client. Out: a value, or why there
-//! is none; the lines that `debug()` writes. Must never: recurse, or allocate once it is warm.
+//! Evaluates expressions with a client's variables and random numbers, and collects the output of
+//! `debug()`. Never recurses, and allocates nothing once it is warm.
 
 use super::error::EvalError;
-use super::expr::{Expr, Operator, Step};
+use super::expr::{Expr, Instruction, Operator};
 use super::functions::{self, Function};
 use super::value::Value;
-use super::variables::{Names, Variables};
+use super::variables::{VariableNames, Variables};
 use crate::random::Random;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// What one client computes with.
+/// The state in which one client evaluates expressions.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     /// The client's variables.
     pub variables: Variables,
     /// The client's random numbers.
     pub random: Random,
-    names: Arc<Names>,
+    names: Arc<VariableNames>,
     stack: Vec<Value>,
     debug: String,
 }
 
-/// Which command is evaluated, for `debug()`.
+/// The position of the evaluated command, for `debug()`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CommandIndex {
     /// Number of the script in the run, from 0.
     pub script: u32,
     /// Number of the command in the script, from 0.
@@ -34,8 +32,8 @@ pub struct Place {
 }
 
 impl Evaluator {
-    /// A client without variables; `names` are those of all scripts of the run.
-    pub fn new(names: Arc<Names>, random: Random) -> Self {
+    /// Creates a client without variables; `names` are those of all scripts of the run.
+    pub fn new(names: Arc<VariableNames>, random: Random) -> Self {
         Evaluator {
             variables: Variables::new(&names),
             random,
@@ -46,71 +44,71 @@ impl Evaluator {
     }
 
     /// The names of the variables.
-    pub fn names(&self) -> &Names {
+    pub fn names(&self) -> &VariableNames {
         &self.names
     }
 
-    /// What `debug()` has written since the last call, in whole lines; for standard error, before
-    /// any error of the evaluation itself.
+    /// Takes the output of `debug()` since the last call, in whole lines. Print it to standard error before
+    /// any error of the evaluation.
     pub fn take_debug(&mut self) -> Option<String> {
         (!self.debug.is_empty()).then(|| std::mem::take(&mut self.debug))
     }
 
-    /// The value of an expression.
-    pub fn eval(&mut self, expr: &Expr, place: Place) -> Result<Value, EvalError> {
+    /// Evaluates an expression.
+    pub fn eval(&mut self, expr: &Expr, position: CommandIndex) -> Result<Value, EvalError> {
         self.stack.clear();
         let mut next = 0;
-        while let Some(step) = expr.steps.get(next) {
+        while let Some(instruction) = expr.instructions.get(next) {
             next += 1;
-            match *step {
-                Step::Null => self.stack.push(Value::Null),
-                Step::Bool(value) => self.stack.push(Value::Bool(value)),
-                Step::Int(value) => self.stack.push(Value::Int(value)),
-                Step::Double(value) => self.stack.push(Value::Double(value)),
-                Step::Variable(id) => {
+            match *instruction {
+                Instruction::Null => self.stack.push(Value::Null),
+                Instruction::Bool(value) => self.stack.push(Value::Bool(value)),
+                Instruction::Int(value) => self.stack.push(Value::Int(value)),
+                Instruction::Double(value) => self.stack.push(Value::Double(value)),
+                Instruction::Variable(id) => {
                     let value = self.variables.value(id, &self.names)?;
                     self.stack.push(value);
                 }
-                Step::Operator(operator) => {
+                Instruction::Operator(operator) => {
                     let right = self.pop();
                     let left = self.pop();
                     self.stack.push(operate(operator, left, right)?);
                 }
-                Step::Not => {
+                Instruction::Not => {
                     let value = match self.pop() {
                         Value::Null => Value::Null,
                         value => Value::Bool(!value.to_bool()?),
                     };
                     self.stack.push(value);
                 }
-                Step::Same => {
+                Instruction::IsSame => {
                     let right = self.pop();
                     let left = self.pop();
                     self.stack.push(Value::Bool(left == right));
                 }
-                Step::And(over) => next += self.decide(false, over)?,
-                Step::Or(over) => next += self.decide(true, over)?,
-                Step::Boolean => {
+                Instruction::And(skip) => next += self.skip_if_decided(false, skip)?,
+                Instruction::Or(skip) => next += self.skip_if_decided(true, skip)?,
+                Instruction::RequireBool => {
                     let value = match self.pop() {
                         Value::Null => Value::Null,
                         value => Value::Bool(value.to_bool()?),
                     };
                     self.stack.push(value);
                 }
-                Step::Unless(over) => {
-                    if !self.pop().is_truth() {
-                        next += over as usize;
+                Instruction::JumpUnless(skip) => {
+                    if !self.pop().is_truthy() {
+                        next += skip as usize;
                     }
                 }
-                Step::Jump(over) => next += over as usize,
-                Step::Call(Function::Debug, _) => self.show(place),
-                Step::Call(function, count) => {
+                Instruction::Jump(skip) => next += skip as usize,
+                Instruction::Call(Function::Debug, _) => self.print_debug(position),
+                Instruction::Call(function, count) => {
                     let first = self.stack.len().saturating_sub(usize::from(count));
                     let value = functions::call(function, &self.stack[first..], &mut self.random)?;
                     self.stack.truncate(first);
                     self.stack.push(value);
                 }
-                Step::TooManyArguments => {
+                Instruction::TooManyArguments => {
                     return Err(EvalError::new(format!(
                         "too many function arguments, maximum is {}",
                         functions::ARGUMENTS_MAX
@@ -123,26 +121,26 @@ impl Evaluator {
 
     #[inline]
     fn pop(&mut self) -> Value {
-        // The parser has seen to it that every step finds its operands.
+        // The parser ensures that every instruction finds its operands.
         self.stack.pop().unwrap_or(Value::Null)
     }
 
-    /// The left side of AND (`decisive` false) or OR (true): how many steps of the right side to
-    /// pass over. NULL decides too, other than in SQL.
-    fn decide(&mut self, decisive: bool, over: u32) -> Result<usize, EvalError> {
+    /// Checks the left side of AND (`decisive` is false) or OR (true), and returns how many instructions of the
+    /// right side to skip. Unlike in SQL, NULL decides too.
+    fn skip_if_decided(&mut self, decisive: bool, skip: u32) -> Result<usize, EvalError> {
         let left = self.pop();
         let decided = left == Value::Null || left.to_bool()? == decisive;
         if decided {
             self.stack.push(left);
-            return Ok(over as usize);
+            return Ok(skip as usize);
         }
         Ok(0)
     }
 
-    /// Writes out the value on top.
-    fn show(&mut self, place: Place) {
+    /// Prints the value on top of the stack.
+    fn print_debug(&mut self, position: CommandIndex) {
         let value = self.stack.last().copied().unwrap_or(Value::Null);
-        let Place { script, command } = place;
+        let CommandIndex { script, command } = position;
         let command = u64::from(command) + 1;
         let kind = value.type_name();
         let out = &mut self.debug;
@@ -161,20 +159,20 @@ impl Evaluator {
 fn operate(operator: Operator, left: Value, right: Value) -> Result<Value, EvalError> {
     match (left, right) {
         (Value::Null, _) | (_, Value::Null) => Ok(Value::Null),
-        (Value::Int(left), Value::Int(right)) => whole(operator, left, right),
-        (Value::Double(_), _) | (_, Value::Double(_)) if takes_doubles(operator) => {
-            Ok(doubles(operator, left.to_double()?, right.to_double()?))
-        }
-        _ => whole(operator, left.to_int()?, right.to_int()?),
+        (Value::Int(left), Value::Int(right)) => operate_on_ints(operator, left, right),
+        (Value::Double(_), _) | (_, Value::Double(_)) if takes_doubles(operator) => Ok(
+            operate_on_doubles(operator, left.to_double()?, right.to_double()?),
+        ),
+        _ => operate_on_ints(operator, left.to_int()?, right.to_int()?),
     }
 }
 
-/// `left % right`, also as a function.
+/// `left % right`; also the function `mod`.
 pub(super) fn modulo(left: Value, right: Value) -> Result<Value, EvalError> {
     operate(Operator::Modulo, left, right)
 }
 
-/// Whether an operator works on doubles where one of its operands is one.
+/// Whether an operator works on doubles if one of its operands is one.
 fn takes_doubles(operator: Operator) -> bool {
     match operator {
         Operator::Add
@@ -194,7 +192,7 @@ fn takes_doubles(operator: Operator) -> bool {
     }
 }
 
-fn doubles(operator: Operator, left: f64, right: f64) -> Value {
+fn operate_on_doubles(operator: Operator, left: f64, right: f64) -> Value {
     match operator {
         Operator::Add => Value::Double(left + right),
         Operator::Subtract => Value::Double(left - right),
@@ -208,7 +206,7 @@ fn doubles(operator: Operator, left: f64, right: f64) -> Value {
 }
 
 #[inline]
-fn whole(operator: Operator, left: i64, right: i64) -> Result<Value, EvalError> {
+fn operate_on_ints(operator: Operator, left: i64, right: i64) -> Result<Value, EvalError> {
     let checked = |result: Option<i64>, word: &str| match result {
         Some(value) => Ok(Value::Int(value)),
         None => Err(EvalError::new(format!("bigint {word} out of range"))),
@@ -230,7 +228,7 @@ fn whole(operator: Operator, left: i64, right: i64) -> Result<Value, EvalError> 
         Operator::BitAnd => Ok(Value::Int(left & right)),
         Operator::BitOr => Ok(Value::Int(left | right)),
         Operator::BitXor => Ok(Value::Int(left ^ right)),
-        // The processor's rule, which is what pgbench gets: the distance counts modulo 64.
+        // The processor's rule, on which pgbench relies: the distance is taken modulo 64.
         Operator::ShiftLeft => Ok(Value::Int(left.wrapping_shl(right as u32))),
         Operator::ShiftRight => Ok(Value::Int(left.wrapping_shr(right as u32))),
     }

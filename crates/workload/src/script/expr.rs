@@ -1,13 +1,13 @@
-//! Expressions: from text to steps of a stack machine.
+//! Parses expressions into the instructions of a stack machine. The instructions are in pgbench's order of evaluation,
+//! which decides which call draws the next random number. Never recurses deeper than `DEPTH_MAX`: a long
+//! chain of operators is parsed in a loop, and evaluation never recurses.
 //!
-//! In: a source that stands behind a command's name. Out: the steps, in the order in which pgbench
-//! evaluates (which decides who draws the next random number). Must never: recurse deeper than
-//! `DEPTH_MAX`; a long chain of operators is a loop here, and evaluation never recurses.
+//! Longer than 400 lines: operators, functions and CASE share the parser and the stack machine.
 
 use super::error::{ScriptError, SyntaxError};
 use super::functions::{self, ARGUMENTS_MAX, Arity, Function};
-use super::tokens::{Binary, Source, Token, Unreadable};
-use super::variables::{Names, VariableId};
+use super::tokens::{BinaryOperator, Source, Token, TokenError};
+use super::variables::{VariableId, VariableNames};
 
 /// How deep parentheses, calls, signs, NOT and CASE may be nested in one expression.
 pub const DEPTH_MAX: usize = 500;
@@ -15,30 +15,30 @@ pub const DEPTH_MAX: usize = 500;
 /// An expression, ready to be evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    pub(super) steps: Box<[Step]>,
+    pub(super) instructions: Box<[Instruction]>,
 }
 
-/// A step of the stack machine. Jumps count the steps to pass over.
+/// An instruction of the stack machine. Jumps hold the number of instructions to skip.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Step {
+pub(super) enum Instruction {
     Null,
     Bool(bool),
     Int(i64),
     Double(f64),
     Variable(VariableId),
-    /// Takes two values, gives one.
+    /// Pops two values and pushes one.
     Operator(Operator),
     Not,
-    /// Whether the two values are of one type and equal; for IS.
-    Same,
-    /// Left side of AND: decides (NULL, false), or is dropped for the right side.
+    /// Pops two values and pushes whether they have the same type and are equal; for IS.
+    IsSame,
+    /// After the left side of AND: it decides (NULL, false), or is popped before the right side.
     And(u32),
-    /// Left side of OR: decides (NULL, true), or is dropped for the right side.
+    /// After the left side of OR: it decides (NULL, true), or is popped before the right side.
     Or(u32),
-    /// Right side of AND and OR: a boolean or NULL.
-    Boolean,
-    /// Takes a condition, and jumps if it does not hold.
-    Unless(u32),
+    /// After the right side of AND and OR: it must be a boolean or NULL.
+    RequireBool,
+    /// Pops a condition, and jumps if it does not hold.
+    JumpUnless(u32),
     Jump(u32),
     Call(Function, u8),
     /// A call with more arguments than a call may have.
@@ -64,8 +64,8 @@ pub(super) enum Operator {
     ShiftRight,
 }
 
-/// How strongly operators bind, weakest first.
-mod binding {
+/// Precedence of the operators, lowest first.
+mod precedence {
     pub const ANY: u8 = 0;
     pub const OR: u8 = 1;
     pub const AND: u8 = 2;
@@ -77,64 +77,66 @@ mod binding {
     pub const SIGN: u8 = 9;
 }
 
-fn binding_of(binary: Binary) -> u8 {
+fn precedence_of(binary: BinaryOperator) -> u8 {
     match binary {
-        Binary::Or => binding::OR,
-        Binary::And => binding::AND,
-        Binary::Equal
-        | Binary::NotEqual
-        | Binary::Less
-        | Binary::LessEqual
-        | Binary::Greater
-        | Binary::GreaterEqual => binding::COMPARISON,
-        Binary::BitOr
-        | Binary::BitXor
-        | Binary::BitAnd
-        | Binary::ShiftLeft
-        | Binary::ShiftRight => binding::BITS,
-        Binary::Plus | Binary::Minus => binding::SUM,
-        Binary::Times | Binary::Over | Binary::Modulo => binding::PRODUCT,
+        BinaryOperator::Or => precedence::OR,
+        BinaryOperator::And => precedence::AND,
+        BinaryOperator::Equal
+        | BinaryOperator::NotEqual
+        | BinaryOperator::Less
+        | BinaryOperator::LessEqual
+        | BinaryOperator::Greater
+        | BinaryOperator::GreaterEqual => precedence::COMPARISON,
+        BinaryOperator::BitOr
+        | BinaryOperator::BitXor
+        | BinaryOperator::BitAnd
+        | BinaryOperator::ShiftLeft
+        | BinaryOperator::ShiftRight => precedence::BITS,
+        BinaryOperator::Plus | BinaryOperator::Minus => precedence::SUM,
+        BinaryOperator::Multiply | BinaryOperator::Divide | BinaryOperator::Modulo => {
+            precedence::PRODUCT
+        }
     }
 }
 
-/// Where the command stands whose expression is read, for messages.
-pub(super) struct Place<'a> {
+/// The position of the command whose expression is parsed, for messages.
+pub(super) struct CommandLocation<'a> {
     pub command: &'a str,
     pub start: usize,
     pub line: usize,
 }
 
-/// Reads an expression up to the end of its command.
+/// Parses an expression up to the end of its command.
 pub(super) fn parse(
     source: &mut Source<'_>,
-    place: &Place<'_>,
-    names: &mut Names,
+    location: &CommandLocation<'_>,
+    names: &mut VariableNames,
 ) -> Result<Expr, ScriptError> {
     let mut parser = Parser {
         source,
-        place,
+        location,
         names,
         token: Token::End,
-        steps: Vec::new(),
+        instructions: Vec::new(),
         depth: 0,
     };
     parser.advance()?;
-    parser.expression(binding::ANY)?;
+    parser.expression(precedence::ANY)?;
     if parser.token != Token::End {
         return Err(parser.syntax_error());
     }
     Ok(Expr {
-        steps: parser.steps.into_boxed_slice(),
+        instructions: parser.instructions.into_boxed_slice(),
     })
 }
 
 struct Parser<'a, 's, 'p> {
     source: &'p mut Source<'a>,
-    place: &'p Place<'s>,
-    names: &'p mut Names,
-    /// The symbol that comes next; the source stands behind it.
+    location: &'p CommandLocation<'s>,
+    names: &'p mut VariableNames,
+    /// The next symbol; the source is positioned after it.
     token: Token<'a>,
-    steps: Vec<Step>,
+    instructions: Vec<Instruction>,
     depth: usize,
 }
 
@@ -145,8 +147,8 @@ impl<'a> Parser<'a, '_, '_> {
                 self.token = token;
                 Ok(())
             }
-            Err(Unreadable { message, detail }) => {
-                // Behind an unreadable symbol the line goes on.
+            Err(TokenError { message, detail }) => {
+                // After an unreadable symbol, continue with the rest of the line.
                 self.token = Token::Comma;
                 Err(self.error(message, Some(detail)))
             }
@@ -165,8 +167,8 @@ impl<'a> Parser<'a, '_, '_> {
         self.error("syntax error", None)
     }
 
-    /// An error at the symbol that comes next, with the whole command read. As in pgbench, an
-    /// unreadable symbol further on takes the place of the error.
+    /// An error at the next symbol, with the whole command read. As in pgbench, a later unreadable symbol
+    /// replaces the error.
     #[cold]
     fn error(&mut self, message: &str, detail: Option<&str>) -> ScriptError {
         let (mut message, mut detail) = (message, detail);
@@ -174,40 +176,40 @@ impl<'a> Parser<'a, '_, '_> {
         while self.token != Token::End {
             match self.source.token() {
                 Ok(token) => self.token = token,
-                Err(worse) => {
-                    message = worse.message;
-                    detail = Some(worse.detail);
+                Err(later) => {
+                    message = later.message;
+                    detail = Some(later.detail);
                     end = self.source.position;
                 }
             }
         }
         ScriptError::Syntax(Box::new(SyntaxError {
             script: self.source.name.to_owned(),
-            line: self.place.line,
+            line: self.location.line,
             message: message.to_owned(),
             detail: detail.map(str::to_owned),
-            command: Some(self.place.command.to_owned()),
-            text: Some(self.source.since(self.place.start).to_owned()),
-            column: Some(end - 1 - self.place.start),
+            command: Some(self.location.command.to_owned()),
+            text: Some(self.source.since(self.location.start).to_owned()),
+            column: Some(end - 1 - self.location.start),
         }))
     }
 
-    /// An expression of operators that bind at least as strongly as `weakest`.
-    fn expression(&mut self, weakest: u8) -> Result<(), ScriptError> {
+    /// Parses operators that bind at least as strongly as `minimum`, with their operands.
+    fn expression(&mut self, minimum: u8) -> Result<(), ScriptError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let message =
                 format!("expression is nested too deeply (maximum is {DEPTH_MAX} levels)");
             return Err(self.error(&message, None));
         }
-        let start = self.steps.len();
+        let start = self.instructions.len();
         self.operand()?;
         loop {
             match self.token {
-                Token::Is | Token::IsNull | Token::NotNull if weakest <= binding::IS => {
+                Token::Is | Token::IsNull | Token::NotNull if minimum <= precedence::IS => {
                     self.is()?;
                 }
-                Token::Binary(binary) if weakest <= binding_of(binary) => {
+                Token::Binary(binary) if minimum <= precedence_of(binary) => {
                     self.advance()?;
                     self.binary(binary, start)?;
                 }
@@ -218,71 +220,71 @@ impl<'a> Parser<'a, '_, '_> {
         Ok(())
     }
 
-    /// The rest of `x IS [NOT] NULL|TRUE|FALSE`, `x ISNULL`, `x NOTNULL`.
+    /// Parses the rest of `x IS [NOT] NULL|TRUE|FALSE`, `x ISNULL`, `x NOTNULL`.
     fn is(&mut self) -> Result<(), ScriptError> {
         let mut negated = self.token == Token::NotNull;
-        let mut than = Step::Null;
+        let mut compared = Instruction::Null;
         if self.token == Token::Is {
             self.advance()?;
             if self.token == Token::Not {
                 negated = true;
                 self.advance()?;
             }
-            than = match self.token {
-                Token::Null => Step::Null,
-                Token::Bool(value) => Step::Bool(value),
+            compared = match self.token {
+                Token::Null => Instruction::Null,
+                Token::Bool(value) => Instruction::Bool(value),
                 _ => return Err(self.syntax_error()),
             };
         }
-        self.steps.extend([than, Step::Same]);
+        self.instructions.extend([compared, Instruction::IsSame]);
         if negated {
-            self.steps.push(Step::Not);
+            self.instructions.push(Instruction::Not);
         }
         self.advance()
     }
 
-    /// The right side of an operator; the steps of the left side begin at `start`.
-    fn binary(&mut self, binary: Binary, start: usize) -> Result<(), ScriptError> {
-        let stronger = binding_of(binary) + 1;
-        let middle = self.steps.len();
-        if let Binary::And | Binary::Or = binary {
-            self.steps.push(Step::Jump(0));
-            self.expression(stronger)?;
-            self.steps.push(Step::Boolean);
-            let over = self.distance(middle);
-            self.steps[middle] = match binary {
-                Binary::And => Step::And(over),
-                _ => Step::Or(over),
+    /// Parses the right side of an operator; the instructions of the left side begin at `start`.
+    fn binary(&mut self, binary: BinaryOperator, start: usize) -> Result<(), ScriptError> {
+        let right_precedence = precedence_of(binary) + 1;
+        let right_start = self.instructions.len();
+        if let BinaryOperator::And | BinaryOperator::Or = binary {
+            self.instructions.push(Instruction::Jump(0));
+            self.expression(right_precedence)?;
+            self.instructions.push(Instruction::RequireBool);
+            let skip = self.distance(right_start);
+            self.instructions[right_start] = match binary {
+                BinaryOperator::And => Instruction::And(skip),
+                _ => Instruction::Or(skip),
             };
             return Ok(());
         }
-        self.expression(stronger)?;
+        self.expression(right_precedence)?;
         let operator = match binary {
-            Binary::Plus => Operator::Add,
-            Binary::Minus => Operator::Subtract,
-            Binary::Times => Operator::Multiply,
-            Binary::Over => Operator::Divide,
-            Binary::Modulo => Operator::Modulo,
-            Binary::Equal => Operator::Equal,
-            Binary::NotEqual => Operator::NotEqual,
-            Binary::Less | Binary::Greater => Operator::Less,
-            Binary::LessEqual | Binary::GreaterEqual => Operator::LessEqual,
-            Binary::BitOr => Operator::BitOr,
-            Binary::BitXor => Operator::BitXor,
-            Binary::BitAnd => Operator::BitAnd,
-            Binary::ShiftLeft => Operator::ShiftLeft,
+            BinaryOperator::Plus => Operator::Add,
+            BinaryOperator::Minus => Operator::Subtract,
+            BinaryOperator::Multiply => Operator::Multiply,
+            BinaryOperator::Divide => Operator::Divide,
+            BinaryOperator::Modulo => Operator::Modulo,
+            BinaryOperator::Equal => Operator::Equal,
+            BinaryOperator::NotEqual => Operator::NotEqual,
+            BinaryOperator::Less | BinaryOperator::Greater => Operator::Less,
+            BinaryOperator::LessEqual | BinaryOperator::GreaterEqual => Operator::LessEqual,
+            BinaryOperator::BitOr => Operator::BitOr,
+            BinaryOperator::BitXor => Operator::BitXor,
+            BinaryOperator::BitAnd => Operator::BitAnd,
+            BinaryOperator::ShiftLeft => Operator::ShiftLeft,
             _ => Operator::ShiftRight,
         };
-        if let Binary::Greater | Binary::GreaterEqual = binary {
-            // a > b is b < a, and b is evaluated first. Jumps are relative, so steps can move.
-            self.steps[start..].rotate_left(middle - start);
+        if let BinaryOperator::Greater | BinaryOperator::GreaterEqual = binary {
+            // a > b is b < a, and b is evaluated first. Jumps are relative, so instructions can move.
+            self.instructions[start..].rotate_left(right_start - start);
         }
-        self.steps.push(Step::Operator(operator));
+        self.instructions.push(Instruction::Operator(operator));
         match self.token {
             // Comparisons do not chain.
             Token::Binary(next)
-                if binding_of(binary) == binding::COMPARISON
-                    && binding_of(next) == binding::COMPARISON =>
+                if precedence_of(binary) == precedence::COMPARISON
+                    && precedence_of(next) == precedence::COMPARISON =>
             {
                 Err(self.syntax_error())
             }
@@ -290,78 +292,80 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// Steps between the jump at `from` and the end.
+    /// Number of instructions between the jump at `from` and the end.
     fn distance(&self, from: usize) -> u32 {
-        // A step takes at least a byte of script, and scripts are below 4 GiB.
-        (self.steps.len() - from - 1) as u32
+        // An instruction takes at least a byte of script, and scripts are smaller than 4 GiB.
+        (self.instructions.len() - from - 1) as u32
     }
 
-    /// An operand with the operators before it.
+    /// Parses an operand and the prefix operators before it.
     fn operand(&mut self) -> Result<(), ScriptError> {
-        let step = match self.token {
-            Token::Null => Step::Null,
-            Token::Bool(value) => Step::Bool(value),
-            Token::Int(value) => Step::Int(value),
-            Token::Double(value) => Step::Double(value),
-            Token::Variable(name) => Step::Variable(self.names.intern(name)),
+        let instruction = match self.token {
+            Token::Null => Instruction::Null,
+            Token::Bool(value) => Instruction::Bool(value),
+            Token::Int(value) => Instruction::Int(value),
+            Token::Double(value) => Instruction::Double(value),
+            Token::Variable(name) => Instruction::Variable(self.names.intern(name)),
             Token::Open => {
                 self.advance()?;
-                self.expression(binding::ANY)?;
+                self.expression(precedence::ANY)?;
                 return self.expect(Token::Close);
             }
             Token::Word(name) => return self.call(name),
             Token::Case => return self.case(),
             _ => return self.prefix(),
         };
-        self.steps.push(step);
+        self.instructions.push(instruction);
         self.advance()
     }
 
     fn prefix(&mut self) -> Result<(), ScriptError> {
         let token = self.token;
         match token {
-            Token::Binary(Binary::Plus) => {
+            Token::Binary(BinaryOperator::Plus) => {
                 self.advance()?;
-                self.expression(binding::SIGN)
+                self.expression(precedence::SIGN)
             }
-            Token::Binary(Binary::Minus) => {
+            Token::Binary(BinaryOperator::Minus) => {
                 self.advance()?;
-                if self.token == Token::BeyondInt {
-                    self.steps.push(Step::Int(i64::MIN));
+                if self.token == Token::MinIntMagnitude {
+                    self.instructions.push(Instruction::Int(i64::MIN));
                     return self.advance();
                 }
                 self.minus()
             }
             Token::Tilde => {
                 self.advance()?;
-                self.steps.push(Step::Int(-1));
+                self.instructions.push(Instruction::Int(-1));
                 // Sums and products belong to the operand: ~1+2 is ~(1+2).
-                self.expression(binding::BITS + 1)?;
-                self.steps.push(Step::Operator(Operator::BitXor));
+                self.expression(precedence::BITS + 1)?;
+                self.instructions
+                    .push(Instruction::Operator(Operator::BitXor));
                 Ok(())
             }
             Token::Not => {
                 self.advance()?;
-                self.expression(binding::IS)?;
-                self.steps.push(Step::Not);
+                self.expression(precedence::IS)?;
+                self.instructions.push(Instruction::Not);
                 Ok(())
             }
             _ => Err(self.syntax_error()),
         }
     }
 
-    /// The operand of a minus: 0 - operand, worked out at once for a plain number.
+    /// Parses the operand of a minus: 0 - operand, computed at once for a plain number.
     fn minus(&mut self) -> Result<(), ScriptError> {
-        let start = self.steps.len();
-        self.steps.push(Step::Int(0));
-        self.expression(binding::SIGN)?;
-        if let [Step::Int(0), Step::Int(value)] = self.steps[start..]
+        let start = self.instructions.len();
+        self.instructions.push(Instruction::Int(0));
+        self.expression(precedence::SIGN)?;
+        if let [Instruction::Int(0), Instruction::Int(value)] = self.instructions[start..]
             && let Some(negative) = value.checked_neg()
         {
-            self.steps.truncate(start);
-            self.steps.push(Step::Int(negative));
+            self.instructions.truncate(start);
+            self.instructions.push(Instruction::Int(negative));
         } else {
-            self.steps.push(Step::Operator(Operator::Subtract));
+            self.instructions
+                .push(Instruction::Operator(Operator::Subtract));
         }
         Ok(())
     }
@@ -373,46 +377,47 @@ impl<'a> Parser<'a, '_, '_> {
         self.advance()?;
         self.expect(Token::Open)?;
         let count = self.arguments()?;
-        // The source stands behind the closing parenthesis, which is where messages point.
-        let mut given = count;
+        // The source is positioned after the closing parenthesis, to which messages point.
+        let mut argument_count = count;
         match arity {
-            Arity::Exactly(wanted) if count == wanted => {}
+            Arity::Exactly(expected) if count == expected => {}
             Arity::AtLeastOne if count > 0 => {}
             Arity::AtLeastOne => {
                 return Err(self.error("at least one argument expected", Some(name)));
             }
-            Arity::WithSeed(wanted) if count == wanted => {}
-            Arity::WithSeed(wanted) if count + 1 == wanted => {
-                self.steps.push(Step::Variable(Names::DEFAULT_SEED));
-                given += 1;
+            Arity::WithSeed(expected) if count == expected => {}
+            Arity::WithSeed(expected) if count + 1 == expected => {
+                self.instructions
+                    .push(Instruction::Variable(VariableNames::DEFAULT_SEED));
+                argument_count += 1;
             }
             _ => return Err(self.error("unexpected number of arguments", Some(name))),
         }
-        self.steps.push(if given > ARGUMENTS_MAX {
-            Step::TooManyArguments
+        self.instructions.push(if argument_count > ARGUMENTS_MAX {
+            Instruction::TooManyArguments
         } else {
-            Step::Call(function, given as u8)
+            Instruction::Call(function, argument_count as u8)
         });
         self.advance()
     }
 
-    /// The arguments of a call up to its closing parenthesis, and how many there are.
+    /// Parses the arguments of a call up to its closing parenthesis, and returns how many there are.
     ///
-    /// pgbench lets the first one be missing before a comma: `least(, 1)` has one argument.
+    /// pgbench allows the first one to be missing before a comma: `least(, 1)` has one argument.
     fn arguments(&mut self) -> Result<usize, ScriptError> {
         let mut count = 0;
         if !matches!(self.token, Token::Close | Token::Comma) {
-            self.expression(binding::ANY)?;
+            self.expression(precedence::ANY)?;
             count += 1;
         }
         while self.token == Token::Comma {
             self.advance()?;
-            let start = self.steps.len();
-            self.expression(binding::ANY)?;
+            let start = self.instructions.len();
+            self.expression(precedence::ANY)?;
             count += 1;
             if count > ARGUMENTS_MAX {
-                // It is an error of the run, after the first ones have been evaluated.
-                self.steps.truncate(start);
+                // It is an error at run time, raised after the first arguments have been evaluated.
+                self.instructions.truncate(start);
             }
         }
         if self.token != Token::Close {
@@ -429,23 +434,24 @@ impl<'a> Parser<'a, '_, '_> {
         let mut ends = Vec::new();
         while self.token == Token::When {
             self.advance()?;
-            self.expression(binding::ANY)?;
-            let unless = self.steps.len();
-            self.steps.push(Step::Unless(0));
+            self.expression(precedence::ANY)?;
+            let condition_end = self.instructions.len();
+            self.instructions.push(Instruction::JumpUnless(0));
             self.expect(Token::Then)?;
-            self.expression(binding::ANY)?;
-            ends.push(self.steps.len());
-            self.steps.push(Step::Jump(0));
-            self.steps[unless] = Step::Unless(self.distance(unless));
+            self.expression(precedence::ANY)?;
+            ends.push(self.instructions.len());
+            self.instructions.push(Instruction::Jump(0));
+            self.instructions[condition_end] =
+                Instruction::JumpUnless(self.distance(condition_end));
         }
         if self.token == Token::Else {
             self.advance()?;
-            self.expression(binding::ANY)?;
+            self.expression(precedence::ANY)?;
         } else {
-            self.steps.push(Step::Null);
+            self.instructions.push(Instruction::Null);
         }
         for end in ends {
-            self.steps[end] = Step::Jump(self.distance(end));
+            self.instructions[end] = Instruction::Jump(self.distance(end));
         }
         self.expect(Token::EndCase)
     }

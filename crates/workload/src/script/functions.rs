@@ -1,19 +1,17 @@
-//! The functions of the script language.
-//!
-//! In: a name, or arguments. Out: a function, or its value. Must never: draw a random number before
-//! every argument has been checked, so that a failing call leaves the sequence as it was.
+//! The functions of the script language. A function never draws a random number before it has checked every
+//! argument, so that a failing call leaves the sequence as it was.
 
 use super::error::EvalError;
 use super::number::fixed;
 use super::value::Value;
 use crate::random::Random;
 
-/// A function that scripts can call.
+/// A function of the script language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// Distance from zero.
     Abs,
-    /// Its argument, which is also written out.
+    /// Returns its argument, and prints it.
     Debug,
     /// Its argument as a double.
     Double,
@@ -33,19 +31,19 @@ pub enum Function {
     Ln,
     /// Remainder of a division.
     Mod,
-    /// A number's place in a pseudorandom order of 0 to size - 1.
+    /// The position of a number in a pseudorandom permutation of 0 to size - 1.
     Permute,
     /// The number pi.
     Pi,
     /// A power.
     Pow,
-    /// A random number, all equally likely.
+    /// A uniform random number.
     Random,
-    /// A random number, small ones likelier.
+    /// A random number from an exponential distribution; small ones are likelier.
     RandomExponential,
-    /// A random number after a bell curve.
+    /// A random number from a Gaussian distribution.
     RandomGaussian,
-    /// A random number after a power law.
+    /// A random number from a Zipfian distribution.
     RandomZipfian,
     /// Square root.
     Sqrt,
@@ -54,18 +52,18 @@ pub enum Function {
 /// How many arguments a function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
-    /// Exactly so many.
+    /// Exactly this many.
     Exactly(usize),
     /// One or more.
     AtLeastOne,
-    /// So many, or one less: then the run's default seed is the last.
+    /// This many, or one fewer: then the run's default seed becomes the last.
     WithSeed(usize),
 }
 
-/// The most arguments of a call.
+/// The maximum number of arguments of a call.
 pub(super) const ARGUMENTS_MAX: usize = 16;
 
-/// Name, function and arguments of each.
+/// The name, function and arity of each function.
 const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("abs", Function::Abs, Arity::Exactly(1)),
     ("debug", Function::Debug, Arity::Exactly(1)),
@@ -98,7 +96,7 @@ const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("sqrt", Function::Sqrt, Arity::Exactly(1)),
 ];
 
-/// The function of this name at this level, with its name in the customary spelling.
+/// Finds the function of this name at this language level, with its canonical spelling.
 pub(super) fn find(name: &str, level: u32) -> Option<(&'static str, Function, Arity)> {
     FUNCTIONS
         .iter()
@@ -108,26 +106,25 @@ pub(super) fn find(name: &str, level: u32) -> Option<(&'static str, Function, Ar
         .copied()
 }
 
-/// The value of a call; `arguments` are as many as the function takes, `Debug` is not among those
-/// seen here.
+/// The value of a call. `arguments` must fit the function's arity; `Debug` is handled elsewhere.
 pub(super) fn call(
     function: Function,
     arguments: &[Value],
     random: &mut Random,
 ) -> Result<Value, EvalError> {
-    // Any NULL makes the whole NULL, before types are looked at.
+    // Any NULL argument makes the result NULL, before types are checked.
     if arguments.contains(&Value::Null) {
         return Ok(Value::Null);
     }
     match (function, arguments) {
         (Function::Random, [low, high]) => {
-            let (low, high) = range(*low, *high)?;
+            let (low, high) = random_range(*low, *high)?;
             Ok(Value::Int(random.uniform(low, high)))
         }
         (
             Function::RandomExponential | Function::RandomGaussian | Function::RandomZipfian,
             [low, high, shape],
-        ) => shaped(function, *low, *high, *shape, random),
+        ) => random_with_shape(function, *low, *high, *shape, random),
         (Function::Least | Function::Greatest, [_, ..]) => {
             extremum(function == Function::Greatest, arguments)
         }
@@ -151,15 +148,15 @@ pub(super) fn call(
             Ok(Value::Double(base.to_double()?.powf(power.to_double()?)))
         }
         (Function::Mod, [left, right]) => super::eval::modulo(*left, *right),
-        (_, [value]) => of_one(function, *value),
-        // The parser has counted the arguments.
+        (_, [value]) => unary(function, *value),
+        // The parser has checked the number of arguments.
         _ => Ok(Value::Null),
     }
 }
 
-fn of_one(function: Function, value: Value) -> Result<Value, EvalError> {
+fn unary(function: Function, value: Value) -> Result<Value, EvalError> {
     Ok(match (function, value) {
-        // As in C, the smallest number has no positive counterpart and stays.
+        // As in C, the smallest integer has no positive counterpart and stays.
         (Function::Abs, Value::Int(number)) => Value::Int(number.wrapping_abs()),
         (Function::Abs, _) => {
             let number = value.to_double()?;
@@ -175,9 +172,9 @@ fn of_one(function: Function, value: Value) -> Result<Value, EvalError> {
     })
 }
 
-/// The ends of a range that holds at least one number, and not more than 63 bits can count.
+/// The bounds of a range, which must hold at least one number and span at most 63 bits.
 #[inline]
-fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
+fn random_range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
     let (low, high) = (low.to_int()?, high.to_int()?);
     if low > high {
         return Err(EvalError::new("empty range given to random"));
@@ -188,29 +185,29 @@ fn range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
     }
 }
 
-fn shaped(
+fn random_with_shape(
     function: Function,
     low: Value,
     high: Value,
     shape: Value,
     random: &mut Random,
 ) -> Result<Value, EvalError> {
-    let (low, high) = range(low, high)?;
+    let (low, high) = random_range(low, high)?;
     let shape = shape.to_double()?;
-    let wrong = |what: &str| {
-        let given = fixed(shape, 6);
-        Err(EvalError::new(format!("{what} (not {given})")))
+    let invalid = |what: &str| {
+        let text = fixed(shape, 6);
+        Err(EvalError::new(format!("{what} (not {text})")))
     };
-    // NaN is refused where pgbench lets it pass and then draws for ever or converts it to a number.
+    // NaN is refused; pgbench accepts it, and then draws forever or converts it to a number.
     match function {
         Function::RandomGaussian if shape < 2.0 || shape.is_nan() => {
-            wrong("gaussian parameter must be at least 2.000000")
+            invalid("gaussian parameter must be at least 2.000000")
         }
         Function::RandomZipfian if !(1.001..=1000.0).contains(&shape) => {
-            wrong("zipfian parameter must be in range [1.001, 1000]")
+            invalid("zipfian parameter must be in range [1.001, 1000]")
         }
         Function::RandomExponential if shape <= 0.0 => {
-            wrong("exponential parameter must be greater than zero")
+            invalid("exponential parameter must be greater than zero")
         }
         Function::RandomGaussian => Ok(Value::Int(random.gaussian(low, high, shape))),
         Function::RandomZipfian => Ok(Value::Int(random.zipfian(low, high, shape))),
@@ -218,31 +215,31 @@ fn shaped(
     }
 }
 
-/// The largest or the smallest; a double if one of them is one.
+/// The largest or smallest argument; a double if any of them is one.
 fn extremum(largest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
     if arguments.iter().any(|v| matches!(v, Value::Double(_))) {
-        let mut found = arguments[0].to_double()?;
+        let mut best = arguments[0].to_double()?;
         for argument in &arguments[1..] {
             let next = argument.to_double()?;
-            // Comparisons in this form: what follows a NaN takes its place.
-            let keep = if largest { found > next } else { found < next };
-            found = if keep { found } else { next };
+            // Compare in this form: the value after a NaN replaces it.
+            let keep = if largest { best > next } else { best < next };
+            best = if keep { best } else { next };
         }
-        return Ok(Value::Double(found));
+        return Ok(Value::Double(best));
     }
-    let mut found = arguments[0].to_int()?;
+    let mut best = arguments[0].to_int()?;
     for argument in &arguments[1..] {
         let next = argument.to_int()?;
-        found = if largest {
-            found.max(next)
+        best = if largest {
+            best.max(next)
         } else {
-            found.min(next)
+            best.min(next)
         };
     }
-    Ok(Value::Int(found))
+    Ok(Value::Int(best))
 }
 
-/// FNV-1a (Fowler, Noll, Vo) of the eight bytes of a number, lowest first.
+/// FNV-1a (Fowler, Noll, Vo) of a number's eight bytes, lowest first.
 fn fnv1a(value: i64, seed: i64) -> i64 {
     let basis = 0xcbf2_9ce4_8422_2325 ^ seed as u64;
     let hash = value.to_le_bytes().iter().fold(basis, |hash, byte| {
@@ -251,7 +248,7 @@ fn fnv1a(value: i64, seed: i64) -> i64 {
     hash as i64
 }
 
-/// MurmurHash2 (Appleby) of the eight bytes of a number, in its 64-bit form.
+/// MurmurHash2 (Appleby), in its 64-bit form, of a number's eight bytes.
 fn murmur2(value: i64, seed: i64) -> i64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let mix = |bits: u64| {
@@ -265,9 +262,9 @@ fn murmur2(value: i64, seed: i64) -> i64 {
     hash as i64
 }
 
-/// Where `value` (modulo `size`) stands in the pseudorandom order of 0 to `size` - 1 that `seed`
-/// gives: six rounds of a multiplication, an exclusive or and a rotation, done on the lower half,
-/// on the upper half, and then shifted as a whole; each step is a bijection, so the whole is one.
+/// The position of `value` (modulo `size`) in the pseudorandom permutation of 0 to `size` - 1 that `seed`
+/// selects. Each of six rounds multiplies, XORs and rotates the lower half, then the upper half, and then
+/// shifts the whole; each step is a bijection, so the whole is one.
 fn permute(value: i64, size: i64, seed: i64) -> i64 {
     if size < 2 {
         return 0;
@@ -275,30 +272,30 @@ fn permute(value: i64, size: i64, seed: i64) -> i64 {
     let mut random = Random::new(seed as u64);
     let size = size as u64;
     let last = size - 1;
-    // The halves overlap unless the size is a power of two: each has the largest power of two that
-    // is not above the size.
+    // The halves overlap unless the size is a power of two: each half spans the largest power of two that
+    // does not exceed the size.
     let bits = size.ilog2();
     let mask = (1_u64 << bits) - 1;
-    // A negative number counts as the unsigned one with the same bits.
-    let mut place = value as u64 % size;
+    // A negative number is treated as the unsigned one with the same bits.
+    let mut position = value as u64 % size;
     for _ in 0..6 {
-        place = scramble(place, bits, mask, &mut random);
-        place = last - scramble(last - place, bits, mask, &mut random);
+        position = scramble(position, bits, mask, &mut random);
+        position = last - scramble(last - position, bits, mask, &mut random);
         // The last number fits i64 because the size does.
         let offset = random.uniform(0, last as i64) as u64;
-        place = (place + offset) % size;
+        position = (position + offset) % size;
     }
-    place as i64
+    position as i64
 }
 
-/// Moves the numbers up to `mask` among themselves; two draws in any case.
-fn scramble(place: u64, bits: u32, mask: u64, random: &mut Random) -> u64 {
-    // An odd factor, for that is what has an inverse modulo a power of two.
+/// Permutes the numbers up to `mask`; always makes two draws.
+fn scramble(position: u64, bits: u32, mask: u64, random: &mut Random) -> u64 {
+    // The factor is odd because only odd numbers have an inverse modulo a power of two.
     let factor = (random.next_u64() & mask) | 1;
     let flips = random.next_u64() & mask;
-    if place > mask {
-        return place;
+    if position > mask {
+        return position;
     }
-    let mixed = (place.wrapping_mul(factor) ^ flips) & mask;
+    let mixed = (position.wrapping_mul(factor) ^ flips) & mask;
     ((mixed << 1) & mask) | (mixed >> (bits - 1))
 }

@@ -1,109 +1,108 @@
-//! Cuts a script into statements, by the rules of psql's lexer.
-//!
-//! In: a script's text. Out: the text of one statement at a time, and what ended it. Must never:
-//! take a semicolon or a backslash inside quotes, comments, parentheses or the body of a function for
-//! an end; look for variables, which is done on the finished text.
+//! Splits a script into statements, by the rules of psql's lexer. A semicolon or backslash inside quotes,
+//! comments, parentheses or a function body never ends a statement. Variables are not handled here; they
+//! are found in the finished text.
 
 use super::tokens::Source;
 
 /// What ended a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum StatementEnd {
     /// A semicolon, which is part of the statement.
     Semicolon,
-    /// A backslash, which has been read.
+    /// A backslash, which has been consumed.
     Backslash,
     /// The end of the script.
     End,
 }
 
-/// A statement as it was cut out.
+/// A statement and where it starts in the script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct RawStatement {
     /// Its text, without the blanks and comments before it.
     pub text: String,
     /// Where in the script it begins.
     pub start: usize,
 }
 
-/// What a semicolon means depends on what came before it. Backslash commands leave that untouched.
+/// State that decides what a semicolon means. Backslash commands do not change it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SqlLexer {
     parentheses: usize,
-    /// BEGIN and CASE that wait for their END in the body of a function.
+    /// Open BEGIN and CASE blocks in a function body.
     begins: usize,
-    /// First letters of the statement's first words, of those words that can begin the definition of
-    /// a function; 0 for others.
+    /// First letters of the statement's first words, for words that can begin a function definition; 0 for
+    /// others.
     words: [u8; 4],
     word_count: usize,
 }
 
 impl SqlLexer {
     /// Reads up to the end of a statement.
-    pub fn statement(&mut self, source: &mut Source<'_>) -> (Cut, Ended) {
-        let mut cut = Cut::default();
+    pub fn statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
+        let mut raw = RawStatement::default();
         loop {
             let start = source.position;
             let rest = source.rest();
             let Some(first) = rest.first() else {
-                return (cut, Ended::End);
+                return (raw, StatementEnd::End);
             };
             let length = match (*first, rest.get(1)) {
                 (b'\\', Some(second @ (b';' | b':'))) => {
                     if *second == b';' {
                         self.word_count = 0;
                     }
-                    // The character without its backslash.
+                    // Keep the character without its backslash.
                     source.position += 1;
-                    push(&mut cut, source, 1);
+                    push(&mut raw, source, 1);
                     continue;
                 }
                 (b'\\', _) => {
                     source.position += 1;
-                    return (cut, Ended::Backslash);
+                    return (raw, StatementEnd::Backslash);
                 }
                 (c, second)
                     if is_blank(c, source.level) || (c == b'-' && second == Some(&b'-')) =>
                 {
                     let comment = c == b'-';
                     let length = if comment { comment_length(rest) } else { 1 };
-                    // Comments inside a statement reach the server since version 15.
-                    if cut.text.is_empty() || (comment && source.level < 15) {
+                    // Since version 15, comments inside a statement are sent to the server.
+                    if raw.text.is_empty() || (comment && source.level < 15) {
                         source.position += length;
                         continue;
                     }
                     length
                 }
                 (b';', _) => {
-                    push(&mut cut, source, 1);
+                    push(&mut raw, source, 1);
                     if self.parentheses == 0 && self.begins == 0 {
                         self.word_count = 0;
-                        return (cut, Ended::Semicolon);
+                        return (raw, StatementEnd::Semicolon);
                     }
                     continue;
                 }
-                _ => self.element(rest),
+                _ => self.token_length(rest),
             };
             source.position = start;
-            push(&mut cut, source, length);
+            push(&mut raw, source, length);
         }
     }
 
-    /// Length of what begins `rest`: a quoted text, a comment, a word, a number, or one byte.
-    fn element(&mut self, rest: &[u8]) -> usize {
+    /// Length of the element that `rest` begins with: a quoted text, a comment, a word, a number, or one
+    /// byte.
+    fn token_length(&mut self, rest: &[u8]) -> usize {
         match (rest[0], rest.get(1), rest.get(2)) {
             (b'(', ..) => self.parentheses += 1,
             (b')', ..) => self.parentheses = self.parentheses.saturating_sub(1),
             (b'\'', ..) => return quoted(rest, 1, false),
             (b'e' | b'E', Some(b'\''), _) => return quoted(rest, 2, true),
             (b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => return quoted(rest, 2, false),
-            // The letter alone; the quote comes next.
+            // The letter alone; the quote is the next element.
             (b'n' | b'N', Some(b'\''), _) => {}
             (b'u' | b'U', Some(b'&'), Some(b'\'')) => return quoted(rest, 3, false),
-            (b'u' | b'U', Some(b'&'), Some(b'"')) => return 2 + delimited(&rest[2..]),
-            (b'"', ..) => return delimited(rest),
+            (b'u' | b'U', Some(b'&'), Some(b'"')) => return 2 + quoted_identifier(&rest[2..]),
+            (b'"', ..) => return quoted_identifier(rest),
             (b'/', Some(b'*'), _) => return nested_comment(rest),
-            (b'$', ..) => return dollar(rest),
+            (b'$', ..) => return dollar_quoted(rest),
             (b':', ..) => return variable(rest),
             (b'0'..=b'9', ..) => return number(rest),
             (b'.', Some(b'0'..=b'9'), _) => return number(rest),
@@ -113,23 +112,23 @@ impl SqlLexer {
         1
     }
 
-    /// A word outside quotes. In `CREATE [OR REPLACE] FUNCTION|PROCEDURE` those count that open and
-    /// close the blocks of a body in SQL.
+    /// A word outside quotes. In `CREATE [OR REPLACE] FUNCTION|PROCEDURE`, the words that open and close
+    /// the blocks of an SQL body are counted.
     fn word(&mut self, rest: &[u8]) -> usize {
         let length = count(rest, |c| {
             is_word_start(c) || c.is_ascii_digit() || c == b'$'
         });
         let word = &rest[..length];
-        let is = |known: &str| word.eq_ignore_ascii_case(known.as_bytes());
+        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
         if self.word_count == 0 {
             self.words = [0; 4];
         }
-        if let Some(place) = self.words.get_mut(self.word_count)
+        if let Some(slot) = self.words.get_mut(self.word_count)
             && ["create", "function", "procedure", "or", "replace"]
                 .into_iter()
                 .any(is)
         {
-            *place = word[0].to_ascii_lowercase();
+            *slot = word[0].to_ascii_lowercase();
         }
         self.word_count += 1;
         let defines = matches!(
@@ -148,26 +147,27 @@ impl SqlLexer {
 }
 
 /// Moves `length` bytes from the script to the statement.
-fn push(cut: &mut Cut, source: &mut Source<'_>, length: usize) {
+fn push(raw: &mut RawStatement, source: &mut Source<'_>, length: usize) {
     let start = source.position;
     let mut end = (start + length).min(source.text.len());
-    // Elements end at ASCII bytes, so this moves nothing; but no input may make it fail.
+    // Elements end at ASCII bytes, so this changes nothing; it only ensures that no input can cause a
+    // panic.
     while !source.text.is_char_boundary(end) {
         end += 1;
     }
-    if cut.text.is_empty() {
-        cut.start = start;
+    if raw.text.is_empty() {
+        raw.start = start;
     }
-    cut.text.push_str(&source.text[start..end]);
+    raw.text.push_str(&source.text[start..end]);
     source.position = end;
 }
 
-fn count(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().take_while(|c| wanted(**c)).count()
+fn count(bytes: &[u8], matches: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().take_while(|c| matches(**c)).count()
 }
 
 fn is_blank(c: u8, level: u32) -> bool {
-    // The vertical tab has been a blank since version 16.
+    // The vertical tab counts as a blank since version 16.
     matches!(c, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c') || (c == b'\x0b' && level >= 16)
 }
 
@@ -183,7 +183,7 @@ fn comment_length(rest: &[u8]) -> usize {
     count(rest, |c| !is_line_end(c))
 }
 
-/// A text in single quotes that open before `start`, with the pieces that continue it on other
+/// Length of a single-quoted text whose quote opens before `start`, with its continuations on further
 /// lines; all of `rest` if it does not end.
 fn quoted(rest: &[u8], start: usize, escapes: bool) -> usize {
     let mut at = start;
@@ -202,8 +202,8 @@ fn quoted(rest: &[u8], start: usize, escapes: bool) -> usize {
     }
 }
 
-/// Length up to and with the quote that continues a text: blanks with a newline among them, and
-/// comments.
+/// Length up to and including the quote that continues a text, after comments and blanks with at least one
+/// newline.
 fn continuation(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     let mut newline = false;
@@ -221,13 +221,13 @@ fn continuation(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// A name in double quotes, the first byte of `rest`; two of them inside stand for one, which for
-/// finding the end is the same as two names.
-fn delimited(rest: &[u8]) -> usize {
+/// Length of a double-quoted name at the start of `rest`. A doubled quote inside ends one name and begins
+/// another, which leads to the same end.
+fn quoted_identifier(rest: &[u8]) -> usize {
     1 + count(&rest[1..], |c| c != b'"') + 1
 }
 
-/// A comment between `/*` and `*/`, with those in it.
+/// Length of a comment between `/*` and `*/`, with nested ones.
 fn nested_comment(rest: &[u8]) -> usize {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -250,8 +250,8 @@ fn nested_comment(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// A text between `$tag$` and `$tag$`, or a parameter `$1`, or a dollar.
-fn dollar(rest: &[u8]) -> usize {
+/// Length of a text between `$tag$` and `$tag$`, of a parameter `$1`, or of a lone dollar.
+fn dollar_quoted(rest: &[u8]) -> usize {
     let digits = count(&rest[1..], |c| c.is_ascii_digit());
     if digits > 0 {
         return 1 + digits + word_length(&rest[1 + digits..]);
@@ -267,13 +267,13 @@ fn dollar(rest: &[u8]) -> usize {
     }
 }
 
-/// Where `wanted`, which begins with the only `$` but its last byte, first stands.
-fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|part| part == wanted)
+/// The first position of `needle`, whose only `$` are its first and last bytes.
+fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+    text.windows(needle.len()).position(|part| part == needle)
 }
 
-/// A variable, or the colons of a cast. A variable's name is not a word that could open a block,
-/// and holds no dollar.
+/// Length of a variable, or of a cast's colons. A variable's name cannot open a block, and contains no
+/// dollar.
 fn variable(rest: &[u8]) -> usize {
     if rest.get(1) == Some(&b':') {
         return 2;
@@ -281,11 +281,11 @@ fn variable(rest: &[u8]) -> usize {
     1 + count(&rest[1..], |c| is_word_start(c) || c.is_ascii_digit())
 }
 
-/// A number, with the word that may stick to it: its last letter begins no quoted text.
+/// Length of a number and a word that directly follows it, whose last letter begins no quoted text.
 fn number(rest: &[u8]) -> usize {
     let digits = |from: usize| count(rest.get(from..).unwrap_or_default(), |c| c.is_ascii_digit());
     let mut at = digits(0);
-    // Two dots make a range of a loop.
+    // Two dots are the range of a loop.
     if rest.get(at) == Some(&b'.') && rest.get(at + 1) != Some(&b'.') {
         at += 1 + digits(at + 1);
     }

@@ -1,7 +1,5 @@
-//! Numbers as C reads and writes them.
-//!
-//! In: texts and doubles. Out: doubles and texts, to the last digit those of C's `strtod` and of its
-//! `%.15g` and `%f`. Must never: depend on a locale.
+//! Numbers as C reads and writes them, to the last digit: `strtod`, `%.15g` and `%f`. Never depends on a
+//! locale.
 
 use std::fmt::{self, Write as _};
 
@@ -17,7 +15,7 @@ impl fmt::Display for Float {
         if !value.is_finite() {
             return f.write_str(not_finite(value));
         }
-        // One rounding only, to 15 digits: "d.dddddddddddddde-308" at the longest.
+        // Round only once, to 15 digits: "d.dddddddddddddde-308" at the longest.
         let mut buffer = Buffer::default();
         write!(buffer, "{:.*e}", DIGITS - 1, value.abs())?;
         let text = buffer.as_str();
@@ -43,7 +41,7 @@ impl fmt::Display for Float {
             }
             return write!(f, "{first}{tail}");
         }
-        // From here the exponent is 0 to 14, and `rest` has 14 digits.
+        // Here the exponent is 0 to 14, and `rest` has 14 digits.
         let (whole, _) = rest.split_at(exponent as usize);
         write!(f, "{first}{whole}")?;
         match tail.get(exponent as usize..) {
@@ -53,7 +51,7 @@ impl fmt::Display for Float {
     }
 }
 
-/// As `%.Nf` writes it, N being `decimals`.
+/// Formats as `%.Nf`, where N is `decimals`.
 pub(super) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() {
         format!("{value:.decimals$}")
@@ -62,7 +60,7 @@ pub(super) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// pgbench's own words, the same on all systems; NaN has no sign.
+/// pgbench's text for infinity and NaN, the same on all systems; NaN has no sign.
 fn not_finite(value: f64) -> &'static str {
     if value.is_nan() {
         "NaN"
@@ -82,7 +80,7 @@ struct Buffer {
 
 impl Buffer {
     fn as_str(&self) -> &str {
-        // Only whole strs were copied in.
+        // Only whole `str`s were copied in.
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 }
@@ -97,13 +95,13 @@ impl fmt::Write for Buffer {
     }
 }
 
-/// `text` without what C counts as blank before it.
+/// `text` without the leading characters that C counts as blank.
 pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
 }
 
-/// The double that C's `strtod` makes of the whole of `text`; none where it stops early or reports
-/// a range error (overflow, or an underflow that loses digits).
+/// Parses the whole of `text` as C's `strtod`; `None` where it stops early or reports a range error
+/// (overflow, or an underflow that loses digits).
 pub(super) fn parse_double(text: &str) -> Option<f64> {
     let text = trim_start(text);
     let (negative, magnitude) = match text.as_bytes().first()? {
@@ -124,7 +122,7 @@ pub(super) fn parse_double(text: &str) -> Option<f64> {
     Some(if negative { -value } else { value })
 }
 
-/// `nan`, or `nan(characters)`.
+/// Whether the text is `nan` or `nan(characters)`.
 fn is_nan(lower: &str) -> bool {
     let Some(rest) = lower.strip_prefix("nan") else {
         return false;
@@ -136,7 +134,7 @@ fn is_nan(lower: &str) -> bool {
 
 fn parse_decimal(lower: &str) -> Option<f64> {
     let mantissa = lower.split('e').next().unwrap_or_default();
-    // Rust takes words too ("infinity"), C's own were seen to before.
+    // Rust also accepts words such as "infinity"; those that C accepts were handled above.
     let plain = mantissa.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     if !plain || !mantissa.bytes().any(|c| c.is_ascii_digit()) {
         return None;
@@ -145,7 +143,7 @@ fn parse_decimal(lower: &str) -> Option<f64> {
     in_range(value, mantissa.bytes().any(|c| (b'1'..=b'9').contains(&c)))
 }
 
-/// `hh.hhp±d`, with or without point and exponent.
+/// Parses `hh.hhp±d`, with or without point and exponent.
 fn parse_hex(lower: &str) -> Option<f64> {
     let (mantissa, exponent) = match lower.split_once('p') {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -161,7 +159,7 @@ fn parse_hex(lower: &str) -> Option<f64> {
         value = value * 16.0 + f64::from(digit.to_digit(16)?);
     }
     let shift = exponent.checked_sub(4 * i32::try_from(fraction.len()).ok()?)?;
-    // In two steps: 2^-1074 is a double, 2^-1100 is none though its product may be.
+    // In two steps: 2^-1074 is a double and 2^-1100 is not, though the product may be.
     let half = shift / 2;
     let scaled = value * 2.0_f64.powi(half) * 2.0_f64.powi(shift - half);
     in_range(scaled, value != 0.0)
@@ -173,7 +171,7 @@ fn in_range(value: f64, written_nonzero: bool) -> Option<f64> {
     (value.is_finite() && !underflow).then_some(value)
 }
 
-/// The number at the start of `text` as C's `atoi` reads it, without its overflow.
+/// The integer at the start of `text`, as C's `atoi` reads it, but without overflow.
 pub(super) fn leading_int(text: &str) -> i64 {
     let text = trim_start(text);
     let (sign, digits) = match text.as_bytes().first() {

@@ -1,38 +1,57 @@
-//! The options of the script workload: which scripts with which weights, which variables.
-//!
-//! In: a plan's options. Out: scripts that have been read, or every problem with them. Must never:
-//! ask a server.
+//! The options of the script workload: scripts with their weights, and variables. Reading them returns the
+//! parsed scripts, or every problem with them, and never queries a server.
 
 use super::ast::{CommandKind, Script};
 use super::builtin::builtin;
 use super::error::ScriptError;
-use super::variables::{Names, is_valid_name};
+use super::variables::{VariableNames, is_valid_name};
 use crate::Error;
+use crate::describe::OptionKind::Texts;
+use crate::describe::{OptionSpec, option};
 use prony_plan::WorkloadPlan;
 use std::collections::BTreeMap;
 
-/// The language is that of this major version of pgbench.
+/// The major version of pgbench whose language scripts use.
 pub(super) const LEVEL: u32 = 18;
 
-/// Keys of the options.
-pub(super) const KEYS: &[&str] = &["builtin", "define", "files"];
+/// The options, sorted by name.
+pub(super) const OPTIONS: &[OptionSpec] = &[
+    option(
+        "builtin",
+        Texts,
+        None,
+        "pgbench's builtin scripts with weights, as for --builtin: tpcb-like@2, simple-update, select-only",
+    ),
+    option(
+        "define",
+        Texts,
+        None,
+        "Variables of all scripts, as for --define: days=7",
+    ),
+    option(
+        "files",
+        Texts,
+        None,
+        "Files in pgbench's script language with weights, as for --file: pay.sql@3",
+    ),
+];
 
-/// Scripts a run may have, as many as pgbench takes.
+/// Maximum number of scripts in a run, as in pgbench.
 const SCRIPTS_MAX: usize = 128;
 
-/// Statements of all scripts together: they are numbered with 16 bits.
+/// Maximum number of statements in all scripts together: they are numbered with 16 bits.
 const STATEMENTS_MAX: usize = 65_535;
 
-/// Bytes of one script.
+/// Maximum size of a script, in bytes.
 const FILE_MAX: u64 = 64 * 1024 * 1024;
 
 /// The scripts and variables that a plan names.
 pub struct ScriptSet {
-    /// In order.
+    /// The parsed scripts, in order.
     pub scripts: Vec<Script>,
-    /// The names of all their variables.
-    pub names: Names,
-    /// Names and texts, in the order given.
+    /// The names of the scripts' variables.
+    pub names: VariableNames,
+    /// Names and values, in the order given.
     pub defines: Vec<(String, String)>,
     /// Whether a builtin script is among them.
     pub builtin: bool,
@@ -43,35 +62,35 @@ pub(super) fn has_builtin(plan: &WorkloadPlan) -> bool {
     plan.options.contains_key("builtin")
 }
 
-/// Reads all that a plan names: files first, then builtin scripts, each in its order.
+/// Reads everything that a plan names: files first, then builtin scripts, each in the order given.
 pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();
-    let mut names = Names::new();
+    let mut names = VariableNames::new();
     let mut scripts = Vec::new();
-    let mut take = |read: Result<Script, Error>| match read {
+    let mut collect = |read: Result<Script, Error>| match read {
         Ok(script) => scripts.push(script),
         Err(error) => problems.push(error),
     };
-    let (files, builtins) = (texts(plan, "files"), texts(plan, "builtin"));
-    let mut forms = Vec::new();
-    for spec in files.unwrap_or_else(|error| forms_of(&mut forms, error)) {
-        take(weighted(&spec, |name| file(&mut names, name)));
+    let (files, builtins) = (string_list(plan, "files"), string_list(plan, "builtin"));
+    let mut malformed = Vec::new();
+    for spec in files.unwrap_or_else(|error| no_strings(&mut malformed, error)) {
+        collect(parse_weighted(&spec, |name| read_file(&mut names, name)));
     }
-    let builtins = builtins.unwrap_or_else(|error| forms_of(&mut forms, error));
+    let builtins = builtins.unwrap_or_else(|error| no_strings(&mut malformed, error));
     for spec in &builtins {
-        take(weighted(spec, |name| {
+        collect(parse_weighted(spec, |name| {
             builtin(name)
                 .and_then(|builtin| builtin.parse(&mut names, LEVEL))
-                .map_err(|error| in_words(&error))
+                .map_err(|error| script_error(&error))
         }));
     }
     let defines = defines(plan).unwrap_or_else(|error| {
-        forms.push(error);
+        malformed.push(error);
         Vec::new()
     });
-    problems.extend(forms);
+    problems.extend(malformed);
     if problems.is_empty() {
-        problems.extend(fits(&scripts));
+        problems.extend(set_problem(&scripts));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -84,63 +103,64 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     })
 }
 
-fn forms_of(forms: &mut Vec<Error>, error: Error) -> Vec<String> {
-    forms.push(error);
+/// Collects the error, and returns no strings.
+fn no_strings(malformed: &mut Vec<Error>, error: Error) -> Vec<String> {
+    malformed.push(error);
     Vec::new()
 }
 
-/// What is wrong with the scripts together, or with what they ask of a native run.
-fn fits(scripts: &[Script]) -> Option<Error> {
+/// A problem with the scripts as a whole, or with a feature that a native run does not support.
+fn set_problem(scripts: &[Script]) -> Option<Error> {
     if scripts.is_empty() {
-        return Some(asked(
+        return Some(option_error(
             "the script workload needs a script",
             "--file a.sql, or --builtin tpcb-like; in a plan files = [\"a.sql\"]",
         ));
     }
     if scripts.len() > SCRIPTS_MAX {
-        return Some(asked(
+        return Some(option_error(
             &format!("at most {SCRIPTS_MAX} scripts are allowed"),
             "join some of them",
         ));
     }
     if scripts.iter().all(|script| script.weight == 0) {
-        return Some(asked(
+        return Some(option_error(
             "total script weight must not be zero",
             "give one script a weight above 0, as in a.sql@1",
         ));
     }
     let statements = scripts.iter().map(|script| script.statements().count());
     if statements.sum::<usize>() > STATEMENTS_MAX {
-        return Some(asked(
+        return Some(option_error(
             &format!("the scripts have more than {STATEMENTS_MAX} statements"),
             "shorten them",
         ));
     }
-    scripts.iter().find_map(shell)
+    scripts.iter().find_map(shell_problem)
 }
 
-/// A shell command would hold up every user of its thread.
-fn shell(script: &Script) -> Option<Error> {
+/// Rejects shell commands: one would block all users of its thread.
+fn shell_problem(script: &Script) -> Option<Error> {
     let command = script.commands.iter().find(|command| {
         matches!(
             command.kind,
             CommandKind::Shell(_) | CommandKind::SetShell { .. }
         )
     })?;
-    Some(asked(
+    Some(option_error(
         &format!(
             "{}:{}: \\{} is not available here: {}",
             script.name,
             command.line,
-            command.word(),
+            command.name(),
             command.first_line
         ),
-        "a shell command would stop all users of its thread while it runs; give its result with \
-         --define NAME=VALUE",
+        "a shell command would block all users of its thread; run it beforehand and pass its \
+         result with --define NAME=VALUE",
     ))
 }
 
-/// What the extended protocol's messages, or simple mode, cannot carry.
+/// Why a script cannot run in simple mode, or in the modes of the extended protocol.
 pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> {
     for command in &script.commands {
         match &command.kind {
@@ -161,11 +181,11 @@ pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> 
     None
 }
 
-/// Texts of an option: a list, or one alone.
-fn texts(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
+/// The strings of an option: a list, or a single one.
+fn string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
     let wrong = || {
-        asked(
-            &format!("option \"{key}\" of the script workload is not a list of texts"),
+        option_error(
+            &format!("option \"{key}\" of the script workload is not a list of strings"),
             &format!("{key} = [\"...\", \"...\"]"),
         )
     };
@@ -192,7 +212,7 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
         Some(table) => {
             let mut pairs = BTreeMap::new();
             for (name, value) in table {
-                // A text as it is, a number or a boolean as it is written.
+                // A string is used as it is, a number or a boolean as it is written.
                 let text = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
@@ -202,13 +222,13 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
         }
         None => {
             let mut pairs = Vec::new();
-            for text in texts(plan, "define")? {
+            for text in string_list(plan, "define")? {
                 match text.split_once('=') {
                     Some((name, value)) if !name.is_empty() => {
                         pairs.push((name.to_owned(), value.to_owned()));
                     }
                     _ => {
-                        return Err(asked(
+                        return Err(option_error(
                             &format!("invalid variable definition: \"{text}\""),
                             "--define NAME=VALUE",
                         ));
@@ -220,7 +240,7 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
     };
     match pairs.iter().find(|(name, _)| !is_valid_name(name, LEVEL)) {
         None => Ok(pairs),
-        Some((name, _)) => Err(asked(
+        Some((name, _)) => Err(option_error(
             &format!("option: invalid variable name: \"{name}\""),
             "letters, digits and underscores, no digit first",
         )),
@@ -228,19 +248,23 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
 }
 
 /// A script named `NAME` or `NAME@WEIGHT`.
-fn weighted(spec: &str, read: impl FnOnce(&str) -> Result<Script, Error>) -> Result<Script, Error> {
-    let hint = "NAME@WEIGHT, with a whole number that says how often, against the others";
+fn parse_weighted(
+    spec: &str,
+    read: impl FnOnce(&str) -> Result<Script, Error>,
+) -> Result<Script, Error> {
+    let hint = "NAME@WEIGHT, where WEIGHT is a whole number of at least 0";
     let (name, weight) = match spec.rsplit_once('@') {
         None => (spec, 1),
         Some((name, digits)) => {
-            let number: i128 = digits
-                .parse()
-                .map_err(|_| asked(&format!("invalid weight specification: @{digits}"), hint))?;
+            let number: i128 = digits.parse().map_err(|_| {
+                option_error(&format!("invalid weight specification: @{digits}"), hint)
+            })?;
             let weight = u32::try_from(number).ok().filter(|w| *w <= i32::MAX as u32);
             let weight = weight.ok_or_else(|| {
-                let most = i32::MAX;
-                let problem = format!("weight specification out of range (0 .. {most}): {number}");
-                asked(&problem, hint)
+                let maximum = i32::MAX;
+                let problem =
+                    format!("weight specification out of range (0 .. {maximum}): {number}");
+                option_error(&problem, hint)
             })?;
             (name, weight)
         }
@@ -250,11 +274,11 @@ fn weighted(spec: &str, read: impl FnOnce(&str) -> Result<Script, Error>) -> Res
     Ok(script)
 }
 
-fn file(names: &mut Names, name: &str) -> Result<Script, Error> {
+fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
     let cannot = |error: &dyn std::fmt::Display| {
-        asked(
+        option_error(
             &format!("could not open file \"{name}\": {error}"),
-            "a path from the folder in which prony was started",
+            "a path relative to the current directory, or an absolute one",
         )
     };
     let facts = std::fs::metadata(name).map_err(|error| cannot(&error))?;
@@ -266,11 +290,11 @@ fn file(names: &mut Names, name: &str) -> Result<Script, Error> {
     }
     let bytes = std::fs::read(name).map_err(|error| cannot(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| cannot(&"it is not text in UTF-8"))?;
-    Script::parse(names, name, &text, LEVEL).map_err(|error| in_words(&error))
+    Script::parse(names, name, &text, LEVEL).map_err(|error| script_error(&error))
 }
 
-/// A script's error with a hint that shows where.
-fn in_words(error: &ScriptError) -> Error {
+/// Converts a script's error, with a hint that shows the position.
+fn script_error(error: &ScriptError) -> Error {
     let hint = match error {
         ScriptError::Syntax(syntax) => match (&syntax.text, syntax.column) {
             (Some(text), Some(column)) => format!("column {} of: {text}", column + 1),
@@ -282,12 +306,12 @@ fn in_words(error: &ScriptError) -> Error {
         }
         _ => "scripts are written in pgbench's language".to_owned(),
     };
-    asked(&error.to_string(), &hint)
+    option_error(&error.to_string(), &hint)
 }
 
-/// A mistake in what is asked.
-pub(super) fn asked(problem: &str, hint: &str) -> Error {
-    Error::Asked {
+/// An error in the plan's options.
+pub(super) fn option_error(problem: &str, hint: &str) -> Error {
+    Error::InvalidRequest {
         problem: problem.to_owned(),
         hint: hint.to_owned(),
     }

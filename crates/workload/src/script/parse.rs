@@ -1,27 +1,25 @@
-//! Scripts: from text to commands.
-//!
-//! In: a name and a text. Out: a script with its conditions resolved, or the first error in it, which
-//! is the one that pgbench reports. Must never: fail other than by a `ScriptError`.
+//! Parses scripts into commands, with conditions resolved. The error returned is the first in the script,
+//! which is also the one that pgbench reports. Every failure is a `ScriptError`.
 
-use super::ast::{Command, CommandKind, Results, Script, SqlCommand};
+use super::ast::{Command, CommandKind, Script, SqlCommand, StoreColumns};
 use super::error::{ScriptError, SyntaxError};
-use super::lex::{Cut, Ended, SqlLexer};
-use super::meta::{self, Meta};
+use super::lex::{RawStatement, SqlLexer, StatementEnd};
+use super::meta::{self, MetaCommand};
 use super::tokens::Source;
-use super::variables::Names;
+use super::variables::VariableNames;
 
-/// Bytes of a statement's first line that are kept.
+/// Bytes of a statement's first line that are stored.
 const FIRST_LINE_MAX: usize = 127;
 
-/// Counts lines as reading goes on, so that a long script is not counted again for each command.
-struct Lines {
+/// Counts lines as parsing proceeds, so that a long script is not counted again for each command.
+struct LineCounter {
     offset: usize,
     line: usize,
 }
 
-impl Lines {
-    /// The line, from 1, of a byte not before the last one asked for.
-    fn of(&mut self, source: &Source<'_>, offset: usize) -> usize {
+impl LineCounter {
+    /// The line, from 1, of a byte. Offsets must not decrease from call to call.
+    fn line_at(&mut self, source: &Source<'_>, offset: usize) -> usize {
         let passed = source.text.as_bytes().get(self.offset..offset);
         let ends = passed.unwrap_or_default().iter().filter(|c| **c == b'\n');
         self.line += ends.count();
@@ -31,12 +29,12 @@ impl Lines {
 }
 
 impl Script {
-    /// Reads a script of weight 1 in the language of pgbench's major version `level`.
+    /// Parses a script of weight 1 in the language of pgbench's major version `level`.
     ///
-    /// `names` gets the names of its variables; all scripts of a run share it. The text ends at its
-    /// first NUL, if it has one.
+    /// The names of its variables are added to `names`, which all scripts of a run share. The text ends at
+    /// its first NUL, if it has one.
     pub fn parse(
-        names: &mut Names,
+        names: &mut VariableNames,
         name: &str,
         text: &str,
         level: u32,
@@ -73,14 +71,14 @@ impl Script {
             })
     }
 
-    /// Finds the ends of the conditions.
+    /// Links each condition to its branches and its `\endif`.
     fn resolve(&mut self) -> Result<(), ScriptError> {
         let wrong = |command: usize, problem| ScriptError::Condition {
             script: self.name.clone(),
             command: command + 1,
             problem,
         };
-        // For each open \if the commands of its branches so far, and whether the last is an \else.
+        // For each open \if, the commands of its branches so far, and whether the last is an \else.
         let mut open: Vec<(Vec<usize>, bool)> = Vec::new();
         let mut closed: Vec<(Vec<usize>, usize)> = Vec::new();
         for (number, command) in self.commands.iter().enumerate() {
@@ -111,13 +109,13 @@ impl Script {
             return Err(wrong(self.commands.len(), problem));
         }
         for (branches, last) in closed {
-            self.link(&branches, last);
+            self.link_branches(&branches, last);
         }
         Ok(())
     }
 
-    /// Writes the jumps of one condition, from each branch to the next and to its `\endif`.
-    fn link(&mut self, branches: &[usize], last: usize) {
+    /// Sets the jumps of one condition, from each branch to the next and to its `\endif`.
+    fn link_branches(&mut self, branches: &[usize], last: usize) {
         let nexts = branches.iter().skip(1).chain([&last]);
         for (branch, next) in branches.iter().zip(nexts) {
             match &mut self.commands[*branch].kind {
@@ -130,50 +128,50 @@ impl Script {
     }
 }
 
-fn read(source: &mut Source<'_>, names: &mut Names) -> Result<Vec<Command>, ScriptError> {
+fn read(source: &mut Source<'_>, names: &mut VariableNames) -> Result<Vec<Command>, ScriptError> {
     let mut commands: Vec<Command> = Vec::new();
     let mut lexer = SqlLexer::default();
-    let mut lines = Lines { offset: 0, line: 1 };
+    let mut lines = LineCounter { offset: 0, line: 1 };
     let mut read_before = source.text.len();
     loop {
-        let (cut, ended) = lexer.statement(source);
-        let cut_line = lines.of(source, cut.start);
-        commands.extend(statement(cut, cut_line, names, source.level));
-        if ended == Ended::Backslash {
-            let line = lines.of(source, source.position - 1);
+        let (raw, ended) = lexer.statement(source);
+        let statement_line = lines.line_at(source, raw.start);
+        commands.extend(statement(raw, statement_line, names, source.level));
+        if ended == StatementEnd::Backslash {
+            let line = lines.line_at(source, source.position - 1);
             match meta::parse(source, line, names)? {
-                Some(Meta::Command(command)) => commands.push(command),
-                Some(Meta::Results { all, prefix }) => {
-                    let results = Results { all, prefix };
+                Some(MetaCommand::Command(command)) => commands.push(command),
+                Some(MetaCommand::StoreColumns { all, prefix }) => {
+                    let results = StoreColumns { all, prefix };
                     let line = match source.level {
                         ..18 => line_before(source, read_before),
                         _ => line,
                     };
-                    attach(commands.last_mut(), results, source, line)?;
+                    attach_results(commands.last_mut(), results, source, line)?;
                 }
                 None => {}
             }
         }
-        if ended == Ended::End {
+        if ended == StatementEnd::End {
             return Ok(commands);
         }
         read_before = source.position;
     }
 }
 
-/// The line that pgbench names, until version 17, for a `\gset` without statement: the one up to
-/// which it had read before that statement should have come. At the very start, nothing having been
-/// read, it counts the whole script but its last byte.
+/// The line that pgbench reports, until version 17, for a `\gset` without a statement: the line up to which
+/// it had read before that statement should have come. At the start of the script, when it has read
+/// nothing, it counts the whole script except its last byte.
 fn line_before(source: &Source<'_>, read_before: usize) -> usize {
     let counted = read_before.min(source.text.len().saturating_sub(1));
     let passed = &source.text.as_bytes()[..counted];
     1 + passed.iter().filter(|c| **c == b'\n').count()
 }
 
-/// Gives a statement what is to become of its results.
-fn attach(
+/// Attaches `\gset` or `\aset` to its statement.
+fn attach_results(
     command: Option<&mut Command>,
-    results: Results,
+    results: StoreColumns,
     source: &Source<'_>,
     line: usize,
 ) -> Result<(), ScriptError> {
@@ -197,11 +195,16 @@ fn attach(
     })))
 }
 
-/// A statement, if there is more than blanks and comments.
-fn statement(cut: Cut, line: usize, names: &mut Names, level: u32) -> Option<Command> {
-    let text = without_head(&cut.text)?;
+/// A statement, unless it consists only of blanks and comments.
+fn statement(
+    raw: RawStatement,
+    line: usize,
+    names: &mut VariableNames,
+    level: u32,
+) -> Option<Command> {
+    let text = trim_leading_comments(&raw.text)?;
     let first = text.split(['\n', '\r']).next().unwrap_or_default();
-    // Cut between characters where pgbench cuts between bytes.
+    // pgbench cuts between bytes; this cuts between characters.
     let first_line = &first[..first.floor_char_boundary(FIRST_LINE_MAX)];
     Some(Command {
         line,
@@ -211,8 +214,8 @@ fn statement(cut: Cut, line: usize, names: &mut Names, level: u32) -> Option<Com
     })
 }
 
-/// The text without blanks and comments at its head; none if nothing is left.
-fn without_head(text: &str) -> Option<&str> {
+/// The text without leading blanks and comments; `None` if nothing is left.
+fn trim_leading_comments(text: &str) -> Option<&str> {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);

@@ -1,91 +1,89 @@
-//! The program of the script workload: what its users share, and how each begins.
-//!
-//! In: scripts, variables, a scale. Out: users. Must never: draw a client's random numbers in
-//! another order than pgbench: values by client, the choice of scripts by thread.
+//! The program of the script workload: what its users share, and how each begins. Random numbers are always
+//! drawn in pgbench's order: values by client, the choice of scripts by thread.
 
 use super::ast::{Script, SqlCommand};
-use super::choice::Choice;
+use super::choice::ScriptChooser;
 use super::eval::Evaluator;
-use super::figures::{CommandFigures, Figures, Kept};
-use super::manner::Manner;
-use super::options::ScriptSet;
-use super::run::{Client, run};
+use super::options::{ScriptSet, protocol_problem};
+use super::policy::ScriptPolicy;
+use super::run::{ScriptClient, run};
+use super::stats::{ClientStats, CommandStats, StatsByCommand};
 use super::value::Value;
-use super::variables::Names;
+use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
 use prony_session::{Db, Program, User, UserId};
-use prony_wire::{Statement, Statements};
+use prony_wire::{QueryMode, Statement, Statements};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The scripts of a run.
 pub struct Scripts {
-    shared: Arc<Shared>,
+    shared: Arc<ScriptRun>,
     kinds: Vec<&'static str>,
 }
 
-/// What all users of a run share; read only.
-pub(super) struct Shared {
+/// What all users of a run share; read-only except for the sums and the choice of scripts.
+pub(super) struct ScriptRun {
     pub scripts: Vec<Script>,
-    /// By script and command: the statement of an SQL command, for the extended protocol.
+    /// The statement of each SQL command, by script and command, for the extended protocol.
     pub statements: Vec<Vec<Option<Statement>>>,
-    names: Arc<Names>,
+    names: Arc<VariableNames>,
     defines: Vec<(String, String)>,
     scale: u32,
-    pub manner: Manner,
-    /// None where no script has a weight, which the plan's check refuses.
-    choice: Option<Choice>,
-    starts: OnceLock<Starts>,
-    /// Of the users that have ended.
-    figures: Mutex<Figures>,
+    pub policy: ScriptPolicy,
+    /// `None` if no script has a weight, which the plan's check refuses.
+    choice: Option<ScriptChooser>,
+    generators: OnceLock<RunGenerators>,
+    /// Sums of the users that have ended.
+    stats: Mutex<StatsByCommand>,
 }
 
-/// What a seed gives to all users of a run, computed once for all of them.
-struct Starts {
+/// The generators that a run's seed yields, computed once for all users.
+struct RunGenerators {
     default_seed: i64,
-    /// By client: for values.
+    /// The generator of each client, for values.
     clients: Vec<Random>,
-    /// By worker: for the choice of scripts. Only its worker's users lock one, and only where there
-    /// are several scripts.
+    /// The generator of each worker, for the choice of scripts. Only the worker's own users lock it, and
+    /// only if there are several scripts.
     choices: Vec<Mutex<Random>>,
 }
 
 impl Scripts {
-    /// The program of these scripts; `scale` is the value of their variable of that name.
-    pub fn new(asked: ScriptSet, scale: u32, manner: Manner) -> Self {
-        let mut set = Statements::new();
-        let mut numbered = |sql: &SqlCommand| {
+    /// The program of these scripts; `scale` is the value of their variable `scale`.
+    pub fn new(set: ScriptSet, scale: u32, policy: ScriptPolicy) -> Self {
+        let mut numbered_statements = Statements::new();
+        let mut add = |sql: &SqlCommand| {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            let statement = set.add_raw(&sql.numbered, count);
+            let statement = numbered_statements.add_raw(&sql.numbered, count);
             match sql.results {
                 Some(_) => statement.with_columns(),
                 None => statement,
             }
         };
-        let statements = asked.scripts.iter().map(|script| {
+        let statements = set.scripts.iter().map(|script| {
             let commands = script.commands.iter();
             commands
                 .map(|command| match &command.kind {
-                    super::CommandKind::Sql(sql) => Some(numbered(sql)),
+                    super::CommandKind::Sql(sql) => Some(add(sql)),
                     _ => None,
                 })
                 .collect()
         });
         let statements = statements.collect();
-        // The kinds of a program live as long as the process, and a process runs one or two.
-        let kinds = asked
+        // Leaked: a program's kinds live as long as the process, and a process runs one or two programs.
+        let kinds = set
             .scripts
             .iter()
             .map(|script| &*Box::leak(script.name.clone().into_boxed_str()))
             .collect();
-        let shared = Shared {
-            figures: Mutex::new(no_figures(&asked.scripts, &manner)),
-            manner,
-            choice: Choice::new(&asked.scripts),
-            starts: OnceLock::new(),
-            scripts: asked.scripts,
+        let shared = ScriptRun {
+            stats: Mutex::new(empty_stats(&set.scripts, &policy)),
+            policy,
+            choice: ScriptChooser::new(&set.scripts),
+            generators: OnceLock::new(),
+            scripts: set.scripts,
             statements,
-            names: Arc::new(asked.names),
-            defines: asked.defines,
+            names: Arc::new(set.names),
+            defines: set.defines,
             scale,
         };
         Scripts {
@@ -94,17 +92,17 @@ impl Scripts {
         }
     }
 
-    /// What was kept for each command, by script, of the users that have ended.
-    pub fn figures(&self) -> Vec<Vec<CommandFigures>> {
-        let figures = self.shared.figures.lock();
-        figures.unwrap_or_else(PoisonError::into_inner).0.clone()
+    /// The sums of each command, by script, of the users that have ended.
+    pub fn command_stats(&self) -> Vec<Vec<CommandStats>> {
+        let stats = self.shared.stats.lock();
+        stats.unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 }
 
-/// Empty sums, where the manner keeps any.
-fn no_figures(scripts: &[Script], manner: &Manner) -> Figures {
-    let kept = if manner.per_command { scripts } else { &[] };
-    Figures::new(kept.iter().map(|script| script.commands.len()))
+/// Empty sums; without commands if the policy does not keep them.
+fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
+    let recorded = if policy.per_command { scripts } else { &[] };
+    StatsByCommand::new(recorded.iter().map(|script| script.commands.len()))
 }
 
 impl Program for Scripts {
@@ -119,72 +117,77 @@ impl Program for Scripts {
 
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
-        let client = shared.client(id);
+        let client = shared.new_client(id);
         Box::pin(async move {
-            match run(&shared, client, db).await {
-                Ok(never) => match never {},
-                Err(ended) => ended,
-            }
+            let Err(ended) = run(&shared, client, db).await;
+            ended
         })
     }
 }
 
-impl Shared {
-    /// Number of the script of the next transaction of one of this worker's users.
+impl ScriptRun {
+    /// Why a script cannot run in this query mode.
+    pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
+        let simple = mode == QueryMode::Simple;
+        let mut scripts = self.scripts.iter();
+        scripts.find_map(|script| protocol_problem(script, simple))
+    }
+
+    /// Chooses the script of the next transaction of one of this worker's users.
     #[inline]
     pub fn next_script(&self, worker: u32) -> usize {
         if self.scripts.len() == 1 {
             return 0;
         }
-        let starts = self.starts.get();
-        let random = starts.and_then(|starts| starts.choices.get(worker as usize));
+        let generators = self.generators.get();
+        let random = generators.and_then(|generators| generators.choices.get(worker as usize));
         match (&self.choice, random) {
             (Some(choice), Some(random)) => {
                 choice.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
             }
-            // A worker beyond their number is nobody who runs.
+            // Never happens: every worker that has users has a generator.
             _ => 0,
         }
     }
 
-    /// Adds what a user kept.
-    pub fn keep(&self, figures: &Figures) {
-        let sums = self.figures.lock();
-        sums.unwrap_or_else(PoisonError::into_inner).add(figures);
+    /// Adds a user's sums.
+    pub fn add_stats(&self, stats: &StatsByCommand) {
+        let sums = self.stats.lock();
+        sums.unwrap_or_else(PoisonError::into_inner).add(stats);
     }
 
-    /// A user before its first transaction.
-    fn client(self: &Arc<Self>, id: UserId) -> Client {
-        let starts = self.starts.get_or_init(|| self.starts(id));
-        let drawn = starts.clients.get(id.client as usize).cloned();
-        // A client beyond their number is nobody whom a worker starts.
-        let random = drawn.unwrap_or(Random::new(id.seed));
+    /// Creates a user, before its first transaction.
+    fn new_client(self: &Arc<Self>, id: UserId) -> ScriptClient {
+        let generators = self.generators.get_or_init(|| self.new_generators(id));
+        let random = generators.clients.get(id.client as usize).cloned();
+        // Never `None`: every client has a generator.
+        let random = random.unwrap_or(Random::new(id.seed));
         let mut evaluator = Evaluator::new(Arc::clone(&self.names), random);
         for (variable, number) in [
-            (Names::SCALE, i64::from(self.scale)),
-            (Names::CLIENT_ID, i64::from(id.client)),
-            (Names::RANDOM_SEED, id.seed as i64),
-            (Names::DEFAULT_SEED, starts.default_seed),
+            (VariableNames::SCALE, i64::from(self.scale)),
+            (VariableNames::CLIENT_ID, i64::from(id.client)),
+            (VariableNames::RANDOM_SEED, id.seed as i64),
+            (VariableNames::DEFAULT_SEED, generators.default_seed),
         ] {
             evaluator.variables.set(variable, Value::Int(number));
         }
         for (name, text) in &self.defines {
             // The names were checked when the plan was read.
-            let _ = evaluator.define("option", name, text, self.manner.level);
+            let _ = evaluator.define("option", name, text, self.policy.level);
         }
-        let figures = no_figures(&self.scripts, &self.manner);
-        let kept = Kept::new(figures, Arc::clone(self));
-        Client::new(evaluator, id.client, id.worker, kept)
+        let stats = empty_stats(&self.scripts, &self.policy);
+        let client_stats = ClientStats::new(stats, Arc::clone(self));
+        ScriptClient::new(evaluator, id.client, id.worker, client_stats)
     }
 
-    fn starts(&self, id: UserId) -> Starts {
-        let given = self.defines.iter().any(|(name, _)| name == "default_seed");
-        let dealt = RunSeeds::deal(id.seed, id.clients, !given, id.workers);
-        let threads = dealt.threads.into_iter();
-        Starts {
-            // A defined one replaces it.
-            default_seed: dealt.default_seed.unwrap_or_default(),
-            clients: dealt.clients,
+    fn new_generators(&self, id: UserId) -> RunGenerators {
+        let is_defined = self.defines.iter().any(|(name, _)| name == "default_seed");
+        let seeds = RunSeeds::derive(id.seed, id.clients, !is_defined, id.workers);
+        let threads = seeds.threads.into_iter();
+        RunGenerators {
+            // Overridden if the plan defines one.
+            default_seed: seeds.default_seed.unwrap_or_default(),
+            clients: seeds.clients,
             choices: threads.map(|thread| Mutex::new(thread.choice)).collect(),
         }
     }

@@ -1,33 +1,32 @@
-//! Runs scripts: one virtual user, transaction after transaction.
+//! Runs scripts: one virtual user, transaction after transaction. Never blocks its thread, except for a
+//! shell command that the [`ScriptPolicy`] allows, and once warm allocates nothing for a statement (up to
+//! [`VALUES_MAX`] variables).
 //!
-//! In: the scripts, a client's variables, its connection. Out: requests, waiting times, samples,
-//! and what a [`Manner`]'s listener is to hear. Must never: block its thread but for a shell command
-//! that the manner allows, or allocate for a statement once it is warm (up to [`VALUES_MAX`]
-//! variables).
+//! Longer than 400 lines: one function for each command of the language, over one user's state.
 
-use super::ast::{CommandKind, Results, SqlCommand, Target};
+use super::ast::{AssignmentTarget, CommandKind, SqlCommand, StoreColumns};
+use super::command_context::{CommandContext, Halt};
 use super::error::EvalError;
-use super::eval::{Evaluator, Place};
+use super::eval::{CommandIndex, Evaluator};
 use super::expr::Expr;
-use super::figures::Kept;
-use super::manner::Manner;
-use super::options::protocol_problem;
-use super::program::Shared;
+use super::pipeline::sync_pipeline;
+use super::policy::ScriptPolicy;
+use super::program::ScriptRun;
 use super::shell;
-use super::trouble::{At, Halt};
-use prony_session::{Db, DbError, Ended, Outcome, Rows};
-use prony_wire::{QueryMode, Row, Statement, Value as Wire};
+use super::stats::ClientStats;
+use prony_session::{Db, DbError, DbReply, Outcome, UserExit};
+use prony_wire::{QueryMode, Statement, Value as WireValue, WireRow};
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// Said of a value that cannot be kept as it is.
+/// The message for a value that cannot be stored in a variable.
 const NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
 
-/// Variables of a statement that are handed on without an allocation.
+/// Up to this many variables of a statement are passed on without an allocation.
 const VALUES_MAX: usize = 16;
 
-/// What a user carries from one transaction to the next.
-pub(super) struct Client {
+/// A user's state from one transaction to the next.
+pub(super) struct ScriptClient {
     evaluator: Evaluator,
     /// Number among all clients, from 0.
     number: u32,
@@ -35,275 +34,252 @@ pub(super) struct Client {
     worker: u32,
     /// The text of a statement in simple mode, or of a shell command.
     text: String,
-    figures: Kept,
+    stats: ClientStats,
 }
 
-/// Transaction after transaction, until the run is over.
+/// Runs transactions until the run is over.
 pub(super) async fn run(
-    shared: &Shared,
-    mut client: Client,
+    shared: &ScriptRun,
+    mut client: ScriptClient,
     mut db: Db,
-) -> Result<Infallible, Ended> {
+) -> Result<Infallible, UserExit> {
     let number = client.number;
-    let ended = client.transactions(shared, &mut db).await;
-    if let (Err(Ended::Failed(_)), Some(listener)) = (&ended, &shared.manner.listener) {
-        listener.aborted(number);
+    let ended = client.run_transactions(shared, &mut db).await;
+    if let (Err(UserExit::Failed(_)), Some(listener)) = (&ended, &shared.policy.listener) {
+        listener.client_aborted(number);
     }
     ended
 }
 
-impl Client {
-    /// A user before its first transaction.
-    pub fn new(evaluator: Evaluator, number: u32, worker: u32, figures: Kept) -> Self {
-        Client {
+impl ScriptClient {
+    /// Creates a user, before its first transaction.
+    pub fn new(evaluator: Evaluator, number: u32, worker: u32, stats: ClientStats) -> Self {
+        ScriptClient {
             evaluator,
             number,
             worker,
             text: String::new(),
-            figures,
+            stats,
         }
     }
 
-    async fn transactions(&mut self, shared: &Shared, db: &mut Db) -> Result<Infallible, Ended> {
-        let (manner, id) = (&shared.manner, self.number);
-        let simple = db.mode() == QueryMode::Simple;
-        if !manner.as_pgbench {
-            let mut scripts = shared.scripts.iter();
-            if let Some(problem) = scripts.find_map(|script| protocol_problem(script, simple)) {
-                return Err(Ended::Failed(problem));
-            }
+    async fn run_transactions(
+        &mut self,
+        shared: &ScriptRun,
+        db: &mut Db,
+    ) -> Result<Infallible, UserExit> {
+        let (policy, id) = (&shared.policy, self.number);
+        if !policy.emulate_pgbench
+            && let Some(problem) = shared.protocol_problem(db.mode())
+        {
+            return Err(UserExit::Failed(problem));
         }
         loop {
             if db.is_done() {
-                // Without a draw that the others of its worker would miss.
-                return Err(Ended::Finished);
+                // End without drawing a script, which would shift the draws of the worker's other users.
+                return Err(UserExit::Finished);
             }
             let number = shared.next_script(self.worker);
             let script = &shared.scripts[number];
-            manner.debug(|| format!("client {id} executing script \"{}\"", script.name));
+            policy.debug(|| format!("client {id} executing script \"{}\"", script.name));
             // There are at most 128 scripts.
             if let Err(ended) = db.start(number as u16).await {
-                if let Ended::Failed(reason) = &ended {
-                    manner.error(reason);
-                    manner.error(&format!(
+                if let UserExit::Failed(reason) = &ended {
+                    policy.error(reason);
+                    policy.error(&format!(
                         "client {id} aborted while establishing connection"
                     ));
                 }
                 return Err(ended);
             }
-            let result = self.tries(shared, number, db).await?;
+            let result = self.run_with_retries(shared, number, db).await?;
             let is_open = result.is_ok() && db.is_in_block();
             let ended = db.end(result).await;
             if is_open {
                 let what = "end of script reached without completing the last transaction";
-                manner.error(&format!("client {id} aborted: {what}"));
-                return Err(Ended::Failed(format!("{}: {what}", script.name)));
+                policy.error(&format!("client {id} aborted: {what}"));
+                return Err(UserExit::Failed(format!("{}: {what}", script.name)));
             }
             ended?;
         }
     }
 
-    /// Runs a script until it succeeds, or fails for good.
-    async fn tries(
+    /// Repeats a script until it succeeds or fails for good.
+    async fn run_with_retries(
         &mut self,
-        shared: &Shared,
+        shared: &ScriptRun,
         number: usize,
         db: &mut Db,
-    ) -> Result<Result<Outcome, DbError>, Ended> {
-        let (manner, script) = (&shared.manner, &shared.scripts[number]);
+    ) -> Result<Result<Outcome, DbError>, UserExit> {
+        let (policy, script) = (&shared.policy, &shared.scripts[number]);
         let random = self.evaluator.random.clone();
         let mut tries = 1;
         loop {
             let mut next = 0;
-            let error = match self.script(shared, number, &mut next, db).await {
+            let error = match self.run_script(shared, number, &mut next, db).await {
                 Ok(()) => return Ok(Ok(Outcome::Committed)),
-                Err(Halt::Cannot(reason)) => return Err(Ended::Failed(reason)),
+                Err(Halt::Abort(reason)) => return Err(UserExit::Failed(reason)),
                 Err(Halt::Failed(error)) => error,
             };
             let command = next.saturating_sub(1);
-            let at = At {
-                manner,
+            let context = CommandContext {
+                policy,
                 client: self.number,
                 script,
-                place: Place {
+                index: CommandIndex {
                     script: number as u32,
                     command: command as u32,
                 },
                 command: &script.commands[command],
             };
-            db.notices(|notice| manner.notice(&notice));
-            if !manner.goes_on(&error, db.is_up()) {
-                return Err(Ended::Failed(at.abort(&self.text, &error, db)));
+            db.notices(|notice| policy.notice(&notice));
+            if !policy.client_continues(&error, db.is_up()) {
+                return Err(UserExit::Failed(
+                    context.statement_failed(&self.text, &error, db),
+                ));
             }
-            if manner.verbose {
-                let said = at.said(&self.text, &error, db);
-                manner.info(&format!(
-                    "client {} got an error in command {command} (SQL) of script {number}; {said}",
+            if policy.verbose {
+                let message = context.server_message(&self.text, &error, db);
+                policy.info(&format!(
+                    "client {} got an error in command {command} (SQL) of script {number}; {message}",
                     self.number
                 ));
             }
             let in_pipeline = matches!(
-                at.command.kind,
+                context.command.kind,
                 CommandKind::SyncPipeline | CommandKind::EndPipeline
             );
-            if in_pipeline && manner.as_libpq {
-                // Whatever is wrong with the connection shows again in what follows.
+            if in_pipeline && policy.emulate_libpq {
+                // If the connection is broken, the next request shows it again.
                 let _ = db.sync().await;
             }
-            if manner.as_pgbench && db.is_over() {
-                return Err(Ended::Stopped);
+            if policy.emulate_pgbench && db.is_over() {
+                return Err(UserExit::Stopped);
             }
-            let again = manner.tries_again(&error, tries, db.response_ns());
-            if manner.verbose {
-                manner.info(&at.verdict(again, tries, db.response_ns()));
+            let again = policy.should_retry(&error, tries, db.response_ns());
+            if policy.verbose {
+                policy.info(&context.retry_message(again, tries, db.response_ns()));
             }
             if !again {
-                self.figures.failed(number, command);
+                self.stats.record_failure(number, command);
                 return Ok(Err(error));
             }
-            self.figures.retried(number, command);
+            self.stats.record_retry(number, command);
             db.retry().await?;
-            // The same random numbers again; variables keep what they became, as in pgbench.
+            // Restart from the same random numbers; variables keep their new values, as in pgbench.
             self.evaluator.random = random.clone();
             tries += 1;
         }
     }
 
-    /// Runs one script from its first command to its last. `next` tells where it stopped: at the
-    /// command before that.
-    async fn script(
+    /// Runs a script once, from its first command to its last. Sets `next` to one more than the command at
+    /// which it stopped.
+    async fn run_script(
         &mut self,
-        shared: &Shared,
+        shared: &ScriptRun,
         number: usize,
         next: &mut usize,
         db: &mut Db,
     ) -> Result<(), Halt> {
-        let (manner, script) = (&shared.manner, &shared.scripts[number]);
+        let (policy, script) = (&shared.policy, &shared.scripts[number]);
         let mut pipeline = false;
         while let Some(command) = script.commands.get(*next) {
-            let place = Place {
+            let index = CommandIndex {
                 script: number as u32,
                 command: *next as u32,
             };
-            let at = At {
-                manner,
+            let context = CommandContext {
+                policy,
                 client: self.number,
                 script,
-                place,
+                index,
                 command,
             };
             *next += 1;
             let begun_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statements[number][at.number()].as_ref();
-                    self.sql(at, sql, statement, pipeline, db).await?;
+                    let statement = shared.statements[number][context.number()].as_ref();
+                    self.sql(context, sql, statement, pipeline, db).await?;
                 }
                 CommandKind::Set { target, value } => {
-                    trace(at);
-                    self.set(at, target, value)?;
+                    context.log_command();
+                    self.set(context, target, value)?;
                 }
                 CommandKind::Sleep(sleep) => {
-                    trace(at);
-                    let time = self.evaluator.sleep_us(sleep, command.word());
-                    let time = time.map_err(|error| at.execution(&error, "sleep"))?;
+                    context.log_command();
+                    let time = self.evaluator.sleep_us(sleep, command.name());
+                    let time = time.map_err(|error| context.execution_failed(&error, "sleep"))?;
                     pause(time, db).await;
                 }
                 CommandKind::If { .. } => {
-                    trace(at);
-                    let branch = script.branch(at.number(), &mut self.evaluator, place.script);
-                    self.show(manner);
-                    *next = branch.map_err(|error| at.evaluation(&error))?;
+                    context.log_command();
+                    let branch = script.branch(context.number(), &mut self.evaluator, index.script);
+                    self.forward_debug(policy);
+                    *next = branch.map_err(|error| context.evaluation_failed(&error))?;
                 }
                 CommandKind::Elif { end, .. } | CommandKind::Else { end } => {
-                    trace(at);
+                    context.log_command();
                     *next = end + 1;
                 }
-                CommandKind::EndIf => trace(at),
+                CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
-                    trace(at);
-                    self.start_pipeline(at, &shared.statements[number], pipeline, db)
+                    context.log_command();
+                    self.start_pipeline(context, &shared.statements[number], pipeline, db)
                         .await?;
                     pipeline = true;
                 }
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => {
-                    trace(at);
-                    let ends = command.kind == CommandKind::EndPipeline;
-                    if !pipeline {
-                        let word = if ends { "endpipeline" } else { "syncpipeline" };
-                        return Err(at.cannot("", word, "not in pipeline mode"));
-                    }
-                    let rows = db.sync().await.map_err(Halt::Failed)?;
-                    rows.notices(|notice| manner.notice(&notice));
-                    pipeline = !ends;
+                    context.log_command();
+                    pipeline = sync_pipeline(context, pipeline, db).await?;
                 }
                 CommandKind::Shell(_) | CommandKind::SetShell { .. } => {
-                    trace(at);
-                    self.shell(at)?;
+                    context.log_command();
+                    self.shell(context)?;
                 }
             }
-            self.figures.took(number, at.number(), begun_ns, db);
+            self.stats
+                .record_completed(number, context.number(), begun_ns, db);
         }
         if pipeline {
             let what = "end of script reached with pipeline open";
-            manner.error(&format!("client {} aborted: {what}", self.number));
-            return Err(Halt::Cannot(format!("{}: {what}", script.name)));
+            policy.error(&format!("client {} aborted: {what}", self.number));
+            return Err(Halt::Abort(format!("{}: {what}", script.name)));
         }
         Ok(())
     }
 
-    /// Gives a variable the value of an expression.
+    /// Sets a variable to the value of an expression.
     #[inline]
-    fn set(&mut self, at: At<'_>, target: &Target, value: &Expr) -> Result<(), Halt> {
-        let value = self.evaluator.eval(value, at.place);
-        self.show(at.manner);
-        let value = value.map_err(|error| at.evaluation(&error))?;
-        let assigned = self.evaluator.assign(target, at.command.word(), value);
+    fn set(
+        &mut self,
+        context: CommandContext<'_>,
+        target: &AssignmentTarget,
+        value: &Expr,
+    ) -> Result<(), Halt> {
+        let value = self.evaluator.eval(value, context.index);
+        self.forward_debug(context.policy);
+        let value = value.map_err(|error| context.evaluation_failed(&error))?;
+        let assigned = self.evaluator.assign(target, context.command.name(), value);
         assigned.map_err(|error| {
             let what = "assignment of meta-command failed";
-            at.cannot(&error.to_string(), "set", what)
+            context.abort(&error.to_string(), "set", what)
         })
     }
 
-    /// Hands on what `debug()` wrote.
+    /// Passes the output of `debug()` on to the listener.
     #[inline]
-    fn show(&mut self, manner: &Manner) {
-        if let (Some(lines), Some(listener)) = (self.evaluator.take_debug(), &manner.listener) {
-            listener.shown(&lines);
+    fn forward_debug(&mut self, policy: &ScriptPolicy) {
+        if let (Some(lines), Some(listener)) = (self.evaluator.take_debug(), &policy.listener) {
+            listener.print(&lines);
         }
     }
 
-    async fn start_pipeline(
+    /// Prepares a statement in a separate round trip. An error of the server is reported, and the execution
+    /// then fails.
+    pub(super) async fn prepare(
         &mut self,
-        at: At<'_>,
-        statements: &[Option<Statement>],
-        pipeline: bool,
-        db: &mut Db,
-    ) -> Result<(), Halt> {
-        let refuse = |what| Err(at.cannot("", "startpipeline", what));
-        if db.mode() == QueryMode::Simple {
-            return refuse("cannot use pipeline mode with the simple query protocol");
-        }
-        if at.manner.as_libpq {
-            let commands = at.script.commands.iter().zip(statements);
-            let inside = commands
-                .skip(at.number() + 1)
-                .take_while(|(command, _)| command.kind != CommandKind::EndPipeline);
-            for statement in inside.filter_map(|(_, statement)| statement.as_ref()) {
-                self.prepare(at, statement, db).await?;
-            }
-        }
-        if pipeline {
-            return refuse("already in pipeline mode");
-        }
-        Ok(())
-    }
-
-    /// Prepares a statement in a round trip of its own. What the server has against it is told, and
-    /// the execution then fails.
-    async fn prepare(
-        &mut self,
-        at: At<'_>,
+        context: CommandContext<'_>,
         statement: &Statement,
         db: &mut Db,
     ) -> Result<(), Halt> {
@@ -311,14 +287,16 @@ impl Client {
             return Ok(());
         }
         let client = self.number;
-        at.manner
+        context
+            .policy
             .debug(|| format!("client {client} preparing P_{}", statement.id()));
         match db.prepare(statement).await {
             Err(error) if !db.is_up() => Err(Halt::Failed(error)),
             Err(error) => {
-                let said = db.server_error();
-                let said = said.map_or(error.message, |said| said.in_statement(statement.sql()));
-                at.manner.error(&said);
+                let server_error = db.server_error();
+                let message =
+                    server_error.map_or(error.message, |error| error.in_statement(statement.sql()));
+                context.policy.error(&message);
                 Ok(())
             }
             Ok(()) => Ok(()),
@@ -326,20 +304,20 @@ impl Client {
     }
 
     /// Runs a shell command and waits for it.
-    fn shell(&mut self, at: At<'_>) -> Result<(), Halt> {
+    fn shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
-        let (command, target, word) = match &at.command.kind {
+        let (command, target, word) = match &context.command.kind {
             CommandKind::SetShell { target, command } => (command, Some(target), "setshell"),
             CommandKind::Shell(command) => (command, None, "shell"),
             _ => return Ok(()),
         };
-        if !at.manner.shell {
-            // The plan is refused before it runs.
+        if !context.policy.shell {
+            // The plan's check has already refused such a script.
             let problem = EvalError::new("shell commands are not available here");
-            return Err(at.execution(&problem, word));
+            return Err(context.execution_failed(&problem, word));
         }
         let first = command.first_word();
-        let ran = evaluator
+        let result = evaluator
             .shell_line(command, &mut self.text)
             .and_then(|()| match target {
                 None => shell::run(&self.text, first),
@@ -348,30 +326,30 @@ impl Client {
                     evaluator.assign(target, word, super::Value::Int(number))
                 }
             });
-        ran.map_err(|error| at.execution(&error, word))
+        result.map_err(|error| context.execution_failed(&error, word))
     }
 
     /// Sends a statement and, outside a pipeline, awaits its reply.
     async fn sql(
         &mut self,
-        at: At<'_>,
+        context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: Option<&Statement>,
         pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
-        let (manner, client) = (at.manner, self.number);
+        let (policy, client) = (context.policy, self.number);
         let rows = match statement {
             Some(statement) if db.mode() != QueryMode::Simple => {
                 if let (true, Some(results)) = (pipeline, &sql.results) {
-                    let word = results.word();
+                    let word = results.name();
                     let what = format!("\\{word} is not allowed in pipeline mode");
-                    return Err(at.cannot("", word, &what));
+                    return Err(context.abort("", word, &what));
                 }
-                if manner.as_libpq {
-                    self.prepare(at, statement, db).await?;
+                if policy.emulate_libpq {
+                    self.prepare(context, statement, db).await?;
                 }
-                manner.debug(|| match db.mode() {
+                policy.debug(|| match db.mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered),
                 });
@@ -384,20 +362,20 @@ impl Client {
             _ => {
                 self.text.clear();
                 sql.substitute(&self.evaluator.variables, &mut self.text);
-                manner.debug(|| format!("client {client} sending {}", self.text));
+                policy.debug(|| format!("client {client} sending {}", self.text));
                 db.query(&self.text).await
             }
         };
-        manner.debug(|| format!("client {client} receiving"));
+        policy.debug(|| format!("client {client} receiving"));
         let rows = rows.map_err(Halt::Failed)?;
-        rows.notices(|notice| manner.notice(&notice));
+        rows.notices(|notice| policy.notice(&notice));
         match &sql.results {
             None => Ok(()),
-            Some(results) => self.keep(at, results, &rows),
+            Some(results) => self.store_columns(context, results, &rows),
         }
     }
 
-    /// Writes a statement with the values of its variables into the next request.
+    /// Adds a statement, with the values of its variables, to the next request.
     fn push(
         &mut self,
         sql: &SqlCommand,
@@ -405,67 +383,74 @@ impl Client {
         db: &mut Db,
     ) -> Result<(), DbError> {
         let ids = sql.parameters();
-        self.evaluator.variables.prepare(ids);
+        self.evaluator.variables.prepare_parameters(ids);
         let variables = &self.evaluator.variables;
         if ids.len() > VALUES_MAX {
-            let values: Vec<Wire<'_>> = ids.iter().map(|id| variables.parameter(*id)).collect();
+            let values: Vec<_> = ids.iter().map(|id| variables.parameter(*id)).collect();
             return db.push(statement, &values);
         }
-        let mut values = [Wire::Null; VALUES_MAX];
+        let mut values = [WireValue::Null; VALUES_MAX];
         for (value, id) in values.iter_mut().zip(ids) {
             *value = variables.parameter(*id);
         }
         db.push(statement, &values[..ids.len()])
     }
 
-    /// Gives columns to variables, as `\gset` or `\aset` says.
-    fn keep(&mut self, at: At<'_>, results: &Results, rows: &Rows<'_>) -> Result<(), Halt> {
+    /// Stores columns in variables, for `\gset` and `\aset`.
+    fn store_columns(
+        &mut self,
+        context: CommandContext<'_>,
+        results: &StoreColumns,
+        rows: &DbReply<'_>,
+    ) -> Result<(), Halt> {
         let last = rows.results().saturating_sub(1);
-        let mut kept: Option<(usize, Row<'_>)> = None;
+        let mut found: Option<(usize, WireRow<'_>)> = None;
         let mut count = 0;
         for (result, row) in rows.iter() {
             if results.all {
-                if let Some((before, row)) = kept.filter(|(before, _)| *before != result) {
-                    self.columns(at, results, rows, before, row)?;
+                if let Some((previous, row)) = found.filter(|(previous, _)| *previous != result) {
+                    self.store_row(context, results, rows, previous, row)?;
                 }
-                kept = Some((result, row));
+                found = Some((result, row));
             } else if result == last {
                 count += 1;
-                kept = Some((result, row));
+                found = Some((result, row));
             }
         }
         if !results.all && count != 1 {
-            return Err(at.unfit(last, &format!("expected one row, got {count}")));
+            return Err(context.unusable_result(last, &format!("expected one row, got {count}")));
         }
-        match kept {
-            Some((result, row)) => self.columns(at, results, rows, result, row),
+        match found {
+            Some((result, row)) => self.store_row(context, results, rows, result, row),
             None => Ok(()),
         }
     }
 
-    fn columns(
+    fn store_row(
         &mut self,
-        at: At<'_>,
-        results: &Results,
-        rows: &Rows<'_>,
+        context: CommandContext<'_>,
+        results: &StoreColumns,
+        rows: &DbReply<'_>,
         result: usize,
-        row: Row<'_>,
+        row: WireRow<'_>,
     ) -> Result<(), Halt> {
         for (name, value) in rows.columns(result).zip(row.values()) {
             let name = String::from_utf8_lossy(name);
-            let id = self.evaluator.column(results, &name, at.manner.level);
+            let id = self
+                .evaluator
+                .column_variable(results, &name, context.policy.level);
             let id = id.map_err(|error| {
-                at.manner.error(&error.to_string());
+                context.policy.error(&error.to_string());
                 let prefix = &results.prefix;
-                at.unfit(
+                context.unusable_result(
                     result,
                     &format!("error storing into variable {prefix}{name}"),
                 )
             })?;
             if let Some(id) = id {
-                // NULL becomes an empty text, as libpq gives it.
+                // NULL becomes an empty text, as in libpq.
                 let text = std::str::from_utf8(value.unwrap_or_default());
-                let text = text.map_err(|_| at.unfit(result, NOT_TEXT))?;
+                let text = text.map_err(|_| context.unusable_result(result, NOT_TEXT))?;
                 self.evaluator.variables.set_text(id, text);
             }
         }
@@ -473,18 +458,10 @@ impl Client {
     }
 }
 
-/// Tells of a backslash command before it runs.
-#[inline]
-fn trace(at: At<'_>) {
-    let client = at.client;
-    at.manner
-        .debug(|| format!("client {client} executing \\{}", at.command.words.join(" ")));
-}
-
-/// Waits, if there is anything to wait for.
+/// Sleeps, if the time is positive.
 async fn pause(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
-        // As long as the clock's nanoseconds can count.
+        // Limit the time to what the clock's nanoseconds can represent.
         let time = Duration::from_micros(time_us.min(u64::MAX / 1000));
         db.sleep(time).await;
     }

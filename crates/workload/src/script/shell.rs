@@ -1,18 +1,15 @@
-//! Runs the shell commands of scripts.
-//!
-//! In: a command line. Out: whether it ran, or the number that it printed. Must never: be called
-//! where the plan does not allow it: the calling thread waits for the command, and all its clients
-//! with it.
+//! Runs the shell commands of scripts. Never call it unless the plan allows it: the calling thread waits
+//! for the command, and all its clients wait too.
 
 use super::error::EvalError;
 use super::number::leading_int;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-/// Bytes of the first line of output that are read.
+/// Maximum length of the first output line, in bytes.
 const LINE_MAX: u64 = 255;
 
-fn could_not(word: &str, what: &str) -> EvalError {
+fn shell_error(word: &str, what: &str) -> EvalError {
     EvalError::new(format!("{word}: could not {what} shell command"))
 }
 
@@ -22,27 +19,27 @@ fn sh(line: &str) -> Command {
     command
 }
 
-/// Runs a command; `word` is its first, for messages.
+/// Runs a command; `word` is its first word, for messages.
 pub(super) fn run(line: &str, word: &str) -> Result<(), EvalError> {
     match sh(line).status() {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(could_not(word, "launch")),
+        _ => Err(shell_error(word, "launch")),
     }
 }
 
-/// Runs a command and gives the number on the first line of its output.
+/// Runs a command and returns the number on the first line of its output.
 pub(super) fn number(line: &str, word: &str) -> Result<i64, EvalError> {
     let child = sh(line).stdout(Stdio::piped()).spawn();
-    let mut child: Child = child.map_err(|_| could_not(word, "launch"))?;
+    let mut child: Child = child.map_err(|_| shell_error(word, "launch"))?;
     let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
         let _ = BufReader::new(stdout.take(LINE_MAX)).read_until(b'\n', &mut output);
     }
     let ended = child.wait();
     if output.is_empty() {
-        return Err(could_not(word, "read result of"));
+        return Err(shell_error(word, "read result of"));
     }
-    ended.map_err(|_| could_not(word, "close"))?;
+    ended.map_err(|_| shell_error(word, "close"))?;
     let text = String::from_utf8_lossy(&output);
     whole_number(&text).ok_or_else(|| {
         EvalError::new(format!(
@@ -51,12 +48,12 @@ pub(super) fn number(line: &str, word: &str) -> Result<i64, EvalError> {
     })
 }
 
-/// A number of C's `int`, with nothing but blanks around it.
+/// Parses a C `int` with nothing but blanks around it.
 fn whole_number(text: &str) -> Option<i64> {
     let digits = text.trim();
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
     let number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
-    // As C narrows a long.
+    // Truncated as C converts a long to an int.
     number.then(|| i64::from(leading_int(digits) as i32))
 }
 
@@ -65,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_number_is_a_number() {
+    fn only_whole_numbers_are_accepted() {
         assert_eq!(whole_number(" -17 \n"), Some(-17));
         for text in ["", "-", "1 2", "x", "1.5"] {
             assert_eq!(whole_number(text), None, "{text:?}");

@@ -1,24 +1,22 @@
-//! The variables in a statement.
-//!
-//! In: a statement's text. Out: the same text with values in their places, or with `$n` for them.
-//! Must never: look at quotes or comments; pgbench replaces variables there too.
+//! The variables in a statement: replaces them by their values, or by `$n`. Never looks at quotes or
+//! comments, because pgbench replaces variables there too.
 
-use super::ast::{Piece, Results, SqlCommand};
+use super::ast::{Piece, SqlCommand, StoreColumns};
 use super::error::ScriptError;
-use super::variables::{Names, VariableId, Variables, is_name_byte};
+use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
 use std::fmt::Write as _;
 
-/// The most variables of a statement in the extended protocol.
+/// The maximum number of variables of a statement in the extended protocol.
 pub const PARAMETERS_MAX: usize = 255;
 
 impl SqlCommand {
     /// Finds the variables of a statement.
-    pub(super) fn new(text: String, names: &mut Names, level: u32) -> Self {
+    pub(super) fn new(text: String, names: &mut VariableNames, level: u32) -> Self {
         let mut pieces = Vec::new();
         let mut parameters = Vec::new();
         let mut numbered = String::with_capacity(text.len());
         let mut plain = 0;
-        for (start, end) in places(&text, level) {
+        for (start, end) in variable_positions(&text, level) {
             let id = names.intern(&text[start + 1..end]);
             parameters.push(id);
             // Writing to a String cannot fail.
@@ -37,19 +35,19 @@ impl SqlCommand {
         SqlCommand {
             text,
             numbered,
-            results: None::<Results>,
+            results: None::<StoreColumns>,
             pieces,
             parameters,
         }
     }
 
-    /// The variables whose values go with `numbered`, in the order of their numbers; one that is
-    /// not defined goes as NULL.
+    /// The variables whose values go with `numbered`, in the order of its parameters; an undefined one is
+    /// sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
         &self.parameters
     }
 
-    /// Whether the statement may be sent in the extended protocol: not with too many variables.
+    /// Checks that the statement does not have too many variables for the extended protocol.
     pub fn check_parameters(&self) -> Result<(), ScriptError> {
         if self.parameters.len() <= PARAMETERS_MAX {
             return Ok(());
@@ -60,7 +58,7 @@ impl SqlCommand {
         })
     }
 
-    /// Appends the text with the variables' values in it; one that is not defined stays as written.
+    /// Appends the text with the variables' values; an undefined variable stays as written.
     pub fn substitute(&self, variables: &Variables, out: &mut String) {
         for piece in &self.pieces {
             out.push_str(&self.text[piece.plain.clone()]);
@@ -73,25 +71,25 @@ impl SqlCommand {
     }
 }
 
-/// Where the variables are: from the colon to the end of the name. Of several colons in a row none
-/// begins a variable.
-fn places(text: &str, level: u32) -> Vec<(usize, usize)> {
+/// The positions of the variables, from the colon to the end of the name. In a run of several colons,
+/// none begins a variable.
+fn variable_positions(text: &str, level: u32) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(colon) = bytes[at..].iter().position(|c| *c == b':') {
-        let start = at + colon;
+    let mut positions = Vec::new();
+    let mut offset = 0;
+    while let Some(colon) = bytes[offset..].iter().position(|c| *c == b':') {
+        let start = offset + colon;
         let name = &bytes[start + 1..];
         let length = name.iter().take_while(|c| is_name_byte(**c)).count();
-        // Until version 13 a digit could begin a name, so that 12:34 held a variable.
+        // Until version 13 a name could begin with a digit, so that 12:34 contained a variable.
         let first_fits = level < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
         if length > 0 && first_fits {
-            at = start + 1 + length;
-            found.push((start, at));
+            offset = start + 1 + length;
+            positions.push((start, offset));
         } else {
             let colons = bytes[start..].iter().take_while(|c| **c == b':').count();
-            at = start + colons;
+            offset = start + colons;
         }
     }
-    found
+    positions
 }

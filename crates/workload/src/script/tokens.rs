@@ -1,21 +1,18 @@
-//! Words and symbols of backslash commands.
-//!
-//! In: a script's text and a place in it. Out: words for most commands, symbols for expressions, up
-//! to the end of the line; a backslash at the end of a line continues it. Must never: look behind
-//! the newline that ends the command.
+//! The words and symbols of backslash commands: words for most commands, symbols for expressions. A command
+//! ends at the end of its line, unless a backslash continues it. Never reads past that newline.
 
 use super::number::parse_double;
 use super::variables::is_name_byte;
 
-/// A script's text and how much of it has been read.
+/// A script's text and the position up to which it has been read.
 pub(super) struct Source<'a> {
     /// The script's name.
     pub name: &'a str,
     /// The whole text.
     pub text: &'a str,
-    /// First byte that has not been read.
+    /// The first unread byte.
     pub position: usize,
-    /// Major version of pgbench whose language this is.
+    /// The major version of pgbench whose language is used.
     pub level: u32,
 }
 
@@ -25,14 +22,14 @@ pub(super) enum Token<'a> {
     /// Newline or end of the script.
     End,
     Int(i64),
-    /// 9223372036854775808, which is a number only after a minus.
-    BeyondInt,
+    /// 9223372036854775808, which is valid only after a minus.
+    MinIntMagnitude,
     Double(f64),
     Bool(bool),
     Null,
     /// A variable's name, without the colon.
     Variable(&'a str),
-    /// A function's name, if it is one.
+    /// A word, perhaps a function's name.
     Word(&'a str),
     Open,
     Close,
@@ -47,12 +44,12 @@ pub(super) enum Token<'a> {
     Then,
     Else,
     EndCase,
-    Binary(Binary),
+    Binary(BinaryOperator),
 }
 
-/// An operator between two operands.
+/// A binary operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Binary {
+pub(super) enum BinaryOperator {
     Or,
     And,
     Equal,
@@ -68,14 +65,14 @@ pub(super) enum Binary {
     ShiftRight,
     Plus,
     Minus,
-    Times,
-    Over,
+    Multiply,
+    Divide,
     Modulo,
 }
 
-/// What cannot be a symbol.
+/// Text that is not a symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable<'a> {
+pub(super) struct TokenError<'a> {
     pub message: &'static str,
     pub detail: &'a str,
 }
@@ -89,12 +86,12 @@ impl<'a> Source<'a> {
         &self.text.as_bytes()[self.position..]
     }
 
-    /// What was read from `start` on, without newlines at its end.
+    /// The text from `start` up to the position, without trailing newlines.
     pub fn since(&self, start: usize) -> &'a str {
         self.text[start..self.position].trim_end_matches(['\n', '\r'])
     }
 
-    /// Length of a backslash-newline at the start of `rest`, 0 if there is none.
+    /// Length of a backslash-newline at the start of `rest`; 0 if there is none.
     fn continuation(rest: &[u8]) -> usize {
         match rest {
             [b'\\', b'\n', ..] => 2,
@@ -103,8 +100,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Skips blanks and continued line ends; true if that leads to the end of the command, which is
-    /// read too.
+    /// Skips blanks and continued line ends. Returns true at the end of the command, which is consumed too.
     fn skip_to_word(&mut self) -> bool {
         loop {
             let rest = self.rest();
@@ -123,9 +119,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The next word of the command and where it stands, none at the end of the command.
+    /// The next word of the command and its position; `None` at the end of the command.
     ///
-    /// The place is the one that pgbench shows: a continued line end behind the word shifts it.
+    /// The position is the one that pgbench shows: a continued line end after the word shifts it.
     pub fn word(&mut self) -> Option<(&'a str, usize)> {
         if self.skip_to_word() {
             return None;
@@ -150,7 +146,7 @@ impl<'a> Source<'a> {
     }
 
     /// The next symbol of an expression.
-    pub fn token(&mut self) -> Result<Token<'a>, Unreadable<'a>> {
+    pub fn token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         if self.skip_to_word() {
             return Ok(Token::End);
         }
@@ -173,22 +169,22 @@ impl<'a> Source<'a> {
         Ok(token)
     }
 
-    /// Takes `length` bytes; the caller knows that they end between two characters.
+    /// Consumes `length` bytes, which must end at a character boundary.
     fn take(&mut self, length: usize) -> &'a str {
         let start = self.position;
         self.position += length;
         &self.text[start..self.position]
     }
 
-    fn unexpected(&mut self) -> Unreadable<'a> {
-        // Every byte that comes here is ASCII: the others are parts of names.
-        Unreadable {
+    fn unexpected(&mut self) -> TokenError<'a> {
+        // Every byte here is ASCII: non-ASCII bytes are part of names.
+        TokenError {
             message: "unexpected character",
             detail: self.take(1),
         }
     }
 
-    fn variable(&mut self) -> Result<Token<'a>, Unreadable<'a>> {
+    fn variable(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let name = &self.rest()[1..];
         match name.iter().take_while(|c| is_name_byte(**c)).count() {
             0 => Err(self.unexpected()),
@@ -196,11 +192,11 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<Token<'a>, Unreadable<'a>> {
+    fn number(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let (length, whole) = number_length(self.rest());
         let text = self.take(length);
         if text == "9223372036854775808" {
-            return Ok(Token::BeyondInt);
+            return Ok(Token::MinIntMagnitude);
         }
         let (token, message) = if whole {
             (
@@ -213,7 +209,7 @@ impl<'a> Source<'a> {
                 "double constant overflow",
             )
         };
-        token.ok_or(Unreadable {
+        token.ok_or(TokenError {
             message,
             detail: text,
         })
@@ -226,7 +222,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How many bytes of `rest` are a number without sign, and whether it is a whole one.
+/// Length of an unsigned number at the start of `rest`, and whether it is an integer.
 fn number_length(rest: &[u8]) -> (usize, bool) {
     let digits = |from: usize| {
         let tail = rest.get(from..).unwrap_or_default();
@@ -251,32 +247,32 @@ fn number_length(rest: &[u8]) -> (usize, bool) {
 }
 
 /// The longest operator at the start of `rest`.
-fn operator(rest: &[u8]) -> Option<(usize, Binary)> {
+fn operator(rest: &[u8]) -> Option<(usize, BinaryOperator)> {
     Some(match rest {
-        [b'<', b'>', ..] | [b'!', b'=', ..] => (2, Binary::NotEqual),
-        [b'<', b'=', ..] => (2, Binary::LessEqual),
-        [b'>', b'=', ..] => (2, Binary::GreaterEqual),
-        [b'<', b'<', ..] => (2, Binary::ShiftLeft),
-        [b'>', b'>', ..] => (2, Binary::ShiftRight),
-        [b'<', ..] => (1, Binary::Less),
-        [b'>', ..] => (1, Binary::Greater),
-        [b'=', ..] => (1, Binary::Equal),
-        [b'|', ..] => (1, Binary::BitOr),
-        [b'&', ..] => (1, Binary::BitAnd),
-        [b'#', ..] => (1, Binary::BitXor),
-        [b'+', ..] => (1, Binary::Plus),
-        [b'-', ..] => (1, Binary::Minus),
-        [b'*', ..] => (1, Binary::Times),
-        [b'/', ..] => (1, Binary::Over),
-        [b'%', ..] => (1, Binary::Modulo),
+        [b'<', b'>', ..] | [b'!', b'=', ..] => (2, BinaryOperator::NotEqual),
+        [b'<', b'=', ..] => (2, BinaryOperator::LessEqual),
+        [b'>', b'=', ..] => (2, BinaryOperator::GreaterEqual),
+        [b'<', b'<', ..] => (2, BinaryOperator::ShiftLeft),
+        [b'>', b'>', ..] => (2, BinaryOperator::ShiftRight),
+        [b'<', ..] => (1, BinaryOperator::Less),
+        [b'>', ..] => (1, BinaryOperator::Greater),
+        [b'=', ..] => (1, BinaryOperator::Equal),
+        [b'|', ..] => (1, BinaryOperator::BitOr),
+        [b'&', ..] => (1, BinaryOperator::BitAnd),
+        [b'#', ..] => (1, BinaryOperator::BitXor),
+        [b'+', ..] => (1, BinaryOperator::Plus),
+        [b'-', ..] => (1, BinaryOperator::Minus),
+        [b'*', ..] => (1, BinaryOperator::Multiply),
+        [b'/', ..] => (1, BinaryOperator::Divide),
+        [b'%', ..] => (1, BinaryOperator::Modulo),
         _ => return None,
     })
 }
 
 fn keyword(word: &str) -> Option<Token<'static>> {
     const KEYWORDS: [(&str, Token<'static>); 14] = [
-        ("and", Token::Binary(Binary::And)),
-        ("or", Token::Binary(Binary::Or)),
+        ("and", Token::Binary(BinaryOperator::And)),
+        ("or", Token::Binary(BinaryOperator::Or)),
         ("not", Token::Not),
         ("is", Token::Is),
         ("isnull", Token::IsNull),

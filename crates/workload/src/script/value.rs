@@ -1,28 +1,26 @@
-//! A value of the script language: its types, their conversions, their text.
-//!
-//! In: values, and texts given for them. Out: other values, text as pgbench writes it. Must never:
-//! allocate while it converts numbers.
+//! The values of the script language: types, conversions, and their text as pgbench writes it. Converting
+//! numbers never allocates.
 
 use super::error::EvalError;
 use super::number::{Float, parse_double, trim_start};
 use std::fmt;
 
-/// A value. There are no strings in the language.
+/// A value. The language has no strings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Value {
-    /// No value.
+    /// NULL.
     #[default]
     Null,
-    /// True or false; never taken for a number.
+    /// A boolean, which never counts as a number.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
     /// A floating-point number.
     Double(f64),
 }
 
 impl Value {
-    /// Name of the type, as messages give it.
+    /// The type's name, for messages.
     pub fn type_name(self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -33,7 +31,7 @@ impl Value {
     }
 
     /// Whether a condition holds: true, or a number that is not zero.
-    pub fn is_truth(self) -> bool {
+    pub fn is_truthy(self) -> bool {
         match self {
             Value::Null => false,
             Value::Bool(value) => value,
@@ -42,21 +40,21 @@ impl Value {
         }
     }
 
-    /// The value as true or false, which only a boolean is.
+    /// The value as a boolean; numbers are an error.
     pub fn to_bool(self) -> Result<bool, EvalError> {
         match self {
             Value::Bool(value) => Ok(value),
-            _ => Err(self.cannot_be("boolean")),
+            _ => Err(self.coercion_error("boolean")),
         }
     }
 
-    /// The value as a whole number; a double is rounded to the nearest, a tie to the even one.
+    /// The value as an integer; a double is rounded to the nearest, ties to even.
     #[inline]
     pub fn to_int(self) -> Result<i64, EvalError> {
         match self {
             Value::Int(value) => Ok(value),
             Value::Double(value) => double_to_int(value),
-            _ => Err(self.cannot_be("int")),
+            _ => Err(self.coercion_error("int")),
         }
     }
 
@@ -66,16 +64,16 @@ impl Value {
         match self {
             Value::Double(value) => Ok(value),
             Value::Int(value) => Ok(value as f64),
-            _ => Err(self.cannot_be("double")),
+            _ => Err(self.coercion_error("double")),
         }
     }
 
     #[cold]
-    fn cannot_be(self, wanted: &str) -> EvalError {
-        EvalError::new(format!("cannot coerce {} to {wanted}", self.type_name()))
+    fn coercion_error(self, target: &str) -> EvalError {
+        EvalError::new(format!("cannot coerce {} to {target}", self.type_name()))
     }
 
-    /// What a text given from outside stands for; `name` is the variable it was given to.
+    /// Converts a text from outside the script; `name` is the variable that it was given for.
     pub fn from_text(name: &str, text: &str) -> Result<Value, EvalError> {
         if text.is_empty() {
             return Err(EvalError::Silent);
@@ -91,7 +89,7 @@ impl Value {
         if starts("true") || starts("yes") || is("on") {
             return Ok(Value::Bool(true));
         }
-        // "o" alone could be either and is neither.
+        // "o" could be either, and so is neither.
         if starts("false") || starts("no") || is("off") || is("of") {
             return Ok(Value::Bool(false));
         }
@@ -112,7 +110,7 @@ impl Value {
 }
 
 impl fmt::Display for Value {
-    /// As in a statement: `NULL`, `true`, `5`, `0.333333333333333`.
+    /// Formats as in a statement: `NULL`, `true`, `5`, `0.333333333333333`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Null => f.write_str("NULL"),
@@ -123,7 +121,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// `text` without the blanks before it, if all else is a sign and digits; there may be none.
+/// `text` without leading blanks, if the rest is an optional sign and digits, possibly none.
 fn whole_number(text: &str) -> Option<&str> {
     let number = trim_start(text);
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);

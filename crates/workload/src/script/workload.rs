@@ -1,21 +1,22 @@
-//! The `script` workload: transactions that the user writes, in pgbench's language.
-//!
-//! In: a plan with the names of scripts. Out: what `Workload` asks for. Must never: make or drop a
+//! The `script` workload: transactions that the user writes in pgbench's language. Never creates or drops a
 //! table.
 
-use super::manner::Manner;
-use super::options::{self, ScriptSet, asked};
+use super::options::{self, ScriptSet, option_error};
+use super::policy::ScriptPolicy;
 use super::program::Scripts;
+use crate::describe::{OptionSpec, ScaleUnit};
+use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::scale_for_run;
 use crate::{
-    CheckReport, Error, LoadReport, LoadRequest, Loaded, Progress, Workload, products, sql,
+    CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, engines, sql,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
+use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Scripts of the user's own, or pgbench's builtin ones.
+/// The user's own scripts, or pgbench's builtin ones.
 pub static SCRIPT: ScriptWorkload = ScriptWorkload;
 
 /// The workload of scripts.
@@ -34,8 +35,16 @@ impl Workload for ScriptWorkload {
         Vec::new()
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        options::KEYS
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn engines(&self) -> &'static [Engine] {
+        &[Engine::PostgreSql]
+    }
+
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        None
     }
 
     fn loaded_by(&self, plan: &WorkloadPlan) -> Option<&'static str> {
@@ -46,11 +55,11 @@ impl Workload for ScriptWorkload {
         let simple = protocol == QueryMode::Simple;
         match options::read(plan) {
             Err(problems) => problems,
-            Ok(asked) => asked
+            Ok(set) => set
                 .scripts
                 .iter()
                 .filter_map(|script| options::protocol_problem(script, simple))
-                .map(|problem| Error::Asked {
+                .map(|problem| Error::InvalidRequest {
                     problem,
                     hint: "another --protocol".to_owned(),
                 })
@@ -64,54 +73,65 @@ impl Workload for ScriptWorkload {
         _progress: &dyn Progress,
         _stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(no_tables("prony load tpcb makes"))
+        Err(no_tables(
+            Some(PronyCommands.load(&builtin_tables())),
+            "creates",
+        ))
     }
 
     fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(no_tables("prony check tpcb checks"))
+        Err(no_tables(PronyCommands.check(&builtin_tables()), "checks"))
     }
 
     fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(no_tables("prony clean tpcb drops"))
+        Err(no_tables(
+            Some(PronyCommands.clean(&builtin_tables())),
+            "drops",
+        ))
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-        // Whoever asks for more than the first problem asks `check_options`.
-        let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
-        products::need_postgres(control)?;
-        let scale = scale(control, plan, &asked)?;
-        Ok(Loaded {
-            program: Arc::new(Scripts::new(asked, scale, Manner::default())),
-            scale,
-        })
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        // Only the first problem; `check_options` returns all of them.
+        let scripts = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        engines::require_postgres(control)?;
+        let scale = scale(control, plan, &scripts)?;
+        let program = Scripts::new(scripts, scale, ScriptPolicy::default());
+        Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
 }
 
-/// The value of `:scale`. The builtin scripts need their tables whole; others may run on any.
-fn scale(control: &mut Control, plan: &WorkloadPlan, asked: &ScriptSet) -> Result<u32, Error> {
-    if asked.builtin {
+/// The value of `:scale`. The builtin scripts require complete tables; others run on any.
+fn scale(control: &mut Control, plan: &WorkloadPlan, scripts: &ScriptSet) -> Result<u32, Error> {
+    if scripts.builtin {
         return scale_for_run(control, crate::tpcb::TPCB.name(), plan.scale);
     }
     if let Some(scale) = plan.scale {
         return Ok(scale);
     }
-    let doing = "reading the scale";
-    let found = sql::row(
+    let action = "reading the scale";
+    let exists = sql::query_row(
         control,
-        doing,
+        action,
         "select to_regclass('pgbench_branches') is not null",
     )?;
-    if !found.is_true(0) {
+    if !exists.is_true(0) {
         return Ok(1);
     }
-    let count = sql::row(control, doing, "select count(*) from pgbench_branches")?;
+    let count = sql::query_row(control, action, "select count(*) from pgbench_branches")?;
     let branches = count.int(0).and_then(|count| u32::try_from(count).ok());
     Ok(branches.unwrap_or(1).max(1))
 }
 
-fn no_tables(what: &str) -> Error {
-    asked(
-        "the script workload brings no tables of its own",
-        &format!("{what} those of the builtin scripts"),
+/// The tables of the builtin scripts.
+fn builtin_tables() -> LoadSpec {
+    LoadSpec::of(crate::tpcb::TPCB.name(), Vec::new())
+}
+
+/// `command` is the one that does what was requested to the tables of the builtin scripts.
+fn no_tables(command: Option<String>, does: &str) -> Error {
+    let hint = command.map(|command| format!("{command} {does} the tables of the builtin scripts"));
+    option_error(
+        "the script workload has no tables of its own",
+        &hint.unwrap_or_default(),
     )
 }

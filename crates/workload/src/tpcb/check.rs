@@ -1,66 +1,75 @@
-//! Whether the tables are whole and their balances add up.
+//! Checks that the tables are complete and their balances add up.
 //!
-//! In: a control connection. Out: findings; the scale of the data. Must never: call wrong what
-//! cannot be decided, or right what was not looked at.
+//! Returns findings and the scale of the data. Must never report as wrong what it cannot decide, or
+//! as right what it did not examine.
 //!
 //! All accounts, tellers and branches start at 0. Each transaction of `tpcb` adds one amount to an
 //! account, a teller, a branch and the history; each of `simple-update` to an account and the
-//! history. So, with A, T, B and H the sums over the four tables:
-//!   T = B always;
-//!   A = H as long as nobody emptied the history;
-//!   A = B as long as only `tpcb` ran.
-//! pgbench empties the history at the start of each run (unless -n), and its -i once too. The
-//! catalog shows that: TRUNCATE gives a table a new file.
+//! history. So, with A, T, B and H as the sums over the four tables: T = B always; A = H as long as
+//! nobody emptied the history; A = B as long as only `tpcb` ran. pgbench empties the history at the
+//! start of each run (unless -n), and `pgbench -i` does once, too. The catalog shows that: TRUNCATE
+//! gives a table a new file.
 
 use super::schema::Table;
-use crate::catalog::{self, Found};
+use crate::SqlDialect;
+use crate::catalog::{self, CatalogTable};
 use crate::findings::{self, finding};
-use crate::words::grouped;
-use crate::{CheckReport, Error, Finding, State, sql};
+use crate::note::LoadNote;
+use crate::number_format::grouped;
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{CheckReport, Error, Finding, FindingState, sql};
 use prony_server::Control;
 
-/// What one pass over a table finds.
-struct Contents {
+/// The result of one scan of a table.
+struct TableContents {
     table: Table,
     rows: u64,
     lowest: Option<i64>,
     highest: Option<i64>,
     /// Sum of the balances, or of the history's amounts.
     sum: i64,
-    /// Rows that belong to another branch than their number says.
+    /// Rows whose branch does not match their number.
     misplaced: u64,
 }
 
-/// Looks at everything: reads each table once, in one snapshot.
+/// Runs all checks: reads each table once, in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
     // In one snapshot the sums are exact even while a load is running.
-    let begin = "begin transaction isolation level repeatable read read only";
-    sql::run(control, "beginning the check", begin)?;
-    let report = look(control);
-    // Nothing to keep: an error here changes no finding.
-    drop(sql::run(control, "ending the check", "rollback"));
+    let begin = SqlDialect::PostgreSql.begin_snapshot();
+    sql::execute(control, "beginning the check", begin)?;
+    let report = examine(control);
+    // The transaction wrote nothing, so an error here changes no finding.
+    drop(sql::execute(control, "ending the check", "rollback"));
     report
 }
 
-fn look(control: &mut Control) -> Result<CheckReport, Error> {
+fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     let mut found = catalog::find::<Table>(control)?;
-    let mut findings = findings::tables(&found, "tpcb");
+    let mut findings = findings::tables(&found, Some("tpcb"));
+    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    if let Some(note) = notes.find(|note| note.is_unfinished()) {
+        findings.push(note.finding(load_from_note("tpcb", note)));
+    }
     let mut contents = Vec::new();
-    for found in found.iter_mut().filter(|found| found.ours) {
-        let read = read(control, found.table)?;
-        found.facts.rows = read.rows;
-        contents.push(read);
+    for found in found.iter_mut().filter(|found| found.is_own) {
+        let content = read_table(control, found.table)?;
+        found.facts.rows = content.rows;
+        contents.push(content);
     }
     let scale = contents
         .iter()
-        .find(|read| read.table == Table::Branches)
-        .and_then(|read| u32::try_from(read.rows).ok())
+        .find(|content| content.table == Table::Branches)
+        .and_then(|content| u32::try_from(content.rows).ok())
         .filter(|scale| *scale > 0);
-    findings.extend(contents.iter().filter_map(|read| rows(read, scale)));
+    findings.extend(
+        contents
+            .iter()
+            .filter_map(|content| check_rows(content, scale)),
+    );
     findings.extend(
         found
             .iter()
-            .filter(|found| found.ours)
+            .filter(|found| found.is_own)
             .filter_map(findings::key),
     );
     findings.extend(balances(&found, &contents));
@@ -72,7 +81,7 @@ fn look(control: &mut Control) -> Result<CheckReport, Error> {
     })
 }
 
-fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
+fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Error> {
     let (sum, key, misplaced) = match table {
         Table::Branches => ("bbalance", "bid", "false"),
         Table::Tellers => ("tbalance", "tid", "bid is distinct from (tid - 1) / 10 + 1"),
@@ -84,7 +93,7 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
         Table::History => ("delta", "null::int", "false"),
     };
     let name = table.name();
-    let row = sql::row(
+    let row = sql::query_row(
         control,
         &format!("reading {name}"),
         &format!(
@@ -97,7 +106,7 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
             .and_then(|value| u64::try_from(value).ok())
             .unwrap_or(0)
     };
-    Ok(Contents {
+    Ok(TableContents {
         table,
         rows: count(0),
         lowest: row.int(1),
@@ -107,85 +116,85 @@ fn read(control: &mut Control, table: Table) -> Result<Contents, Error> {
     })
 }
 
-/// Whether the rows of a table are those of the scale: as many, numbered without a gap.
-fn rows(read: &Contents, scale: Option<u32>) -> Option<Finding> {
-    let id = match read.table {
+/// Checks that the rows of a table match the scale: the right number, numbered without gaps.
+fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
+    let id = match content.table {
         Table::Branches => "rows-branches",
         Table::Tellers => "rows-tellers",
         Table::Accounts => "rows-accounts",
         Table::History => return None,
     };
-    let name = read.table.name();
+    let name = content.table.name();
     let Some(scale) = scale else {
-        return (read.table == Table::Branches).then(|| {
-            let text = format!("{name} is empty: the load did not come to its end; load again");
-            finding(State::Wrong, id, text)
+        return (content.table == Table::Branches).then(|| {
+            let text = format!("{name} is empty: the load did not finish; load again");
+            finding(FindingState::Wrong, id, text)
         });
     };
-    let wanted = read.table.rows(scale);
-    let key = read.table.key().unwrap_or_default();
-    if read.rows != wanted {
+    let expected = content.table.rows(scale);
+    let key = content.table.key().unwrap_or_default();
+    if content.rows != expected {
         let text = format!(
-            "{name} has {} rows, and scale {} has {}: the load did not come to its end, \
+            "{name} has {} rows, and scale {} has {}: the load did not finish, \
              or rows were added or deleted; load again",
-            grouped(read.rows),
+            grouped(content.rows),
             grouped(scale),
-            grouped(wanted)
+            grouped(expected)
         );
-        return Some(finding(State::Wrong, id, text));
+        return Some(finding(FindingState::Wrong, id, text));
     }
-    // As many rows as numbers, the ends right, and (see the key's finding) none twice: no gap.
-    if read.lowest != Some(1) || read.highest != i64::try_from(wanted).ok() {
+    // The right number of rows, the right ends, and no duplicates (see the key's finding): no gap.
+    if content.lowest != Some(1) || content.highest != i64::try_from(expected).ok() {
         let text = format!(
             "{name}.{key} runs from {} to {} instead of 1 to {}; load again",
-            grouped(read.lowest.unwrap_or(0)),
-            grouped(read.highest.unwrap_or(0)),
-            grouped(wanted)
+            grouped(content.lowest.unwrap_or(0)),
+            grouped(content.highest.unwrap_or(0)),
+            grouped(expected)
         );
-        return Some(finding(State::Wrong, id, text));
+        return Some(finding(FindingState::Wrong, id, text));
     }
-    if read.misplaced > 0 {
+    if content.misplaced > 0 {
         let text = format!(
-            "{} rows of {name} belong to another branch than their number says; load again",
-            grouped(read.misplaced)
+            "{} rows of {name} have the wrong branch for their number; load again",
+            grouped(content.misplaced)
         );
-        return Some(finding(State::Wrong, id, text));
+        return Some(finding(FindingState::Wrong, id, text));
     }
-    let (wanted, scale) = (grouped(wanted), grouped(scale));
-    let text = format!("{name} has {wanted} rows, {key} 1 to {wanted} (scale {scale})");
-    Some(finding(State::Ok, id, text))
+    let (expected, scale) = (grouped(expected), grouped(scale));
+    let text = format!("{name} has {expected} rows, {key} 1 to {expected} (scale {scale})");
+    Some(finding(FindingState::Ok, id, text))
 }
 
 /// The invariants among the sums.
-fn balances(found: &[Found<Table>], contents: &[Contents]) -> Vec<Finding> {
+fn balances(found: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
     let sum = |table| {
         contents
             .iter()
-            .find(|read| read.table == table)
-            .map(|read| read.sum)
+            .find(|content| content.table == table)
+            .map(|content| content.sum)
     };
     let mut findings = Vec::new();
     if let (Some(tellers), Some(branches)) = (sum(Table::Tellers), sum(Table::Branches)) {
         let id = "balances-tellers-branches";
-        let agree = tellers == branches;
+        let are_equal = tellers == branches;
         let (tellers, branches) = (grouped(tellers), grouped(branches));
-        findings.push(if agree {
+        findings.push(if are_equal {
             let text = format!("tellers and branches both add up to {branches}");
-            finding(State::Ok, id, text)
+            finding(FindingState::Ok, id, text)
         } else {
             let text = format!(
                 "tellers add up to {tellers} and branches to {branches}: every transaction of \
-                 these workloads changes both alike, so one was lost in part, or something else \
-                 wrote to the tables"
+                 these workloads changes both by the same amount, so part of one was lost, or \
+                 something else wrote to the tables"
             );
-            finding(State::Wrong, id, text)
+            finding(FindingState::Wrong, id, text)
         });
     }
     let emptied = found
         .iter()
         .any(|found| found.table == Table::History && found.rewritten);
     if let (Some(accounts), Some(history)) = (sum(Table::Accounts), sum(Table::History)) {
-        findings.push(accounts_history(
+        findings.push(accounts_against_history(
             accounts,
             history,
             sum(Table::Branches),
@@ -195,109 +204,111 @@ fn balances(found: &[Found<Table>], contents: &[Contents]) -> Vec<Finding> {
     findings
 }
 
-fn accounts_history(accounts: i64, history: i64, branches: Option<i64>, emptied: bool) -> Finding {
+fn accounts_against_history(
+    accounts: i64,
+    history: i64,
+    branches: Option<i64>,
+    emptied: bool,
+) -> Finding {
     let id = "balances-accounts-history";
-    let like_branches = branches == Some(accounts);
-    let agree = accounts == history;
+    let equals_branches = branches == Some(accounts);
+    let are_equal = accounts == history;
     let (accounts, history) = (grouped(accounts), grouped(history));
-    if agree {
+    if are_equal {
         let text = format!("accounts and history both add up to {accounts}");
-        return finding(State::Ok, id, text);
+        return finding(FindingState::Ok, id, text);
     }
     if !emptied {
         let text = format!(
             "accounts add up to {accounts} and the history to {history}, and the history was not \
              emptied since it was created: an update was lost, or something else wrote to the tables"
         );
-        return finding(State::Wrong, id, text);
+        return finding(FindingState::Wrong, id, text);
     }
-    let why = format!(
+    let explanation = format!(
         "accounts add up to {accounts} and the history to {history}; the history was emptied or \
          rewritten since it was created (pgbench empties it before each run), so the two cannot \
          be compared"
     );
-    if like_branches {
-        let text = format!("{why}; accounts and branches agree, as they do where only tpcb ran");
-        return finding(State::Ok, id, text);
+    if equals_branches {
+        let text =
+            format!("{explanation}; accounts and branches agree, as they do if only tpcb ran");
+        return finding(FindingState::Ok, id, text);
     }
     let text = format!(
-        "{why}, nor can accounts with branches where simple-update ran; \
-         load again for a check of every balance"
+        "{explanation}, and neither can accounts and branches if simple-update ran; \
+         load again to check every balance"
     );
-    finding(State::Note, id, text)
+    finding(FindingState::Note, id, text)
 }
 
-/// The scale of the data, when it is fit for a run of the workload `name`.
+/// The load of this scale.
+pub fn load_of(workload: &'static str, scale: String) -> LoadSpec {
+    LoadSpec {
+        workload,
+        dataset: "tpcb",
+        options: vec![("scale", scale)],
+    }
+}
+
+/// The load that left a note.
+fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
+    load_of(workload, note.value("branches").unwrap_or("N").to_owned())
+}
+
+/// The scale of the data if it is fit for a run of the workload `name`.
 ///
-/// Cheap at any scale: counts the small tables, and looks at accounts through its key only.
+/// Cheap at any scale: counts the small tables, and accesses accounts only through its key.
 ///
 /// # Errors
-/// A table is missing, half-loaded, not ours; or the scale is not the one asked for.
-pub fn scale_for_run(control: &mut Control, name: &str, asked: Option<u32>) -> Result<u32, Error> {
-    crate::products::need_postgres(control)?;
-    let found = catalog::find::<Table>(control)?;
-    let wanted = asked.map_or("N".to_owned(), |scale| scale.to_string());
-    for table in Table::ALL {
-        if !found.iter().any(|found| found.table == table) {
-            return Err(Error::Data {
-                problem: format!("table {} is missing", table.name()),
-                hint: format!("prony load {name} --scale {wanted}"),
-            });
-        }
-    }
-    catalog::refuse_foreign(&found)?;
-    let facts = sql::row(
+/// A table is missing, half-loaded or not pgbench's; or the scale differs from the requested one.
+pub fn scale_for_run(
+    control: &mut Control,
+    name: &'static str,
+    requested: Option<u32>,
+) -> Result<u32, Error> {
+    crate::engines::require_postgres(control)?;
+    let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
+    let load = load_of(name, expected);
+    catalog::loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
+    let facts = sql::query_row(
         control,
         "reading the scale",
         "select (select count(*) from pgbench_branches), (select count(*) from pgbench_tellers)",
     )?;
     let branches = facts.int(0).unwrap_or(0);
     let scale = u32::try_from(branches).unwrap_or(0);
-    let half = |what: String| Error::Data {
-        problem: format!("the data is not whole: {what}; a load did not come to its end"),
-        hint: format!("prony load {name} --scale {wanted}"),
+    let incomplete = |what: String| Error::Data {
+        problem: format!("the data is incomplete: {what}; a load did not finish"),
+        remedy: Remedy::Load(load.clone()),
     };
     if scale == 0 {
-        return Err(half("pgbench_branches is empty".to_owned()));
-    }
-    if let Some(found) = found
-        .iter()
-        .find(|found| found.table.key().is_some() && !found.keyed)
-    {
-        return Err(half(format!("{} has no primary key", found.table.name())));
+        return Err(incomplete("pgbench_branches is empty".to_owned()));
     }
     let tellers = facts
         .int(1)
         .and_then(|count| u64::try_from(count).ok())
         .unwrap_or(0);
     if tellers != Table::Tellers.rows(scale) {
-        return Err(half(format!(
+        return Err(incomplete(format!(
             "pgbench_tellers has {tellers} rows, and scale {scale} has {}",
             Table::Tellers.rows(scale)
         )));
     }
-    // Through the key: two index look-ups, where a count would read the whole table.
-    let ends = sql::row(
+    // Through the key: two index lookups, where a count would scan the whole table.
+    let ends = sql::query_row(
         control,
         "reading the scale",
         "select (select min(aid) from pgbench_accounts), (select max(aid) from pgbench_accounts)",
     )?;
     let last = i64::try_from(Table::Accounts.rows(scale)).unwrap_or(i64::MAX);
     if (ends.int(0), ends.int(1)) != (Some(1), Some(last)) {
-        return Err(half(match (ends.int(0), ends.int(1)) {
+        return Err(incomplete(match (ends.int(0), ends.int(1)) {
             (Some(low), Some(high)) => format!(
                 "pgbench_accounts has numbers {low} to {high}, and scale {scale} has 1 to {last}"
             ),
             _ => "pgbench_accounts is empty".to_owned(),
         }));
     }
-    match asked {
-        Some(asked) if asked != scale => Err(Error::Data {
-            problem: format!("the data has scale {scale}, and scale {asked} was asked for"),
-            hint: format!(
-                "leave the scale out to run on what is there, or: prony load {name} --scale {asked}"
-            ),
-        }),
-        _ => Ok(scale),
-    }
+    load.check_scale(scale, requested)
 }

@@ -1,18 +1,17 @@
-//! What one virtual user of the three account workloads does.
+//! The program of one virtual user of the three account workloads.
 //!
-//! In: a scale, a user's seed. Out: transactions on a `Db`. Must never: differ from pgbench's
-//! builtin scripts in statements, their order, or the order of the random draws: with the same seed
-//! both change the same accounts by the same amounts.
+//! It must match pgbench's builtin scripts in statements, their order, and the order of the random
+//! draws: with the same seed, both change the same accounts by the same amounts.
 
-use super::schema::Table;
+use super::schema::{BIGINT_FROM_SCALE, Table};
 use crate::random::Random;
-use prony_session::{Db, DbError, Ended, Outcome, Program, User, UserId};
-use prony_wire::{Statement, Statements, Value};
+use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_wire::{ParameterType, Statement, Statements, Value};
 use std::sync::Arc;
 
-/// Which of the three.
+/// One of the three workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TpcbVariant {
     /// pgbench's `tpcb-like`: seven statements.
     Tpcb,
     /// pgbench's `simple-update`: without tellers and branches.
@@ -30,13 +29,13 @@ const INSERT_HISTORY: &str = "INSERT INTO pgbench_history (tid, bid, aid, delta,
      VALUES ($1, $2, $3, $4, CURRENT_TIMESTAMP)";
 const END: &str = "END";
 
-/// Largest amount by which a balance changes, either way.
+/// Maximum amount by which a balance changes, up or down.
 const DELTA_MAX: i64 = 5000;
 
 /// The statements of a transaction, in order.
-pub fn statements(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::Tpcb => &[
+pub fn statements(variant: TpcbVariant) -> &'static [&'static str] {
+    match variant {
+        TpcbVariant::Tpcb => &[
             BEGIN,
             UPDATE_ACCOUNT,
             SELECT_ACCOUNT,
@@ -45,20 +44,20 @@ pub fn statements(kind: Kind) -> &'static [&'static str] {
             INSERT_HISTORY,
             END,
         ],
-        Kind::SimpleUpdate => &[BEGIN, UPDATE_ACCOUNT, SELECT_ACCOUNT, INSERT_HISTORY, END],
-        Kind::SelectOnly => &[SELECT_ACCOUNT],
+        TpcbVariant::SimpleUpdate => &[BEGIN, UPDATE_ACCOUNT, SELECT_ACCOUNT, INSERT_HISTORY, END],
+        TpcbVariant::SelectOnly => &[SELECT_ACCOUNT],
     }
 }
 
-/// The program of one of the three, at one scale.
-pub struct Accounts {
-    shared: Arc<Shared>,
+/// The program of one of the three workloads, at one scale.
+pub struct AccountProgram {
+    shared: Arc<AccountRun>,
     name: [&'static str; 1],
 }
 
-/// What all users of a run share; read only.
-struct Shared {
-    kind: Kind,
+/// State shared by all users of a run; read-only.
+struct AccountRun {
+    variant: TpcbVariant,
     accounts: i64,
     branches: i64,
     tellers: i64,
@@ -73,38 +72,45 @@ struct Shared {
 
 /// The random values of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Draw {
+struct TransactionInput {
     aid: i64,
     bid: i64,
     tid: i64,
     delta: i64,
 }
 
-impl Accounts {
-    /// The program of `kind` on tables of this scale.
-    pub fn new(kind: Kind, name: &'static str, scale: u32) -> Self {
-        let mut set = Statements::new();
-        let shared = Shared {
-            kind,
+impl AccountProgram {
+    /// The program of `variant` on tables of this scale.
+    pub fn new(variant: TpcbVariant, name: &'static str, scale: u32) -> Self {
+        let int = ParameterType::Int;
+        let aid = match scale >= BIGINT_FROM_SCALE {
+            true => ParameterType::BigInt,
+            false => int,
+        };
+        let mut statements = Statements::new();
+        let mut add =
+            |sql, types: &[ParameterType]| statements.add(sql).with_types(types.iter().copied());
+        let shared = AccountRun {
+            variant,
             accounts: Table::Accounts.rows(scale) as i64,
             branches: Table::Branches.rows(scale) as i64,
             tellers: Table::Tellers.rows(scale) as i64,
-            begin: set.add(BEGIN),
-            update_account: set.add(UPDATE_ACCOUNT),
-            select_account: set.add(SELECT_ACCOUNT),
-            update_teller: set.add(UPDATE_TELLER),
-            update_branch: set.add(UPDATE_BRANCH),
-            insert_history: set.add(INSERT_HISTORY),
-            end: set.add(END),
+            begin: add(BEGIN, &[]),
+            update_account: add(UPDATE_ACCOUNT, &[int, aid]),
+            select_account: add(SELECT_ACCOUNT, &[aid]),
+            update_teller: add(UPDATE_TELLER, &[int, int]),
+            update_branch: add(UPDATE_BRANCH, &[int, int]),
+            insert_history: add(INSERT_HISTORY, &[int, int, aid, int]),
+            end: add(END, &[]),
         };
-        Accounts {
+        AccountProgram {
             shared: Arc::new(shared),
             name: [name],
         }
     }
 }
 
-impl Program for Accounts {
+impl Program for AccountProgram {
     fn kinds(&self) -> &[&'static str] {
         &self.name
     }
@@ -113,34 +119,32 @@ impl Program for Accounts {
         let shared = Arc::clone(&self.shared);
         let random = Random::of_client(id.seed, id.client);
         Box::pin(async move {
-            match run(&shared, random, db).await {
-                Ok(never) => match never {},
-                Err(ended) => ended,
-            }
+            let Err(ended) = run(&shared, random, db).await;
+            ended
         })
     }
 }
 
-/// Transaction after transaction, until the run is over.
+/// Executes transactions until the run is over.
 async fn run(
-    shared: &Shared,
+    shared: &AccountRun,
     mut random: Random,
     mut db: Db,
-) -> Result<std::convert::Infallible, Ended> {
+) -> Result<std::convert::Infallible, UserExit> {
     loop {
         db.start(0).await?;
-        let draw = shared.draw(&mut random);
-        let result = match shared.kind {
-            Kind::Tpcb => tpcb(shared, draw, &mut db).await,
-            Kind::SimpleUpdate => simple_update(shared, draw, &mut db).await,
-            Kind::SelectOnly => select_only(shared, draw, &mut db).await,
+        let input = shared.draw_input(&mut random);
+        let result = match shared.variant {
+            TpcbVariant::Tpcb => tpcb(shared, input, &mut db).await,
+            TpcbVariant::SimpleUpdate => simple_update(shared, input, &mut db).await,
+            TpcbVariant::SelectOnly => select_only(shared, input, &mut db).await,
         };
         db.end(result.map(|()| Outcome::Committed)).await?;
     }
 }
 
-async fn tpcb(s: &Shared, draw: Draw, db: &mut Db) -> Result<(), DbError> {
-    let [aid, bid, tid, delta] = draw.values();
+async fn tpcb(s: &AccountRun, input: TransactionInput, db: &mut Db) -> Result<(), DbError> {
+    let [aid, bid, tid, delta] = input.values();
     db.exec(&s.begin, &[]).await?;
     db.exec(&s.update_account, &[delta, aid]).await?;
     db.exec(&s.select_account, &[aid]).await?;
@@ -151,8 +155,12 @@ async fn tpcb(s: &Shared, draw: Draw, db: &mut Db) -> Result<(), DbError> {
     Ok(())
 }
 
-async fn simple_update(s: &Shared, draw: Draw, db: &mut Db) -> Result<(), DbError> {
-    let [aid, bid, tid, delta] = draw.values();
+async fn simple_update(
+    s: &AccountRun,
+    input: TransactionInput,
+    db: &mut Db,
+) -> Result<(), DbError> {
+    let [aid, bid, tid, delta] = input.values();
     db.exec(&s.begin, &[]).await?;
     db.exec(&s.update_account, &[delta, aid]).await?;
     db.exec(&s.select_account, &[aid]).await?;
@@ -161,24 +169,24 @@ async fn simple_update(s: &Shared, draw: Draw, db: &mut Db) -> Result<(), DbErro
     Ok(())
 }
 
-async fn select_only(s: &Shared, draw: Draw, db: &mut Db) -> Result<(), DbError> {
-    db.exec(&s.select_account, &[Value::Int(draw.aid)]).await?;
+async fn select_only(s: &AccountRun, input: TransactionInput, db: &mut Db) -> Result<(), DbError> {
+    db.exec(&s.select_account, &[Value::Int(input.aid)]).await?;
     Ok(())
 }
 
-impl Shared {
-    /// Draws in pgbench's order; select-only draws the account alone.
-    fn draw(&self, random: &mut Random) -> Draw {
+impl AccountRun {
+    /// Draws in pgbench's order; select-only draws only the account.
+    fn draw_input(&self, random: &mut Random) -> TransactionInput {
         let aid = random.uniform(1, self.accounts);
-        if self.kind == Kind::SelectOnly {
-            return Draw {
+        if self.variant == TpcbVariant::SelectOnly {
+            return TransactionInput {
                 aid,
                 bid: 0,
                 tid: 0,
                 delta: 0,
             };
         }
-        Draw {
+        TransactionInput {
             aid,
             bid: random.uniform(1, self.branches),
             tid: random.uniform(1, self.tellers),
@@ -187,8 +195,38 @@ impl Shared {
     }
 }
 
-impl Draw {
+impl TransactionInput {
     fn values(self) -> [Value<'static>; 4] {
         [self.aid, self.bid, self.tid, self.delta].map(Value::Int)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
+
+    #[test]
+    fn parameters_have_the_types_of_their_columns() {
+        for scale in [1, BIGINT_FROM_SCALE - 1, BIGINT_FROM_SCALE] {
+            let mut control = new_database(&format!("tpcb_types_{scale}"));
+            for table in Table::ALL {
+                control.execute(&table.create(scale)).expect("creates");
+                if let Some(key) = table.key() {
+                    let key = format!("alter table {} add primary key ({key})", table.name());
+                    control.execute(&key).expect("adds the key");
+                }
+            }
+            let program = AccountProgram::new(TpcbVariant::Tpcb, "tpcb", scale);
+            let run = &program.shared;
+            let statements = [
+                &run.update_account,
+                &run.select_account,
+                &run.update_teller,
+                &run.update_branch,
+                &run.insert_history,
+            ];
+            assert_declared_as_inferred(&mut control, statements);
+        }
     }
 }

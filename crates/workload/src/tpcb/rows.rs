@@ -1,25 +1,25 @@
-//! The rows of pgbench's tables, as COPY text.
+//! The rows of pgbench's tables, in COPY's text format.
 //!
-//! In: a table and a range of row numbers. Out: bytes. Must never: depend on anything but the row
-//! number (no row of these tables is random), so that any split over loaders gives the same data.
+//! A row depends only on its number (no row of these tables is random), so that any split over
+//! loaders yields the same data.
 
 use super::schema::{ACCOUNTS_PER_BRANCH, TELLERS_PER_BRANCH, Table};
 use crate::copy::{CountingRow, RowSource};
 
 /// Writes the rows of one table.
-pub struct Rows {
+pub struct AccountRows {
     table: Table,
     row: CountingRow,
     next: u64,
     end: u64,
-    /// Row number at which the next branch begins: a division a row is saved.
+    /// Row number at which the next branch begins; saves a division per row.
     branch_end: u64,
 }
 
-impl Rows {
+impl AccountRows {
     /// The rows `first..end` of a table, numbered from 0; row r has the key r + 1.
     pub fn new(table: Table, first: u64, end: u64) -> Self {
-        let mut rows = Rows {
+        let mut rows = AccountRows {
             table,
             row: CountingRow::new(first + 1),
             next: first,
@@ -30,10 +30,10 @@ impl Rows {
         rows
     }
 
-    /// Sets what follows the key, for the branch that row `next` belongs to.
+    /// Sets the text after the key, for the branch of row `next`.
     fn enter_branch(&mut self) {
-        // pgbench leaves the small tables' filler NULL and gives accounts an empty one, which the
-        // server pads to 84 blanks: that is what makes an account about 100 bytes.
+        // pgbench leaves the small tables' filler NULL and sets that of accounts to an empty
+        // string, which the server pads to 84 blanks: that is why an account takes about 100 bytes.
         let (per_branch, filler) = match self.table {
             Table::Tellers => (TELLERS_PER_BRANCH, "\\N"),
             Table::Accounts => (ACCOUNTS_PER_BRANCH, ""),
@@ -48,7 +48,7 @@ impl Rows {
     }
 }
 
-impl RowSource for Rows {
+impl RowSource for AccountRows {
     fn is_done(&self) -> bool {
         self.next == self.end
     }
@@ -57,7 +57,7 @@ impl RowSource for Rows {
         let first = self.next;
         while self.next < self.end && out.len() < full {
             out.extend_from_slice(self.row.bytes());
-            self.row.count_up();
+            self.row.increment();
             self.next += 1;
             if self.next == self.branch_end {
                 self.enter_branch();
@@ -71,9 +71,9 @@ impl RowSource for Rows {
 mod tests {
     use super::*;
 
-    fn all(table: Table, first: u64, end: u64) -> Vec<u8> {
+    fn all_rows(table: Table, first: u64, end: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        Rows::new(table, first, end).fill(&mut out, usize::MAX);
+        AccountRows::new(table, first, end).fill(&mut out, usize::MAX);
         out
     }
 
@@ -86,13 +86,16 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_those_of_pgbench() {
-        assert_eq!(decode(&all(Table::Branches, 0, 2))[1], ["2", "0", "\\N"]);
-        let tellers = all(Table::Tellers, 0, 20);
+    fn rows_match_pgbenchs() {
+        assert_eq!(
+            decode(&all_rows(Table::Branches, 0, 2))[1],
+            ["2", "0", "\\N"]
+        );
+        let tellers = all_rows(Table::Tellers, 0, 20);
         let tellers = decode(&tellers);
         assert_eq!(tellers[9], ["10", "1", "0", "\\N"]);
         assert_eq!(tellers[10], ["11", "2", "0", "\\N"]);
-        let accounts = all(Table::Accounts, 0, 200_000);
+        let accounts = all_rows(Table::Accounts, 0, 200_000);
         let accounts = decode(&accounts);
         assert_eq!(accounts.len(), 200_000);
         assert_eq!(accounts[0], ["1", "1", "0", ""]);
@@ -102,19 +105,19 @@ mod tests {
             assert_eq!(account[0].parse(), Ok(row + 1));
             assert_eq!(account[1].parse(), Ok(row / 100_000 + 1));
         }
-        assert!(all(Table::History, 0, Table::History.rows(2)).is_empty());
+        assert!(all_rows(Table::History, 0, Table::History.rows(2)).is_empty());
     }
 
     #[test]
-    fn account_numbers_go_beyond_32_bits() {
+    fn account_numbers_exceed_32_bits() {
         let last = Table::Accounts.rows(50_000);
-        let row = all(Table::Accounts, last - 1, last);
+        let row = all_rows(Table::Accounts, last - 1, last);
         assert_eq!(decode(&row), [["5000000000", "50000", "0", ""]]);
     }
 
     #[test]
     fn any_split_gives_the_same_bytes() {
-        let whole = all(Table::Accounts, 0, 300_000);
+        let whole = all_rows(Table::Accounts, 0, 300_000);
         for cuts in [
             vec![1],
             vec![99_999, 100_000, 100_001],
@@ -125,15 +128,15 @@ mod tests {
             bounds.push(300_000);
             let parts: Vec<Vec<u8>> = bounds
                 .windows(2)
-                .map(|pair| all(Table::Accounts, pair[0], pair[1]))
+                .map(|pair| all_rows(Table::Accounts, pair[0], pair[1]))
                 .collect();
             assert!(parts.concat() == whole, "split at {bounds:?}");
         }
     }
 
     #[test]
-    fn buffers_are_filled_and_no_row_is_lost_between_them() {
-        let mut rows = Rows::new(Table::Accounts, 0, 100_000);
+    fn no_row_is_lost_between_buffers() {
+        let mut rows = AccountRows::new(Table::Accounts, 0, 100_000);
         let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
         while !rows.is_done() {
             let filled = rows.fill(&mut buffer, 1000);
@@ -142,6 +145,6 @@ mod tests {
             joined.append(&mut buffer);
         }
         assert_eq!(count, 100_000);
-        assert!(joined == all(Table::Accounts, 0, 100_000));
+        assert!(joined == all_rows(Table::Accounts, 0, 100_000));
     }
 }

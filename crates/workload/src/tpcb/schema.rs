@@ -1,18 +1,16 @@
-//! pgbench's tables: names, columns, sizes, and the SQL that makes them.
-//!
-//! In: a scale. Out: numbers and statements. Must never: differ from what `pgbench -i` makes
-//! (PostgreSQL 13 to 18), because pgbench is to run on these tables unchanged.
+//! pgbench's tables: names, columns, sizes, and the SQL that creates them. They must match those of
+//! `pgbench -i` (PostgreSQL 13 to 18), because pgbench must run on these tables unchanged.
 
+use crate::SqlDialect;
 use crate::catalog::Tables;
-use crate::oltp::engine::Engine;
 
 /// Accounts of one branch.
 pub const ACCOUNTS_PER_BRANCH: u64 = 100_000;
 /// Tellers of one branch.
 pub const TELLERS_PER_BRANCH: u64 = 10;
-/// From this scale on account numbers are `bigint`, as pgbench has it.
+/// From this scale, account numbers are `bigint`, as in pgbench.
 pub const BIGINT_FROM_SCALE: u32 = 20_000;
-/// Largest scale: teller numbers are `int`.
+/// Maximum scale: teller numbers are `int`.
 pub const MAX_SCALE: u32 = i32::MAX as u32 / TELLERS_PER_BRANCH as u32;
 
 /// One of the four tables.
@@ -29,17 +27,14 @@ pub enum Table {
 }
 
 impl Table {
-    /// In the order in which they are loaded.
+    /// All tables, in the order in which they are loaded.
     pub const ALL: [Table; 4] = [
         Table::Branches,
         Table::Tellers,
         Table::Accounts,
         Table::History,
     ];
-    /// Those that have rows and a key.
-    pub const KEYED: [Table; 3] = [Table::Branches, Table::Tellers, Table::Accounts];
-
-    /// Its name, without a schema: it stands in the first schema of the search path.
+    /// Its name, without a schema: it is in the first schema of the search path.
     pub fn name(self) -> &'static str {
         match self {
             Table::Branches => "pgbench_branches",
@@ -99,15 +94,6 @@ impl Table {
             ),
         }
     }
-
-    /// The statement that adds its primary key; `None` for history.
-    pub fn add_key(self) -> Option<String> {
-        let key = self.key()?;
-        Some(format!(
-            "alter table {} add primary key ({key})",
-            self.name()
-        ))
-    }
 }
 
 impl Tables for Table {
@@ -117,11 +103,11 @@ impl Tables for Table {
         Table::name(self)
     }
 
-    fn columns(self, _: Engine) -> Vec<&'static str> {
+    fn columns(self, _: SqlDialect) -> Vec<&'static str> {
         Table::columns(self).to_vec()
     }
 
-    fn key(self, _: Engine) -> &'static [&'static str] {
+    fn key(self, _: SqlDialect) -> &'static [&'static str] {
         match self {
             Table::History => &[],
             _ => &Table::columns(self)[..1],

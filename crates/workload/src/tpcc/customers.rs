@@ -1,76 +1,87 @@
-//! Customers by last name.
-//!
-//! In: a profile, an input. Out: the name to search for. Must never: take another than the middle
-//! one of those that share a name.
+//! Customers by last name: the name to search for, and the choice among customers with the same name.
 
-use super::input::Who;
+use super::execution::{int, missing};
+use super::input::CustomerKey;
 use super::profile::Profile;
 use super::random::LastNames;
-use super::way::{int, middle, missing};
-use prony_session::{DbError, Rows};
+use prony_session::{DbError, DbReply};
 use prony_wire::Value;
 
-/// The last names that users ask for.
+/// The last names that users search for.
 #[derive(Debug)]
-pub struct Names {
+pub struct SearchNames {
     names: LastNames,
-    found: bool,
+    finds_names: bool,
 }
 
 /// A name that no customer has: names are made of syllables.
 const NOBODY: &str = "?";
 
-impl Names {
-    /// Names as this profile asks for them.
+impl SearchNames {
+    /// Names for this profile.
     pub fn new(profile: &Profile) -> Self {
-        Names {
+        SearchNames {
             names: LastNames::new(),
-            found: profile.finds_names,
+            finds_names: profile.finds_names,
         }
     }
 
-    /// The name as it is asked for.
+    /// The name in the form in which it is sent.
     pub fn get(&self, name: u32) -> &str {
-        match self.found {
+        match self.finds_names {
             true => self.names.get(name),
             false => NOBODY,
         }
     }
 
-    /// The number and the name as a function takes them; NULL for what is not given.
-    pub fn values(&self, who: Who) -> [Value<'_>; 2] {
-        match who {
-            Who::Number(c_id) => [int(c_id), Value::Null],
-            Who::Name { name, otherwise } => [
-                otherwise.map_or(Value::Null, int),
+    /// The number and the name as a function takes them; NULL for the one that is not used.
+    pub fn values(&self, customer: CustomerKey) -> [Value<'_>; 2] {
+        match customer {
+            CustomerKey::Number(c_id) => [int(c_id), Value::Null],
+            CustomerKey::Name { name, fallback } => [
+                fallback.map_or(Value::Null, int),
+                Value::Text(self.get(name)),
+            ],
+        }
+    }
+
+    /// Whether to search by name (1 or 0), the number, and the name, as HammerDB's functions take them.
+    pub fn as_hammerdb(&self, customer: CustomerKey) -> [Value<'_>; 3] {
+        match customer {
+            CustomerKey::Number(c_id) => [int(0), int(c_id), Value::Text("")],
+            CustomerKey::Name { name, fallback } => [
+                int(1),
+                int(fallback.unwrap_or(0)),
                 Value::Text(self.get(name)),
             ],
         }
     }
 }
 
-/// The customer that is taken of those found, whose numbers stand in column 0 of result `result`.
-pub fn chosen(rows: &Rows<'_>, result: usize, otherwise: Option<u32>) -> Result<i64, DbError> {
-    let found = || rows.iter().filter(|(number, _)| *number == result);
-    let place = middle(found().count());
-    place
-        .and_then(|place| found().nth(place)?.1.int(0))
-        .or(otherwise.map(i64::from))
-        .ok_or_else(|| missing("a customer of that last name"))
+/// The customer chosen among those with the same name, ordered by first name: the middle one, rounded
+/// up [2.5.2.2]. Their numbers are in column 0 of result `result`.
+pub fn middle_customer(rows: &DbReply<'_>, result: usize) -> Result<i64, DbError> {
+    let matching = || rows.iter().filter(|(number, _)| *number == result);
+    let c_id = middle_index(matching().count()).and_then(|index| matching().nth(index)?.1.int(0));
+    c_id.ok_or_else(|| missing("a customer of that last name"))
 }
 
-/// The same in PL/pgSQL: `v_c_id` from `p_c_id` and `p_c_last`. It needs `v_found int[]`.
-pub fn choosing(w_id: &str, d_id: &str) -> String {
-    format!(
-        "  v_c_id := p_c_id;
-  if p_c_last is not null then
-    v_found := array(select c_id from customer
-      where c_w_id = {w_id} and c_d_id = {d_id} and c_last = p_c_last order by c_first, c_id);
-    if cardinality(v_found) > 0 then
-      v_c_id := v_found[(cardinality(v_found) + 1) / 2];
-    elsif v_c_id is null then
-      raise no_data_found using message = 'a customer of that last name is not there';
-    end if;
-  end if;"
-    )
+/// The index of the middle one of `count`, from 0.
+fn middle_index(count: usize) -> Option<usize> {
+    count.checked_sub(1).map(|last| last / 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::middle_index;
+
+    #[test]
+    fn the_middle_index_is_rounded_up() {
+        // n/2 rounded up, counted from 1: the 1st of 1 and 2, the 2nd of 3 and 4, the 3rd of 5.
+        for (count, place) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
+            assert_eq!(middle_index(count), Some(place - 1), "of {count}");
+            assert_eq!(place, count.div_ceil(2));
+        }
+        assert_eq!(middle_index(0), None);
+    }
 }

@@ -1,45 +1,42 @@
-//! Which transaction comes next.
-//!
-//! In: a profile, a user's random numbers. Out: kinds. Must never: drift from 10 new orders, 10
-//! payments and one of each other in 23 [5.2.3].
+//! Chooses the next transaction: of 23, 10 are new orders, 10 payments and one each of the others [5.2.3].
 
-use super::input::Kind;
+use super::input::TpccTransaction;
 use crate::random::Random;
 
-/// How many cards a deck has.
+/// Number of cards in a deck.
 const CARDS: usize = 23;
 
-/// A user's mix.
+/// The transaction mix of a user.
 #[derive(Clone, Debug)]
 pub enum Deck {
-    /// Cards are dealt until none is left, then shuffled again.
-    Dealt {
-        /// All of them.
-        cards: [Kind; CARDS],
-        /// How many have been dealt.
+    /// Cards are dealt until none is left, then the deck is shuffled again.
+    Shuffled {
+        /// The whole deck.
+        cards: [TpccTransaction; CARDS],
+        /// Number of cards dealt so far.
         dealt: usize,
     },
-    /// One of 23 by chance each time.
-    Drawn,
+    /// Each time one of 23, at random.
+    Independent,
 }
 
 impl Deck {
-    /// A deck before its first card.
-    pub fn new(dealt: bool) -> Self {
-        if !dealt {
-            return Deck::Drawn;
+    /// A mix before its first transaction.
+    pub fn new(shuffled: bool) -> Self {
+        if !shuffled {
+            return Deck::Independent;
         }
-        Deck::Dealt {
-            cards: std::array::from_fn(|place| kind_at(place as i64 + 1)),
+        Deck::Shuffled {
+            cards: std::array::from_fn(|index| kind_at(index as i64 + 1)),
             dealt: CARDS,
         }
     }
 
     /// The next kind.
-    pub fn next(&mut self, random: &mut Random) -> Kind {
+    pub fn next(&mut self, random: &mut Random) -> TpccTransaction {
         match self {
-            Deck::Drawn => kind_at(random.uniform(1, CARDS as i64)),
-            Deck::Dealt { cards, dealt } => {
+            Deck::Independent => kind_at(random.uniform(1, CARDS as i64)),
+            Deck::Shuffled { cards, dealt } => {
                 if *dealt == CARDS {
                     for last in (1..CARDS).rev() {
                         cards.swap(last, random.uniform(0, last as i64) as usize);
@@ -53,14 +50,14 @@ impl Deck {
     }
 }
 
-/// As HammerDB lays out its 23.
-fn kind_at(number: i64) -> Kind {
+/// The kind of a card, in HammerDB's order of the 23.
+fn kind_at(number: i64) -> TpccTransaction {
     match number {
-        ..=10 => Kind::NewOrder,
-        11..=20 => Kind::Payment,
-        21 => Kind::Delivery,
-        22 => Kind::StockLevel,
-        _ => Kind::OrderStatus,
+        ..=10 => TpccTransaction::NewOrder,
+        11..=20 => TpccTransaction::Payment,
+        21 => TpccTransaction::Delivery,
+        22 => TpccTransaction::StockLevel,
+        _ => TpccTransaction::OrderStatus,
     }
 }
 
@@ -77,13 +74,13 @@ mod tests {
     }
 
     #[test]
-    fn every_deck_has_the_same_cards_in_another_order() {
+    fn every_deck_has_the_same_cards_in_a_different_order() {
         let (mut deck, mut random) = (Deck::new(true), Random::new(3));
         let mut orders = std::collections::HashSet::new();
         for _ in 0..50 {
             assert_eq!(counts(&mut deck, &mut random, CARDS), [10, 10, 1, 1, 1]);
-            let Deck::Dealt { cards, .. } = &deck else {
-                panic!("it is dealt");
+            let Deck::Shuffled { cards, .. } = &deck else {
+                panic!("it is shuffled");
             };
             orders.insert(cards.map(|kind| kind as u8));
         }
@@ -91,15 +88,15 @@ mod tests {
     }
 
     #[test]
-    fn drawn_shares_are_the_same_in_the_long_run() {
+    fn independent_draws_have_the_same_shares() {
         let (mut deck, mut random) = (Deck::new(false), Random::new(3));
         let draws = 230_000;
-        let seen = counts(&mut deck, &mut random, draws);
-        for (seen, cards) in seen.iter().zip([10.0, 10.0, 1.0, 1.0, 1.0]) {
-            let share = *seen as f64 / draws as f64;
-            assert!((share - cards / 23.0).abs() < 0.004, "{seen} of {draws}");
+        let drawn = counts(&mut deck, &mut random, draws);
+        for (drawn, cards) in drawn.iter().zip([10.0, 10.0, 1.0, 1.0, 1.0]) {
+            let share = *drawn as f64 / draws as f64;
+            assert!((share - cards / 23.0).abs() < 0.004, "{drawn} of {draws}");
         }
-        // One by one they scatter, as those of a deck do not.
+        // Independent draws scatter; those of a deck do not.
         assert!((0..20).any(|_| counts(&mut deck, &mut random, CARDS) != [10, 10, 1, 1, 1]));
     }
 }

@@ -1,73 +1,96 @@
-//! Which indexes the tables have.
-//!
-//! In: a control connection. Out: names; the statements that make what is missing. Must never: take an
-//! index that is not yet valid for one.
+//! Finds the indexes of the tables, and the statements that build missing ones. An index that is not
+//! yet valid counts as missing.
 
 use super::schema::{Index, Table};
-use super::schema_mysql::SECOND;
-use crate::oltp::engine::Engine;
+use crate::SqlDialect;
+use crate::loader::dataset::IndexBuild;
 use crate::{Error, sql};
 use prony_server::Control;
 
-const DOING: &str = "reading the indexes";
+const READING: &str = "reading the indexes";
 
-/// Names of the valid indexes of the nine tables on PostgreSQL, partitions included, of which this
-/// holds.
-pub fn valid(control: &mut Control, holds: &str) -> Result<Vec<String>, Error> {
+/// Names of the valid indexes of the nine tables on PostgreSQL, including partitions, that meet the
+/// condition `predicate`.
+pub fn valid(control: &mut Control, predicate: &str) -> Result<Vec<String>, Error> {
     let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
     let sql = format!(
         "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
          where (i.indrelid in ({}) or i.indrelid in (select inhrelid from pg_inherits \
-          where inhparent = to_regclass('order_line'))) and i.indisvalid and {holds}",
+          where inhparent = to_regclass('order_line'))) and i.indisvalid and {predicate}",
         tables.join(", ")
     );
     names(control, &sql)
 }
 
-/// An index beside the primary keys: columns, and what makes it.
-pub struct Second {
+/// An index that is not a primary key.
+pub struct SecondaryIndex {
     /// Name.
     pub name: &'static str,
     /// Its columns.
     pub columns: String,
     /// The statement that builds it.
     pub build: String,
-    /// Whether it is there.
-    pub is_there: bool,
+    /// Whether it exists.
+    pub exists: bool,
 }
 
-/// Those of the engine.
-pub fn second(control: &mut Control) -> Result<Vec<Second>, Error> {
-    match Engine::of(control) {
-        Engine::Postgres => {
-            let there = valid(control, "true")?;
-            let second = Index::all().into_iter().filter(|index| !index.primary);
-            let of = |index: Index| Second {
+/// On MySQL and MariaDB: table, name, columns with their prefix lengths; the slower one first.
+const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
+    (
+        "customer",
+        "c_w_id",
+        "c_w_id, c_d_id, c_last(16), c_first(16)",
+    ),
+    ("orders", "o_w_id", "o_w_id, o_d_id, o_c_id, o_id"),
+];
+
+/// The secondary indexes of the engine.
+pub fn secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
+    match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => {
+            let existing = valid(control, "true")?;
+            let secondary = Index::all().into_iter().filter(|index| !index.primary);
+            let indexes = |index: Index| SecondaryIndex {
                 name: index.name,
                 columns: index.columns.join(", "),
                 build: index.build(),
-                is_there: there.iter().any(|name| name == index.name),
+                exists: existing.iter().any(|name| name == index.name),
             };
-            Ok(second.map(of).collect())
+            Ok(secondary.map(indexes).collect())
         }
-        Engine::MySql => {
+        SqlDialect::MySql => {
             let sql = "select index_name from information_schema.statistics \
                  where table_schema = database() and table_name in ('customer', 'orders') \
                  and seq_in_index = 1";
-            let there = names(control, sql)?;
-            let of = SECOND.iter().map(|index| Second {
-                name: index.name,
-                columns: index.columns.to_owned(),
-                build: index.build(),
-                is_there: there.iter().any(|name| name == index.name),
+            let existing = names(control, sql)?;
+            let indexes = MYSQL_INDEXES.map(|(table, name, columns)| SecondaryIndex {
+                name,
+                columns: columns.to_owned(),
+                build: mysql_build(table, name, columns),
+                exists: existing.iter().any(|existing| existing == name),
             });
-            Ok(of.collect())
+            Ok(indexes.into())
         }
     }
 }
 
+fn mysql_build(table: &str, name: &str, columns: &str) -> String {
+    format!("alter table {table} add key {name} ({columns})")
+}
+
+/// The indexes that a load on MySQL builds after loading the rows.
+pub fn mysql_builds() -> Vec<IndexBuild> {
+    let indexes = MYSQL_INDEXES.map(|(table, name, columns)| IndexBuild {
+        table: table.to_owned(),
+        name: name.to_owned(),
+        build: Some(mysql_build(table, name, columns)),
+        attach: None,
+    });
+    indexes.into()
+}
+
 fn names(control: &mut Control, sql: &str) -> Result<Vec<String>, Error> {
-    let rows = sql::rows(control, DOING, sql)?;
+    let rows = sql::query_rows(control, READING, sql)?;
     let names = rows.iter().filter_map(|row| row.text(0));
     Ok(names.map(str::to_owned).collect())
 }

@@ -1,36 +1,33 @@
-//! The input of each transaction, drawn once whatever the mode.
-//!
-//! In: a profile, a user's home and random numbers. Out: inputs. Must never: depend on how the
-//! transaction is carried out; a new try gets the same input again.
+//! The input of each transaction: drawn once, the same in every mode; a retry uses the same input.
 
 use super::profile::Profile;
 use super::random::{NuRand, RunConstants};
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS};
 use crate::random::Random;
 
-/// The kinds of transaction; a sample's kind is the place here.
+/// The kinds of transaction; the discriminant is the kind's number in samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum TpccTransaction {
     /// A new order.
     NewOrder,
     /// A payment.
     Payment,
-    /// A customer's last order.
+    /// Shows a customer's last order.
     OrderStatus,
-    /// The oldest order of each district is delivered.
+    /// Delivers the oldest order of each district.
     Delivery,
-    /// Items of a district that run low.
+    /// Counts the items of a district that run low.
     StockLevel,
 }
 
-impl Kind {
-    /// All, by their number.
-    pub const ALL: [Kind; 5] = [
-        Kind::NewOrder,
-        Kind::Payment,
-        Kind::OrderStatus,
-        Kind::Delivery,
-        Kind::StockLevel,
+impl TpccTransaction {
+    /// All kinds, by number.
+    pub const ALL: [TpccTransaction; 5] = [
+        TpccTransaction::NewOrder,
+        TpccTransaction::Payment,
+        TpccTransaction::OrderStatus,
+        TpccTransaction::Delivery,
+        TpccTransaction::StockLevel,
     ];
 
     /// Their names, in the same order.
@@ -43,23 +40,23 @@ impl Kind {
     ];
 }
 
-/// Lines of an order, at most [2.4.1.3].
+/// Maximum number of lines of an order [2.4.1.3].
 pub const LINES_MAX: usize = 15;
 
-/// An item that is not there: what makes an order roll back.
+/// An item that does not exist, which makes an order roll back.
 pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
 /// One line of an order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct OrderLine {
     /// Item.
     pub item: u32,
-    /// Warehouse that supplies it.
+    /// The warehouse that supplies it.
     pub supply: u32,
-    /// How many, 1 to 10.
+    /// Quantity, 1 to 10.
     pub quantity: u32,
-    /// 1, and one more for each earlier line of the order with the same item and supply: the lines
-    /// of one wave touch different rows of stock, so that one statement can change them.
+    /// 1, plus one for each earlier line of the order with the same item and supply. The lines of one wave
+    /// touch different rows of stock, so that one statement can change them all.
     pub wave: u32,
 }
 
@@ -72,50 +69,50 @@ pub struct NewOrder {
     pub d_id: u32,
     /// Customer.
     pub c_id: u32,
-    /// The first `count` of them.
-    lines: [Line; LINES_MAX],
+    /// Only the first `count` are in use.
+    lines: [OrderLine; LINES_MAX],
     count: usize,
     /// The last line's item is [`UNUSED_ITEM`].
-    pub unused: bool,
+    pub has_unused_item: bool,
 }
 
 impl NewOrder {
-    /// By supply and item, an unused one last: all users lock rows of stock in this order, so that
-    /// orders do not wait for each other in a circle.
-    pub fn lines(&self) -> &[Line] {
+    /// Sorted by supply and item, an unused item last: all users lock rows of stock in this order, so that
+    /// orders do not deadlock.
+    pub fn lines(&self) -> &[OrderLine] {
         &self.lines[..self.count]
     }
 
-    /// Lines from another warehouse.
+    /// Number of lines from another warehouse.
     pub fn remote_lines(&self) -> usize {
-        let remote = |line: &&Line| line.supply != self.w_id;
+        let remote = |line: &&OrderLine| line.supply != self.w_id;
         self.lines().iter().filter(remote).count()
     }
 
-    /// Waves of its lines.
+    /// Number of waves of its lines.
     pub fn waves(&self) -> u32 {
         self.lines().iter().map(|line| line.wave).max().unwrap_or(0)
     }
 }
 
-/// Which customer.
+/// How a transaction identifies its customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Who {
+pub enum CustomerKey {
     /// By number.
     Number(u32),
     /// By last name, as a number of `LastNames`.
     Name {
-        /// The name; a profile may not find it.
+        /// The name; a profile may be unable to find it.
         name: u32,
-        /// Whom to take where nobody has it; else that is an error.
-        otherwise: Option<u32>,
+        /// The customer to use if nobody has the name; if absent, that is an error.
+        fallback: Option<u32>,
     },
 }
 
 /// Input of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
-    /// Where it is made.
+    /// The warehouse where it is made.
     pub w_id: u32,
     /// District.
     pub d_id: u32,
@@ -124,8 +121,8 @@ pub struct Payment {
     /// The customer's district.
     pub c_d_id: u32,
     /// The customer.
-    pub who: Who,
-    /// Amount, cents.
+    pub customer: CustomerKey,
+    /// Amount in cents.
     pub cents: i64,
 }
 
@@ -137,7 +134,7 @@ pub struct OrderStatus {
     /// District.
     pub d_id: u32,
     /// The customer.
-    pub who: Who,
+    pub customer: CustomerKey,
 }
 
 /// Input of a delivery.
@@ -156,62 +153,64 @@ pub struct StockLevel {
     pub w_id: u32,
     /// District.
     pub d_id: u32,
-    /// Fewer than this is low, 10 to 20.
+    /// Stock below this is low, 10 to 20.
     pub threshold: u32,
 }
 
-/// Where a user's transactions take place.
+/// The warehouses in which a user's transactions take place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Home {
     /// One warehouse.
     One(u32),
-    /// Any.
+    /// Any warehouse.
     Any,
-    /// Every `step`-th warehouse from `first` (from 0) on; `count` of them, counted past the last.
-    Share {
+    /// Every `step`-th warehouse from `first` (counted from 0); `count` of them, wrapping around at the
+    /// last.
+    EveryNth {
         /// First.
         first: u32,
-        /// Distance.
+        /// Step.
         step: u32,
-        /// How many.
+        /// Number of warehouses.
         count: u32,
     },
 }
 
-/// Draws one user's inputs.
+/// Generates the inputs of one user.
 #[derive(Clone, Debug)]
-pub struct Draws {
+pub struct InputGenerator {
     profile: &'static Profile,
     constants: RunConstants,
     warehouses: u32,
     home: Home,
-    /// Of stock-level: a terminal's own for the whole run [2.8.1.1].
+    /// District of stock-level: fixed for a terminal during the whole run [2.8.1.1].
     district: u32,
     /// The user's random numbers.
     pub random: Random,
 }
 
-impl Draws {
-    /// Draws for user `client` of `clients` on so many warehouses; `all`: not only in one of them.
+impl InputGenerator {
+    /// A generator for user `client` of `clients` on this many warehouses; with `all_warehouses`, the user is not
+    /// bound to one warehouse.
     pub fn new(
         profile: &'static Profile,
         constants: RunConstants,
         warehouses: u32,
-        all: bool,
+        all_warehouses: bool,
         (client, clients): (u32, u32),
         mut random: Random,
     ) -> Self {
         let clients = clients.max(client + 1);
-        let home = match (all, profile.any_warehouse, profile.spread_homes) {
+        let home = match (all_warehouses, profile.any_warehouse, profile.spread_homes) {
             (true, true, _) => Home::Any,
-            (true, false, _) => Home::Share {
+            (true, false, _) => Home::EveryNth {
                 first: client,
                 step: clients,
                 count: warehouses.div_ceil(clients),
             },
             (false, _, true) => {
-                let place = u64::from(client) * u64::from(warehouses) / u64::from(clients);
-                Home::One(place as u32 + 1)
+                let index = u64::from(client) * u64::from(warehouses) / u64::from(clients);
+                Home::One(index as u32 + 1)
             }
             (false, _, false) => Home::One(random.uniform(1, warehouses.into()) as u32),
         };
@@ -219,7 +218,7 @@ impl Draws {
             true => client % DISTRICTS + 1,
             false => random.uniform(1, DISTRICTS.into()) as u32,
         };
-        Draws {
+        InputGenerator {
             profile,
             constants,
             warehouses,
@@ -235,31 +234,35 @@ impl Draws {
         let d_id = self.uniform(1, DISTRICTS);
         let c_id = self.customer();
         let count = self.uniform(5, LINES_MAX as u32) as usize;
-        let unused = self.uniform(1, 100) == 1;
-        let mut lines = [Line::default(); LINES_MAX];
-        for (place, line) in lines[..count].iter_mut().enumerate() {
+        let has_unused_item = self.uniform(1, 100) == 1;
+        let mut lines = [OrderLine::default(); LINES_MAX];
+        for (index, line) in lines[..count].iter_mut().enumerate() {
             let item = match self.profile.non_uniform {
                 true => self.draw(self.constants.item),
                 false => self.uniform(1, ITEMS),
             };
             let remote = self.uniform(1, 100) == 1;
-            *line = Line {
-                item: if unused && place + 1 == count {
+            *line = OrderLine {
+                item: if has_unused_item && index + 1 == count {
                     UNUSED_ITEM
                 } else {
                     item
                 },
-                supply: if remote { self.other(w_id) } else { w_id },
+                supply: if remote {
+                    self.other_warehouse(w_id)
+                } else {
+                    w_id
+                },
                 quantity: self.uniform(1, 10),
                 wave: 1,
             };
         }
-        let known = count - usize::from(unused);
+        let known = count - usize::from(has_unused_item);
         lines[..known].sort_unstable_by_key(|line| (line.supply, line.item, line.quantity));
-        for place in 1..known {
-            let (before, line) = (lines[place - 1], &mut lines[place]);
-            if (before.supply, before.item) == (line.supply, line.item) {
-                line.wave = before.wave + 1;
+        for index in 1..known {
+            let (previous, line) = (lines[index - 1], &mut lines[index]);
+            if (previous.supply, previous.item) == (line.supply, line.item) {
+                line.wave = previous.wave + 1;
             }
         }
         NewOrder {
@@ -268,7 +271,7 @@ impl Draws {
             c_id,
             lines,
             count,
-            unused,
+            has_unused_item,
         }
     }
 
@@ -278,10 +281,10 @@ impl Draws {
         let d_id = self.uniform(1, DISTRICTS);
         let (c_w_id, c_d_id) = match self.uniform(1, 100) {
             ..=85 => (w_id, d_id),
-            _ => (self.other(w_id), self.uniform(1, DISTRICTS)),
+            _ => (self.other_warehouse(w_id), self.uniform(1, DISTRICTS)),
         };
-        let who = self.who();
-        let cents = match self.profile.cents {
+        let customer = self.customer_key();
+        let cents = match self.profile.amounts_have_cents {
             true => self.random.uniform(100, 500_000),
             false => self.random.uniform(1, 5_000) * 100,
         };
@@ -290,7 +293,7 @@ impl Draws {
             d_id,
             c_w_id,
             c_d_id,
-            who,
+            customer,
             cents,
         }
     }
@@ -300,7 +303,7 @@ impl Draws {
         OrderStatus {
             w_id: self.warehouse(),
             d_id: self.uniform(1, DISTRICTS),
-            who: self.who(),
+            customer: self.customer_key(),
         }
     }
 
@@ -325,15 +328,15 @@ impl Draws {
         match self.home {
             Home::One(w_id) => w_id,
             Home::Any => self.uniform(1, self.warehouses),
-            Home::Share { first, step, count } => {
-                let place = u64::from(self.uniform(0, count - 1)) * u64::from(step);
-                ((u64::from(first) + place) % u64::from(self.warehouses)) as u32 + 1
+            Home::EveryNth { first, step, count } => {
+                let index = u64::from(self.uniform(0, count - 1)) * u64::from(step);
+                ((u64::from(first) + index) % u64::from(self.warehouses)) as u32 + 1
             }
         }
     }
 
-    /// Any warehouse but this one; this one where there is no other.
-    fn other(&mut self, w_id: u32) -> u32 {
+    /// A random warehouse other than this one; this one if it is the only one.
+    fn other_warehouse(&mut self, w_id: u32) -> u32 {
         if self.warehouses == 1 {
             return w_id;
         }
@@ -348,23 +351,23 @@ impl Draws {
         }
     }
 
-    /// 60 % by last name.
-    fn who(&mut self) -> Who {
+    /// Draws the customer; 60 % by last name.
+    fn customer_key(&mut self) -> CustomerKey {
         if self.uniform(1, 100) > 60 {
-            return Who::Number(self.customer());
+            return CustomerKey::Number(self.customer());
         }
-        let last = match self.profile.own_last_names {
+        let last = match self.profile.own_last_name_constant {
             true => self.constants.last,
             false => NuRand::LOAD_LAST,
         };
-        Who::Name {
+        CustomerKey::Name {
             name: self.draw(last),
-            otherwise: (!self.profile.finds_names).then(|| self.customer()),
+            fallback: (!self.profile.finds_names).then(|| self.customer()),
         }
     }
 
-    fn draw(&mut self, which: NuRand) -> u32 {
-        which.draw(|low, high| self.random.uniform(low.into(), high.into()) as u32)
+    fn draw(&mut self, distribution: NuRand) -> u32 {
+        distribution.draw(|low, high| self.random.uniform(low.into(), high.into()) as u32)
     }
 
     fn uniform(&mut self, low: u32, high: u32) -> u32 {

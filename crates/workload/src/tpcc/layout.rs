@@ -1,29 +1,30 @@
-//! What a load is to make: how many warehouses, by whose rules, in how many parts.
-//!
-//! In: a plan's options, or a database. Out: the same in both. Must never: be decided by the tables'
-//! rows where the tables themselves tell it.
+//! The layout of a load: number of warehouses, population, partitions; read from a plan's options or from
+//! the existing tables.
 
-use super::options::{self, Asked};
+use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
-use crate::commands::{Size, caller};
-use crate::oltp::engine::Engine;
+use crate::SqlDialect;
+use crate::loader::dataset::IndexBuild;
+use crate::note::{LoadNote, TableStage};
+use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 
-/// Most partitions of order_line: each is a file that every connection may open.
+/// Maximum number of partitions of order_line: each is a file that every connection may open.
 pub const PARTITIONS_MAX: u32 = 1_024;
 
-/// Whose rules the rows follow, where they differ in what a transaction costs.
+/// The rules that the rows follow, as far as they affect the cost of a transaction.
 ///
-/// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of
-/// delivered lines, "original" in lower case, repeats among o_c_id); those change no statement's
-/// work, and are made by the specification for all.
+/// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
+/// lines, "original" in lower case, repeats among o_c_id). Those change no statement's work, so every
+/// population has them as the specification says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Population {
-    /// The specification's: a tenth of the customers has bad credit [4.3.3.1].
+    /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
     Standard,
-    /// HammerDB's: half of them. A payment of such a customer rewrites 500 letters.
+    /// HammerDB's: half of the customers have bad credit. A payment of such a customer rewrites 500
+    /// characters.
     HammerDb,
 }
 
@@ -31,7 +32,7 @@ impl Population {
     /// Both.
     pub const ALL: [Population; 2] = [Population::Standard, Population::HammerDb];
 
-    /// As it is named to users, and as a profile that means it.
+    /// The name that users see; also the name of the profile for these rows.
     pub fn name(self) -> &'static str {
         match self {
             Population::Standard => "standard",
@@ -39,7 +40,7 @@ impl Population {
         }
     }
 
-    /// Of a hundred customers of a district, those with bad credit.
+    /// Customers with bad credit, per hundred customers of a district.
     pub fn bad_credit_percent(self) -> u32 {
         match self {
             Population::Standard => 10,
@@ -48,42 +49,43 @@ impl Population {
     }
 }
 
-/// What is loaded; a load of the same can be continued.
+/// What is loaded. An unfinished load can be continued by a load of the same layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Warehouses.
     pub scale: u32,
     /// Seed of the rows.
     pub seed: u64,
-    /// Whose rules they follow.
+    /// The rules that the rows follow.
     pub population: Population,
     /// Hash partitions of order_line by its warehouse; 0 for a plain table.
     pub partitions: u32,
 }
 
 impl Layout {
-    /// What a plan asks for.
+    /// The layout that a plan requests.
     ///
     /// # Errors
-    /// The first of its options that is wrong.
+    /// The first option that is wrong.
     pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
-        let asked: Asked = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
+        let options: TpccOptions =
+            options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         Ok(Layout {
             scale: plan.scale.unwrap_or(1),
             seed,
-            population: asked.profile.population,
-            partitions: asked.partitions.unwrap_or(0),
+            population: options.profile.population,
+            partitions: options.partitions.unwrap_or(0),
         })
     }
 
-    /// What to do about a load of it that did not come to its end.
-    pub fn continued(&self) -> String {
-        caller().unfinished("tpcc", "tpcc", &self.sizes(), "")
+    /// What to do about an unfinished load of this layout.
+    pub fn continue_remedy(&self) -> Remedy {
+        Remedy::Continue(self.load(), "")
     }
 
-    /// Sizes for the command that loads it.
-    fn sizes(&self) -> Vec<Size<'static>> {
-        let mut sizes = vec![("scale", self.scale.to_string())];
+    /// The command that loads this layout.
+    pub fn load(&self) -> LoadSpec {
+        let mut sizes: Vec<LoadOption> = vec![("scale", self.scale.to_string())];
         if self.seed != 0 {
             sizes.push(("seed", self.seed.to_string()));
         }
@@ -93,11 +95,11 @@ impl Layout {
         if self.partitions != 0 {
             sizes.push(("partitions", self.partitions.to_string()));
         }
-        sizes
+        LoadSpec::of("tpcc", sizes)
     }
 
-    /// In words, after `a load of`: `10 warehouses (seed 7)`.
-    pub fn words(&self) -> String {
+    /// A description that fits after `a load of`: `10 warehouses (seed 7)`.
+    pub fn description(&self) -> String {
         let mut rest = format!("seed {}", self.seed);
         if self.population != Population::Standard {
             rest += &format!(", profile {}", self.population.name());
@@ -108,114 +110,150 @@ impl Layout {
         format!("{} warehouses ({rest})", self.scale)
     }
 
-    /// The statements that create a table on PostgreSQL, without its key.
-    pub fn create(&self, table: Table) -> String {
-        let plain = table.create();
-        if table != Table::OrderLine || self.partitions == 0 {
+    /// The statements that create a table.
+    pub fn create(&self, table: Table, dialect: SqlDialect) -> String {
+        let (plain, count) = (table.create(dialect, self.population), self.partitions);
+        if table != Table::OrderLine || count == 0 {
             return plain;
         }
-        let mut statements = vec![format!("{plain} partition by hash (ol_w_id)")];
-        statements.extend((0..self.partitions).map(|part| {
-            format!(
-                "create table {} partition of order_line for values with (modulus {}, remainder {part})",
-                partition(part),
-                self.partitions
-            )
-        }));
-        statements.join("; ")
+        let partitioned = format!("{plain} partition by hash (ol_w_id)");
+        match dialect {
+            SqlDialect::PostgreSql => {
+                let parts = (0..count).map(|part| {
+                    format!(
+                        "; create table {} partition of order_line for values with \
+                         (modulus {count}, remainder {part})",
+                        partition(part)
+                    )
+                });
+                partitioned + &parts.collect::<String>()
+            }
+            SqlDialect::MySql => format!("{partitioned} partitions {count}"),
+        }
     }
 
-    /// All indexes to build, those that take longest first.
-    pub fn builds(&self) -> Vec<Build> {
-        let plain = |index: Index| Build {
-            statement: index.build(),
+    /// The note of a load that began at this time, in seconds since 1970, and has reached this stage.
+    pub fn note(&self, begun_s: i64, stage: TableStage) -> LoadNote {
+        let Layout {
+            scale,
+            seed,
+            population,
+            partitions,
+        } = self;
+        let profile = population.name();
+        LoadNote {
+            description: format!(
+                "warehouses {scale}, seed {seed}, profile {profile}, partitions {partitions}, \
+                 begun {begun_s}"
+            ),
+            stage,
+        }
+    }
+
+    /// The layout that a note records, and when the load began.
+    pub fn from_note(note: &LoadNote) -> Option<(Layout, i64)> {
+        let small = |name| u32::try_from(note.number(name)?).ok();
+        let mut populations = Population::ALL.into_iter();
+        let layout = Layout {
+            scale: small("warehouses")?,
+            seed: note.number("seed")?,
+            population: populations.find(|one| Some(one.name()) == note.value("profile"))?,
+            partitions: small("partitions")?,
+        };
+        Some((layout, i64::try_from(note.number("begun")?).ok()?))
+    }
+
+    /// All indexes to build, the slowest first. The primary key of a partitioned order_line is made of
+    /// those of its partitions, so it comes last.
+    pub fn index_builds(&self) -> Vec<IndexBuild> {
+        let plain = |index: Index| IndexBuild {
+            table: index.table.name().to_owned(),
+            build: Some(index.build()),
             attach: index.attach(),
             name: index.name.to_owned(),
         };
+        let mut last = None;
         let mut builds = Vec::new();
         for index in Index::all() {
             if index.table == Table::OrderLine && self.partitions > 0 {
-                builds.extend((0..self.partitions).map(|part| in_part(&index, part)));
+                builds.extend((0..self.partitions).map(|part| partition_index(&index, part)));
+                let (name, columns) = (index.name, index.columns.join(", "));
+                last = Some(IndexBuild {
+                    table: index.table.name().to_owned(),
+                    name: name.to_owned(),
+                    build: None,
+                    attach: Some(format!(
+                        "alter table order_line add constraint {name} primary key ({columns})"
+                    )),
+                });
             } else {
                 builds.push(plain(index));
             }
         }
+        builds.extend(last);
         builds
-    }
-
-    /// The primary key of a partitioned order_line, which takes over those of its partitions; it
-    /// comes after all others. Its index has this name.
-    pub fn last_key(&self) -> Option<(&'static str, String)> {
-        let mut all = Index::all().into_iter();
-        let key = all.find(|index| index.table == Table::OrderLine && self.partitions > 0)?;
-        let (name, columns) = (key.name, key.columns.join(", "));
-        let sql = format!("alter table order_line add constraint {name} primary key ({columns})");
-        Some((name, sql))
     }
 }
 
-/// HammerDB's names.
+/// The name of a partition, as HammerDB names it.
 fn partition(part: u32) -> String {
     format!("ol_{part}")
 }
 
-fn in_part(index: &Index, part: u32) -> Build {
-    let (table, columns) = (partition(part), index.columns.join(", "));
-    let name = format!("{table}_i1");
-    Build {
-        statement: format!("create unique index {name} on {table} ({columns})"),
-        attach: Some(format!(
-            "alter table {table} add constraint {name} primary key using index {name}"
-        )),
-        name,
-    }
+fn partition_index(index: &Index, part: u32) -> IndexBuild {
+    let table = partition(part);
+    IndexBuild::primary_key(&table, &format!("{table}_i1"), &index.columns.join(", "))
 }
 
-/// An index to build.
-#[derive(Clone, Debug)]
-pub struct Build {
-    /// Its name.
-    pub name: String,
-    /// What builds it.
-    pub statement: String,
-    /// What makes a primary key of it, in no time; `None` for another one.
-    pub attach: Option<String>,
-}
-
-/// What the tables of a database tell of themselves, when they are all there and loaded.
-pub fn found(control: &mut Control) -> Result<(Population, u32), Error> {
-    let parts = match Engine::of(control) {
-        Engine::Postgres => {
+/// The population and the partitions of loaded tables.
+pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
+    let parts = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => {
             "select count(*) from pg_inherits where inhparent = to_regclass('order_line')"
         }
-        Engine::MySql => {
+        SqlDialect::MySql => {
             "select count(*) from information_schema.partitions where table_schema = database() \
              and table_name = 'order_line' and partition_name is not null"
         }
     };
-    // The load marks an exact share of each district, and HammerDB draws each customer.
-    let row = sql::row(
+    // Prony's load marks an exact share of each district; HammerDB draws for each customer.
+    let row = sql::query_row(
         control,
-        "looking by whose rules the customers were made",
+        "detecting the population of the customers",
         &format!(
             "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({parts}) \
              from customer where c_w_id = 1 and c_d_id = 1"
         ),
     )?;
-    let of = |column| row.int(column).unwrap_or(0);
-    let percent = of(1) as f64 / of(0).max(1) as f64 * 100.0;
-    let away = |population: &Population| {
+    let count = |column| row.int(column).unwrap_or(0);
+    let percent = count(1) as f64 / count(0).max(1) as f64 * 100.0;
+    let distance = |population: &Population| {
         (percent - f64::from(population.bad_credit_percent())).abs() as u32
     };
-    let nearest = Population::ALL.into_iter().min_by_key(away);
-    let partitions = u32::try_from(of(2)).unwrap_or(0);
+    let nearest = Population::ALL.into_iter().min_by_key(distance);
+    let partitions = u32::try_from(count(2)).unwrap_or(0);
     Ok((nearest.unwrap_or(Population::Standard), partitions))
+}
+
+/// # Errors
+/// The requested number of partitions differs from that of order_line.
+pub fn check_partitions(requested: Option<u32>, found: u32) -> Result<(), Error> {
+    match requested {
+        Some(requested) if requested != found => Err(Error::Data {
+            problem: format!("order_line has {found} partitions, but {requested} were requested"),
+            remedy: format!(
+                "omit the option partitions to run on the existing data, or load again with \
+                 --partitions {requested}"
+            )
+            .into(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::Caller;
 
     const PLAIN: Layout = Layout {
         scale: 10,
@@ -225,20 +263,20 @@ mod tests {
     };
 
     #[test]
-    fn the_command_names_what_is_not_usual() {
-        let command = |layout: Layout| Caller::Prony.load("tpcc", &layout.sizes());
+    fn the_command_omits_defaults() {
+        let command = |layout: Layout| Remedy::Load(layout.load()).to_string();
         assert_eq!(command(PLAIN), "prony load tpcc --scale 10");
-        assert_eq!(PLAIN.words(), "10 warehouses (seed 0)");
+        assert_eq!(PLAIN.description(), "10 warehouses (seed 0)");
         let other = Layout {
             seed: 7,
             population: Population::HammerDb,
             partitions: 4,
             ..PLAIN
         };
-        let told = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
-        assert_eq!(command(other), told);
-        let words = "10 warehouses (seed 7, profile hammerdb, 4 partitions)";
-        assert_eq!(other.words(), words);
+        let expected = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
+        assert_eq!(command(other), expected);
+        let expected = "10 warehouses (seed 7, profile hammerdb, 4 partitions)";
+        assert_eq!(other.description(), expected);
     }
 
     #[test]
@@ -247,18 +285,44 @@ mod tests {
             partitions: 2,
             ..PLAIN
         };
+        let (postgres, mysql) = (SqlDialect::PostgreSql, SqlDialect::MySql);
         for table in Table::ALL {
-            assert_eq!(PLAIN.create(table), table.create());
-            let same = parts.create(table) == table.create();
-            assert_eq!(same, table != Table::OrderLine);
+            for dialect in [postgres, mysql] {
+                let plain = table.create(dialect, Population::Standard);
+                assert_eq!(PLAIN.create(table, dialect), plain);
+                let same = parts.create(table, dialect) == plain;
+                assert_eq!(same, table != Table::OrderLine);
+            }
         }
-        let created = parts.create(Table::OrderLine);
-        let words = ") partition by hash (ol_w_id); create table ol_0 partition of order_line for \
+        let created = parts.create(Table::OrderLine, postgres);
+        let expected = ") partition by hash (ol_w_id); create table ol_0 partition of order_line for \
                      values with (modulus 2, remainder 0); create table ol_1 ";
-        assert!(created.contains(words), "{created}");
-        assert_eq!(parts.builds().len(), PLAIN.builds().len() + 1);
-        assert_eq!(parts.builds()[1].name, "ol_1_i1");
-        assert!(PLAIN.last_key().is_none());
-        assert_eq!(parts.last_key().expect("one").0, "order_line_i1");
+        assert!(created.contains(expected), "{created}");
+        let created = parts.create(Table::OrderLine, mysql);
+        assert!(created.ends_with("latin1_bin partition by hash (ol_w_id) partitions 2"));
+        let builds = parts.index_builds();
+        assert_eq!(builds.len(), PLAIN.index_builds().len() + 2);
+        assert_eq!(builds[1].name, "ol_1_i1");
+        assert!(
+            PLAIN
+                .index_builds()
+                .iter()
+                .all(|index| index.build.is_some())
+        );
+        let last = builds.last().expect("one");
+        assert_eq!((last.name.as_str(), &last.build), ("order_line_i1", &None));
+    }
+
+    #[test]
+    fn a_note_records_the_layout() {
+        let layout = Layout {
+            seed: u64::MAX,
+            population: Population::HammerDb,
+            partitions: 3,
+            ..PLAIN
+        };
+        let note = layout.note(1_795_213_070, TableStage::Filling);
+        let read = LoadNote::parse(&note.text()).expect("a note");
+        assert_eq!(Layout::from_note(&read), Some((layout, 1_795_213_070)));
     }
 }

@@ -1,72 +1,133 @@
 //! The order-entry workload `tpcc`, derived from TPC-C, on HammerDB's tables.
 //!
-//! In: a scale (warehouses), a control connection. Out: what `Workload` asks for. Must never: give
-//! its figure the name of the specification's, or refuse tables that HammerDB made.
+//! It must never call its figure by the specification's name, or reject tables that HammerDB created.
 
 mod check;
 mod conditions;
+pub mod counts;
 mod customers;
 pub mod deck;
-mod delivery;
+mod engine;
+pub mod execution;
 mod indexes;
 pub mod input;
 pub mod layout;
 mod load;
-mod new_order;
-pub mod observed;
+mod mysql;
 pub mod options;
-mod order_status;
 mod pacing;
-mod payment;
-mod procedures;
+mod parameters;
+mod postgres;
+mod privileges;
 pub mod profile;
 mod program;
 pub mod random;
-mod ready;
-mod record;
-mod rights;
+mod readiness;
+mod routines;
 pub mod rows;
 pub mod schema;
-pub mod schema_mysql;
+mod sequences;
 mod shares;
-mod stock_level;
+mod statements;
+mod template;
 mod texts;
-pub mod way;
+mod transactions;
+mod unfinished_load;
 
 #[cfg(test)]
 mod tests;
 
-use crate::{
-    CheckReport, Counted, Error, LoadReport, LoadRequest, Loaded, Most, Progress, RateOf, Workload,
-    catalog, sql,
+use crate::describe::{
+    Contention, MinimumDuration, OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec,
 };
-use input::Kind;
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, MetricSource, Progress, RateCeiling, RateMetric,
+    ReadyWorkload, Workload, catalog, sql,
+};
+use input::TpccTransaction;
 pub use program::OrderEntryProgram;
 use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
+use prony_wire::Engine;
 use schema::Table;
+pub use sequences::next_orders;
 use std::sync::atomic::AtomicBool;
 
-static RATES: [RateOf; 2] = [
-    RateOf {
+static RATES: [RateMetric; 2] = [
+    RateMetric {
         name: "NOPM",
         title: "new orders committed a minute",
-        counted: Counted::Kind(Kind::NAMES[Kind::NewOrder as usize]),
-        // With keying and think times a warehouse gives no more (clause 4.1, note 3), but by chance.
-        most_per_scale: Some(Most {
+        source: MetricSource::Kind(TpccTransaction::NAMES[TpccTransaction::NewOrder as usize]),
+        // With keying and think times, a warehouse cannot yield more (clause 4.1, note 3), except by
+        // chance.
+        ceiling_per_scale: Some(RateCeiling {
             value: 12.86,
             above: "unpaced",
-            unless: "pacing spec",
+            unless: ("pacing", "spec"),
         }),
     },
-    RateOf {
+    RateMetric {
         name: "TPM",
         title: "transactions a minute by the server's own count: commits and rollbacks of all its \
                 databases",
-        counted: Counted::Server,
-        most_per_scale: None,
+        source: MetricSource::Server,
+        ceiling_per_scale: None,
     },
 ];
+
+/// Terminals of a warehouse (clause 4.2.2).
+const TERMINALS_PER_WAREHOUSE: u32 = 10;
+
+const fn table(name: &'static str, rows: TableRows, changes: TableGrowth) -> TableSpec {
+    TableSpec {
+        name,
+        rows,
+        changes,
+    }
+}
+
+/// Row counts after a load (clause 1.2.1). Once a table has grown by as many rows as a load stores
+/// in it, the size of the data has changed.
+static TABLES: [TableSpec; 9] = [
+    table("warehouse", TableRows::PerScale(1), TableGrowth::Constant),
+    table("district", TableRows::PerScale(10), TableGrowth::Constant),
+    table(
+        "customer",
+        TableRows::PerScale(30_000),
+        TableGrowth::Constant,
+    ),
+    table(
+        "history",
+        TableRows::PerScale(30_000),
+        TableGrowth::Grows(30_000),
+    ),
+    table("new_order", TableRows::PerScale(9_000), TableGrowth::Varies),
+    table(
+        "orders",
+        TableRows::PerScale(30_000),
+        TableGrowth::Grows(30_000),
+    ),
+    table(
+        "order_line",
+        TableRows::PerScale(300_000),
+        TableGrowth::Varies,
+    ),
+    table("stock", TableRows::PerScale(100_000), TableGrowth::Constant),
+    table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
+];
+
+/// Whether a load of these tables in the connection's database has not finished.
+///
+/// # Errors
+/// The server refused.
+pub fn is_unfinished(control: &mut Control) -> Result<bool, Error> {
+    Ok(unfinished_load::find(control)?.is_some())
+}
+
+/// Whether users have keying and think times.
+fn is_paced(plan: &WorkloadPlan) -> bool {
+    options::read(plan).is_ok_and(|options| options.paced)
+}
 
 /// The order-entry workload.
 pub static TPCC: OrderEntry = OrderEntry;
@@ -87,11 +148,52 @@ impl Workload for OrderEntry {
         program::statements()
     }
 
-    fn options(&self) -> &'static [&'static str] {
-        options::KEYS
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
     }
 
-    fn rates(&self) -> &'static [RateOf] {
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        Some(ScaleUnit {
+            one: "warehouse",
+            many: "warehouses",
+        })
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        &TABLES
+    }
+
+    fn bytes_per_scale(&self, engine: Engine, _plan: &WorkloadPlan) -> Option<u64> {
+        Some(match engine {
+            Engine::PostgreSql => 102_000_000,
+            Engine::MySql | Engine::MariaDb => 88_000_000,
+        })
+    }
+
+    fn contention(&self, plan: &WorkloadPlan) -> Option<Contention> {
+        // Each payment updates its warehouse. Users with think times rarely wait for each other.
+        Some(match is_paced(plan) {
+            true => Contention {
+                clients_per_scale: TERMINALS_PER_WAREHOUSE,
+                because: "each payment locks the row of its warehouse, and the specification has ten \
+                          terminals per warehouse",
+            },
+            false => Contention {
+                clients_per_scale: 1,
+                because: "each payment locks the row of its warehouse, so waiting for these locks \
+                          dominates the results",
+            },
+        })
+    }
+
+    fn minimum_duration(&self, plan: &WorkloadPlan) -> Option<MinimumDuration> {
+        is_paced(plan).then_some(MinimumDuration {
+            seconds: 7_200.0,
+            source: "which TPC-C asks of its measured interval",
+        })
+    }
+
+    fn rates(&self) -> &'static [RateMetric] {
         &RATES
     }
 
@@ -112,14 +214,19 @@ impl Workload for OrderEntry {
         check::check(control)
     }
 
+    fn repair_sequences(&self, control: &mut Control) -> Result<u64, Error> {
+        sequences::repair(control)
+    }
+
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
         let cleaned = catalog::clean::<Table>(control)?;
-        procedures::remove(control)?;
-        sql::run(control, "dropping the note of a load", &record::remove())?;
+        routines::remove(control)?;
+        let remove = unfinished_load::drop_legacy_table();
+        sql::execute(control, "dropping the note of a load", &remove)?;
         Ok(cleaned)
     }
 
-    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         program::program(control, plan)
     }
 }

@@ -1,62 +1,89 @@
-//! The options of the workload: how it runs.
-//!
-//! In: a plan's options. Out: what was asked, or every problem with it. Must never: ask a server.
+//! The options of the workload. Reading them reports all problems at once, and needs no server.
 
+use super::execution::Mode;
 use super::layout::PARTITIONS_MAX;
 use super::profile::{PROFILES, Profile};
-use super::way::Mode;
+
 use crate::Error;
+use crate::describe::OptionKind::{Choice, Integer};
+use crate::describe::{OptionSpec, option};
+use crate::option_reader::OptionReader;
 use prony_plan::{QueryMode, WorkloadPlan};
-use std::ops::RangeInclusive;
 
-/// Their keys.
-pub const KEYS: &[&str] = &[
-    "home",
-    "max_tries",
-    "mode",
-    "pacing",
-    "partitions",
-    "profile",
+/// The options, sorted by name.
+pub const OPTIONS: &[OptionSpec] = &[
+    option(
+        "home",
+        Choice(&["user", "all"]),
+        Some("user"),
+        "Warehouses of a client: its own (user), or all",
+    ),
+    option(
+        "max_tries",
+        Integer(1, u32::MAX),
+        Some("10"),
+        "Maximum tries of a transaction after serialization failures or deadlocks; 1 disables retries",
+    ),
+    option(
+        "mode",
+        Choice(&MODES),
+        Some("procedures"),
+        "How a transaction is sent",
+    ),
+    option(
+        "pacing",
+        Choice(&["none", "spec"]),
+        Some("none"),
+        "Keying and think times: none, or those of the specification",
+    ),
+    option(
+        "partitions",
+        Integer(0, PARTITIONS_MAX),
+        None,
+        "Hash partitions of order_line; default: none (0) for a load, the existing ones for a run",
+    ),
+    option(
+        "profile",
+        Choice(&PROFILE_NAMES),
+        Some("standard"),
+        "Transactions of the specification, of HammerDB, or of HammerDB 4.6 with its faults",
+    ),
 ];
+const MODES: [&str; 3] = [
+    Mode::ALL[0].name(),
+    Mode::ALL[1].name(),
+    Mode::ALL[2].name(),
+];
+const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 
-/// Tries of one transaction where none are asked for.
-const MAX_TRIES: u32 = 10;
-
-/// What was asked.
+/// The options of a load or a run.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// How it draws, keys and counts.
+pub struct TpccOptions {
+    /// The rules that it follows.
     pub profile: &'static Profile,
-    /// How transactions are carried out.
+    /// How transactions are executed.
     pub mode: Mode,
-    /// Users take all warehouses, not one each.
+    /// Users use all warehouses rather than one each.
     pub all_warehouses: bool,
-    /// Users key and think.
+    /// Users have keying and think times.
     pub paced: bool,
-    /// Tries of a transaction that meets serialization failures or deadlocks, at least 1.
+    /// Maximum number of tries of a transaction after serialization failures or deadlocks, at least 1.
     pub max_tries: u32,
-    /// Hash partitions of order_line, 0 for none; a load that is not told makes none, a run takes
-    /// what is there.
+    /// Hash partitions of order_line, 0 for none. If absent, a load creates none, and a run accepts the
+    /// existing ones.
     pub partitions: Option<u32>,
 }
 
-impl Default for Asked {
+impl Default for TpccOptions {
     fn default() -> Self {
-        Asked {
-            profile: &PROFILES[0],
-            mode: Mode::ALL[0],
-            all_warehouses: false,
-            paced: false,
-            max_tries: MAX_TRIES,
-            partitions: None,
-        }
+        read_values(&mut OptionReader::defaults(OPTIONS))
     }
 }
 
-impl Asked {
-    /// Every option of a run with its value, those that were not given included: what a result has
-    /// to name, since figures of different modes or profiles do not compare.
-    pub fn named(&self) -> [(&'static str, String); 5] {
+impl TpccOptions {
+    /// Every option of a run with its value, defaults included. Results contain them, because figures
+    /// of different modes or profiles are not comparable.
+    pub fn as_settings(&self) -> [(&'static str, String); 5] {
         let home = if self.all_warehouses { "all" } else { "user" };
         let pacing = if self.paced { "spec" } else { "none" };
         [
@@ -69,108 +96,44 @@ impl Asked {
     }
 
     /// Whether deliveries are deferred.
-    pub fn defers(&self) -> bool {
-        self.paced && self.profile.defers
+    pub fn defers_deliveries(&self) -> bool {
+        self.paced && self.profile.defers_deliveries
     }
 }
 
-/// Reads them all.
-pub fn read(plan: &WorkloadPlan) -> Result<Asked, Vec<Error>> {
-    let mut problems = Vec::new();
-    let profiles = PROFILES.each_ref().map(|profile| profile.name);
-    let modes = Mode::ALL.map(Mode::name);
-    let mut word = |key: &str, known: &[&str]| {
-        choice(plan, key, known).unwrap_or_else(|problem| {
-            problems.push(problem);
-            0
-        })
-    };
-    let asked = Asked {
-        profile: &PROFILES[word("profile", &profiles)],
-        mode: Mode::ALL[word("mode", &modes)],
-        all_warehouses: word("home", &["user", "all"]) == 1,
-        paced: word("pacing", &["none", "spec"]) == 1,
-        ..Asked::default()
-    };
-    let mut whole = |key: &str, range: RangeInclusive<u32>, what: &str| {
-        number(plan, key, range, what).unwrap_or_else(|problem| {
-            problems.push(problem);
-            None
-        })
-    };
-    let tries = "a number of tries: 1 tries nothing again";
-    let max_tries = whole("max_tries", 1..=u32::MAX, tries).unwrap_or(MAX_TRIES);
-    let parts = "a number of partitions of order_line: 0 is a plain table";
-    let partitions = whole("partitions", 0..=PARTITIONS_MAX, parts);
-    if problems.is_empty() {
-        Ok(Asked {
-            max_tries,
-            partitions,
-            ..asked
-        })
-    } else {
-        Err(problems)
+/// Reads the options of a plan; the error contains all problems.
+pub fn read(plan: &WorkloadPlan) -> Result<TpccOptions, Vec<Error>> {
+    let mut reader = OptionReader::new(plan, OPTIONS);
+    let options = read_values(&mut reader);
+    reader.finish(options)
+}
+
+fn read_values(reader: &mut OptionReader<'_>) -> TpccOptions {
+    TpccOptions {
+        profile: &PROFILES[reader.choice("profile")],
+        mode: Mode::ALL[reader.choice("mode")],
+        all_warehouses: reader.choice("home") == 1,
+        paced: reader.choice("pacing") == 1,
+        max_tries: reader.integer("max_tries"),
+        partitions: reader.optional_integer("partitions"),
     }
 }
 
-/// What is wrong with them, as far as that shows without a server.
+/// All problems with the options that can be found without a server.
 pub fn problems(plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
     match read(plan) {
         Err(problems) => problems,
-        Ok(asked) if asked.mode == Mode::Pipelined && protocol == QueryMode::Simple => {
-            vec![Error::Asked {
-                problem: "the simple protocol has no requests of several statements, and the mode \
-                     pipelined is made of them"
-                    .to_owned(),
+        Ok(options) if options.mode == Mode::Pipelined && protocol == QueryMode::Simple => {
+            vec![Error::InvalidRequest {
+                problem:
+                    "the mode pipelined sends several statements in one request, which the simple \
+                     protocol does not support"
+                        .to_owned(),
                 hint: "--protocol prepared, or mode = \"statements\"".to_owned(),
             }]
         }
         Ok(_) => Vec::new(),
     }
-}
-
-/// The place of an option's value among those known; the first where it is not given.
-fn choice(plan: &WorkloadPlan, key: &str, known: &[&str]) -> Result<usize, Error> {
-    let Some(value) = plan.options.get(key) else {
-        return Ok(0);
-    };
-    let place = value
-        .as_str()
-        .and_then(|text| known.iter().position(|known| *known == text));
-    place.ok_or_else(|| Error::Asked {
-        problem: format!("{key} = {value} is not known to the workload tpcc"),
-        hint: format!("one of {}", known.join(", ")),
-    })
-}
-
-/// A whole number; `what` says what it counts, and what its least means.
-fn number(
-    plan: &WorkloadPlan,
-    key: &str,
-    range: RangeInclusive<u32>,
-    what: &str,
-) -> Result<Option<u32>, Error> {
-    let Some(value) = plan.options.get(key) else {
-        return Ok(None);
-    };
-    // From the command line options may come as text.
-    let text = value.as_str().and_then(|text| text.parse().ok());
-    let number = value
-        .as_integer()
-        .or(text)
-        .and_then(|number| u32::try_from(number).ok());
-    let (least, most) = (*range.start(), *range.end());
-    let (is, means) = what.split_once(": ").unwrap_or((what, ""));
-    number
-        .filter(|number| range.contains(number))
-        .map(Some)
-        .ok_or_else(|| Error::Asked {
-            problem: format!("{key} = {value} is not {is}"),
-            hint: match most {
-                u32::MAX => format!("{least} or more; {means}"),
-                _ => format!("{least} to {most}; {means}"),
-            },
-        })
 }
 
 #[cfg(test)]
@@ -189,17 +152,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_given_is_the_specification_s_way_in_procedures() {
-        let asked = read(&plan(&[])).expect("nothing wrong");
-        assert_eq!(asked.profile.name, Profile::DEFAULT);
-        assert_eq!(asked.mode, Mode::Procedures);
-        assert!(!asked.all_warehouses && !asked.paced);
-        assert_eq!(asked.max_tries, 10);
+    fn the_default_is_profile_standard_with_procedures() {
+        let options = read(&plan(&[])).expect("nothing wrong");
+        assert_eq!(options.profile.name, Profile::DEFAULT);
+        assert_eq!(options.mode, Mode::Procedures);
+        assert!(!options.all_warehouses && !options.paced);
+        assert_eq!(options.max_tries, 10);
     }
 
     #[test]
-    fn every_value_is_taken_and_every_wrong_one_told() {
-        let asked = read(&plan(&[
+    fn valid_values_are_accepted_and_invalid_ones_reported() {
+        let options = read(&plan(&[
             ("profile", "hammerdb-4.6"),
             ("mode", "pipelined"),
             ("home", "all"),
@@ -207,17 +170,25 @@ mod tests {
             ("max_tries", "3"),
             ("partitions", "8"),
         ]));
-        let asked = asked.expect("all known");
-        assert_eq!(asked.partitions, Some(8));
-        assert_eq!(asked.profile.name, "hammerdb-4.6");
-        assert_eq!(asked.mode, Mode::Pipelined);
-        assert!(asked.all_warehouses && asked.paced);
-        assert_eq!(asked.max_tries, 3);
-        let named = asked.named();
-        let run_keys = KEYS.iter().filter(|key| **key != "partitions");
-        assert!(named.iter().map(|(key, _)| key).eq(run_keys));
-        let again = named.each_ref().map(|(key, value)| (*key, value.as_str()));
-        assert_eq!(read(&plan(&again)).expect("its own words").named(), named);
+        let options = options.expect("all values are valid");
+        assert_eq!(options.partitions, Some(8));
+        assert_eq!(options.profile.name, "hammerdb-4.6");
+        assert_eq!(options.mode, Mode::Pipelined);
+        assert!(options.all_warehouses && options.paced);
+        assert_eq!(options.max_tries, 3);
+        let settings = options.as_settings();
+        let names = OPTIONS.iter().map(|option| option.name);
+        let run_options = names.filter(|name| *name != "partitions");
+        assert!(settings.iter().map(|(name, _)| *name).eq(run_options));
+        let profiles = PROFILES.each_ref().map(|profile| profile.name);
+        assert_eq!(profiles, PROFILE_NAMES);
+        let again = settings
+            .each_ref()
+            .map(|(key, value)| (*key, value.as_str()));
+        assert_eq!(
+            read(&plan(&again)).expect("its own settings").as_settings(),
+            settings
+        );
         let wrong = plan(&[
             ("profile", "x"),
             ("mode", "y"),
@@ -227,15 +198,11 @@ mod tests {
         ]);
         let problems = read(&wrong).expect_err("five of them");
         assert_eq!(problems.len(), 5);
-        assert!(
-            problems[3]
-                .to_string()
-                .contains("1 or more; 1 tries nothing again")
-        );
+        assert!(problems[3].to_string().contains("1 or more: Maximum tries"));
         assert!(
             problems[4]
                 .to_string()
-                .contains("0 to 1024; 0 is a plain table")
+                .contains("0 to 1024: Hash partitions")
         );
         assert!(
             problems[1]

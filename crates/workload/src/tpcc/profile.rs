@@ -1,131 +1,127 @@
-//! What sets the profiles apart, in one table.
-//!
-//! In: a name. Out: a [`Profile`]: each difference from the others is one field. Must never: be
-//! decided anywhere else; code asks a field, not a name.
+//! The differences between the profiles, in one table. Each difference is a field of [`Profile`]: other
+//! code reads fields and never compares names.
 
 use super::layout::Population;
-use super::pacing::{HAMMERDB, LIMITS_S, SPECIFICATION, Times};
-use crate::oltp::engine::Engine;
+use super::pacing::{HAMMERDB, LIMITS_S, PacingTimes, SPECIFICATION};
+use crate::SqlDialect;
 
-/// How a profile draws, keys and counts.
+/// The rules of a profile.
 #[derive(Debug)]
 pub struct Profile {
-    /// As the option takes it.
+    /// The name as a value of the option.
     pub name: &'static str,
-    /// The same within the name of a function.
+    /// The name as part of a function name.
     pub routine: &'static str,
-    /// Transactions are dealt from a shuffled deck of 23 [5.2.4.2]; else each is drawn for itself
-    /// with the same shares, so that they scatter.
-    pub deck: bool,
-    /// Customers and items are non-uniform [2.1.6]; else uniform.
+    /// Transactions are dealt from a shuffled deck of 23 [5.2.4.2]; otherwise each is drawn
+    /// independently with the same shares, so that the actual shares scatter.
+    pub uses_deck: bool,
+    /// Customers and items are drawn non-uniformly [2.1.6]; otherwise uniformly.
     pub non_uniform: bool,
-    /// Last names have a constant away from the load's [2.1.6.1]; else the load's own.
-    pub own_last_names: bool,
-    /// Users are spread evenly over the warehouses; else each draws its own.
+    /// The constant for last names differs from the load's [2.1.6.1]; otherwise it is the load's own.
+    pub own_last_name_constant: bool,
+    /// Users are spread evenly over the warehouses; otherwise each draws its home at random.
     pub spread_homes: bool,
-    /// With `home = "all"`, a user takes any warehouse; else those of its own share.
+    /// With `home = "all"`, a user uses any warehouse; otherwise only those of its own share.
     pub any_warehouse: bool,
-    /// Payments have cents [2.5.1.3]; else whole amounts.
-    pub cents: bool,
-    /// Stock's year-to-date and order counts, a customer's payments and deliveries are counted.
+    /// Payment amounts have cents [2.5.1.3]; otherwise they are whole.
+    pub amounts_have_cents: bool,
+    /// Maintains stock's year-to-date and order counts, and a customer's payment and delivery counts.
     pub counters: bool,
-    /// All that a terminal shows is computed and handed over: totals, brand or generic, lines.
+    /// Computes and returns everything that a terminal displays: totals, brand or generic, lines.
     pub outputs: bool,
-    /// An order with an unused item is rolled back [2.4.1.4]; else its line is kept without amount.
+    /// An order with an unused item is rolled back [2.4.1.4]; otherwise its line is inserted without an
+    /// amount.
     pub rolls_back: bool,
-    /// A search by last name finds customers; else it finds none and the customer's number counts.
+    /// A search by last name finds customers; otherwise it finds none, and the customer's number is
+    /// used.
     pub finds_names: bool,
-    /// A terminal is answered at once when it asks for a delivery, which is carried out while it
-    /// thinks [2.7.2]; else it waits. Without think times nobody has the time.
-    pub defers: bool,
-    /// Whose rules the rows follow that it is meant for.
+    /// The mode `procedures` calls routines with the statements of HammerDB 4.6, so that a call costs
+    /// the server the same. These routines draw the lines of an order themselves.
+    pub calls_hammerdb_routines: bool,
+    /// The terminal gets its answer as soon as it enters a delivery, which runs during the think time
+    /// [2.7.2]; otherwise it waits. Needs think times.
+    pub defers_deliveries: bool,
+    /// The population that the profile is meant for.
     pub population: Population,
     /// Keying and think times.
-    pub times: Times,
-    /// Within what times 90 % of each kind are to end, seconds, in the order of `Kind::ALL`.
+    pub times: PacingTimes,
+    /// Limits for the 90th percentile of the response times, in seconds, in the order of `TpccTransaction::ALL`.
     pub p90_s: Option<[u32; 5]>,
 }
 
-/// The profiles. That of HammerDB is its behaviour with the transactions made correct: what
-/// version 4.6 gets wrong at no gain in speed (order numbers, amounts, balances) is not repeated by
-/// its profile either.
+/// HammerDB's behaviour with the transactions made correct.
+const HAMMERDB_PROFILE: Profile = Profile {
+    name: "hammerdb",
+    routine: "hammerdb",
+    uses_deck: false,
+    non_uniform: false,
+    own_last_name_constant: false,
+    spread_homes: false,
+    any_warehouse: false,
+    amounts_have_cents: false,
+    counters: false,
+    outputs: false,
+    rolls_back: true,
+    finds_names: true,
+    calls_hammerdb_routines: false,
+    defers_deliveries: false,
+    population: Population::HammerDb,
+    times: HAMMERDB,
+    p90_s: None,
+};
+
+/// The profiles. `hammerdb` is HammerDB's behaviour with the transactions made correct; `hammerdb-4.6`
+/// is for comparison with figures from version 4.6. Faults of that version that do not make it faster
+/// (order numbers, amounts, balances) are not repeated.
 pub static PROFILES: [Profile; 3] = [
     Profile {
         name: "standard",
         routine: "standard",
-        deck: true,
+        uses_deck: true,
         non_uniform: true,
-        own_last_names: true,
+        own_last_name_constant: true,
         spread_homes: true,
         any_warehouse: true,
-        cents: true,
+        amounts_have_cents: true,
         counters: true,
         outputs: true,
         rolls_back: true,
         finds_names: true,
-        defers: true,
+        calls_hammerdb_routines: false,
+        defers_deliveries: true,
         population: Population::Standard,
         times: SPECIFICATION,
         p90_s: Some(LIMITS_S),
     },
-    Profile {
-        name: "hammerdb",
-        routine: "hammerdb",
-        deck: false,
-        non_uniform: false,
-        own_last_names: false,
-        spread_homes: false,
-        any_warehouse: false,
-        cents: false,
-        counters: false,
-        outputs: false,
-        rolls_back: true,
-        finds_names: true,
-        defers: false,
-        population: Population::HammerDb,
-        times: HAMMERDB,
-        p90_s: None,
-    },
+    HAMMERDB_PROFILE,
     Profile {
         name: "hammerdb-4.6",
         routine: "hammerdb_46",
-        deck: false,
-        non_uniform: false,
-        own_last_names: false,
-        spread_homes: false,
-        any_warehouse: false,
-        cents: false,
-        counters: false,
-        outputs: false,
         rolls_back: false,
         finds_names: false,
-        defers: false,
-        population: Population::HammerDb,
-        times: HAMMERDB,
-        p90_s: None,
+        calls_hammerdb_routines: true,
+        ..HAMMERDB_PROFILE
     },
 ];
 
-/// `hammerdb-4.6` on MySQL and MariaDB, where that version finds customers by their names and rolls
-/// back: the same as `hammerdb` there, under the name that was asked for.
+/// `hammerdb-4.6` on MySQL and MariaDB, where version 4.6 finds customers by name and does roll back:
+/// the same as `hammerdb`, under the requested name.
 static HAMMERDB_46_MYSQL: Profile = Profile {
     name: "hammerdb-4.6",
     routine: "hammerdb_46",
-    rolls_back: true,
-    finds_names: true,
-    ..PROFILES[2]
+    ..HAMMERDB_PROFILE
 };
 
 impl Profile {
-    /// The same on an engine.
-    pub fn on(&'static self, engine: Engine) -> &'static Profile {
-        match engine {
-            Engine::MySql if !self.rolls_back => &HAMMERDB_46_MYSQL,
-            Engine::MySql | Engine::Postgres => self,
+    /// The profile as it applies to an engine.
+    pub fn on(&'static self, dialect: SqlDialect) -> &'static Profile {
+        match dialect {
+            SqlDialect::MySql if !self.rolls_back => &HAMMERDB_46_MYSQL,
+            SqlDialect::MySql | SqlDialect::PostgreSql => self,
         }
     }
 
-    /// The one that is taken where none is asked for.
+    /// The name of the default profile.
     pub const DEFAULT: &'static str = "standard";
 
     /// The profile of this name.
@@ -147,13 +143,13 @@ mod tests {
             );
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             assert!(profile.routine.chars().all(plain));
-            assert_eq!(profile.on(Engine::Postgres).name, profile.name);
-            let elsewhere = profile.on(Engine::MySql);
+            assert_eq!(profile.on(SqlDialect::PostgreSql).name, profile.name);
+            let on_mysql = profile.on(SqlDialect::MySql);
             assert_eq!(
-                (elsewhere.name, elsewhere.routine),
+                (on_mysql.name, on_mysql.routine),
                 (profile.name, profile.routine)
             );
-            assert!(elsewhere.rolls_back && elsewhere.finds_names);
+            assert!(on_mysql.rolls_back && on_mysql.finds_names);
         }
         assert!(Profile::find(Profile::DEFAULT).is_some());
         assert!(Profile::find("hammerdb-9").is_none());

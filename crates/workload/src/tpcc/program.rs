@@ -1,93 +1,88 @@
 //! The program of one virtual user.
 //!
-//! In: a plan, tables. Out: transactions. Must never: take a failure for a success, or try again
-//! with another input.
+//! Executes transactions by a plan on the loaded tables. It must never count a failure as a success,
+//! or retry with different input.
 
-use super::customers::Names;
+use super::counts::{EndCounts, TpccCounts, UserCounts};
 use super::deck::Deck;
-use super::delivery::Deliveries;
-use super::input::{Draws, Kind};
+use super::execution::Mode;
+use super::input::{InputGenerator, TpccTransaction};
 use super::layout;
-use super::new_order::{self, NewOrders};
-use super::observed::{Ends, Kept, Observed};
-use super::options::{self, Asked};
-use super::order_status::Statuses;
+use super::options::{self, TpccOptions};
 use super::pacing::Terminal;
-use super::payment::Payments;
-use super::procedures;
 use super::random::RunConstants;
-use super::ready::scale_for_run;
-use super::shares::shares;
-use super::stock_level::StockLevels;
-use super::texts::Texts;
-use super::way::{Mode, Set};
-use crate::oltp::engine::Engine;
+use super::readiness::scale_for_run;
+use super::routines;
+use super::sequences;
+use super::shares::{ORDER_LINES, shares};
+use super::texts::TextBuffers;
+use super::transactions::{OrderResult, Transactions};
+use crate::SqlDialect;
+use crate::describe::Remark;
 use crate::random::Random;
-use crate::{Error, Loaded};
+use crate::{Error, ReadyWorkload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{Db, DbError, Ended, Limit, Outcome, Program, Share, User, UserId};
+use prony_session::{ActionShare, Db, DbError, Outcome, P90Limit, Program, User, UserExit, UserId};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The program of a run.
 pub struct OrderEntryProgram {
-    shared: Arc<Shared>,
+    shared: Arc<OrderEntryRun>,
     statements: Vec<String>,
-    /// How the tables were made, as far as figures depend on it.
-    made: Vec<(&'static str, String)>,
+    /// Settings of the load that affect the figures.
+    load_settings: Vec<(&'static str, String)>,
 }
 
-/// What all users of a run share; read only, but for what they add when they end.
-struct Shared {
-    engine: Engine,
-    asked: Asked,
+/// State shared by all users of a run; read-only except for the counts that users add when they end.
+struct OrderEntryRun {
+    dialect: SqlDialect,
+    options: TpccOptions,
     warehouses: u32,
-    names: Names,
-    new_orders: NewOrders,
-    payments: Payments,
-    statuses: Statuses,
-    deliveries: Deliveries,
-    stock_levels: StockLevels,
-    observed: Mutex<Observed>,
+    transactions: Transactions,
+    counts: Mutex<TpccCounts>,
 }
 
-/// The statements where nothing else is asked for.
+/// The statements that the default options use on PostgreSQL.
 pub fn statements() -> Vec<String> {
-    OrderEntryProgram::new(Engine::Postgres, Asked::default(), 1).statements
+    OrderEntryProgram::new(SqlDialect::PostgreSql, TpccOptions::default(), 1).statements
 }
 
-/// The program on the data that is there; see [`OrderEntryProgram::ready`].
-pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<Loaded, Error> {
-    let program = OrderEntryProgram::ready(control, plan)?;
+/// The program for the loaded data; see [`OrderEntryProgram::prepare`].
+pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+    let program = OrderEntryProgram::prepare(control, plan)?;
     let scale = program.shared.warehouses;
-    Ok(Loaded {
+    let remarks = program.remarks();
+    Ok(ReadyWorkload {
         program: Arc::new(program),
         scale,
+        remarks,
     })
 }
 
 impl OrderEntryProgram {
-    /// The program on the data that is there; it installs what its mode needs.
+    /// Builds the program for the loaded data, and installs the routines that its mode needs.
     ///
     /// # Errors
     /// The options are wrong, the data is missing, half-loaded or of another scale, or the server
-    /// refuses the functions.
-    pub fn ready(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
-        // Whoever asks for more than the first problem asks `check_options`.
-        let asked = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+    /// rejects the functions.
+    pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
+        // Only the first problem: `check_options` reports all of them.
+        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let warehouses = scale_for_run(control, plan.scale)?;
-        let (population, partitions) = layout::found(control)?;
-        refuse_partitions(&asked, partitions)?;
-        let engine = Engine::of(control);
-        if asked.mode == Mode::Procedures {
-            procedures::install(control, asked.profile.on(engine))?;
+        let (population, partitions) = layout::detect(control)?;
+        layout::check_partitions(options.partitions, partitions)?;
+        sequences::refuse_taken_numbers(control, warehouses)?;
+        let dialect = SqlDialect::of(control);
+        if options.mode == Mode::Procedures {
+            routines::install(control, options.profile.on(dialect))?;
         }
-        let program = OrderEntryProgram::new(engine, asked, warehouses);
+        let program = OrderEntryProgram::new(dialect, options, warehouses);
         let population = population.name().to_owned();
         Ok(OrderEntryProgram {
-            made: vec![
+            load_settings: vec![
                 ("partitions", partitions.to_string()),
                 ("population", population),
             ],
@@ -95,92 +90,128 @@ impl OrderEntryProgram {
         })
     }
 
-    /// The program as asked, for an engine, whose functions are there if its mode needs them.
-    pub fn new(engine: Engine, asked: Asked, warehouses: u32) -> Self {
-        let (mode, profile) = (asked.mode, asked.profile.on(engine));
-        let asked = Asked { profile, ..asked };
-        let mut set = Set::new(engine, mode);
-        let shared = Shared {
-            engine,
-            asked,
-            warehouses: warehouses.max(1),
-            names: Names::new(profile),
-            new_orders: NewOrders::new(&mut set, mode, profile),
-            payments: Payments::new(&mut set, mode, profile),
-            statuses: Statuses::new(&mut set, mode, profile),
-            deliveries: Deliveries::new(&mut set, mode, profile),
-            stock_levels: StockLevels::new(&mut set, mode, profile),
-            observed: Mutex::default(),
+    /// The program for an engine and these options; if its mode calls routines, they must already
+    /// exist.
+    pub fn new(dialect: SqlDialect, options: TpccOptions, warehouses: u32) -> Self {
+        let (mode, profile) = (options.mode, options.profile.on(dialect));
+        let options = TpccOptions { profile, ..options };
+        let warehouses = warehouses.max(1);
+        let (transactions, statements) = Transactions::new(dialect, mode, profile, warehouses);
+        let shared = OrderEntryRun {
+            dialect,
+            options,
+            warehouses,
+            transactions,
+            counts: Mutex::default(),
         };
         OrderEntryProgram {
             shared: Arc::new(shared),
-            statements: set.texts,
-            made: Vec::new(),
+            statements,
+            load_settings: Vec::new(),
         }
     }
 
-    /// What was asked, defaults included.
-    pub fn asked(&self) -> &Asked {
-        &self.shared.asked
+    /// Each profile is intended for its own population: in HammerDB's, half of the customers have bad
+    /// credit, and their payments write far more; in the other, a tenth.
+    fn remarks(&self) -> Vec<Remark> {
+        let profile = self.options().profile;
+        let mut settings = self.load_settings.iter();
+        let Some((_, population)) = settings.find(|(name, _)| *name == "population") else {
+            return Vec::new();
+        };
+        let intended = profile.population.name();
+        if population == intended {
+            return Vec::new();
+        }
+        let share = match population.as_str() {
+            "hammerdb" => "half of all customers instead of a tenth",
+            _ => "a tenth of all customers instead of half",
+        };
+        vec![Remark {
+            id: "population",
+            finding: format!(
+                "The profile {} ran on customers of the population {population}: payments of customers with \
+                 bad credit ({share}) cost more than others.",
+                profile.name
+            ),
+            advice: format!(
+                "Compare only with runs that have the same settings, or load again with --profile {intended}."
+            ),
+        }]
     }
 
-    /// What the users that have ended did.
-    pub fn observed(&self) -> Observed {
-        let observed = self.shared.observed.lock();
-        *observed.unwrap_or_else(PoisonError::into_inner)
+    /// The options, defaults included.
+    pub fn options(&self) -> &TpccOptions {
+        &self.shared.options
+    }
+
+    /// The counts of the users that have ended so far.
+    pub fn counts(&self) -> TpccCounts {
+        let counts = self.shared.counts.lock();
+        *counts.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Program for OrderEntryProgram {
     fn kinds(&self) -> &[&'static str] {
-        &Kind::NAMES
+        &TpccTransaction::NAMES
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
-        let mut settings = self.asked().named().to_vec();
-        settings.extend(self.made.iter().cloned());
-        if self.asked().defers() {
+        let mut settings = self.options().as_settings().to_vec();
+        settings.extend(self.load_settings.iter().cloned());
+        if self.shared.transactions.server_draws() {
+            settings.push(("routines", "the statements of HammerDB 4.6".to_owned()));
+        }
+        if self.options().defers_deliveries() {
             settings.push(("delivery", "deferred".to_owned()));
         }
         settings
     }
 
-    fn limits(&self) -> Vec<Limit> {
-        // Of users that do not think the specification says nothing.
-        let limits = self.asked().profile.p90_s.filter(|_| self.asked().paced);
-        let limit = |(kind, p90_s): (&Kind, u32)| Limit {
-            kind: Kind::NAMES[*kind as usize],
+    fn limits(&self) -> Vec<P90Limit> {
+        // The specification sets no limits for users without think times.
+        let limits = self
+            .options()
+            .profile
+            .p90_s
+            .filter(|_| self.options().paced);
+        let limit = |(kind, p90_s): (&TpccTransaction, u32)| P90Limit {
+            kind: TpccTransaction::NAMES[*kind as usize],
             p90_s: f64::from(p90_s),
-            deferred: *kind == Kind::Delivery && self.asked().defers(),
+            deferred: *kind == TpccTransaction::Delivery && self.options().defers_deliveries(),
         };
         let limits = limits.into_iter().flatten();
-        Kind::ALL.iter().zip(limits).map(limit).collect()
+        TpccTransaction::ALL.iter().zip(limits).map(limit).collect()
     }
 
     fn statements(&self) -> Vec<String> {
         self.statements.clone()
     }
 
-    fn shares(&self) -> Vec<Share> {
-        shares(
-            &self.observed(),
-            self.asked().profile,
+    fn shares(&self) -> Vec<ActionShare> {
+        let mut shares = shares(
+            &self.counts(),
+            self.options().profile,
             self.shared.warehouses,
-        )
+        );
+        if self.shared.transactions.server_draws() {
+            // The server chose the supplying warehouses, so the client has no count of them.
+            shares.retain(|share| share.of != ORDER_LINES);
+        }
+        shares
     }
 
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            match shared.run(id, db).await {
-                Ok(never) => match never {},
-                Err(ended) => ended,
-            }
+            let Err(ended) = shared.run(id, db).await;
+            ended
         })
     }
 }
 
-/// An input of any kind, which stays the same from try to try.
+/// The input of a transaction; its retries use the same one.
 #[expect(
     clippy::large_enum_variant,
     reason = "a user has one at a time, and most are new orders or payments"
@@ -193,107 +224,98 @@ enum Input {
     StockLevel(super::input::StockLevel),
 }
 
-/// # Errors
-/// Another number of partitions is asked for than order_line has.
-fn refuse_partitions(asked: &Asked, found: u32) -> Result<(), Error> {
-    match asked.partitions {
-        Some(asked) if asked != found => Err(Error::Data {
-            problem: format!("order_line has {found} partitions, and {asked} were asked for"),
-            hint: format!(
-                "leave the option partitions out to run on what is there, or load anew with \
-                 --partitions {asked}"
-            ),
-        }),
-        _ => Ok(()),
-    }
-}
-
-/// What a transaction came to.
+/// The result of a transaction.
 enum Output {
-    NewOrder(new_order::Ordered),
+    NewOrder(OrderResult),
     Paid,
     /// A count: of lines, districts or items.
     Count(u32),
 }
 
 impl Input {
-    fn draw(draws: &mut Draws, kind: Kind) -> Input {
+    fn draw(generator: &mut InputGenerator, kind: TpccTransaction) -> Input {
         match kind {
-            Kind::NewOrder => Input::NewOrder(draws.new_order()),
-            Kind::Payment => Input::Payment(draws.payment()),
-            Kind::OrderStatus => Input::OrderStatus(draws.order_status()),
-            Kind::Delivery => Input::Delivery(draws.delivery()),
-            Kind::StockLevel => Input::StockLevel(draws.stock_level()),
+            TpccTransaction::NewOrder => Input::NewOrder(generator.new_order()),
+            TpccTransaction::Payment => Input::Payment(generator.payment()),
+            TpccTransaction::OrderStatus => Input::OrderStatus(generator.order_status()),
+            TpccTransaction::Delivery => Input::Delivery(generator.delivery()),
+            TpccTransaction::StockLevel => Input::StockLevel(generator.stock_level()),
         }
     }
 }
 
-impl Shared {
-    /// Transaction after transaction, until the run is over.
-    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, Ended> {
-        let profile = self.asked.profile;
-        let mut draws = Draws::new(
+impl OrderEntryRun {
+    /// Executes transactions until the run is over.
+    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, UserExit> {
+        let profile = self.options.profile;
+        let mut generator = InputGenerator::new(
             profile,
             RunConstants::new(id.seed),
             self.warehouses,
-            self.asked.all_warehouses,
+            self.options.all_warehouses,
             (id.client, id.clients),
             Random::of_client(id.seed, id.client),
         );
-        let mut deck = Deck::new(profile.deck);
-        let mut texts = Box::<Texts>::default();
-        let mut kept = Kept::new(&self.observed);
+        let mut deck = Deck::new(profile.uses_deck);
+        let mut texts = Box::<TextBuffers>::default();
+        let mut own_counts = UserCounts::new(&self.counts);
         let now_ns = db.noticed_ns();
-        let mut terminal = Terminal::new(profile.times, profile.defers, now_ns);
+        let mut terminal = Terminal::new(profile.times, profile.defers_deliveries, now_ns);
         loop {
             if db.is_done() {
-                return Err(Ended::Finished);
+                return Err(UserExit::Finished);
             }
-            let kind = deck.next(&mut draws.random);
-            let input = Input::draw(&mut draws, kind);
-            let due_ns = self.asked.paced.then(|| terminal.due_ns(kind));
-            enter(&mut db, kind, due_ns).await?;
+            let kind = deck.next(&mut generator.random);
+            let input = Input::draw(&mut generator, kind);
+            let due_ns = self.options.paced.then(|| terminal.due_ns(kind));
+            start_when_due(&mut db, kind, due_ns).await?;
             let begun_ns = db.noticed_ns();
-            let result = self.tries(&input, &mut db, &mut texts, &mut kept).await?;
-            let ends = &mut kept.sums.ends[kind as usize];
+            let result = self
+                .run_with_retries(&input, &mut db, &mut texts, &mut own_counts)
+                .await?;
+            let ends = &mut own_counts.sums.ends[kind as usize];
             let outcome = match &result {
-                Ok(output) => Ok(settle(output, ends)),
+                Ok(output) => Ok(count_end(output, ends)),
                 Err(error) => {
                     ends.failed += 1;
                     Err(error.clone())
                 }
             };
             if let Ok(output) = result {
-                note(&input, output, &mut kept.sums);
+                self.count_output(&input, output, &mut own_counts.sums);
             }
             db.end(outcome).await?;
-            if self.asked.paced {
-                terminal.answered(kind, begun_ns, db.noticed_ns(), &mut draws.random);
+            if self.options.paced {
+                terminal.record_end(kind, begun_ns, db.noticed_ns(), &mut generator.random);
             }
         }
     }
 
-    /// Whether another try may end better: beside what every engine calls transient, a lock that was
-    /// waited for too long, which ends no more than a statement on MySQL and MariaDB.
-    fn may_succeed(&self, error: &DbError) -> bool {
-        error.is_transient() || (self.engine == Engine::MySql && self.engine.is_ignored(error))
+    /// Whether a retry may succeed: after an error that is transient on every engine, and after a lock
+    /// wait timeout on MySQL and MariaDB, which rolls back only the statement.
+    fn is_retryable(&self, error: &DbError) -> bool {
+        error.retryable
+            || match self.dialect {
+                SqlDialect::PostgreSql => false,
+                SqlDialect::MySql => self.dialect.is_ignored(error),
+            }
     }
 
-    /// Tries a transaction until it succeeds, or fails for good.
-    async fn tries(
+    /// Executes a transaction, with retries, until it succeeds or fails for good.
+    async fn run_with_retries(
         &self,
         input: &Input,
         db: &mut Db,
-        texts: &mut Texts,
-        kept: &mut Kept<'_>,
-    ) -> Result<Result<Output, DbError>, Ended> {
+        texts: &mut TextBuffers,
+        own_counts: &mut UserCounts<'_>,
+    ) -> Result<Result<Output, DbError>, UserExit> {
         let mut tries = 1;
         loop {
             match self.attempt(input, db, texts).await {
-                Err(error) if self.may_succeed(&error) && tries < self.asked.max_tries => {
+                Err(error) if self.is_retryable(&error) && tries < self.options.max_tries => {
                     tries += 1;
                     db.retry().await?;
-                    kept.sums.retries += 1;
+                    own_counts.sums.retries += 1;
                 }
                 result => return Ok(result),
             }
@@ -304,34 +326,49 @@ impl Shared {
         &self,
         input: &Input,
         db: &mut Db,
-        texts: &mut Texts,
+        texts: &mut TextBuffers,
     ) -> Result<Output, DbError> {
-        match input {
+        let transactions = &self.transactions;
+        Ok(match input {
             Input::NewOrder(input) => {
-                let ordered = self.new_orders.run(input, db, texts).await?;
-                Ok(Output::NewOrder(ordered))
+                Output::NewOrder(transactions.new_order(input, db, texts).await?)
             }
             Input::Payment(input) => {
-                self.payments.run(input, &self.names, db, texts).await?;
-                Ok(Output::Paid)
+                transactions.payment(input, db, texts).await?;
+                Output::Paid
             }
-            Input::OrderStatus(input) => {
-                let lines = self.statuses.run(input, &self.names, db).await?;
-                Ok(Output::Count(lines))
+            Input::OrderStatus(input) => Output::Count(transactions.order_status(input, db).await?),
+            Input::Delivery(input) => Output::Count(transactions.delivery(input, db).await?),
+            Input::StockLevel(input) => Output::Count(transactions.stock_level(input, db).await?),
+        })
+    }
+
+    /// Counts what a transaction did, unless it failed.
+    fn count_output(&self, input: &Input, output: Output, sums: &mut TpccCounts) {
+        match (input, output) {
+            (Input::NewOrder(_), _) if self.transactions.server_draws() => {}
+            (Input::NewOrder(input), Output::NewOrder(ordered)) => sums.new_order(input, ordered),
+            (Input::Payment(input), _) => sums.payment(input),
+            (Input::OrderStatus(input), Output::Count(lines)) => {
+                sums.order_status(input.customer, lines);
             }
-            Input::Delivery(input) => {
-                Ok(Output::Count(self.deliveries.run(input, db, texts).await?))
-            }
-            Input::StockLevel(input) => Ok(Output::Count(self.stock_levels.run(input, db).await?)),
+            (Input::Delivery(_), Output::Count(delivered)) => sums.delivery(delivered),
+            (Input::StockLevel(_), Output::Count(low)) => sums.low_items += u64::from(low),
+            // The output always matches the kind of the input.
+            _ => {}
         }
     }
 }
 
-/// Waits until a transaction is entered, and begins it.
-async fn enter(db: &mut Db, kind: Kind, due_ns: Option<u64>) -> Result<(), Ended> {
+/// Waits until the transaction is due, then starts it.
+async fn start_when_due(
+    db: &mut Db,
+    kind: TpccTransaction,
+    due_ns: Option<u64>,
+) -> Result<(), UserExit> {
     let now_ns = db.noticed_ns();
     match due_ns {
-        Some(due_ns) if due_ns < now_ns => db.start_late(kind as u16, due_ns).await,
+        Some(due_ns) if due_ns < now_ns => db.start_due_at(kind as u16, due_ns).await,
         Some(due_ns) => {
             db.sleep(Duration::from_nanos(due_ns - now_ns)).await;
             db.start(kind as u16).await
@@ -341,7 +378,7 @@ async fn enter(db: &mut Db, kind: Kind, due_ns: Option<u64>) -> Result<(), Ended
 }
 
 /// Counts how a transaction ended.
-fn settle(output: &Output, ends: &mut Ends) -> Outcome {
+fn count_end(output: &Output, ends: &mut EndCounts) -> Outcome {
     match output {
         Output::NewOrder(ordered) if ordered.rolled_back => {
             ends.rolled_back += 1;
@@ -351,18 +388,5 @@ fn settle(output: &Output, ends: &mut Ends) -> Outcome {
             ends.committed += 1;
             Outcome::Committed
         }
-    }
-}
-
-/// Counts what a transaction did that did not fail.
-fn note(input: &Input, output: Output, sums: &mut Observed) {
-    match (input, output) {
-        (Input::NewOrder(input), Output::NewOrder(ordered)) => sums.new_order(input, ordered),
-        (Input::Payment(input), _) => sums.payment(input),
-        (Input::OrderStatus(input), Output::Count(lines)) => sums.order_status(input.who, lines),
-        (Input::Delivery(_), Output::Count(delivered)) => sums.delivery(delivered),
-        (Input::StockLevel(_), Output::Count(low)) => sums.low_items += u64::from(low),
-        // An output is of its input's kind.
-        _ => {}
     }
 }

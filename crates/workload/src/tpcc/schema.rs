@@ -1,27 +1,29 @@
-//! The nine tables of TPC-C as HammerDB makes them on PostgreSQL: names, columns, keys, sizes.
+//! The nine tables of TPC-C as HammerDB creates them: names, columns, keys, sizes.
 //!
-//! In: a scale (warehouses). Out: numbers and statements. Must never: differ from HammerDB's schema
-//! in a table, a column, its place or its type, because its users' queries are to run unchanged.
+//! They must not differ from HammerDB's schema in a table, a column, its position or (with one
+//! exception) its type, because queries of HammerDB's users must run unchanged.
 
-use super::schema_mysql;
+use super::engine::EngineSql;
+use super::layout::Population;
+use super::template::{Template, on_one_line};
+use crate::SqlDialect;
 use crate::catalog::Tables;
-use crate::oltp::engine::Engine;
 
-/// Items, whatever the scale.
+/// Number of items, at every scale.
 pub const ITEMS: u32 = 100_000;
 /// Districts of one warehouse.
 pub const DISTRICTS: u32 = 10;
 /// Customers of one district; also its orders after loading.
 pub const CUSTOMERS: u32 = 3_000;
-/// Orders of one district that are delivered after loading; the later ones are in `new_order`.
+/// Orders of one district that are delivered after loading; the later ones are also in `new_order`.
 pub const DELIVERED: u32 = 2_100;
-/// Largest scale: more would take order lines beyond what one table holds (32 TiB).
+/// Maximum scale: beyond it, order_line would exceed the size limit of a table (32 TiB).
 pub const MAX_SCALE: u32 = 1_000_000;
 
 /// One of the nine tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// `item`: the only one that does not grow with the scale.
+    /// `item`: the only table that does not grow with the scale.
     Item,
     /// `warehouse`.
     Warehouse,
@@ -31,7 +33,7 @@ pub enum Table {
     Stock,
     /// `customer`.
     Customer,
-    /// `history`: without a key.
+    /// `history`: has no key.
     History,
     /// `orders`.
     Orders,
@@ -42,7 +44,7 @@ pub enum Table {
 }
 
 impl Table {
-    /// In the order in which they are loaded.
+    /// All tables, in the order in which they are loaded.
     pub const ALL: [Table; 9] = [
         Table::Item,
         Table::Warehouse,
@@ -55,7 +57,7 @@ impl Table {
         Table::OrderLine,
     ];
 
-    /// Its name, without a schema: it stands in the first schema of the search path.
+    /// Its name, without a schema: it is in the first schema of the search path.
     pub fn name(self) -> &'static str {
         match self {
             Table::Item => "item",
@@ -70,29 +72,35 @@ impl Table {
         }
     }
 
-    /// Its columns in order: name and type.
-    pub fn columns(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Table::Item => ITEM,
-            Table::Warehouse => WAREHOUSE,
-            Table::District => DISTRICT,
-            Table::Stock => STOCK,
-            Table::Customer => CUSTOMER,
-            Table::History => HISTORY,
-            Table::Orders => ORDERS,
-            Table::NewOrder => NEW_ORDER,
-            Table::OrderLine => ORDER_LINE,
-        }
+    /// The statement that creates it, from the engine's `schema.sql`.
+    fn template(self, dialect: SqlDialect) -> &'static str {
+        let mut tables = EngineSql::of(dialect).schema.split(';');
+        tables.nth(self as usize).unwrap_or_default()
     }
 
-    /// Columns of the primary key; none for history.
-    pub fn key(self) -> &'static [&'static str] {
+    /// Its columns in order: name and type.
+    pub fn columns(self, dialect: SqlDialect) -> Vec<(&'static str, &'static str)> {
+        let lines = self.template(dialect).lines();
+        let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
+        let columns = columns.filter(|(name, _)| *name != "primary");
+        let typed = |(name, rest): (_, &'static str)| {
+            let kind = rest.split([' ', ',']).next();
+            (name, kind.unwrap_or_default())
+        };
+        columns.map(typed).collect()
+    }
+
+    /// Columns of the primary key; history has none.
+    pub fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
         match self {
             Table::Item => &["i_id"],
             Table::Warehouse => &["w_id"],
             Table::District => &["d_w_id", "d_id"],
-            // The item first: the other way round it would be cheaper to load, and not HammerDB's.
-            Table::Stock => &["s_i_id", "s_w_id"],
+            Table::Stock => match dialect {
+                // The other order would be cheaper to load, but it is not HammerDB's.
+                SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
+                SqlDialect::MySql => &["s_w_id", "s_i_id"],
+            },
             Table::Customer => &["c_w_id", "c_d_id", "c_id"],
             Table::History => &[],
             Table::Orders => &["o_w_id", "o_d_id", "o_id"],
@@ -116,17 +124,14 @@ impl Table {
         }
     }
 
-    /// The statement that creates it, without key.
-    pub fn create(self) -> String {
-        let columns: Vec<String> = self
-            .columns()
-            .iter()
-            .map(|(name, kind)| {
-                let null = NULLABLE.contains(name);
-                format!("{name} {kind}{}", if null { "" } else { " not null" })
-            })
-            .collect();
-        format!("create table {} ({})", self.name(), columns.join(", "))
+    /// The statement that creates it. On MySQL and MariaDB it includes the primary key, because the rows
+    /// are stored in it.
+    pub fn create(self, dialect: SqlDialect, population: Population) -> String {
+        let template = Template {
+            flags: &[("hammerdb", population == Population::HammerDb)],
+            values: &[],
+        };
+        on_one_line(&template.fill(self.template(dialect)))
     }
 }
 
@@ -137,42 +142,36 @@ impl Tables for Table {
         Table::name(self)
     }
 
-    fn columns(self, engine: Engine) -> Vec<&'static str> {
-        let columns = match engine {
-            Engine::Postgres => Table::columns(self),
-            Engine::MySql => schema_mysql::columns(self),
-        };
-        columns.iter().map(|(name, _)| *name).collect()
+    fn columns(self, dialect: SqlDialect) -> Vec<&'static str> {
+        let columns = Table::columns(self, dialect).into_iter();
+        columns.map(|(name, _)| name).collect()
     }
 
-    fn key(self, engine: Engine) -> &'static [&'static str] {
-        match engine {
-            Engine::Postgres => Table::key(self),
-            Engine::MySql => schema_mysql::key(self),
-        }
+    fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
+        Table::key(self, dialect)
     }
 }
 
-/// An index, with HammerDB's name.
+/// An index on PostgreSQL, named as in HammerDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// Of which table.
+    /// The indexed table.
     pub table: Table,
     /// Name.
     pub name: &'static str,
     /// Columns.
     pub columns: &'static [&'static str],
-    /// Whether it is the primary key; all are unique.
+    /// Whether it is the primary key; all indexes are unique.
     pub primary: bool,
 }
 
 impl Index {
-    /// All of them, the ones that take longest first, so that several builders end together.
+    /// All indexes, the slowest first, so that several builders end at about the same time.
     pub fn all() -> Vec<Index> {
         let primary = |table: Table, name| Index {
             table,
             name,
-            columns: table.key(),
+            columns: table.key(SqlDialect::PostgreSql),
             primary: true,
         };
         let second = |table, name, columns| Index {
@@ -203,16 +202,17 @@ impl Index {
         ]
     }
 
-    /// The statement that builds it. A primary key is one only once it was attached.
+    /// The statement that builds it. A primary key becomes one only when it is attached.
     pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
         format!("create unique index {name} on {table} ({columns})")
     }
 
-    /// The statement that makes a primary key of the index, in no time; `None` for another one.
+    /// The statement that turns the index into the primary key, which takes no time; `None` for other
+    /// indexes.
     ///
-    /// Apart from building it, because `add primary key (...)` would hold off every reader, such as
-    /// a check, and every other builder of the same table all the while.
+    /// Separate from building it, because `add primary key (...)` would block every reader, such as a
+    /// check, and every other builder of the same table for the whole time.
     pub fn attach(&self) -> Option<String> {
         let (table, name) = (self.table.name(), self.name);
         self.primary.then(|| {
@@ -221,158 +221,72 @@ impl Index {
     }
 }
 
-/// Columns that may be NULL.
-const NULLABLE: &[&str] = &[
-    "h_c_id",
-    "o_carrier_id",
-    "ol_delivery_d",
-    "ol_amount",
-    "ol_dist_info",
-];
-
-const ITEM: &[(&str, &str)] = &[
-    ("i_id", "integer"),
-    ("i_im_id", "integer"),
-    ("i_name", "varchar(24)"),
-    ("i_price", "numeric(5,2)"),
-    ("i_data", "varchar(50)"),
-];
-
-const WAREHOUSE: &[(&str, &str)] = &[
-    ("w_id", "integer"),
-    ("w_name", "varchar(10)"),
-    ("w_street_1", "varchar(20)"),
-    ("w_street_2", "varchar(20)"),
-    ("w_city", "varchar(20)"),
-    ("w_state", "char(2)"),
-    ("w_zip", "char(9)"),
-    ("w_tax", "numeric(4,4)"),
-    ("w_ytd", "numeric(12,2)"),
-];
-
-const DISTRICT: &[(&str, &str)] = &[
-    ("d_w_id", "integer"),
-    ("d_next_o_id", "integer"),
-    ("d_id", "smallint"),
-    ("d_ytd", "numeric(12,2)"),
-    ("d_tax", "numeric(4,4)"),
-    ("d_name", "varchar(10)"),
-    ("d_street_1", "varchar(20)"),
-    ("d_street_2", "varchar(20)"),
-    ("d_city", "varchar(20)"),
-    ("d_state", "char(2)"),
-    ("d_zip", "char(9)"),
-];
-
-const STOCK: &[(&str, &str)] = &[
-    ("s_i_id", "integer"),
-    ("s_w_id", "integer"),
-    ("s_ytd", "integer"),
-    ("s_quantity", "smallint"),
-    ("s_order_cnt", "smallint"),
-    ("s_remote_cnt", "smallint"),
-    ("s_dist_01", "char(24)"),
-    ("s_dist_02", "char(24)"),
-    ("s_dist_03", "char(24)"),
-    ("s_dist_04", "char(24)"),
-    ("s_dist_05", "char(24)"),
-    ("s_dist_06", "char(24)"),
-    ("s_dist_07", "char(24)"),
-    ("s_dist_08", "char(24)"),
-    ("s_dist_09", "char(24)"),
-    ("s_dist_10", "char(24)"),
-    ("s_data", "varchar(50)"),
-];
-
-const CUSTOMER: &[(&str, &str)] = &[
-    ("c_since", "timestamptz"),
-    ("c_id", "integer"),
-    ("c_w_id", "integer"),
-    ("c_d_id", "smallint"),
-    ("c_payment_cnt", "smallint"),
-    ("c_delivery_cnt", "smallint"),
-    ("c_first", "varchar(16)"),
-    ("c_middle", "char(2)"),
-    ("c_last", "varchar(16)"),
-    ("c_street_1", "varchar(20)"),
-    ("c_street_2", "varchar(20)"),
-    ("c_city", "varchar(20)"),
-    ("c_state", "char(2)"),
-    ("c_zip", "char(9)"),
-    ("c_phone", "char(16)"),
-    ("c_credit", "char(2)"),
-    ("c_credit_lim", "numeric(12,2)"),
-    ("c_discount", "numeric(4,4)"),
-    ("c_balance", "numeric(12,2)"),
-    ("c_ytd_payment", "numeric(12,2)"),
-    ("c_data", "varchar(500)"),
-];
-
-const HISTORY: &[(&str, &str)] = &[
-    ("h_date", "timestamptz"),
-    ("h_c_id", "integer"),
-    ("h_c_w_id", "integer"),
-    ("h_w_id", "integer"),
-    ("h_c_d_id", "smallint"),
-    ("h_d_id", "smallint"),
-    ("h_amount", "numeric(6,2)"),
-    ("h_data", "varchar(24)"),
-];
-
-const ORDERS: &[(&str, &str)] = &[
-    ("o_entry_d", "timestamptz"),
-    ("o_id", "integer"),
-    ("o_w_id", "integer"),
-    ("o_c_id", "integer"),
-    ("o_d_id", "smallint"),
-    ("o_carrier_id", "smallint"),
-    ("o_ol_cnt", "smallint"),
-    ("o_all_local", "smallint"),
-];
-
-const NEW_ORDER: &[(&str, &str)] = &[
-    ("no_w_id", "integer"),
-    ("no_o_id", "integer"),
-    ("no_d_id", "smallint"),
-];
-
-const ORDER_LINE: &[(&str, &str)] = &[
-    ("ol_delivery_d", "timestamptz"),
-    ("ol_o_id", "integer"),
-    ("ol_w_id", "integer"),
-    ("ol_i_id", "integer"),
-    ("ol_supply_w_id", "integer"),
-    ("ol_d_id", "smallint"),
-    ("ol_number", "smallint"),
-    ("ol_quantity", "smallint"),
-    ("ol_amount", "numeric(6,2)"),
-    ("ol_dist_info", "char(24)"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BOTH: [SqlDialect; 2] = [SqlDialect::PostgreSql, SqlDialect::MySql];
+
     #[test]
     fn keys_and_indexes_name_columns_that_exist() {
-        let has = |table: Table, column: &str| table.columns().iter().any(|(n, _)| *n == column);
-        for index in Index::all() {
-            assert!(index.columns.iter().all(|column| has(index.table, column)));
-        }
-        let keyed = Table::ALL.iter().filter(|table| !table.key().is_empty());
-        assert_eq!(keyed.count(), 8);
-        for column in NULLABLE {
-            assert!(Table::ALL.iter().any(|table| has(*table, column)));
+        for dialect in BOTH {
+            let has = |table: Table, column: &str| {
+                let columns = table.columns(dialect);
+                columns.iter().any(|(name, _)| *name == column)
+            };
+            for table in Table::ALL {
+                assert!(table.key(dialect).iter().all(|column| has(table, column)));
+            }
+            for index in Index::all() {
+                assert!(index.columns.iter().all(|column| has(index.table, column)));
+            }
         }
     }
 
     #[test]
-    fn a_created_table_has_its_columns_in_order() {
+    fn both_engines_have_the_same_columns_in_different_orders() {
+        for table in Table::ALL {
+            let [postgres, mysql] = BOTH.map(|dialect| {
+                let mut names = Tables::columns(table, dialect);
+                names.sort_unstable();
+                let mut key = table.key(dialect).to_vec();
+                key.sort_unstable();
+                (names, key)
+            });
+            assert_eq!(postgres, mysql);
+        }
+    }
+
+    #[test]
+    fn a_created_table_has_its_columns_in_order_and_its_key() {
+        let [standard, hammerdb] = Population::ALL;
         assert_eq!(
-            Table::Orders.create(),
-            "create table orders (o_entry_d timestamptz not null, o_id integer not null, \
-             o_w_id integer not null, o_c_id integer not null, o_d_id smallint not null, \
-             o_carrier_id smallint, o_ol_cnt smallint not null, o_all_local smallint not null)"
+            Table::NewOrder.create(SqlDialect::PostgreSql, standard),
+            "create table new_order ( no_w_id integer not null, no_o_id integer not null, \
+             no_d_id smallint not null )"
+        );
+        assert_eq!(
+            Table::NewOrder.create(SqlDialect::MySql, hammerdb),
+            "create table new_order ( no_w_id int not null, no_d_id int not null, \
+             no_o_id int not null, primary key (no_w_id, no_d_id, no_o_id) ) engine = innodb \
+             default character set latin1 collate latin1_bin"
+        );
+        for table in Table::ALL {
+            let key = format!("primary key ({})", table.key(SqlDialect::MySql).join(", "));
+            let create = table.create(SqlDialect::MySql, standard);
+            assert_eq!(create.contains(&key), table != Table::History, "{create}");
+        }
+        for (population, amount) in [(standard, "decimal(6,2) null"), (hammerdb, "int null")] {
+            let create = Table::OrderLine.create(SqlDialect::MySql, population);
+            assert!(
+                create.contains(&format!(" ol_amount {amount},")),
+                "{create}"
+            );
+        }
+        let columns = Table::Orders.columns(SqlDialect::PostgreSql);
+        assert_eq!(
+            columns[..2],
+            [("o_entry_d", "timestamptz"), ("o_id", "integer")]
         );
     }
 }

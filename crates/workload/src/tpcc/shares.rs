@@ -1,82 +1,87 @@
-//! The shares that users are to keep, beside what they did.
-//!
-//! In: what was observed, a profile. Out: each share with what is meant. Must never: decide whether
-//! it was kept; that is a matter of how many were counted.
+//! Compares the shares that the specification sets with those that users had. Whether a deviation
+//! matters is not decided here: that depends on the number of transactions.
 
-use super::input::Kind;
-use super::observed::Observed;
+use super::counts::TpccCounts;
+use super::input::TpccTransaction;
 use super::profile::Profile;
-use prony_session::Share;
+use prony_session::ActionShare;
 
-/// Cards of a kind among those of the deck [5.2.4.2].
+/// The total that the share of remote lines refers to.
+pub const ORDER_LINES: &str = "order lines";
+
+/// Number of cards of each kind in the deck [5.2.4.2].
 const CARDS: [f64; 5] = [10.0, 10.0, 1.0, 1.0, 1.0];
-/// The least share of each kind [5.2.3]; new orders take what is left.
-const LEAST: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
-/// New orders that are rolled back [2.4.1.4], and lines from another warehouse [2.4.1.5].
+/// The minimum share of each kind [5.2.3]; new orders take the rest.
+const MINIMUM_SHARES: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
+/// Share of new orders that are rolled back [2.4.1.4], and of lines from another warehouse [2.4.1.5].
 const ONE_PER_CENT: f64 = 0.01;
-/// Payments of customers of another warehouse [2.5.1.2].
+/// Share of payments by customers of another warehouse [2.5.1.2].
 const REMOTE_PAYMENTS: f64 = 0.15;
-/// Customers asked for by last name [2.5.1.2, 2.6.1.2].
+/// Share of customers selected by last name [2.5.1.2, 2.6.1.2].
 const BY_NAME: f64 = 0.60;
 
-/// The shares of a run by this profile on so many warehouses.
-pub fn shares(observed: &Observed, profile: &Profile, warehouses: u32) -> Vec<Share> {
-    let all: u64 = Kind::ALL.iter().map(|kind| observed.done(*kind)).sum();
-    let cards: f64 = CARDS.iter().sum();
-    let mut shares: Vec<Share> = Kind::ALL
+/// The shares of a run with this profile on this many warehouses.
+pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ActionShare> {
+    let all: u64 = TpccTransaction::ALL
         .iter()
-        .zip(Kind::NAMES)
-        .map(|(kind, name)| Share {
+        .map(|kind| counts.done(*kind))
+        .sum();
+    let cards: f64 = CARDS.iter().sum();
+    let mut shares: Vec<ActionShare> = TpccTransaction::ALL
+        .iter()
+        .zip(TpccTransaction::NAMES)
+        .map(|(kind, name)| ActionShare {
             name,
             of: "transactions",
-            part: observed.done(*kind),
+            part: counts.done(*kind),
             whole: all,
-            meant: Some(CARDS[*kind as usize] / cards),
+            expected: Some(CARDS[*kind as usize] / cards),
             exact: false,
-            // A mix that is drawn one by one scatters about it.
-            least: LEAST[*kind as usize].filter(|_| profile.deck),
+            // Without a deck, the mix scatters around the minimum.
+            minimum: MINIMUM_SHARES[*kind as usize].filter(|_| profile.uses_deck),
         })
         .collect();
-    let [orders, payments] = [Kind::NewOrder, Kind::Payment].map(|kind| observed.done(kind));
-    let statuses = observed.done(Kind::OrderStatus);
-    let rolled_back = observed.ends[Kind::NewOrder as usize].rolled_back;
-    // Where there is one warehouse there is no other.
-    let elsewhere = |share: f64| if warehouses > 1 { share } else { 0.0 };
-    let (lines, others) = (observed.lines, observed.remote_lines);
+    let [orders, payments] =
+        [TpccTransaction::NewOrder, TpccTransaction::Payment].map(|kind| counts.done(kind));
+    let statuses = counts.done(TpccTransaction::OrderStatus);
+    let rolled_back = counts.ends[TpccTransaction::NewOrder as usize].rolled_back;
+    // A single warehouse has no remote ones.
+    let if_multiple = |share: f64| if warehouses > 1 { share } else { 0.0 };
+    let (lines, others) = (counts.lines, counts.remote_lines);
     let rolls_back = if profile.rolls_back {
         ONE_PER_CENT
     } else {
         0.0
     };
-    let names = (observed.payments_by_name, observed.statuses_by_name);
+    let names = (counts.payments_by_name, counts.statuses_by_name);
     shares.extend(
         [
             ("rolled back", "new orders", rolled_back, orders, rolls_back),
             (
                 "of another warehouse",
-                "order lines",
+                ORDER_LINES,
                 others,
                 lines,
-                elsewhere(ONE_PER_CENT),
+                if_multiple(ONE_PER_CENT),
             ),
             (
                 "of another warehouse",
                 "payments",
-                observed.remote_payments,
+                counts.remote_payments,
                 payments,
-                elsewhere(REMOTE_PAYMENTS),
+                if_multiple(REMOTE_PAYMENTS),
             ),
             ("by last name", "payments", names.0, payments, BY_NAME),
             ("by last name", "order-statuses", names.1, statuses, BY_NAME),
         ]
-        .map(|(name, of, part, whole, meant)| Share {
+        .map(|(name, of, part, whole, expected)| ActionShare {
             name,
             of,
             part,
             whole,
-            meant: Some(meant),
+            expected: Some(expected),
             exact: false,
-            least: None,
+            minimum: None,
         }),
     );
     shares
@@ -87,83 +92,97 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use crate::tpcc::deck::Deck;
-    use crate::tpcc::input::Draws;
-    use crate::tpcc::new_order::Ordered;
+    use crate::tpcc::input::InputGenerator;
     use crate::tpcc::profile::PROFILES;
     use crate::tpcc::random::RunConstants;
+    use crate::tpcc::transactions::OrderResult;
 
-    /// What users do on a server that does all that they ask for.
-    fn played(profile: &'static Profile, warehouses: u32, transactions: u32) -> Observed {
-        let mut sums = Observed::default();
+    /// Simulates the counts of users on a server where every transaction succeeds.
+    fn simulated_counts(
+        profile: &'static Profile,
+        warehouses: u32,
+        transactions: u32,
+    ) -> TpccCounts {
+        let mut sums = TpccCounts::default();
         for client in 0..4 {
             let (random, constants) = (Random::of_client(3, client), RunConstants::new(3));
-            let mut draws = Draws::new(profile, constants, warehouses, false, (client, 4), random);
-            let mut deck = Deck::new(profile.deck);
+            let mut inputs =
+                InputGenerator::new(profile, constants, warehouses, false, (client, 4), random);
+            let mut deck = Deck::new(profile.uses_deck);
             for _ in 0..transactions / 4 {
-                let kind = deck.next(&mut draws.random);
-                let mut back = false;
+                let kind = deck.next(&mut inputs.random);
+                let mut rolled_back = false;
                 match kind {
-                    Kind::NewOrder => {
-                        let input = draws.new_order();
-                        back = input.unused && profile.rolls_back;
-                        let ordered = Ordered {
-                            rolled_back: back,
-                            ..Ordered::default()
+                    TpccTransaction::NewOrder => {
+                        let input = inputs.new_order();
+                        rolled_back = input.has_unused_item && profile.rolls_back;
+                        let ordered = OrderResult {
+                            rolled_back,
+                            ..OrderResult::default()
                         };
                         sums.new_order(&input, ordered);
                     }
-                    Kind::Payment => sums.payment(&draws.payment()),
-                    Kind::OrderStatus => sums.order_status(draws.order_status().who, 1),
-                    Kind::Delivery => sums.delivery(10),
-                    Kind::StockLevel => {}
+                    TpccTransaction::Payment => sums.payment(&inputs.payment()),
+                    TpccTransaction::OrderStatus => {
+                        sums.order_status(inputs.order_status().customer, 1)
+                    }
+                    TpccTransaction::Delivery => sums.delivery(10),
+                    TpccTransaction::StockLevel => {}
                 }
                 let ends = &mut sums.ends[kind as usize];
-                ends.rolled_back += u64::from(back);
-                ends.committed += u64::from(!back);
+                ends.rolled_back += u64::from(rolled_back);
+                ends.committed += u64::from(!rolled_back);
             }
         }
         sums
     }
 
     #[test]
-    fn users_of_every_profile_keep_the_shares_that_it_means() {
+    fn users_of_every_profile_match_its_shares() {
         for profile in &PROFILES {
             for warehouses in [1, 5] {
-                let observed = played(profile, warehouses, 200_000);
-                for share in shares(&observed, profile, warehouses) {
-                    let (whole, meant) = (share.whole as f64, share.meant.expect("meant"));
-                    let scatter = 5.0 * (whole * meant * (1.0 - meant)).sqrt();
-                    let off = (share.part as f64 - whole * meant).abs();
-                    assert!(off <= scatter, "{}, {warehouses}: {share:?}", profile.name);
+                let counts = simulated_counts(profile, warehouses, 200_000);
+                for share in shares(&counts, profile, warehouses) {
+                    let (whole, expected) = (share.whole as f64, share.expected.expect("expected"));
+                    let tolerance = 5.0 * (whole * expected * (1.0 - expected)).sqrt();
+                    let deviation = (share.part as f64 - whole * expected).abs();
+                    assert!(
+                        deviation <= tolerance,
+                        "{}, {warehouses}: {share:?}",
+                        profile.name
+                    );
                     assert!(share.whole > 8_000, "enough to be sure: {share:?}");
-                    let least = share.least.unwrap_or(0.0);
-                    assert!(share.part as f64 >= least * whole, "{share:?}");
+                    let minimum = share.minimum.unwrap_or(0.0);
+                    assert!(share.part as f64 >= minimum * whole, "{share:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn what_another_profile_does_is_seen() {
+    fn a_different_profile_is_detected() {
         let [standard, _, old] = &PROFILES;
-        let off = |observed: &Observed, warehouses| {
-            let wrong = |share: &Share| {
-                let (whole, meant) = (share.whole as f64, share.meant.expect("meant"));
-                let scatter = 5.0 * (whole * meant * (1.0 - meant)).sqrt();
-                (share.part as f64 - whole * meant).abs() > scatter
+        let deviating = |counts: &TpccCounts, warehouses| {
+            let wrong = |share: &ActionShare| {
+                let (whole, expected) = (share.whole as f64, share.expected.expect("expected"));
+                let tolerance = 5.0 * (whole * expected * (1.0 - expected)).sqrt();
+                (share.part as f64 - whole * expected).abs() > tolerance
             };
-            let shares = shares(observed, standard, warehouses);
+            let shares = shares(counts, standard, warehouses);
             let wrong = shares.into_iter().filter(wrong);
             wrong
                 .map(|share| (share.name, share.of))
                 .collect::<Vec<_>>()
         };
-        let never_back = played(old, 5, 200_000);
-        assert_eq!(off(&never_back, 5), [("rolled back", "new orders")]);
-        let at_home = played(standard, 1, 200_000);
+        let without_rollbacks = simulated_counts(old, 5, 200_000);
+        assert_eq!(
+            deviating(&without_rollbacks, 5),
+            [("rolled back", "new orders")]
+        );
+        let single_warehouse = simulated_counts(standard, 1, 200_000);
         let remote = "of another warehouse";
         assert_eq!(
-            off(&at_home, 5),
+            deviating(&single_warehouse, 5),
             [(remote, "order lines"), (remote, "payments")]
         );
     }

@@ -1,14 +1,12 @@
-//! Values that travel as text, without an allocation once a user is warm.
-//!
-//! In: numbers. Out: text in buffers that are used again and again. Must never: lose a cent.
+//! Values that are sent as text, in reusable buffers: a user that is warm does not allocate.
 
-use super::input::{LINES_MAX, Line};
+use super::input::{LINES_MAX, OrderLine};
 use std::fmt::{Display, Write};
 
 /// One user's buffers.
 #[derive(Debug, Default)]
-pub struct Texts {
-    /// Items of an order, as an array.
+pub struct TextBuffers {
+    /// Items of an order, as an array literal.
     pub items: String,
     /// Their supplying warehouses.
     pub supplies: String,
@@ -16,29 +14,41 @@ pub struct Texts {
     pub quantities: String,
     /// Their waves.
     pub waves: String,
-    /// An amount of money.
-    pub amount: String,
     /// Any other text.
     pub data: String,
-    /// What was read of each line of an order.
-    pub lines: [Sold; LINES_MAX],
+    /// Names of a warehouse and of a district.
+    pub names: [String; 2],
+    /// What has been read of each line of an order.
+    pub lines: [LineState; LINES_MAX],
 }
 
-/// What an order's line found.
+impl TextBuffers {
+    /// Writes the lines of an order as four arrays.
+    pub fn set_arrays(&mut self, lines: &[OrderLine]) {
+        write_array(&mut self.items, lines.iter().map(|line| line.item));
+        write_array(&mut self.supplies, lines.iter().map(|line| line.supply));
+        write_array(&mut self.quantities, lines.iter().map(|line| line.quantity));
+        write_array(&mut self.waves, lines.iter().map(|line| line.wave));
+    }
+}
+
+/// What has been read of a line's item and stock.
 #[derive(Debug, Default)]
-pub struct Sold {
-    /// Price of one, cents; absent: there is no such item.
+pub struct LineState {
+    /// Unit price in cents; `None` if there is no such item.
     pub price_cents: Option<i64>,
-    /// Stock before it; absent: there is none.
+    /// Stock before the order; `None` if there is none.
     pub stock: Option<i64>,
     /// The district's information.
     pub dist: String,
+    /// The item is marked as original.
+    pub original: bool,
     /// Item and stock are both marked as original.
     pub brand: bool,
 }
 
-/// Writes an array of numbers, as PostgreSQL reads it.
-pub fn array(out: &mut String, numbers: impl Iterator<Item = u32>) {
+/// Writes an array of numbers in PostgreSQL's text format.
+pub fn write_array(out: &mut String, numbers: impl Iterator<Item = u32>) {
     out.clear();
     let mut digits = itoa::Buffer::new();
     for number in numbers {
@@ -48,18 +58,18 @@ pub fn array(out: &mut String, numbers: impl Iterator<Item = u32>) {
     out.push_str(if out.is_empty() { "{}" } else { "}" });
 }
 
-/// Characters of each part of a line in [`packed`]: item, supplying warehouse, quantity.
-pub const PACKED: [usize; 3] = [6, 7, 2];
+/// Widths of the fields of a line in [`write_packed`]: item, supplying warehouse, quantity.
+pub const PACKED_WIDTHS: [usize; 3] = [6, 7, 2];
 
-/// Writes the lines of an order one after the other, each number with its zeros in front, as MySQL's
-/// procedures take them.
-pub fn packed(out: &mut String, lines: &[Line]) {
+/// Writes the lines of an order one after the other, each number padded with leading zeros, as
+/// MySQL's procedures take them.
+pub fn write_packed(out: &mut String, lines: &[OrderLine]) {
     out.clear();
     let mut digits = itoa::Buffer::new();
     for line in lines {
         for (number, width) in [line.item, line.supply, line.quantity]
             .into_iter()
-            .zip(PACKED)
+            .zip(PACKED_WIDTHS)
         {
             let number = digits.format(number);
             out.extend((number.len()..width).map(|_| '0'));
@@ -68,20 +78,14 @@ pub fn packed(out: &mut String, lines: &[Line]) {
     }
 }
 
-/// Writes an amount with its two decimals. `cents` is not negative.
-pub fn money(out: &mut String, cents: i64) {
-    out.clear();
-    write(out, format_args!("{}.{:02}", cents / 100, cents % 100));
-}
-
 /// Writes anything into a string, which cannot fail.
 pub fn write(out: &mut String, what: impl Display) {
     let _ = write!(out, "{what}");
 }
 
-/// Reads a decimal number as a whole number of its `places`-th decimal: `decimal("1.5", 2)` is 150.
-/// More decimals than that are cut off.
-pub fn decimal(text: &str, places: u32) -> Option<i64> {
+/// Reads a decimal number as an integer in units of its `places`-th decimal: `parse_decimal("1.5", 2)` is
+/// 150. Further decimals are truncated.
+pub fn parse_decimal(text: &str, places: u32) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),
@@ -102,31 +106,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_text_are_the_same() {
+    fn numbers_are_written_and_read_back() {
         let mut out = "old".to_owned();
-        array(&mut out, [7, 100_000].into_iter());
+        write_array(&mut out, [7, 100_000].into_iter());
         assert_eq!(out, "{7,100000}");
-        array(&mut out, std::iter::empty());
+        write_array(&mut out, std::iter::empty());
         assert_eq!(out, "{}");
-        let line = |item, supply, quantity| Line {
+        let line = |item, supply, quantity| OrderLine {
             item,
             supply,
             quantity,
             wave: 1,
         };
-        packed(&mut out, &[line(7, 12, 10), line(100_000, 1_000_000, 3)]);
+        write_packed(&mut out, &[line(7, 12, 10), line(100_000, 1_000_000, 3)]);
         assert_eq!(out, "000007000001210100000100000003");
         for (cents, text) in [(5, "0.05"), (100, "1.00"), (500_000, "5000.00")] {
-            money(&mut out, cents);
-            assert_eq!(out, text);
-            assert_eq!(decimal(text, 2), Some(cents));
+            assert_eq!(parse_decimal(text, 2), Some(cents));
         }
-        assert_eq!(decimal("-10.05", 2), Some(-1005));
-        assert_eq!(decimal("0.1234", 4), Some(1234));
-        assert_eq!(decimal("7", 4), Some(70_000));
-        assert_eq!(decimal("7.129", 2), Some(712));
+        assert_eq!(parse_decimal("-10.05", 2), Some(-1005));
+        assert_eq!(parse_decimal("0.1234", 4), Some(1234));
+        assert_eq!(parse_decimal("7", 4), Some(70_000));
+        assert_eq!(parse_decimal("7.129", 2), Some(712));
         for broken in ["", "x", "1.x", ".5", "NaN"] {
-            assert_eq!(decimal(broken, 2), None, "{broken}");
+            assert_eq!(parse_decimal(broken, 2), None, "{broken}");
         }
     }
 }

@@ -1,39 +1,38 @@
-//! Databases for tests, each of its own; loads that are broken off.
+//! A separate database for each test; interrupted loads.
 
 mod stop;
 
 use prony_plan::WorkloadPlan;
-use prony_server::embedded::{self, Options, Server};
+use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
 use prony_server::{Control, Environment, Target};
-use prony_workload::{Error, LoadReport, LoadRequest, Progress, Step, find};
-use std::path::Path;
+use prony_workload::{Error, LoadReport, LoadRequest, Progress, ProgressUpdate, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 pub use stop::StopAt;
 
-/// One database.
-pub struct Base {
+/// A database for one test.
+pub struct TestDatabase {
     target: Target,
     pub url: String,
 }
 
-impl Base {
-    /// A new database of this name on the server that all tests share.
-    pub fn new(name: &str) -> Base {
-        let server = embedded::shared();
-        let mut control = Base::on(server, "postgres").control();
+impl TestDatabase {
+    /// Creates a database of this name on the server that all tests share.
+    pub fn new(name: &str) -> TestDatabase {
+        let server = embedded::shared_postgres();
+        let mut control = TestDatabase::on(server, "postgres").control();
         control
             .execute(&format!("create database {name}"))
             .expect("creates a database");
-        Base::on(server, name)
+        TestDatabase::on(server, name)
     }
 
-    /// A database that is there.
-    pub fn on(server: &Server, name: &str) -> Base {
+    /// An existing database.
+    pub fn on(server: &EmbeddedPostgres, name: &str) -> TestDatabase {
         let url = server.url_for(name);
-        let env = Environment::new("postgres", Path::new("/nonexistent"));
+        let env = Environment::without_home("postgres");
         let target = prony_server::resolve(&url, &env).expect("a good URL");
-        Base { target, url }
+        TestDatabase { target, url }
     }
 
     /// A connection to it.
@@ -64,7 +63,7 @@ impl Base {
         self.load_plan(&self.plan(name, Some(scale)), jobs, progress, stop)
     }
 
-    /// As a plan with options asks for.
+    /// Loads what a plan with options requests.
     pub fn load_plan(
         &self,
         plan: &WorkloadPlan,
@@ -84,36 +83,36 @@ impl Base {
 }
 
 /// A server that a test may stop.
-pub fn own_server() -> Server {
+pub fn private_server() -> EmbeddedPostgres {
     let installation = embedded::find().expect("a PostgreSQL");
-    Server::start(&installation, &Options::default()).expect("starts")
+    EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("starts")
 }
 
-/// Waits until something is so; a minute at most.
-pub fn until(mut so: impl FnMut() -> bool) {
+/// Waits until `condition` holds, for a minute at most.
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
     for _ in 0..1200 {
-        if so() {
+        if condition() {
             return;
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    panic!("did not come about within a minute");
+    panic!("the condition did not hold within a minute");
 }
 
-/// What it says.
+/// The error's message.
 pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
 
-/// Kills the server once so many rows are on the way.
+/// Kills the server once this many rows have been sent.
 pub struct KillAt<'a> {
     pub rows: u64,
-    pub server: &'a Server,
+    pub server: &'a EmbeddedPostgres,
     pub killed: &'a AtomicBool,
 }
 
 impl Progress for KillAt<'_> {
-    fn step(&self, step: &Step) {
+    fn update(&self, step: &ProgressUpdate) {
         if step.rows_done > self.rows && !self.killed.swap(true, Ordering::Relaxed) {
             self.server.kill();
         }

@@ -1,9 +1,9 @@
-//! What the tests of runs ask for.
+//! Plans for the tests of runs.
 
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop, WorkloadPlan};
+use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use std::time::Duration;
 
-/// A workload with these options, on the data that is there.
+/// A workload with these options, on the existing data.
 pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
     let options = options.iter();
     WorkloadPlan {
@@ -15,24 +15,14 @@ pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
     }
 }
 
-/// A closed loop on two threads, in prepared statements.
+/// A closed loop on two threads, with prepared statements.
 pub fn drive(clients: u32, stop: Stop) -> DrivePlan {
     DrivePlan {
         clients,
         threads: 2,
-        pace: Pace::Closed,
         stop,
-        warmup: Duration::ZERO,
         grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: QueryMode::Prepared,
         describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..DrivePlan::default()
     }
 }

@@ -1,16 +1,16 @@
-//! Each call of the API.
+//! Every call of the API.
 
-use crate::support::{Base, How, plain, ran};
+use crate::support::{RunOptions, TestDatabase, run_default, run_script};
 use prony_plan::QueryMode;
-use prony_workload::sysbench::Ignored;
+use prony_workload::sysbench::IgnoredErrors;
 
 #[test]
 fn statements_results_and_parameters() {
-    for base in Base::both() {
+    for database in TestDatabase::both() {
         let script = include_str!("scripts/statements.lua");
-        let ran = plain(&base, script);
-        assert!(ran.failures.is_empty(), "{ran:?}");
-        let name = base.driver.name();
+        let result = run_default(&database, script);
+        assert!(result.failures.is_empty(), "{result:?}");
+        let name = database.driver.name();
         let expected = [
             format!("{name}\t<sql_connection>\t1.0.20\ttable"),
             "insert\t2\t0".to_owned(),
@@ -29,12 +29,12 @@ fn statements_results_and_parameters() {
             "9\t##-@@".to_owned(),
             "closed\tfalse\tattempt to use an already closed statement".to_owned(),
         ];
-        let mut lines = ran.text.lines();
-        for wanted in expected {
+        let mut lines = result.text.lines();
+        for expected in expected {
             let line = lines.next().unwrap_or_default();
-            assert_eq!(line, wanted, "{}", ran.text);
+            assert_eq!(line, expected, "{}", result.text);
         }
-        for wanted in [
+        for expected in [
             "FATAL: Wrong number of parameters to mysql_stmt_bind_param\nwrong\t1\n",
             "prepared\t2\t2\t1\n",
             "bad value\tfalse\t",
@@ -43,40 +43,54 @@ fn statements_results_and_parameters() {
             "many\t20\n",
             "bad argument #1 to 'query' (string expected, got nil)",
             "after\tfalse\t",
-            "the connection is closed",
+            "attempt to use an already closed connection\n",
             "again\t1\nanew\t2\nprepared anew\t3\n",
         ] {
-            assert!(ran.text.contains(wanted), "{wanted}\n{}", ran.text);
+            assert!(
+                result.text.contains(expected),
+                "{expected}\n{}",
+                result.text
+            );
         }
-        assert_eq!(ran.events, 3);
-        // Those of `thread_init` too, as sysbench has it.
-        assert_eq!((ran.queries.all(), ran.queries.reconnects), (24, 1));
+        assert_eq!(result.events, 3);
+        // Including those of `thread_init`, as in sysbench.
+        assert_eq!((result.queries.all(), result.queries.reconnects), (24, 1));
     }
 }
 
 #[test]
 fn closed_statements_are_closed_on_the_server() {
-    for base in Base::both() {
-        let ran = plain(&base, include_str!("scripts/closed.lua"));
-        assert!(ran.failures.is_empty(), "{ran:?}");
-        let lines = ran.text.lines().filter(|line| line.starts_with("held"));
-        assert_eq!(lines.collect::<Vec<_>>(), ["held\t1\t0"; 3], "{}", ran.text);
+    for database in TestDatabase::both() {
+        let result = run_default(&database, include_str!("scripts/closed.lua"));
+        assert!(result.failures.is_empty(), "{result:?}");
+        let lines = result.text.lines().filter(|line| line.starts_with("held"));
+        assert_eq!(
+            lines.collect::<Vec<_>>(),
+            ["held\t1\t0"; 3],
+            "{}",
+            result.text
+        );
     }
 }
 
 #[test]
-fn a_thread_has_as_many_connections_as_it_asks_for() {
-    for base in Base::both() {
+fn a_thread_can_open_several_connections() {
+    for database in TestDatabase::both() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
-            let how = How {
+            let options = RunOptions {
                 threads: 3,
                 events: 20,
                 mode,
-                ..How::default()
+                ..RunOptions::default()
             };
-            let ran = ran(&base, include_str!("scripts/several.lua"), "run", &how);
-            assert!(ran.failures.is_empty(), "{ran:?}");
-            for wanted in [
+            let result = run_script(
+                &database,
+                include_str!("scripts/several.lua"),
+                "run",
+                &options,
+            );
+            assert!(result.failures.is_empty(), "{result:?}");
+            for expected in [
                 "differ\ttrue\ttrue\n",
                 "prepared\ttrue\ttrue\n",
                 "rows\t1\t2\n",
@@ -88,43 +102,54 @@ fn a_thread_has_as_many_connections_as_it_asks_for() {
                 "anew\t5\tfalse\t",
             ] {
                 assert_eq!(
-                    ran.text.matches(wanted).count(),
+                    result.text.matches(expected).count(),
                     3,
-                    "{wanted}\n{}",
-                    ran.text
+                    "{expected}\n{}",
+                    result.text
                 );
             }
             assert!(
-                ran.text.contains("the connection is closed"),
+                result
+                    .text
+                    .contains("attempt to use an already closed connection"),
                 "{}",
-                ran.text
+                result.text
             );
-            // Of each event: one on every connection; and of each `thread_init` 12 and its looks.
-            let looks = ran
+            // One per event and connection; per `thread_init`, 12 and its checks.
+            let checks = result
                 .text
                 .lines()
                 .filter_map(|line| line.strip_prefix("looks\t"));
-            let looks: u64 = looks
+            let checks: u64 = checks
                 .map(|count| count.parse::<u64>().expect("a count"))
                 .sum();
-            let reads = 180 + 3 * 12 + looks;
-            assert_eq!((ran.events, ran.queries.reads), (60, reads), "{ran:?}");
-            base.execute("drop table several_0, several_1, several_2");
+            let reads = 180 + 3 * 12 + checks;
+            assert_eq!(
+                (result.events, result.queries.reads),
+                (60, reads),
+                "{result:?}"
+            );
+            database.execute("drop table several_0, several_1, several_2");
         }
     }
 }
 
 #[test]
-fn what_is_not_utf_8_goes_as_it_is() {
-    let base = Base::maria();
+fn bytes_that_are_not_utf_8_are_passed_unchanged() {
+    let database = TestDatabase::maria();
     for mode in [QueryMode::Prepared, QueryMode::Simple] {
-        let how = How {
+        let options = RunOptions {
             mode,
-            ..How::default()
+            ..RunOptions::default()
         };
-        let ran = ran(&base, include_str!("scripts/bytes.lua"), "run", &how);
-        assert!(ran.failures.is_empty(), "{ran:?}");
-        for wanted in [
+        let result = run_script(
+            &database,
+            include_str!("scripts/bytes.lua"),
+            "run",
+            &options,
+        );
+        assert!(result.failures.is_empty(), "{result:?}");
+        for expected in [
             "text\t636166C3A9\tFFFE\t5\n",
             "back\ttrue\n",
             "bound\t1\n",
@@ -133,92 +158,101 @@ fn what_is_not_utf_8_goes_as_it_is() {
             "[select '\u{fffd}' from nosuch]\n",
             "shown \u{fffd}\n",
         ] {
-            assert!(ran.text.contains(wanted), "{mode:?} {wanted}\n{}", ran.text);
+            assert!(
+                result.text.contains(expected),
+                "{mode:?} {expected}\n{}",
+                result.text
+            );
         }
-        base.execute("drop table bytes");
+        database.execute("drop table bytes");
     }
-    // PostgreSQL says itself what it does not take, and takes what is right in its encoding.
-    let base = Base::postgres();
+    // PostgreSQL itself reports invalid text, and accepts text that is valid in its encoding.
+    let database = TestDatabase::postgres();
     let script = "function thread_init() con = sysbench.sql.driver():connect() \
                   con:query(\"set client_encoding = 'latin1'\") \
                   print(con:query_row(\"select length('caf\\233')\")) \
                   local s = con:prepare('select length(?)') \
                   local p = s:bind_create(sysbench.sql.type.VARCHAR) s:bind_param(p) p:set('\\228\\246\\252') \
                   print(s:execute():fetch_row()[1]) end function event() return true end";
-    let ran = plain(&base, script);
+    let result = run_default(&database, script);
     assert_eq!(
-        (ran.text.as_str(), ran.failures.len()),
+        (result.text.as_str(), result.failures.len()),
         ("4\n3\n", 0),
-        "{ran:?}"
+        "{result:?}"
     );
 }
 
 #[test]
-fn further_results_come_one_by_one_in_the_newer_version() {
-    let base = Base::maria();
-    let how = How {
-        newer: true,
-        ..How::default()
+fn version_1_1_returns_further_results_one_by_one() {
+    let database = TestDatabase::maria();
+    let options = RunOptions {
+        is_v1_1: true,
+        ..RunOptions::default()
     };
-    let ran = ran(&base, include_str!("scripts/results.lua"), "run", &how);
-    assert!(ran.failures.is_empty(), "{ran:?}");
+    let result = run_script(
+        &database,
+        include_str!("scripts/results.lua"),
+        "run",
+        &options,
+    );
+    assert!(result.failures.is_empty(), "{result:?}");
     assert_eq!(
-        ran.text,
-        "1:1:1:true 0:0:-:true 1:2:5:false\n\
-         2:1:1:true 1:1:x:true 3:0:-:false\n\
-         2:1:1:true 1:1:x:true 3:0:-:false\n\
+        result.text,
+        "1:1:1:true none:true 1:2:5:false\n\
+         2:1:1:true 1:1:x:true none:false\n\
+         2:1:1:true 1:1:x:true none:false\n\
          1:1:7:false\n"
     );
 }
 
 #[test]
-fn a_later_statement_of_a_text_fails_where_the_script_gets_there() {
-    let base = Base::maria();
+fn a_later_statement_of_a_text_fails_when_the_script_reaches_it() {
+    let database = TestDatabase::maria();
     let script = include_str!("scripts/later.lua");
-    let seen = |newer, ignored: Vec<u32>| {
-        let how = How {
-            newer,
-            ignored: Ignored::Codes(ignored),
-            ..How::default()
+    let run_with = |is_v1_1, ignored: Vec<u32>| {
+        let options = RunOptions {
+            is_v1_1,
+            ignored: IgnoredErrors::Codes(ignored),
+            ..RunOptions::default()
         };
-        ran(&base, script, "run", &how)
+        run_script(&database, script, "run", &options)
     };
-    let newer = seen(true, Vec::new());
-    let lines: Vec<&str> = newer.text.lines().collect();
-    let wanted = [
+    let v1_1 = run_with(true, Vec::new());
+    let lines: Vec<&str> = v1_1.text.lines().collect();
+    let expected = [
         "first\t1\ttrue",
-        "FATAL: Next 1146: ",
+        "FATAL: NextResult 1146: ",
         "next\tfalse\tSQL error, errno = 1146",
         "none\tfalse\t7",
         "call\t1\ttrue",
-        "FATAL: NextExecuted 1146: ",
+        "FATAL: NextExecutedResult 1146: ",
         "next\tfalse\tSQL error, errno = 1146",
-        // Nobody looked: the next statement on that connection has it.
+        // The error was not fetched: the next statement on that connection returns it.
         "first\t1",
-        "FATAL: Next 1146: ",
+        "FATAL: NextResult 1146: ",
         "late\tfalse\tSQL error, errno = 1146",
         "good\t8",
     ];
-    assert_eq!(lines.len(), wanted.len(), "{newer:?}");
-    for (line, start) in lines.iter().zip(wanted) {
-        assert!(line.starts_with(start), "{start}: {newer:?}");
+    assert_eq!(lines.len(), expected.len(), "{v1_1:?}");
+    for (line, start) in lines.iter().zip(expected) {
+        assert!(line.starts_with(start), "{start}: {v1_1:?}");
     }
-    assert_eq!(newer.queries.errors, 3, "{newer:?}");
-    // An error that is ignored begins the event anew.
-    let ignored = seen(true, vec![1146]);
+    assert_eq!(v1_1.queries.errors, 3, "{v1_1:?}");
+    // An ignored error restarts the event.
+    let ignored = run_with(true, vec![1146]);
     assert!(ignored.text.contains("next\tfalse\ttable: "), "{ignored:?}");
     assert!(!ignored.text.contains("FATAL"), "{ignored:?}");
-    let older = seen(false, Vec::new());
-    assert!(older.text.starts_with("FATAL: Query 1146: "), "{older:?}");
+    let v1_0 = run_with(false, Vec::new());
+    assert!(v1_0.text.starts_with("FATAL: Query 1146: "), "{v1_0:?}");
 }
 
 #[test]
 fn numbers_histograms_ffi_and_coroutines() {
-    let base = Base::maria();
+    let database = TestDatabase::maria();
     let script = include_str!("scripts/numbers.lua");
-    let ran = plain(&base, script);
-    assert!(ran.failures.is_empty(), "{ran:?}");
-    for wanted in [
+    let result = run_default(&database, script);
+    assert!(result.failures.is_empty(), "{result:?}");
+    for expected in [
         "bad argument #1 to '?' (cannot convert 'nil' to 'double')",
         "0\t1\t2\t3\t4\t5\n",
         "       value  ------------- distribution ------------- count\n       1.000 |",
@@ -226,73 +260,77 @@ fn numbers_histograms_ffi_and_coroutines() {
         "written 1\n1\t3\t3\ttrue\ttrue\n",
         "opt\t1\t1213\trun\t./t.lua\n",
     ] {
-        assert!(ran.text.contains(wanted), "{wanted}\n{}", ran.text);
+        assert!(
+            result.text.contains(expected),
+            "{expected}\n{}",
+            result.text
+        );
     }
     assert_eq!(
-        (ran.events, ran.queries.errors, ran.queries.others),
+        (result.events, result.queries.errors, result.queries.others),
         (3, 3, 3)
     );
-    let newer = How {
-        newer: true,
-        ..How::default()
+    let v1_1 = RunOptions {
+        is_v1_1: true,
+        ..RunOptions::default()
     };
     let script = "function event() local r = sysbench.rand assert(r.zipfian(1, 9) < 10 and r.special == nil \
                   and #r.varstring(3, 5) >= 3 and db_query == nil) return true end";
-    let ran = crate::support::ran(&base, script, "run", &newer);
+    let result = crate::support::run_script(&database, script, "run", &v1_1);
     assert!(
-        ran.failures.is_empty() && ran.text.is_empty() && ran.events == 0,
-        "{ran:?}"
+        result.failures.is_empty() && result.text.is_empty() && result.events == 0,
+        "{result:?}"
     );
 }
 
 #[test]
 fn options_commands_and_help() {
-    let base = Base::postgres();
+    let database = TestDatabase::postgres();
     let script = include_str!("scripts/options.lua");
-    let how = How {
+    let options = RunOptions {
         threads: 3,
-        options: vec![
+        script_options: vec![
             ("tables", "7"),
             ("on", "on"),
             ("list", "a,b,c"),
             ("size", "2k"),
         ],
-        ..How::default()
+        ..RunOptions::default()
     };
-    let of = |command: &str| ran(&base, script, command, &how);
-    let mine = of("mine");
+    let run_command = |command: &str| run_script(&database, script, command, &options);
+    let mine = run_command("mine");
     assert!(mine.failures.is_empty(), "{mine:?}");
     let mut lines: Vec<&str> = mine.text.lines().collect();
     lines.sort_unstable();
     let line = |tid| format!("mine\t{tid}\t8\ttrue\t3\ttrue\t5\t2048\tb");
     assert_eq!(lines, [line(0), line(1), line(2)]);
-    assert_eq!(of("one").text, line(0) + "\n");
-    assert_eq!(of("prepare").text, "made\n");
-    assert_eq!(base.number("select count(*) from p"), 0);
-    assert_eq!(of("cleanup").text, "missing\n");
-    assert_eq!(of("nosuch").text, "unknown\n");
-    assert_eq!(of("no").failures, ["the command failed"]);
+    assert_eq!(run_command("one").text, line(0) + "\n");
+    assert_eq!(run_command("prepare").text, "made\n");
+    assert_eq!(database.number("select count(*) from p"), 0);
+    assert_eq!(run_command("cleanup").text, "missing\n");
+    assert_eq!(run_command("nosuch").text, "unknown\n");
+    assert_eq!(run_command("no").text, "failed\n");
     assert!(
-        of("bad")
+        run_command("bad")
             .text
             .starts_with("FATAL: `sysbench.cmdline.call_command' function failed: ./t.lua:")
     );
     assert_eq!(
-        of("help").text,
+        run_command("help").text,
         "t.lua options:\n  --int=N             An int [5]\n  --list=[LIST,...]   A list []\n  \
          --name=STRING       A name [x]\n  --nodef=STRING      No default\n  \
          --on[=on|off]       A switch [off]\n  --second=[LIST,...] Two [a,b]\n  \
          --size=SIZE         A size [4k]\n  --tables=N          Number of tables [3]\n\n"
     );
-    for (name, value, said) in [
+    for (name, value, output) in [
         ("nosuch", "1", "invalid option: --nosuch=1\n"),
         ("on", "zz", "invalid option: --on=zz\n"),
         ("int", "3.7", "Invalid value for the 'int' option: '3.7'\n"),
     ] {
-        let how = How {
-            options: vec![(name, value)],
-            ..How::default()
+        let options = RunOptions {
+            script_options: vec![(name, value)],
+            ..RunOptions::default()
         };
-        assert_eq!(ran(&base, script, "one", &how).text, said);
+        assert_eq!(run_script(&database, script, "one", &options).text, output);
     }
 }

@@ -1,9 +1,9 @@
-//! Scripts in Lua on real servers.
+//! Lua scripts on real servers.
 
 mod api;
-mod bad;
-mod front;
 mod legacy;
 mod oltp;
+mod outside;
+mod script_errors;
 mod styles;
 mod support;

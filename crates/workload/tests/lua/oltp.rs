@@ -1,23 +1,23 @@
-//! The bundled scripts: what they send, and what counts as what.
+//! The bundled scripts: their queries, and how these are counted.
 
-use crate::support::{Base, How, ran};
+use crate::support::{RunOptions, TestDatabase, run_script};
 use prony_plan::QueryMode;
 
 #[test]
-fn each_bundled_script_sends_what_sysbench_sends() {
-    for base in Base::both() {
-        let how = How {
-            options: vec![("tables", "2"), ("table_size", "1000")],
+fn bundled_scripts_make_the_queries_of_sysbench() {
+    for database in TestDatabase::both() {
+        let options = RunOptions {
+            script_options: vec![("tables", "2"), ("table_size", "1000")],
             threads: 2,
             events: 20,
-            ..How::default()
+            ..RunOptions::default()
         };
-        let of = |name: &str, command: &str, how: &How| {
-            let ran = ran(&base, &format!("require('{name}')"), command, how);
-            assert!(ran.failures.is_empty(), "{name}: {ran:?}");
-            ran
+        let run_bundled = |name: &str, command: &str, options: &RunOptions| {
+            let result = run_script(&database, &format!("require('{name}')"), command, options);
+            assert!(result.failures.is_empty(), "{name}: {result:?}");
+            result
         };
-        let prepared = of("oltp_read_write", "prepare", &how);
+        let prepared = run_bundled("oltp_read_write", "prepare", &options);
         for line in [
             "Creating table 'sbtest1'...\n",
             "Inserting 1000 records into 'sbtest2'\n",
@@ -26,13 +26,13 @@ fn each_bundled_script_sends_what_sysbench_sends() {
             assert!(prepared.text.contains(line), "{}", prepared.text);
         }
         assert_eq!(
-            base.number("select count(*) from sbtest2 where k between 1 and 1000"),
+            database.number("select count(*) from sbtest2 where k between 1 and 1000"),
             1000
         );
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
-            let how = How {
+            let options = RunOptions {
                 mode,
-                ..how.clone()
+                ..options.clone()
             };
             for (name, reads, writes, others) in [
                 ("oltp_read_write", 14, 4, 2),
@@ -42,10 +42,10 @@ fn each_bundled_script_sends_what_sysbench_sends() {
                 ("oltp_update_index", 0, 1, 0),
                 ("oltp_update_non_index", 0, 1, 0),
             ] {
-                let ran = of(name, "run", &how);
-                let q = ran.queries;
-                assert_eq!(ran.events, 40, "{name}");
-                // An event that begins anew counts its statements again.
+                let result = run_bundled(name, "run", &options);
+                let q = result.queries;
+                assert_eq!(result.events, 40, "{name}");
+                // A restarted event counts its statements again.
                 assert!(
                     q.reads >= reads * 40 && q.reads <= reads * (40 + q.errors),
                     "{name} {q:?}"
@@ -61,39 +61,39 @@ fn each_bundled_script_sends_what_sysbench_sends() {
             }
         }
         for name in ["oltp_insert", "oltp_delete"] {
-            let ran = of(name, "run", &how);
-            assert_eq!(ran.queries.all(), 40, "{name}: {ran:?}");
+            let result = run_bundled(name, "run", &options);
+            assert_eq!(result.queries.all(), 40, "{name}: {result:?}");
         }
-        let one = How {
-            options: vec![("table_size", "1000")],
-            ..how.clone()
+        let one = RunOptions {
+            script_options: vec![("table_size", "1000")],
+            ..options.clone()
         };
         for name in ["select_random_points", "select_random_ranges"] {
-            let ran = of(name, "run", &one);
-            assert_eq!(ran.queries.reads, 40, "{name}: {ran:?}");
+            let result = run_bundled(name, "run", &one);
+            assert_eq!(result.queries.reads, 40, "{name}: {result:?}");
         }
-        let cleaned = of("oltp_read_write", "cleanup", &how);
+        let cleaned = run_bundled("oltp_read_write", "cleanup", &options);
         assert_eq!(
             cleaned.text,
             "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n"
         );
-        of("bulk_insert", "prepare", &how);
-        let bulk = of("bulk_insert", "run", &how);
+        run_bundled("bulk_insert", "prepare", &options);
+        let bulk = run_bundled("bulk_insert", "run", &options);
         assert_eq!((bulk.events, bulk.queries.writes), (40, 2));
-        assert_eq!(base.number("select count(*) from sbtest2"), 20);
-        of("bulk_insert", "cleanup", &how);
+        assert_eq!(database.number("select count(*) from sbtest2"), 20);
+        run_bundled("bulk_insert", "cleanup", &options);
     }
-    let maria = Base::maria();
-    let how = How {
-        options: vec![("tables", "1")],
-        ..How::default()
+    let maria = TestDatabase::maria();
+    let options = RunOptions {
+        script_options: vec![("tables", "1")],
+        ..RunOptions::default()
     };
-    let run = |command| ran(&maria, "require('oltp_read_only')", command, &how);
+    let run = |command| run_script(&maria, "require('oltp_read_only')", command, &options);
     run("prepare");
-    let warm = run("prewarm");
+    let prewarmed = run("prewarm");
     assert!(
-        warm.failures.is_empty() && warm.text.contains("Prewarming table sbtest1\n"),
-        "{warm:?}"
+        prewarmed.failures.is_empty() && prewarmed.text.contains("Prewarming table sbtest1\n"),
+        "{prewarmed:?}"
     );
     let help = run("help").text;
     assert!(
@@ -102,11 +102,11 @@ fn each_bundled_script_sends_what_sysbench_sends() {
         ),
         "{help}"
     );
-    let refused = ran(
-        &Base::postgres(),
+    let refused = run_script(
+        &TestDatabase::postgres(),
         "require('oltp_read_only')",
         "prewarm",
-        &how,
+        &options,
     );
     assert!(
         refused.text.contains("prewarm is currently MySQL only"),

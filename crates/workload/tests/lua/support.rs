@@ -1,47 +1,52 @@
-//! A script, a server, and what became of a run.
+//! Databases for tests, and runs of scripts on them.
+//!
+//! Longer than 400 lines: each run uses the databases, the listener and the options.
 
-use prony_drive::{Driven, Error, Incident, Job, Observer, Start, run};
+use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
 use prony_measure::Queries;
-use prony_plan::{DrivePlan, IoEngine, Pace, QueryMode, Stop};
+use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::lua::{
-    Command, Given, Listener, Outside, Random, Refused, Script, Settings, SqlFailure, Task, Value,
-    search_path,
+    Command, Listener, LuaScriptError, OutsideQueries, RandomSettings, Script, ScriptOption,
+    ScriptOptionValue, ScriptSettings, SqlFailure, Task, search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
-use prony_workload::sysbench::{Driver, Ignored};
-use std::path::Path;
+use prony_workload::sysbench::{Driver, IgnoredErrors};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A server with a database of a test's own.
+/// A server with a separate database for the test.
 #[derive(Clone)]
-pub struct Base {
+pub struct TestDatabase {
     pub target: Target,
     pub driver: Driver,
 }
 
-static NEXT: AtomicU32 = AtomicU32::new(0);
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
-fn name() -> String {
-    format!("lua_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+fn unique_name() -> String {
+    format!("lua_{}", NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
 }
 
-impl Base {
-    pub fn maria() -> Base {
-        Base::maria_as("root")
+impl TestDatabase {
+    pub fn maria() -> TestDatabase {
+        TestDatabase::maria_as("root")
     }
 
-    /// For this account, which is made if need be, and has no password.
-    pub fn maria_as(account: &str) -> Base {
-        let env = Environment::new("tester", Path::new("/nonexistent"));
-        let server = embedded::shared_mariadb();
+    /// With this account, which has no password and is created if necessary.
+    pub fn maria_as(account: &str) -> TestDatabase {
+        TestDatabase::on_maria(embedded::shared_mariadb(), account)
+    }
+
+    /// On a given server, such as one that only the test uses.
+    pub fn on_maria(server: &embedded::MariaDb, account: &str) -> TestDatabase {
+        let env = Environment::without_home("tester");
         let target = |account: &str, database: &str| {
             let url = server.url_for(account, database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
-        let name = name();
+        let name = unique_name();
         let mut control = Control::connect(&target("root", "test")).expect("connects");
         control
             .execute(&format!("create database {name}"))
@@ -52,31 +57,31 @@ impl Base {
                 control.execute(&sql).expect("an account");
             }
         }
-        Base {
+        TestDatabase {
             target: target(account, &name),
             driver: Driver::Mysql,
         }
     }
 
-    pub fn postgres() -> Base {
-        let env = Environment::new("postgres", Path::new("/nonexistent"));
+    pub fn postgres() -> TestDatabase {
+        let env = Environment::without_home("postgres");
         let target = |database: &str| {
-            let url = embedded::shared().url_for(database);
+            let url = embedded::shared_postgres().url_for(database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
-        let name = name();
+        let name = unique_name();
         let mut control = Control::connect(&target("postgres")).expect("connects");
         control
             .execute(&format!("create database {name}"))
             .expect("creates");
-        Base {
+        TestDatabase {
             target: target(&name),
             driver: Driver::Pgsql,
         }
     }
 
-    pub fn both() -> [Base; 2] {
-        [Base::maria(), Base::postgres()]
+    pub fn both() -> [TestDatabase; 2] {
+        [TestDatabase::maria(), TestDatabase::postgres()]
     }
 
     pub fn execute(&self, sql: &str) {
@@ -91,127 +96,154 @@ impl Base {
     }
 }
 
-/// Keeps all that is told.
+/// Records all messages.
 #[derive(Default)]
-pub struct Heard {
+pub struct Recorder {
     lines: Mutex<String>,
     pub ended: Arc<AtomicBool>,
 }
 
-impl Heard {
-    fn say(&self, text: &str) {
-        self.lines.lock().expect("whole").push_str(text);
+impl Recorder {
+    fn record(&self, text: &str) {
+        self.lines.lock().expect("one thread").push_str(text);
     }
 
     pub fn text(&self) -> String {
-        self.lines.lock().expect("whole").clone()
+        self.lines.lock().expect("one thread").clone()
     }
 }
 
-impl Listener for Heard {
-    fn shown(&self, text: &[u8]) {
-        self.say(&String::from_utf8_lossy(text));
+impl Listener for Recorder {
+    fn output(&self, text: &[u8]) {
+        self.record(&String::from_utf8_lossy(text));
     }
     fn unreachable(&self, lines: &str) {
-        self.say(lines);
+        self.record(lines);
     }
-    fn refused(&self, error: &prony_server::control::Error) {
-        self.say(&format!("{error}\n"));
+    fn connection_refused(&self, error: &prony_server::control::Error) {
+        self.record(&format!("{error}\n"));
     }
-    fn kept_waiting(&self) {
-        self.say("KEPT WAITING\n");
+    fn thread_blocked(&self) {
+        self.record("THREAD BLOCKED\n");
     }
     fn fatal(&self, text: &str) {
-        self.say(&format!("FATAL: {text}\n"));
+        self.record(&format!("FATAL: {text}\n"));
     }
     fn alert(&self, text: &str) {
-        self.say(&format!("ALERT: {text}\n"));
+        self.record(&format!("ALERT: {text}\n"));
     }
     fn warning(&self, text: &str) {
-        self.say(&format!("WARNING: {text}\n"));
+        self.record(&format!("WARNING: {text}\n"));
     }
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
-        self.say(&format!(
+        self.record(&format!(
             "FATAL: {:?} {}: {} [{}]\n",
-            failure.step, failure.number, failure.said, failure.sql
+            failure.operation, failure.number, failure.message, failure.sql
         ));
     }
-    fn failed(&self, function: &str, reason: &str) {
+    fn function_failed(&self, function: &str, reason: &str) {
         self.ended.store(true, Ordering::Relaxed);
         if !function.is_empty() {
-            self.say(&format!("FATAL: `{function}' function failed: {reason}\n"));
+            self.record(&format!("FATAL: `{function}' function failed: {reason}\n"));
         }
     }
-    fn done_failed(&self, reason: &str) {
-        self.say(&format!("FATAL: `thread_done' function failed: {reason}\n"));
+    fn thread_done_failed(&self, reason: &str) {
+        self.record(&format!("FATAL: `thread_done' function failed: {reason}\n"));
     }
     fn stuck(&self, reason: &str) {
-        self.say(&format!("STUCK: {reason}\n"));
+        self.record(&format!("STUCK: {reason}\n"));
     }
 }
 
-/// How a script is run.
+/// How to run a script.
 #[derive(Clone)]
-pub struct How {
+pub struct RunOptions {
     pub path: String,
-    pub options: Vec<(&'static str, &'static str)>,
+    pub script_options: Vec<(&'static str, &'static str)>,
     pub threads: u32,
     pub events: u64,
     pub time: Option<Duration>,
     pub mode: QueryMode,
-    pub newer: bool,
-    pub ignored: Ignored,
+    pub is_v1_1: bool,
+    pub ignored: IgnoredErrors,
     pub memory_limit_bytes: usize,
     pub patience_s: u64,
+    /// Ends the run after this time, as a signal would.
+    pub end_after: Option<Duration>,
 }
 
-impl Default for How {
+impl Default for RunOptions {
     fn default() -> Self {
-        How {
+        RunOptions {
             path: "./t.lua".to_owned(),
-            options: Vec::new(),
+            script_options: Vec::new(),
             threads: 1,
             events: 3,
             time: None,
             mode: QueryMode::Prepared,
-            newer: false,
-            ignored: Ignored::Codes(vec![1213, 1020, 1205]),
-            memory_limit_bytes: Settings::MEMORY_LIMIT_BYTES,
-            patience_s: Settings::PATIENCE_S,
+            is_v1_1: false,
+            ignored: IgnoredErrors::Codes(vec![1213, 1020, 1205]),
+            memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
+            patience_s: ScriptSettings::PATIENCE_S,
+            end_after: None,
         }
     }
 }
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug, Default)]
-pub struct Ran {
+pub struct RunResult {
     pub text: String,
     pub events: u64,
     pub queries: Queries,
-    pub outside: Outside,
+    pub outside: OutsideQueries,
     pub failures: Vec<String>,
 }
 
-fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Heard>) -> Settings {
+fn settings(
+    database: &TestDatabase,
+    script: &str,
+    command: &str,
+    options: &RunOptions,
+    recorder: &Arc<Recorder>,
+) -> ScriptSettings {
     let general = [
-        ("threads", Value::Number(f64::from(how.threads))),
-        ("db_driver", Value::Text(base.driver.name().to_owned())),
-        ("percentile", Value::Number(95.0)),
-        ("verbosity", Value::Number(3.0)),
-        ("debug", Value::Switch(false)),
-        ("mysql_ignore_errors", Value::List(vec!["1213".to_owned()])),
+        (
+            "threads",
+            ScriptOptionValue::Number(f64::from(options.threads)),
+        ),
+        (
+            "db_driver",
+            ScriptOptionValue::Text(database.driver.name().to_owned()),
+        ),
+        ("percentile", ScriptOptionValue::Number(95.0)),
+        ("verbosity", ScriptOptionValue::Number(3.0)),
+        ("debug", ScriptOptionValue::Switch(false)),
+        (
+            "mysql_ignore_errors",
+            ScriptOptionValue::List(vec!["1213".to_owned()]),
+        ),
     ];
-    let given = how.options.iter().map(|(name, value)| Given {
-        name: (*name).to_owned(),
-        value: Some((*value).to_owned()),
-        shown: format!("--{name}={value}"),
-        from_file: false,
-    });
-    Settings {
+    let given = options
+        .script_options
+        .iter()
+        .map(|(name, value)| ScriptOption {
+            name: (*name).to_owned(),
+            value: Some((*value).to_owned()),
+            shown: format!("--{name}={value}"),
+            from_file: false,
+        });
+    ScriptSettings {
         text: script.as_bytes().to_vec(),
-        path: how.path.clone(),
-        newer: how.newer,
-        version: if how.newer { "1.1.0" } else { "1.0.20" }.to_owned(),
+        path: options.path.clone(),
+        name: options
+            .path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
+        is_v1_1: options.is_v1_1,
+        version: if options.is_v1_1 { "1.1.0" } else { "1.0.20" }.to_owned(),
         version_string: "sysbench 1.0.20".to_owned(),
         argv: ["sysbench", "./t.lua", command].map(str::to_owned).to_vec(),
         command: Some(command.to_owned()),
@@ -219,14 +251,14 @@ fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Hea
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec(),
         given: given.collect(),
-        threads: how.threads,
-        driver: base.driver,
-        server: Some(base.target.clone()),
-        mode: how.mode,
+        threads: options.threads,
+        driver: database.driver,
+        server: Some(database.target.clone()),
+        mode: options.mode,
         no_driver: None,
         no_server: None,
-        ignored: how.ignored.clone(),
-        random: Random {
+        ignored: options.ignored.clone(),
+        random: RandomSettings {
             default: Distribution::Uniform,
             iterations: 12,
             part_pct: 1,
@@ -236,60 +268,75 @@ fn settings(base: &Base, script: &str, command: &str, how: &How, heard: &Arc<Hea
         },
         search_path: search_path(None, None),
         c_search_path: None,
-        memory_limit_bytes: how.memory_limit_bytes,
-        patience_s: how.patience_s,
-        end: Arc::clone(&heard.ended),
-        listener: Arc::clone(heard) as Arc<dyn Listener>,
+        memory_limit_bytes: options.memory_limit_bytes,
+        patience_s: options.patience_s,
+        end: Arc::clone(&recorder.ended),
+        listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
 
-struct Silent;
+struct SilentObserver;
 
-impl Observer for Silent {
-    fn started(&mut self, _: &Start) {}
-    fn row(&mut self, _: &prony_measure::Row, _: &prony_measure::Schedule) {}
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
-/// What a command of a script does, as the front lets it.
-pub fn ran(base: &Base, script: &str, command: &str, how: &How) -> Ran {
-    let heard = Arc::new(Heard::default());
-    let mut ran = Ran::default();
-    if let Err(refused) = go(base, script, command, how, &heard, &mut ran) {
-        heard.say(&match &refused {
-            Refused::Usage(text) => text.clone(),
+/// Runs a command of a script, as the sysbench command line does.
+pub fn run_script(
+    database: &TestDatabase,
+    script: &str,
+    command: &str,
+    options: &RunOptions,
+) -> RunResult {
+    let recorder = Arc::new(Recorder::default());
+    let mut result = RunResult::default();
+    if let Some(after) = options.end_after {
+        let ended = Arc::clone(&recorder.ended);
+        std::thread::spawn(move || {
+            std::thread::sleep(after);
+            ended.store(true, Ordering::Relaxed);
+        });
+    }
+    if let Err(error) = run_command(database, script, command, options, &recorder, &mut result) {
+        recorder.record(&match &error {
+            LuaScriptError::Usage(text) => text.clone(),
             other => format!("FATAL: {other}\n"),
         });
     }
-    ran.text = heard.text();
-    ran
+    result.text = recorder.text();
+    result
 }
 
-fn go(
-    base: &Base,
+fn run_command(
+    database: &TestDatabase,
     script: &str,
     command: &str,
-    how: &How,
-    heard: &Arc<Heard>,
-    ran: &mut Ran,
-) -> Result<(), Refused> {
-    let script = Script::open(settings(base, script, command, how, heard))?;
-    let of = |is_function, is_parallel| Task::Command {
-        word: command.to_owned(),
-        is_function,
-        is_parallel,
-    };
+    options: &RunOptions,
+    recorder: &Arc<Recorder>,
+    result: &mut RunResult,
+) -> Result<(), LuaScriptError> {
+    let script = Script::open(settings(database, script, command, options, recorder))?;
     let task = match script.command(command)? {
         Command::Run => Task::Run,
-        Command::Once => of(false, false),
-        Command::Parallel => of(false, true),
-        Command::Function => of(true, false),
+        Command::Once => {
+            let done = script.once(command);
+            result.outside = script.take_outside_queries();
+            if !done? {
+                recorder.record("failed\n");
+            }
+            return Ok(());
+        }
+        Command::Parallel => Task::Command {
+            word: command.to_owned(),
+        },
         Command::Help => return script.help(),
         Command::Missing => {
-            heard.say("missing\n");
+            recorder.record("missing\n");
             return Ok(());
         }
         Command::Unknown => {
-            heard.say("unknown\n");
+            recorder.record("unknown\n");
             return Ok(());
         }
     };
@@ -297,49 +344,40 @@ fn go(
     let program = script.program(task)?;
     if is_run {
         let done = script.init();
-        ran.outside = script.outside();
+        result.outside = script.take_outside_queries();
         done?;
     }
     let plan = DrivePlan {
         clients: program.users(),
         threads: 2,
-        pace: Pace::Closed,
-        stop: match how.time {
+        stop: match options.time {
             Some(time) if is_run => Stop::After(time),
-            _ => Stop::Transactions(if is_run { how.events } else { 1 }),
+            _ => Stop::Transactions(if is_run { options.events } else { 1 }),
         },
-        warmup: Duration::ZERO,
         grace: Duration::from_secs(60),
-        latency_limit: None,
-        reconnect: true,
-        connect_counts: true,
-        protocol: how.mode,
+        protocol: options.mode,
         describe: false,
-        io: IoEngine::Auto,
-        connect_per_transaction: false,
-        tcp_sample: 0,
-        seed: None,
-        pin: false,
+        ..DrivePlan::default()
     };
-    let job = Job {
+    let job = DriveJob {
         program: &program,
-        target: &base.target,
+        target: &database.target,
         tcp_target: None,
         plan: &plan,
         seed: 5,
-        interrupt: &heard.ended,
+        interrupt: &recorder.ended,
         tap: None,
-        refused: None,
+        on_connect_refused: None,
     };
-    let driven = match run(&job, &mut Silent) {
+    let driven = match run(&job, &mut SilentObserver) {
         Ok(driven) => driven,
         Err(Error::Unready(reason)) => {
-            ran.failures = vec![reason];
+            result.failures = vec![reason];
             return Ok(());
         }
         Err(error) => panic!("{error}"),
     };
-    let Driven {
+    let DriveResult {
         collected,
         events,
         failure,
@@ -347,22 +385,22 @@ fn go(
     } = driven;
     let failed = events
         .into_iter()
-        .filter(|event| event.what == Incident::UserFailed);
-    ran.failures = failed.map(|event| event.detail).chain(failure).collect();
-    ran.events = collected
+        .filter(|event| event.kind == RunEventKind::UserFailed);
+    result.failures = failed.map(|event| event.detail).chain(failure).collect();
+    result.events = collected
         .measured
         .kinds
         .iter()
         .map(|kind| kind.committed)
         .sum();
-    ran.queries = collected.measured.queries;
-    if is_run && ran.failures.is_empty() {
+    result.queries = collected.measured.queries;
+    if is_run && result.failures.is_empty() {
         script.done()?;
     }
     Ok(())
 }
 
-/// A run whose script and server are all that matters.
-pub fn plain(base: &Base, script: &str) -> Ran {
-    ran(base, script, "run", &How::default())
+/// A run with a given script and server, and defaults otherwise.
+pub fn run_default(database: &TestDatabase, script: &str) -> RunResult {
+    run_script(database, script, "run", &RunOptions::default())
 }

@@ -1,20 +1,20 @@
-//! What a load leaves.
+//! Loads, and the tables that they leave.
 
 use crate::stop::StopAt;
-use crate::support::{Base, broken_load_goes_on, problem, workload};
-use prony_workload::Phase;
+use crate::support::{TestDatabase, problem, test_interrupted_load, workload};
+use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
 
-/// All rows of a table.
-fn digest(base: &Base, table: u32) -> String {
-    base.text(&format!(
+/// A digest of all rows of a table.
+fn digest(database: &TestDatabase, table: u32) -> String {
+    database.text(&format!(
         "select md5(string_agg(t::text, E'\\n' order by id)) from sbtest{table} t"
     ))
 }
 
-/// Columns with types, defaults and indexes of a table.
-fn shape(base: &Base, table: u32) -> String {
-    base.text(&format!(
+/// The columns of a table with types and defaults, and its indexes.
+fn shape(database: &TestDatabase, table: u32) -> String {
+    database.text(&format!(
         "select (select string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), \
           attnotnull, (select pg_get_expr(adbin, adrelid) from pg_attrdef \
             where adrelid = attrelid and adnum = attnum)), ', ' order by attnum) \
@@ -26,34 +26,34 @@ fn shape(base: &Base, table: u32) -> String {
 }
 
 #[test]
-fn any_number_of_jobs_makes_the_same_tables() {
+fn tables_do_not_depend_on_the_number_of_jobs() {
     let options = [("tables", "3"), ("table_size", "5000")];
     let mut first = None;
-    // In one transaction; whole tables; tables shared by ranges.
+    // In one transaction; in whole tables; in ranges of rows.
     for jobs in [1, 2, 4] {
-        let base = Base::new(&format!("oltp_jobs_{jobs}"));
-        let report = base.load("oltp_read_write", &options, jobs);
+        let database = TestDatabase::new(&format!("oltp_jobs_{jobs}"));
+        let report = database.load("oltp_read_write", &options, jobs);
         assert_eq!((report.scale, report.jobs, report.rows), (3, jobs, 15_000));
         assert!(report.rows_per_s().is_some(), "{report:?}");
         assert_eq!(report.tables.len(), 3);
         for table in &report.tables {
             assert_eq!(table.rows, 5_000);
-            // Frozen rows are visible at once. Others become so by VACUUM, which a session that
-            // another test has just begun may keep from it. From PostgreSQL 16 on each loader may
-            // leave a few empty pages, which no map marks.
+            // Frozen rows are visible at once. Others become so by VACUUM, which a session of
+            // another test may prevent. From PostgreSQL 16 on each loader may leave
+            // a few empty pages, which the map does not mark.
             let visible = table.all_visible.expect("pages");
             assert!(jobs == 4 || visible > 0.9, "{jobs}: {table:?}");
             assert!(table.statistics_age_s.is_some() && table.index_bytes > 100_000);
         }
-        assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
+        assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
         let now: Vec<_> = (1..=3)
-            .map(|table| (shape(&base, table), digest(&base, table)))
+            .map(|table| (shape(&database, table), digest(&database, table)))
             .collect();
         let first = first.get_or_insert_with(|| now.clone());
         assert_eq!(*first, now, "{jobs} jobs");
-        assert_ne!(now[0].1, now[1].1, "each table has rows of its own");
+        assert_ne!(now[0].1, now[1].1, "each table has different rows");
     }
-    let (shape, _) = &first.expect("three of them")[1];
+    let (shape, _) = &first.expect("three loads")[1];
     assert_eq!(
         shape,
         "id integer t nextval('sbtest2_id_seq'::regclass), k integer t 0, \
@@ -64,8 +64,8 @@ fn any_number_of_jobs_makes_the_same_tables() {
 }
 
 #[test]
-fn options_decide_keys_indexes_and_rows() {
-    let base = Base::new("oltp_options");
+fn options_determine_keys_indexes_and_rows() {
+    let database = TestDatabase::new("oltp_options");
     let options = [
         ("table_size", "1000"),
         ("secondary", "on"),
@@ -75,74 +75,80 @@ fn options_decide_keys_indexes_and_rows() {
         ("rand_type", "uniform"),
     ];
     for jobs in [1, 2] {
-        base.load("oltp_read_only", &options, jobs);
+        database.load("oltp_read_only", &options, jobs);
         assert_eq!(
-            shape(&base, 1),
+            shape(&database, 1),
             "id integer t, k integer t 0, c character(120) t ''::bpchar, \
              pad character(60) t ''::bpchar; \
              CREATE INDEX sbtest1_xid ON public.sbtest1 USING btree (id)"
         );
-        assert_eq!(base.wrong("oltp_read_only"), [""; 0]);
-        let kept = base.text(
+        assert_eq!(database.wrong("oltp_read_only"), [""; 0]);
+        let options_stored = database.text(
             "select array_to_string(reloptions, ',') from pg_class where relname = 'sbtest1'",
         );
-        assert_eq!(kept, "fillfactor=70");
+        assert_eq!(options_stored, "fillfactor=70");
     }
-    let different = base.number("select count(distinct k) from sbtest1");
-    assert!(different > 500, "uniform: {different}");
-    base.load("hot-row", &[], 1);
-    assert_eq!(base.number("select count(*) from sbtest1"), 100);
-    base.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
-    assert_eq!(base.number("select count(*) from sbtest2"), 0);
+    let distinct = database.number("select count(distinct k) from sbtest1");
+    assert!(distinct > 500, "uniform: {distinct}");
+    database.load("hot-row", &[], 1);
+    assert_eq!(database.number("select count(*) from sbtest1"), 100);
+    database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
+    assert_eq!(database.number("select count(*) from sbtest2"), 0);
     let dropped = workload("oltp_delete")
-        .clean(&mut base.control())
+        .clean(&mut database.control())
         .expect("cleans");
     assert_eq!(dropped, ["sbtest1", "sbtest2"]);
     let left = "select count(*) from pg_class where relname ~ 'sbtest'";
-    assert_eq!(base.number(left), 0, "sequences too");
-    assert!(!base.wrong("oltp_delete").is_empty(), "there is nothing");
+    assert_eq!(database.number(left), 0, "sequences too");
+    assert!(!database.wrong("oltp_delete").is_empty(), "no tables exist");
 }
 
 #[test]
-fn a_broken_load_goes_on_with_the_tables_that_are_missing() {
-    let (base, whole) = (Base::new("oltp_broken"), Base::new("oltp_unbroken"));
-    broken_load_goes_on((&base, &whole), 50_000, &digest, &shape, || {
-        let kept = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";
-        let kept = base.number(kept);
-        assert!(kept < 6, "{kept}");
+fn an_interrupted_load_continues_with_the_missing_tables() {
+    let (database, whole) = (
+        TestDatabase::new("oltp_broken"),
+        TestDatabase::new("oltp_unbroken"),
+    );
+    test_interrupted_load((&database, &whole), 50_000, &digest, &shape, || {
+        let filled = (1..=6).filter(|table| {
+            let row = format!("select count(*) from (select from sbtest{table} limit 1) t");
+            database.number(&row) > 0
+        });
+        let filled = filled.count();
+        assert!((1..6).contains(&filled), "{filled}");
     });
 }
 
 #[test]
-fn one_job_leaves_the_old_tables_when_it_is_stopped() {
-    let base = Base::new("oltp_one_job");
-    base.load(
+fn a_stopped_load_with_one_job_leaves_the_old_tables() {
+    let database = TestDatabase::new("oltp_one_job");
+    database.load(
         "oltp_read_write",
         &[("tables", "2"), ("table_size", "500")],
         1,
     );
-    let before = digest(&base, 2);
+    let before = digest(&database, 2);
     let stop = AtomicBool::new(false);
-    let progress = StopAt(Phase::Statistics, 0, &stop);
+    let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "3"), ("table_size", "900")];
-    let said = problem(base.load_with("oltp_read_write", &options, 1, &progress, &stop));
+    let message = problem(database.load_with("oltp_read_write", &options, 1, &progress, &stop));
     assert!(
-        said.contains("nothing: the database is as it was before"),
-        "{said}"
+        message.contains("nothing: the database is unchanged"),
+        "{message}"
     );
-    assert_eq!(digest(&base, 2), before);
-    assert_eq!(base.wrong("oltp_read_write"), [""; 0]);
+    assert_eq!(digest(&database, 2), before);
+    assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
 }
 
 #[test]
-fn a_note_in_the_way_of_other_options_is_replaced() {
-    let base = Base::new("oltp_other");
+fn an_unfinished_load_with_other_options_is_replaced() {
+    let database = TestDatabase::new("oltp_other");
     let stop = AtomicBool::new(false);
-    let progress = StopAt(Phase::Statistics, 0, &stop);
+    let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "2"), ("table_size", "500")];
-    problem(base.load_with("oltp_read_write", &options, 2, &progress, &stop));
-    let report = base.load("oltp_read_write", &[("table_size", "600")], 1);
+    problem(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
+    let report = database.load("oltp_read_write", &[("table_size", "600")], 1);
     assert_eq!(report.rows, 600);
-    let there = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";
-    assert_eq!(base.number(there), 1);
+    let tables = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";
+    assert_eq!(database.number(tables), 1);
 }

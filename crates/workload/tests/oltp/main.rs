@@ -1,5 +1,8 @@
 //! The workloads of sysbench on a real server.
 
+#[path = "../common/databases.rs"]
+mod databases;
+mod errors;
 mod load;
 mod maria;
 #[path = "../common/plans.rs"]
@@ -8,4 +11,3 @@ mod run;
 #[path = "../common/stop.rs"]
 mod stop;
 mod support;
-mod trouble;

@@ -1,15 +1,15 @@
-//! Data that is missing, half-loaded or somebody else's; loads that are broken off.
+//! Data that is missing, half-loaded or foreign; interrupted loads.
 
-use crate::common::{self, Base, KillAt, StopAt, problem};
-use prony_workload::{Phase, find};
+use crate::common::{self, KillAt, StopAt, TestDatabase, problem};
+use prony_workload::{LoadPhase, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn missing_and_half_loaded_data_are_refused_in_words() {
-    let base = Base::new("half");
-    let mut control = base.control();
+fn missing_and_half_loaded_data_are_refused_with_a_hint() {
+    let database = TestDatabase::new("half");
+    let mut control = database.control();
     let tpcb = find("tpcb").expect("listed");
-    let plan = base.plan("tpcb", Some(4));
+    let plan = database.plan("tpcb", Some(4));
     let message = problem(tpcb.program(&mut control, &plan));
     assert!(
         message.contains("table pgbench_branches is missing"),
@@ -21,15 +21,15 @@ fn missing_and_half_loaded_data_are_refused_in_words() {
     );
     assert!(!tpcb.check(&mut control).expect("checks").is_ok());
 
-    base.load("tpcb", 2, 1).expect("loads");
+    database.load("tpcb", 2, 1).expect("loads");
     let message = problem(tpcb.program(&mut control, &plan));
-    assert!(message.contains("scale 2, and scale 4"), "{message}");
+    assert!(message.contains("scale 2, but scale 4"), "{message}");
     assert!(
-        tpcb.program(&mut control, &base.plan("tpcb", Some(2)))
+        tpcb.program(&mut control, &database.plan("tpcb", Some(2)))
             .is_ok()
     );
 
-    for (damage, said) in [
+    for (damage, expected_message) in [
         (
             "delete from pgbench_accounts where aid > 150000",
             "has numbers 1 to 150000",
@@ -39,36 +39,39 @@ fn missing_and_half_loaded_data_are_refused_in_words() {
             "delete from pgbench_tellers where tid = 3",
             "pgbench_tellers has 19 rows",
         ),
+        ("delete from pgbench_branches", "pgbench_branches is empty"),
         (
             "alter table pgbench_accounts drop constraint pgbench_accounts_pkey",
             "no primary key",
         ),
-        ("delete from pgbench_branches", "pgbench_branches is empty"),
     ] {
         control.execute(damage).expect(damage);
-        let message = problem(tpcb.program(&mut control, &base.plan("tpcb", None)));
-        assert!(message.contains(said), "after {damage}: {message}");
+        let message = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        assert!(
+            message.contains(expected_message),
+            "after {damage}: {message}"
+        );
         assert!(message.contains("hint: prony load tpcb"), "{message}");
         assert!(
             !tpcb.check(&mut control).expect("checks").is_ok(),
             "after {damage}"
         );
     }
-    // A load over the ruins makes all good again.
-    base.load("tpcb", 2, 1).expect("loads");
+    // A load over damaged data repairs everything.
+    database.load("tpcb", 2, 1).expect("loads");
     assert!(tpcb.check(&mut control).expect("checks").is_ok());
 }
 
 #[test]
-fn a_table_of_somebody_else_is_never_dropped() {
-    let base = Base::new("somebody");
-    let mut control = base.control();
+fn foreign_tables_are_never_dropped() {
+    let database = TestDatabase::new("somebody");
+    let mut control = database.control();
     control
         .execute("create table pgbench_history (precious text)")
         .expect("creates");
     let tpcb = find("tpcb").expect("listed");
     for message in [
-        problem(base.load("tpcb", 1, 1)),
+        problem(database.load("tpcb", 1, 1)),
         problem(tpcb.clean(&mut control)),
     ] {
         assert!(
@@ -84,64 +87,81 @@ fn a_table_of_somebody_else_is_never_dropped() {
 }
 
 #[test]
-fn a_stopped_load_says_what_is_left_and_can_be_repeated() {
-    let base = Base::new("stopped");
+fn a_stopped_load_reports_what_it_left_and_can_be_repeated() {
+    let database = TestDatabase::new("stopped");
     let tpcb = find("tpcb").expect("listed");
-    base.load("tpcb", 1, 1).expect("loads");
-    for (phase, jobs, left) in [
-        (Phase::Rows, 1, "nothing: the database is as it was"),
-        (Phase::Keys, 1, "nothing: the database is as it was"),
-        (Phase::Rows, 2, "tables without all their rows or keys"),
-        (Phase::Keys, 2, "tables without all their rows or keys"),
+    database.load("tpcb", 1, 1).expect("loads");
+    for (phase, jobs, remains) in [
+        (LoadPhase::Rows, 1, "nothing: the database is unchanged"),
+        (LoadPhase::Keys, 1, "nothing: the database is unchanged"),
+        (
+            LoadPhase::Rows,
+            2,
+            "incomplete tables (rows or keys are missing)",
+        ),
+        (
+            LoadPhase::Keys,
+            2,
+            "incomplete tables (rows or keys are missing)",
+        ),
     ] {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, 33, &stop);
-        let error = base
+        let error = database
             .load_with("tpcb", 3, jobs, &progress, &stop)
             .expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         assert!(
-            error.to_string().contains(left),
+            error.to_string().contains(remains),
             "{phase:?} {jobs}: {error}"
         );
-        let mut control = base.control();
+        let mut control = database.control();
         if jobs == 1 {
-            // One transaction: the old tables are whole.
+            // One transaction: the old tables are complete.
             let report = tpcb.check(&mut control).expect("checks");
             assert!(report.is_ok() && report.scale == Some(1), "{report:?}");
-            assert!(tpcb.program(&mut control, &base.plan("tpcb", None)).is_ok());
+            assert!(
+                tpcb.program(&mut control, &database.plan("tpcb", None))
+                    .is_ok()
+            );
             continue;
         }
-        let refused = problem(tpcb.program(&mut control, &base.plan("tpcb", None)));
-        assert!(refused.contains("hint: prony load tpcb"), "{refused}");
+        let refused = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        let continues = "`prony load tpcb --scale 3` with the options of that load continues it";
+        assert!(refused.contains(continues), "{refused}");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
     }
-    base.load("tpcb", 3, 2).expect("loads");
-    let mut control = base.control();
+    let report = database.load("tpcb", 3, 2).expect("loads");
+    assert!(
+        report.method.starts_with("continued: "),
+        "{}",
+        report.method
+    );
+    let mut control = database.control();
     let report = tpcb.check(&mut control).expect("checks");
     assert!(report.is_ok() && report.scale == Some(3), "{report:?}");
 }
 
 #[test]
-fn a_stop_reaches_a_statement_that_waits() {
-    let base = Base::new("waits");
-    base.load("tpcb", 1, 1).expect("loads");
-    let mut holder = base.control();
+fn a_stop_interrupts_a_waiting_statement() {
+    let database = TestDatabase::new("waits");
+    database.load("tpcb", 1, 1).expect("loads");
+    let mut holder = database.control();
     holder
         .execute("begin; lock table pgbench_tellers in access share mode")
         .expect("locks");
     let stop = AtomicBool::new(false);
     let error = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| base.load_with("tpcb", 1, 1, &(), &stop));
-        let mut watcher = base.control();
+        let loading = scope.spawn(|| database.load_with("tpcb", 1, 1, &(), &stop));
+        let mut watcher = database.control();
         let waiting = "select count(*) from pg_locks where not granted and \
              database = (select oid from pg_database where datname = current_database())";
-        common::until(|| watcher.query(waiting).expect("locks")[0][0].as_deref() == Some("1"));
+        common::wait_until(|| watcher.query(waiting).expect("locks")[0][0].as_deref() == Some("1"));
         stop.store(true, Ordering::Relaxed);
         loading.join().expect("comes back").expect_err("stopped")
     });
     assert!(error.is_stop(), "{error}");
-    assert!(error.to_string().contains("as it was before"), "{error}");
+    assert!(error.to_string().contains("the database is unchanged"), "{error}");
     holder.execute("rollback").expect("ends");
     assert!(
         find("tpcb")
@@ -153,9 +173,9 @@ fn a_stop_reaches_a_statement_that_waits() {
 }
 
 #[test]
-fn a_server_killed_in_mid_load_leaves_nothing_half() {
-    let server = common::own_server();
-    let base = Base::on(&server, "postgres");
+fn a_server_killed_during_a_load_leaves_no_usable_partial_data() {
+    let server = common::private_server();
+    let database = TestDatabase::on(&server, "postgres");
     for jobs in [1, 2] {
         let stop = AtomicBool::new(false);
         let killed = AtomicBool::new(false);
@@ -164,30 +184,27 @@ fn a_server_killed_in_mid_load_leaves_nothing_half() {
             server: &server,
             killed: &killed,
         };
-        let error = base
+        let error = database
             .load_with("tpcb", 20, jobs, &progress, &stop)
             .expect_err("killed");
         let message = error.to_string();
-        assert!(
-            message.contains("sending rows of pgbench_accounts"),
-            "{message}"
-        );
+        assert!(message.contains("sending rows of pgbench_"), "{message}");
         assert!(
             message.contains("left behind: ") && message.contains("server's log"),
             "{message}"
         );
         server.restart().expect("restarts");
         let tpcb = find("tpcb").expect("listed");
-        let mut control = base.control();
+        let mut control = database.control();
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
-        problem(tpcb.program(&mut control, &base.plan("tpcb", None)));
+        problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
         drop(control);
-        base.load("tpcb", 1, jobs).expect("loads after all");
-        assert!(tpcb.check(&mut base.control()).expect("checks").is_ok());
+        database.load("tpcb", 1, jobs).expect("loads after all");
+        assert!(tpcb.check(&mut database.control()).expect("checks").is_ok());
     }
 }
 
-/// The server's own error for a full disk, raised while a key is built.
+/// The server's own error for a full disk, raised while an index is built.
 const FULL_DISK: &str = "\
 create function full_disk() returns event_trigger language plpgsql as $$ begin \
  raise exception 'could not extend file \"base/1/2\": No space left on device' \
@@ -196,30 +213,34 @@ create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE') \
  execute function full_disk()";
 
 #[test]
-fn a_full_disk_is_named_and_leaves_nothing_half() {
-    let base = Base::new("full_disk");
-    let mut control = base.control();
+fn a_full_disk_is_reported_and_leaves_no_usable_partial_data() {
+    let database = TestDatabase::new("full_disk");
+    let mut control = database.control();
     control.execute(FULL_DISK).expect("a trigger");
-    for (jobs, left) in [
-        (1, "the database is as it was"),
-        (3, "without all their rows or keys"),
+    for (jobs, action, remains) in [
+        (
+            1,
+            "building the keys and indexes: ",
+            "the database is unchanged",
+        ),
+        (3, "making the primary keys: ", "(rows or keys are missing)"),
     ] {
-        let message = problem(base.load("tpcb", 2, jobs));
-        assert!(message.contains("building the primary keys: "), "{message}");
+        let message = problem(database.load("tpcb", 2, jobs));
+        assert!(message.contains(action), "{message}");
         assert!(message.contains("No space left on device"), "{message}");
-        assert!(message.contains(left), "{message}");
+        assert!(message.contains(remains), "{message}");
         assert!(
             message.contains("free space on the server's disk: scale 2 takes"),
             "{message}"
         );
         let tpcb = find("tpcb").expect("listed");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
-        problem(tpcb.program(&mut control, &base.plan("tpcb", None)));
+        problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
     }
     control
         .execute("drop event trigger full_disk")
         .expect("drops");
-    base.load("tpcb", 2, 3).expect("loads after all");
+    database.load("tpcb", 2, 3).expect("loads after all");
     assert!(
         find("tpcb")
             .expect("listed")

@@ -1,4 +1,4 @@
-//! The account workloads on a real server, beside the system's pgbench.
+//! The account workloads on a real server, compared with the installed pgbench.
 
 mod broken;
 #[path = "../common/mod.rs"]

@@ -1,11 +1,11 @@
-//! The system's pgbench.
+//! The installed pgbench.
 
-use crate::common::Base;
+use crate::common::TestDatabase;
 use prony_server::embedded;
 use std::process::Command;
 
-/// Runs the system's pgbench on a database, which must succeed.
-pub fn pgbench(base: &Base, arguments: &[&str]) {
+/// Runs the installed pgbench on a database, which must succeed.
+pub fn pgbench(database: &TestDatabase, arguments: &[&str]) {
     let beside = embedded::find()
         .expect("a PostgreSQL")
         .bin_dir
@@ -17,9 +17,9 @@ pub fn pgbench(base: &Base, arguments: &[&str]) {
     };
     let output = Command::new(program)
         .args(arguments)
-        .arg(&base.url)
+        .arg(&database.url)
         .output()
         .expect("pgbench is installed");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "pgbench {arguments:?}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "pgbench {arguments:?}: {stderr}");
 }

@@ -1,35 +1,37 @@
-//! The programs of the account workloads, driven statement by statement on a real server: the same
-//! seed must give what pgbench's builtin scripts give, row for row.
+//! The programs of the account workloads, executed statement by statement on a real server: the
+//! same seed must have the same effect as pgbench's builtin scripts, row for row.
 
-use crate::common::Base;
+use crate::common::TestDatabase;
 use crate::pgbench::pgbench;
 use prony_server::Control;
-use prony_session::{Ask, Conn, Db, Desk, Ended, Outcome, Rules, Sample, UserId};
-use prony_wire::{Exchange, Fed, QueryMode};
+use prony_session::{
+    Conn, Db, Outcome, Sample, StartRules, UserExit, UserId, UserPhase, WorkerContext,
+};
+use prony_wire::{Exchange, FeedStatus, QueryMode};
 use prony_workload::find;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// What one user did.
-struct Done {
+/// The outcome of one user.
+struct UserOutcome {
     statements: Vec<String>,
     samples: Vec<Sample>,
-    ended: Ended,
+    ended: UserExit,
 }
 
 /// A worker of one user: sends its statements over a control connection.
-fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
-    let mut control = base.control();
+fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> UserOutcome {
+    let mut control = database.control();
     let workload = find(name).expect("listed");
     let loaded = workload
-        .program(&mut control, &base.plan(name, None))
-        .expect("data is there");
+        .program(&mut control, &database.plan(name, None))
+        .expect("the data is loaded");
     let conn = Rc::new(Conn::new(Exchange::postgres(QueryMode::Simple, false)));
-    let desk = Rc::new(Desk::new(Rules {
+    let worker = Rc::new(WorkerContext::new(StartRules {
         transactions,
-        ..Rules::default()
+        ..StartRules::default()
     }));
-    conn.opened();
+    conn.mark_opened();
     let id = UserId {
         client: 0,
         clients: 1,
@@ -39,7 +41,7 @@ fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
     };
     let mut user = loaded
         .program
-        .user(id, Db::new(Rc::clone(&conn), Rc::clone(&desk)));
+        .user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
     let mut context = Context::from_waker(Waker::noop());
     let mut statements = Vec::new();
     let (mut clock_ns, mut open) = (0, false);
@@ -47,35 +49,31 @@ fn drive(base: &Base, name: &str, seed: u64, transactions: u64) -> Done {
         if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
             break ended;
         }
-        assert_eq!(
-            conn.ask(),
-            Ask::Send,
-            "nothing else is asked for in a closed loop"
-        );
+        assert_eq!(conn.phase(), UserPhase::Send, "a closed loop only sends");
         let sql = {
             let bytes = conn.outgoing();
             String::from_utf8(bytes[5..bytes.len() - 1].to_vec()).expect("text")
         };
-        conn.take_up();
+        conn.mark_busy();
         let reply = answer(&mut control, &sql, &mut open);
         statements.push(sql);
         assert_eq!(
             conn.feed(&reply).expect("the protocol holds"),
-            Fed::Complete
+            FeedStatus::Complete
         );
         clock_ns += 1000;
-        conn.ready(clock_ns);
+        conn.mark_ready(clock_ns);
     };
     let mut samples = Vec::new();
-    desk.drain_samples(|sample| samples.push(sample));
-    Done {
+    worker.drain_samples(|sample| samples.push(sample));
+    UserOutcome {
         statements,
         samples,
         ended,
     }
 }
 
-/// Runs a statement, and makes the reply that a user is to see.
+/// Runs a statement, and builds the reply for the user.
 fn answer(control: &mut Control, sql: &str, open: &mut bool) -> Vec<u8> {
     let message = |kind: u8, body: &[u8]| {
         let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
@@ -100,13 +98,13 @@ fn answer(control: &mut Control, sql: &str, open: &mut bool) -> Vec<u8> {
     }
 }
 
-const HISTORY: &str = "select tid, bid, aid, delta from pgbench_history order by ctid";
+const SELECT_HISTORY: &str = "select tid, bid, aid, delta from pgbench_history order by ctid";
 
 #[test]
-fn a_seed_gives_the_transactions_of_pgbench() {
-    let base = Base::new("seed");
-    base.load("tpcb", 3, 1).expect("loads");
-    let mut control = base.control();
+fn a_seed_produces_pgbenchs_transactions() {
+    let database = TestDatabase::new("seed");
+    database.load("tpcb", 3, 1).expect("loads");
+    let mut control = database.control();
     for (name, script, length) in [
         ("tpcb", "tpcb-like", 7),
         ("simple-update", "simple-update", 5),
@@ -115,7 +113,7 @@ fn a_seed_gives_the_transactions_of_pgbench() {
             .execute("truncate pgbench_history")
             .expect("empties");
         pgbench(
-            &base,
+            &database,
             &[
                 "-n",
                 "-b",
@@ -127,21 +125,26 @@ fn a_seed_gives_the_transactions_of_pgbench() {
                 "--random-seed=42",
             ],
         );
-        let theirs = control.query(HISTORY).expect("reads");
+        let theirs = control.query(SELECT_HISTORY).expect("reads");
         control
             .execute("truncate pgbench_history")
             .expect("empties");
-        let done = drive(&base, name, 42, 40);
-        assert_eq!(control.query(HISTORY).expect("reads"), theirs, "{name}");
+        let outcome = drive(&database, name, 42, 40);
+        assert_eq!(
+            control.query(SELECT_HISTORY).expect("reads"),
+            theirs,
+            "{name}"
+        );
         assert_eq!(theirs.len(), 40);
-        assert_eq!(done.ended, Ended::Finished);
-        assert_eq!(done.statements.len(), 40 * length);
+        assert_eq!(outcome.ended, UserExit::Finished);
+        assert_eq!(outcome.statements.len(), 40 * length);
         assert!(
-            done.samples
+            outcome
+                .samples
                 .iter()
                 .all(|sample| sample.outcome == Outcome::Committed)
         );
-        assert_eq!(done.samples.len(), 40);
+        assert_eq!(outcome.samples.len(), 40);
     }
     let report = find("tpcb")
         .expect("listed")
@@ -151,45 +154,46 @@ fn a_seed_gives_the_transactions_of_pgbench() {
 }
 
 #[test]
-fn the_statements_are_those_that_the_workload_names() {
-    let base = Base::new("statements");
-    base.load("tpcb", 1, 1).expect("loads");
+fn users_send_the_statements_that_the_workload_lists() {
+    let database = TestDatabase::new("statements");
+    database.load("tpcb", 1, 1).expect("loads");
     for name in ["tpcb", "simple-update", "select-only"] {
-        let done = drive(&base, name, 7, 2);
+        let outcome = drive(&database, name, 7, 2);
         let named = find(name).expect("listed").statements();
-        assert_eq!(done.statements.len(), 2 * named.len());
-        for (sent, named) in done.statements.iter().zip(named.iter().chain(&named)) {
+        assert_eq!(outcome.statements.len(), 2 * named.len());
+        for (sent, named) in outcome.statements.iter().zip(named.iter().chain(&named)) {
             assert_eq!(shape(sent), shape(named), "{name}");
         }
     }
 }
 
-/// A statement without its placeholders and numbers, and without the parentheses that stand around
-/// negative ones.
+/// A statement without its placeholders and numbers, and without the parentheses around negative
+/// ones.
 fn shape(sql: &str) -> String {
     let drop = |c: char| matches!(c, '$' | '-' | '(' | ')' | '\'' | ' ') || c.is_ascii_digit();
     sql.replace(drop, "")
 }
 
 #[test]
-fn a_failed_transaction_is_a_sample_and_the_user_goes_on() {
-    let base = Base::new("fails");
-    base.load("tpcb", 1, 1).expect("loads");
-    let mut control = base.control();
+fn a_failed_transaction_is_a_sample_and_the_user_continues() {
+    let database = TestDatabase::new("fails");
+    database.load("tpcb", 1, 1).expect("loads");
+    let mut control = database.control();
     control
         .execute("alter table pgbench_history add constraint positive check (delta > 0)")
         .expect("a constraint that half of the transactions break");
-    let done = drive(&base, "tpcb", 3, 30);
-    assert_eq!(done.ended, Ended::Finished);
-    assert_eq!(done.samples.len(), 30);
-    let failed = done
+    let outcome = drive(&database, "tpcb", 3, 30);
+    assert_eq!(outcome.ended, UserExit::Finished);
+    assert_eq!(outcome.samples.len(), 30);
+    let failed = outcome
         .samples
         .iter()
         .filter(|s| matches!(s.outcome, Outcome::Failed(_, code) if code == *b"23514"));
     let failed = failed.count();
     assert!(failed > 0 && failed < 30, "{failed} of 30");
     assert_eq!(
-        done.statements
+        outcome
+            .statements
             .iter()
             .filter(|sql| *sql == "ROLLBACK")
             .count(),

@@ -1,12 +1,12 @@
-//! The account workloads on a real server, beside the system's pgbench.
+//! The account workloads on a real server, compared with the installed pgbench.
 
-use crate::common::Base;
+use crate::common::TestDatabase;
 use crate::pgbench::pgbench;
 use prony_server::Control;
-use prony_workload::{State, find};
+use prony_workload::{FindingState, find};
 
-/// What of a database's state a run depends on; the same text for the same state.
-const STATE: &str = "\
+/// The parts of a database's state that affect a run; the same text for the same state.
+const SELECT_STATE: &str = "\
 select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltuples, \
  c.relallvisible, pg_relation_size(c.oid), \
  (select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || \
@@ -18,19 +18,19 @@ select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltu
  pg_stat_get_dead_tuples(c.oid) \
 from pg_class c where c.relname like 'pgbench%' order by 1";
 
-/// Pages that the visibility map calls all-visible. (All-frozen is what pgbench makes of accounts
-/// on servers from 14 on, of the small tables from 17 on, and Prony of all.)
-const VISIBLE: &str = "\
+/// Pages that the visibility map marks as all-visible. (As for all-frozen: pgbench freezes accounts
+/// on servers from 14 on and the small tables from 17 on, and Prony freezes all.)
+const SELECT_ALL_VISIBLE: &str = "\
 select t, s.all_visible from (values ('pgbench_branches'), ('pgbench_tellers'), \
  ('pgbench_accounts')) v(t), pg_visibility_map_summary(t) s order by 1";
 
 /// Every value of every row, in the order of the table's file.
-const VALUES: &str = "\
+const SELECT_VALUES: &str = "\
 select md5(string_agg(t::text, E'\\n' order by aid)) from pgbench_accounts t \
 union all select string_agg(t::text, E'\\n' order by tid) from pgbench_tellers t \
 union all select string_agg(t::text, E'\\n' order by bid) from pgbench_branches t";
 
-fn control_version(control: &mut Control) -> u32 {
+fn server_version(control: &mut Control) -> u32 {
     let rows = control.query("show server_version_num").expect("shows");
     rows[0][0]
         .as_deref()
@@ -45,8 +45,11 @@ fn dump(control: &mut Control, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_load_leaves_the_database_state_of_pgbench() {
-    let (ours, theirs) = (Base::new("state_prony"), Base::new("state_pgbench"));
+fn a_load_leaves_the_same_database_state_as_pgbench() {
+    let (ours, theirs) = (
+        TestDatabase::new("state_prony"),
+        TestDatabase::new("state_pgbench"),
+    );
     let report = ours.load("tpcb", 2, 1).expect("loads");
     assert_eq!(report.rows, 200_022);
     assert!(report.bytes_sent > 10 * 200_000);
@@ -58,11 +61,17 @@ fn a_load_leaves_the_database_state_of_pgbench() {
     assert!(report.tables[2].table_bytes > 20_000_000 && report.tables[2].index_bytes > 4_000_000);
     pgbench(&theirs, &["-i", "-q", "-s", "2"]);
     let (mut ours, mut theirs) = (ours.control(), theirs.control());
-    assert_eq!(dump(&mut ours, STATE), dump(&mut theirs, STATE));
-    assert_eq!(dump(&mut ours, VALUES), dump(&mut theirs, VALUES));
-    if control_version(&mut ours) >= 150_000 {
-        // Nothing that would call autovacuum into the first run. (What pgbench leaves here depends
-        // on timing.)
+    assert_eq!(
+        dump(&mut ours, SELECT_STATE),
+        dump(&mut theirs, SELECT_STATE)
+    );
+    assert_eq!(
+        dump(&mut ours, SELECT_VALUES),
+        dump(&mut theirs, SELECT_VALUES)
+    );
+    if server_version(&mut ours) >= 150_000 {
+        // Nothing that would trigger autovacuum during the first run. (What pgbench leaves here
+        // depends on timing.)
         let counts = "select pg_stat_get_live_tuples(c.oid), pg_stat_get_ins_since_vacuum(c.oid) \
              from pg_class c where c.relname = 'pgbench_accounts'";
         assert_eq!(
@@ -79,7 +88,10 @@ fn a_load_leaves_the_database_state_of_pgbench() {
             return;
         }
     }
-    assert_eq!(dump(&mut ours, VISIBLE), dump(&mut theirs, VISIBLE));
+    assert_eq!(
+        dump(&mut ours, SELECT_ALL_VISIBLE),
+        dump(&mut theirs, SELECT_ALL_VISIBLE)
+    );
     let not_frozen = "select all_visible - all_frozen \
          from pg_visibility_map_summary('pgbench_accounts')";
     let not_frozen = ours.query_value(not_frozen).expect("reads");
@@ -88,16 +100,22 @@ fn a_load_leaves_the_database_state_of_pgbench() {
 
 #[test]
 fn several_jobs_load_the_same_rows() {
-    let (one, three) = (Base::new("jobs_one"), Base::new("jobs_three"));
+    let (one, three) = (
+        TestDatabase::new("jobs_one"),
+        TestDatabase::new("jobs_three"),
+    );
     one.load("tpcb", 2, 1).expect("loads");
     let report = three.load("select-only", 2, 3).expect("loads");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
-    // From PostgreSQL 16 on each loader may leave a few empty pages, which no map marks.
+    // From PostgreSQL 16 on each loader may leave a few empty pages, which the map does not mark.
     let visible = report.tables.iter().filter_map(|t| t.all_visible);
     assert!(visible.clone().all(|share| share > 0.99), "{report:?}");
     assert_eq!(visible.count(), 3);
     let (mut one, mut three) = (one.control(), three.control());
-    assert_eq!(dump(&mut one, VALUES), dump(&mut three, VALUES));
+    assert_eq!(
+        dump(&mut one, SELECT_VALUES),
+        dump(&mut three, SELECT_VALUES)
+    );
     let check = find("tpcb")
         .expect("listed")
         .check(&mut three)
@@ -106,15 +124,15 @@ fn several_jobs_load_the_same_rows() {
 }
 
 #[test]
-fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
-    let base = Base::new("pgbench_runs");
-    base.load("tpcb", 1, 1).expect("loads");
+fn the_check_passes_after_pgbench_ran_on_our_tables() {
+    let database = TestDatabase::new("pgbench_runs");
+    database.load("tpcb", 1, 1).expect("loads");
     let tpcb = find("tpcb").expect("listed");
-    let mut control = base.control();
-    // Without emptying the history first, it must match the balances exactly.
-    pgbench(&base, &["-n", "-b", "tpcb-like", "-c", "4", "-t", "50"]);
-    pgbench(&base, &["-n", "-N", "-c", "2", "-t", "20"]);
-    pgbench(&base, &["-S", "-n", "-c", "2", "-t", "100"]);
+    let mut control = database.control();
+    // Without truncating the history first, it must match the balances exactly.
+    pgbench(&database, &["-n", "-b", "tpcb-like", "-c", "4", "-t", "50"]);
+    pgbench(&database, &["-n", "-N", "-c", "2", "-t", "20"]);
+    pgbench(&database, &["-S", "-n", "-c", "2", "-t", "100"]);
     let report = tpcb.check(&mut control).expect("checks");
     assert!(report.is_ok(), "{report:?}");
     assert_eq!(report.scale, Some(1));
@@ -125,11 +143,11 @@ fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
         .map(|finding| (finding.id, finding.state))
         .collect();
     assert!(
-        ids.contains(&("balances-accounts-history", State::Ok)),
+        ids.contains(&("balances-accounts-history", FindingState::Ok)),
         "{ids:?}"
     );
-    // pgbench empties the history: now the two cannot be compared, and the check says so.
-    pgbench(&base, &["-b", "tpcb-like", "-c", "1", "-t", "10"]);
+    // pgbench truncates the history: now the two cannot be compared, and the check reports that.
+    pgbench(&database, &["-b", "tpcb-like", "-c", "1", "-t", "10"]);
     let report = tpcb.check(&mut control).expect("checks");
     assert!(report.is_ok(), "{report:?}");
     let finding = report
@@ -138,12 +156,12 @@ fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
         .find(|f| f.id == "balances-accounts-history");
     let finding = finding.expect("always looked at");
     assert!(
-        finding.state == State::Note && finding.text.contains("emptied"),
+        finding.state == FindingState::Note && finding.text.contains("emptied"),
         "{finding:?}"
     );
-    // A lost update is found where it can be, and named.
-    base.load("tpcb", 1, 1).expect("loads again");
-    pgbench(&base, &["-n", "-b", "tpcb-like", "-t", "10"]);
+    // A lost update is detected where possible, and named.
+    database.load("tpcb", 1, 1).expect("loads again");
+    pgbench(&database, &["-n", "-b", "tpcb-like", "-t", "10"]);
     control
         .execute("update pgbench_accounts set abalance = abalance + 1 where aid = 7")
         .expect("x");
@@ -154,7 +172,7 @@ fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
     let wrong: Vec<_> = report
         .findings
         .iter()
-        .filter(|f| f.state == State::Wrong)
+        .filter(|f| f.state == FindingState::Wrong)
         .map(|f| f.id)
         .collect();
     assert_eq!(
@@ -164,16 +182,16 @@ fn pgbench_runs_on_our_tables_and_the_check_holds_after_it() {
 }
 
 #[test]
-fn a_program_runs_on_tables_of_pgbench_partitioned_or_not() {
-    let base = Base::new("theirs");
+fn programs_run_on_pgbenchs_tables_partitioned_or_not() {
+    let database = TestDatabase::new("theirs");
     let tpcb = find("tpcb").expect("listed");
-    let mut control = base.control();
+    let mut control = database.control();
     for extra in [&[][..], &["--partitions=3"][..], &["--foreign-keys"][..]] {
-        pgbench(&base, &[&["-i", "-q", "-s", "1"], extra].concat());
+        pgbench(&database, &[&["-i", "-q", "-s", "1"], extra].concat());
         for name in ["tpcb", "simple-update", "select-only"] {
             let workload = find(name).expect("listed");
             let loaded = workload
-                .program(&mut control, &base.plan(name, None))
+                .program(&mut control, &database.plan(name, None))
                 .expect("runs");
             assert_eq!(loaded.scale, 1);
             assert_eq!(loaded.program.kinds(), [name]);

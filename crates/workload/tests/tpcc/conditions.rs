@@ -1,27 +1,28 @@
 //! Each of the twelve consistency conditions, made to fail by damage that breaks it and, as far as
 //! logic allows, no other.
 
-use crate::common::Base;
+use crate::common::TestDatabase;
 use prony_server::Control;
-use prony_workload::{Finding, State, find};
+use prony_workload::{Finding, FindingState, find};
 
-fn conditions(control: &mut Control, state: State) -> Vec<Finding> {
+fn conditions(control: &mut Control, state: FindingState) -> Vec<Finding> {
     let tpcc = find("tpcc").expect("listed");
     let mut findings = tpcc.check(control).expect("checks").findings;
     findings.retain(|found| found.id.starts_with("condition-") && found.state == state);
     findings
 }
 
-/// Damage, what undoes it, the conditions that it breaks, and words of the first of them.
+/// The damage, a statement that undoes it, the conditions that it breaks, and words in the first
+/// one's message.
 ///
-/// 1, 8 and 9 are three sides of one equation, so that no damage breaks one of 1 and 8 alone; a
-/// line that is missing breaks 6 with 4.
+/// Conditions 1, 8 and 9 are three sides of one equation, so that no damage breaks only one of 1
+/// and 8; a missing line breaks both 6 and 4.
 const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
     (
         "update warehouse set w_ytd = w_ytd + 1",
         "update warehouse set w_ytd = w_ytd - 1",
         &["condition-1", "condition-8"],
-        "not so for 1 of 1 warehouses; the first is warehouse 1: 300001.00 and 300000.00",
+        "violated by 1 of 1 warehouses; the first is warehouse 1: 300001.00 and 300000.00",
     ),
     (
         "update district set d_next_o_id = 3002 where d_id = 4",
@@ -30,7 +31,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 10 districts; the first is district 4 of warehouse 1: 3001, 3000 and 3000",
     ),
     (
-        // As delivered out of order.
+        // As if delivered out of order.
         "delete from new_order where no_d_id = 3 and no_o_id = 2500; \
          update orders set o_carrier_id = 1 where o_d_id = 3 and o_id = 2500; \
          update customer set c_balance = c_balance + (select sum(ol_amount) from order_line \
@@ -53,7 +54,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 10 districts; the first is district 2 of warehouse 1: ",
     ),
     (
-        // As never delivered, but for the row of new_order.
+        // As if never delivered, except for the row of new_order.
         "update orders set o_carrier_id = null where o_d_id = 1 and o_id = 7; \
          update order_line set ol_delivery_d = null where ol_d_id = 1 and ol_o_id = 7",
         "update orders set o_carrier_id = 3 where o_d_id = 1 and o_id = 7; \
@@ -62,7 +63,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 orders; the first is order 7 of district 1 of warehouse 1",
     ),
     (
-        // The sum stays.
+        // The sum is unchanged.
         "update orders set o_ol_cnt = o_ol_cnt + case o_id when 11 then 1 else -1 end \
           where o_d_id = 5 and o_id in (11, 12)",
         "update orders set o_ol_cnt = o_ol_cnt - case o_id when 11 then 1 else -1 end \
@@ -79,7 +80,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 orders; the first is order 1 of district 6 of warehouse 1",
     ),
     (
-        // As a payment without its history.
+        // As if a payment had no history row.
         "update warehouse set w_ytd = w_ytd + 1; update district set d_ytd = d_ytd + 1 where d_id = 8",
         "update warehouse set w_ytd = w_ytd - 1; update district set d_ytd = d_ytd - 1 where d_id = 8",
         &["condition-8", "condition-9"],
@@ -118,29 +119,30 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
 ];
 
 #[test]
-fn damage_breaks_the_condition_that_it_should() {
-    let base = Base::new("tpcc_damaged");
-    base.load("tpcc", 1, 2).expect("loads");
-    let mut control = base.control();
-    assert_eq!(conditions(&mut control, State::Ok).len(), 12);
-    for (damage, undo, broken, said) in DAMAGES {
+fn each_damage_breaks_the_expected_conditions() {
+    let database = TestDatabase::new("tpcc_damaged");
+    database.load("tpcc", 1, 2).expect("loads");
+    let mut control = database.control();
+    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 12);
+    for (damage, undo, broken, message) in DAMAGES {
         control.execute(damage).expect(damage);
-        let wrong = conditions(&mut control, State::Wrong);
+        let wrong = conditions(&mut control, FindingState::Wrong);
         let ids: Vec<&str> = wrong.iter().map(|finding| finding.id).collect();
         assert_eq!(ids, *broken, "after {damage}: {wrong:?}");
-        assert!(wrong[0].text.contains(said), "{}", wrong[0].text);
+        assert!(wrong[0].text.contains(message), "{}", wrong[0].text);
         control.execute(undo).expect(undo);
-        let wrong = conditions(&mut control, State::Wrong);
+        let wrong = conditions(&mut control, FindingState::Wrong);
         assert!(wrong.is_empty(), "after {undo}: {wrong:?}");
     }
 }
 
-/// A payment and a delivery as the specification has them, and a payment that keeps no counters.
+/// A payment and a delivery as in the specification, and a payment that does not maintain the
+/// counters.
 #[test]
-fn transactions_keep_the_conditions() {
-    let base = Base::new("tpcc_kept");
-    base.load("tpcc", 1, 2).expect("loads");
-    let mut control = base.control();
+fn transactions_preserve_the_conditions() {
+    let database = TestDatabase::new("tpcc_kept");
+    database.load("tpcc", 1, 2).expect("loads");
+    let mut control = database.control();
     let pays = |counts: &str| {
         format!(
             "update warehouse set w_ytd = w_ytd + 5.5; \
@@ -159,11 +161,11 @@ fn transactions_keep_the_conditions() {
     let counted = pays(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
     control.execute(&counted).expect("pays");
     control.execute(delivers).expect("delivers");
-    assert_eq!(conditions(&mut control, State::Ok).len(), 12);
-    // What does not count payments leaves condition 12 undecided, and no other.
+    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 12);
+    // A payment that is not counted leaves condition 12 undecided, and no other.
     control.execute(&pays("")).expect("pays");
-    assert_eq!(conditions(&mut control, State::Ok).len(), 11);
-    let notes = conditions(&mut control, State::Note);
+    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 11);
+    let notes = conditions(&mut control, FindingState::Note);
     assert_eq!(notes[0].id, "condition-12");
     assert!(notes[0].text.contains("1 of 30,000 customers"), "{notes:?}");
 }

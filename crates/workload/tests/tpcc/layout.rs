@@ -1,13 +1,13 @@
 //! Loads by HammerDB's rules, and in partitions.
 
-use crate::common::{Base, StopAt, problem};
+use crate::common::{StopAt, TestDatabase, problem};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_workload::{Finding, Phase, State, find};
+use prony_workload::{Finding, FindingState, LoadPhase, find};
 use std::sync::atomic::AtomicBool;
 
-fn plan(base: &Base, scale: Option<u32>, options: &[(&str, &str)]) -> WorkloadPlan {
-    let mut plan = base.plan("tpcc", scale);
+fn plan(database: &TestDatabase, scale: Option<u32>, options: &[(&str, &str)]) -> WorkloadPlan {
+    let mut plan = database.plan("tpcc", scale);
     let options = options.iter();
     plan.options = options
         .map(|(key, value)| ((*key).to_owned(), (*value).into()))
@@ -29,24 +29,24 @@ fn findings(control: &mut Control) -> Vec<Finding> {
     report.findings
 }
 
-fn said<'a>(findings: &'a [Finding], id: &str) -> &'a str {
+fn finding_text<'a>(findings: &'a [Finding], id: &str) -> &'a str {
     let found = findings.iter().find(|finding| finding.id == id);
     &found.unwrap_or_else(|| panic!("no {id}")).text
 }
 
-fn settings(base: &Base, options: &[(&str, &str)]) -> Vec<(&'static str, String)> {
+fn settings(database: &TestDatabase, options: &[(&str, &str)]) -> Vec<(&'static str, String)> {
     let loaded = find("tpcc").expect("listed");
-    let loaded = loaded.program(&mut base.control(), &plan(base, None, options));
+    let loaded = loaded.program(&mut database.control(), &plan(database, None, options));
     loaded.expect("fit for a run").program.settings()
 }
 
 #[test]
-fn half_of_hammerdb_s_customers_have_bad_credit() {
-    let (base, stop) = (Base::new("tpcc_credit"), AtomicBool::new(false));
+fn half_of_hammerdbs_customers_have_bad_credit() {
+    let (database, stop) = (TestDatabase::new("tpcc_credit"), AtomicBool::new(false));
     for (profile, percent) in [("standard", 10), ("hammerdb-4.6", 50)] {
-        let plan = plan(&base, Some(1), &[("profile", profile)]);
-        base.load_plan(&plan, 1, &(), &stop).expect("loads");
-        let mut control = base.control();
+        let plan = plan(&database, Some(1), &[("profile", profile)]);
+        database.load_plan(&plan, 1, &(), &stop).expect("loads");
+        let mut control = database.control();
         let bad = "select count(*) from customer where c_credit = 'BC'";
         assert_eq!(number(&mut control, bad), 300 * percent, "{profile}");
         let districts = "select count(*) from (select from customer where c_credit = 'BC' \
@@ -56,10 +56,10 @@ fn half_of_hammerdb_s_customers_have_bad_credit() {
         let findings = findings(&mut control);
         let words = format!("{percent} % have bad credit");
         assert!(
-            said(&findings, "population").contains(&words),
+            finding_text(&findings, "population").contains(&words),
             "{findings:?}"
         );
-        // A run on any of them goes, and names what it found.
+        // A run on any of them works, and names the population that it found.
         let population = (
             "population",
             if percent == 10 {
@@ -68,7 +68,7 @@ fn half_of_hammerdb_s_customers_have_bad_credit() {
                 "hammerdb"
             },
         );
-        let named = settings(&base, &[("profile", "hammerdb")]);
+        let named = settings(&database, &[("profile", "hammerdb")]);
         assert!(
             named.contains(&(population.0, population.1.to_owned())),
             "{named:?}"
@@ -77,37 +77,40 @@ fn half_of_hammerdb_s_customers_have_bad_credit() {
 }
 
 #[test]
-fn order_line_in_partitions_is_loaded_continued_and_run_like_a_plain_one() {
-    let (base, plain) = (Base::new("tpcc_parts"), Base::new("tpcc_plain"));
+fn a_partitioned_order_line_is_loaded_continued_and_used_like_a_plain_one() {
+    let (database, plain) = (
+        TestDatabase::new("tpcc_parts"),
+        TestDatabase::new("tpcc_plain"),
+    );
     plain.load("tpcc", 2, 2).expect("loads");
     let lines = "select count(*) || ' ' || sum(ol_amount * ol_o_id + ol_i_id) from order_line";
     let expected = plain.control().query_value(lines).expect("sums");
-    let parts = plan(&base, Some(2), &[("partitions", "4")]);
+    let parts = plan(&database, Some(2), &[("partitions", "4")]);
     let stop = AtomicBool::new(false);
-    for (jobs, phase) in [(2, Phase::Rows), (1, Phase::Keys)] {
+    for (jobs, phase) in [(2, LoadPhase::Rows), (2, LoadPhase::Keys)] {
         let stop = AtomicBool::new(false);
-        let rows = if phase == Phase::Rows { 600_000 } else { 0 };
-        let stopped = base.load_plan(&parts, jobs, &StopAt(phase, rows, &stop), &stop);
+        let rows = if phase == LoadPhase::Rows { 600_000 } else { 0 };
+        let stopped = database.load_plan(&parts, jobs, &StopAt(phase, rows, &stop), &stop);
         let error = stopped.expect_err("stopped");
         assert!(error.is_stop(), "{error}");
-        // Only the same is continued, and the words name it.
-        let refused = problem(base.load("tpcc", 3, 2));
+        // Only the same load is continued, and the message names the difference.
+        let refused = problem(database.load("tpcc", 3, 2));
         let command = "`prony load tpcc --scale 2 --seed 1 --partitions 4` continues it";
         assert!(refused.contains(command), "{refused}");
-        let again = base.load_plan(&parts, 2, &(), &AtomicBool::new(false));
+        let again = database.load_plan(&parts, 2, &(), &AtomicBool::new(false));
         let report = again.expect("goes on");
         assert!(report.method.contains("continued: "), "{}", report.method);
-        let mut control = base.control();
+        let mut control = database.control();
         assert_eq!(
             control.query_value(lines).expect("sums"),
             expected,
             "{phase:?}"
         );
         let findings = findings(&mut control);
-        assert!(said(&findings, "population").contains("order_line has 4 partitions"));
+        assert!(finding_text(&findings, "population").contains("order_line has 4 partitions"));
     }
-    let mut control = base.control();
-    // Each partition has rows of a warehouse or of none, and a key of its own below that of all.
+    let mut control = database.control();
+    // Each partition has rows of one warehouse or none, and its own key below the parent's.
     let keys = "select count(*) from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid \
          where i.inhparent = 'order_line_i1'::regclass and x.indisprimary and x.indisvalid";
     assert_eq!(number(&mut control, keys), 4);
@@ -116,51 +119,67 @@ fn order_line_in_partitions_is_loaded_continued_and_run_like_a_plain_one() {
     let dead =
         "select count(*) from pg_class where relname like 'ol\\__' and relallvisible < relpages";
     assert_eq!(number(&mut control, dead), 0, "all pages are all-visible");
-    assert!(settings(&base, &[]).contains(&("partitions", "4".to_owned())));
+    assert!(settings(&database, &[]).contains(&("partitions", "4".to_owned())));
     let tpcc = find("tpcc").expect("listed");
-    let other = tpcc.program(&mut control, &plan(&base, None, &[("partitions", "2")]));
-    let said = problem(other);
+    let other = tpcc.program(&mut control, &plan(&database, None, &[("partitions", "2")]));
+    let message = problem(other);
     assert!(
-        said.contains("has 4 partitions, and 2 were asked for"),
-        "{said}"
+        message.contains("has 4 partitions, but 2 were requested"),
+        "{message}"
     );
-    // In their place a plain one, with all that goes with it.
-    base.load_plan(&base.plan("tpcc", Some(1)), 1, &(), &stop)
+    // Plain tables replace the partitioned ones and everything that belongs to them.
+    database
+        .load_plan(&database.plan("tpcc", Some(1)), 1, &(), &stop)
         .expect("loads");
     assert_eq!(number(&mut control, "select count(*) from pg_inherits"), 0);
     tpcc.clean(&mut control).expect("drops");
-    let left = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
-    assert_eq!(number(&mut control, left), 0);
+    let remaining = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
+    assert_eq!(number(&mut control, remaining), 0);
 }
 
 #[test]
-fn options_that_are_wrong_are_told_before_anything_is_begun() {
-    let (base, stop) = (Base::new("tpcc_asked"), AtomicBool::new(false));
+fn invalid_options_are_refused_before_the_load_starts() {
+    let (database, stop) = (TestDatabase::new("tpcc_asked"), AtomicBool::new(false));
     for (key, value, words) in [
         ("partitions", "-1", "0 to 1024"),
         ("partitions", "many", "0 to 1024"),
         ("profile", "oracle", "standard, hammerdb, hammerdb-4.6"),
     ] {
-        let plan = plan(&base, Some(1), &[(key, value)]);
-        let said = problem(base.load_plan(&plan, 1, &(), &stop));
-        assert!(said.contains(words), "{said}");
+        let plan = plan(&database, Some(1), &[(key, value)]);
+        let message = problem(database.load_plan(&plan, 1, &(), &stop));
+        assert!(message.contains(words), "{message}");
     }
-    let mut control = base.control();
+    let mut control = database.control();
     let tables = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
     assert_eq!(number(&mut control, tables), 0);
 }
 
-/// A note of a version that knew neither profiles nor partitions is continued.
+/// What an interrupted load of an earlier version remaining is not data, and a load replaces it.
 #[test]
-fn an_older_note_is_understood() {
-    let base = Base::new("tpcc_older");
-    let stop = AtomicBool::new(false);
-    let stopped = base.load_with("tpcc", 2, 2, &StopAt(Phase::Rows, 500_000, &stop), &stop);
-    stopped.expect_err("stopped");
-    let mut control = base.control();
-    let older = "alter table prony_tpcc_load drop column population, drop column partitions";
+fn an_unfinished_load_of_an_earlier_version_is_restarted() {
+    let database = TestDatabase::new("tpcc_older");
+    database.load("tpcc", 1, 2).expect("loads");
+    let mut control = database.control();
+    let older = "create table prony_tpcc_load (part int primary key, done bool not null); \
+         comment on table order_line is null";
     control.execute(older).expect("an older note");
-    base.load("tpcc", 2, 2).expect("goes on");
-    let findings = findings(&mut control);
-    assert!(findings.iter().all(|finding| finding.state != State::Wrong));
+    let tpcc = prony_workload::find("tpcc").expect("listed");
+    let refused = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
+    assert!(refused.contains("by an earlier version"), "{refused}");
+    assert!(
+        refused.contains("it cannot be continued: prony load tpcc"),
+        "{refused}"
+    );
+    let report = tpcc.check(&mut control).expect("checks");
+    assert!(report.is_unfinished(), "{report:?}");
+    let report = database.load("tpcc", 1, 2).expect("loads again");
+    assert!(!report.method.contains("continued"), "{}", report.method);
+    let note = "select count(*) from pg_class where relname = 'prony_tpcc_load'";
+    assert_eq!(number(&mut control, note), 0);
+    let found = findings(&mut control);
+    assert!(
+        found
+            .iter()
+            .all(|finding| finding.state != FindingState::Wrong)
+    );
 }

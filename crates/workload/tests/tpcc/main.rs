@@ -1,4 +1,4 @@
-//! The order-entry workload on a real server.
+//! The tpcc workload on a real server.
 
 #[expect(
     dead_code,

@@ -1,13 +1,14 @@
-//! The order-entry workload on a real MariaDB.
+//! The tpcc workload on a real MariaDB.
 
-mod crowd;
+mod concurrency;
+mod hammerdb;
 mod load;
 mod modes;
 #[path = "../common/plans.rs"]
 mod plans;
-#[path = "../common/rich.rs"]
-mod rich;
-mod rights;
+mod privileges;
+#[path = "../common/rare_cases.rs"]
+mod rare_cases;
 #[path = "../common/stop.rs"]
 mod stop;
 mod support;

@@ -1,28 +1,28 @@
-//! Databases of a test's own on MariaDB and PostgreSQL, loads and runs on them.
+//! Separate databases on MariaDB and PostgreSQL for tests, loads and runs on them.
 
 use crate::plans;
 pub use crate::plans::drive;
-use prony_drive::{Job, Observer, Start, run};
+use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::embedded::{self, MariaDb, MariaDbOptions};
 use prony_server::{Control, Environment, Target};
+use prony_workload::remedy::PronyCommands;
 use prony_workload::tpcc::OrderEntryProgram;
-use prony_workload::tpcc::observed::Observed;
-use prony_workload::{CheckReport, Error, LoadReport, LoadRequest, Progress, State, find};
-use std::path::Path;
+use prony_workload::tpcc::counts::TpccCounts;
+use prony_workload::{CheckReport, Error, FindingState, LoadReport, LoadRequest, Progress, find};
 use std::sync::atomic::AtomicBool;
 
-/// One database. It is dropped in the end: it is large.
-pub struct Base {
+/// A database for one test, dropped at the end because it is large.
+pub struct TestDatabase {
     pub target: Target,
     name: String,
-    is_maria: bool,
+    drops: bool,
 }
 
-impl Drop for Base {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
-        // A test that failed has failed already, and a server that was stopped keeps it.
-        if self.is_maria
+        // A failed test has already reported its failure, and a stopped server keeps the database.
+        if self.drops
             && let Ok(mut control) = Control::connect(&self.target)
         {
             let _ = control.execute(&format!("drop database if exists {}", self.name));
@@ -30,48 +30,48 @@ impl Drop for Base {
     }
 }
 
-impl Base {
-    /// A new one on the MariaDB that all tests share.
-    pub fn new(name: &str) -> Base {
-        Base::on(embedded::shared_mariadb(), name)
+impl TestDatabase {
+    /// Creates one on the MariaDB that all tests share.
+    pub fn new(name: &str) -> TestDatabase {
+        TestDatabase::on(embedded::shared_mariadb(), name)
     }
 
-    /// A new one on a MariaDB.
-    pub fn on(server: &MariaDb, name: &str) -> Base {
-        Base::of(server, "test").execute(&format!("create database {name}"));
-        Base::of(server, name)
+    /// Creates one on a given MariaDB.
+    pub fn on(server: &MariaDb, name: &str) -> TestDatabase {
+        TestDatabase::of(server, "test").execute(&format!("create database {name}"));
+        TestDatabase::of(server, name)
     }
 
-    fn of(server: &MariaDb, name: &str) -> Base {
-        Base {
+    fn of(server: &MariaDb, name: &str) -> TestDatabase {
+        TestDatabase {
             target: target(&server.url_for("root", name)),
             name: name.to_owned(),
-            is_maria: name != "test",
+            drops: name != "test",
         }
     }
 
-    /// The same as another user.
+    /// The target for another user.
     pub fn by(&self, server: &MariaDb, user: &str) -> Target {
         target(&server.url_for(user, &self.name))
     }
 
-    /// A new one on the PostgreSQL that all tests share.
-    pub fn postgres(name: &str) -> Base {
-        let of = |name: &str| Base {
-            target: target(&embedded::shared().url_for(name)),
+    /// Creates one on the PostgreSQL that all tests share.
+    pub fn postgres(name: &str) -> TestDatabase {
+        let of = |name: &str| TestDatabase {
+            target: target(&embedded::shared_postgres().url_for(name)),
             name: name.to_owned(),
-            is_maria: false,
+            drops: false,
         };
         of("postgres").execute(&format!("create database {name}"));
         of(name)
     }
 
-    /// One that is there, which stays.
-    pub fn with(target: Target) -> Base {
-        Base {
+    /// An existing one, which is not dropped.
+    pub fn with(target: Target) -> TestDatabase {
+        TestDatabase {
             target,
             name: String::new(),
-            is_maria: false,
+            drops: false,
         }
     }
 
@@ -79,12 +79,12 @@ impl Base {
         Control::connect(&self.target).expect("connects")
     }
 
-    /// Runs a statement for its effect.
+    /// Executes a statement and ignores its result.
     pub fn execute(&self, sql: &str) {
         self.control().execute(sql).expect("a good statement");
     }
 
-    /// A number that a query gives.
+    /// The number that a query returns.
     pub fn number(&self, sql: &str) -> i64 {
         let value = self.control().query_value(sql).expect(sql);
         value.and_then(|text| text.parse().ok()).expect("a number")
@@ -120,33 +120,33 @@ impl Base {
         tpcc.check(&mut self.control()).expect("checks")
     }
 
-    /// All that the workload's own check has against the data.
+    /// The complaints of the workload's own check about the data.
     pub fn wrong(&self) -> Vec<String> {
         let wrong = self.check().findings.into_iter();
-        let wrong = wrong.filter(|finding| finding.state == State::Wrong);
+        let wrong = wrong.filter(|finding| finding.state == FindingState::Wrong);
         wrong
-            .map(|one| format!("{}: {}", one.id, one.text))
+            .map(|one| format!("{}: {}", one.id, one.render(&PronyCommands)))
             .collect()
     }
 
-    /// Why there can be no run.
+    /// The message that refuses a run.
     pub fn refused(&self, options: &[(&str, &str)], scale: Option<u32>) -> String {
         let plan = WorkloadPlan {
             scale,
             ..plan(options)
         };
-        let ready = OrderEntryProgram::ready(&mut self.control(), &plan);
-        ready.map(drop).expect_err("refused").to_string()
+        let prepared = OrderEntryProgram::prepare(&mut self.control(), &plan);
+        prepared.map(drop).expect_err("refused").to_string()
     }
 }
 
 fn target(url: &str) -> Target {
-    let env = Environment::new("postgres", Path::new("/nonexistent"));
+    let env = Environment::without_home("postgres");
     prony_server::resolve(url, &env).expect("a good URL")
 }
 
-/// A MariaDB of a test's own.
-pub fn own_server(arguments: &[&str]) -> MariaDb {
+/// A separate MariaDB for a test.
+pub fn private_server(arguments: &[&str]) -> MariaDb {
     let arguments = arguments.iter().map(|argument| (*argument).to_owned());
     let options = MariaDbOptions {
         arguments: arguments.collect(),
@@ -160,39 +160,44 @@ pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
     plans::plan("tpcc", options)
 }
 
-/// What became of a run.
-pub struct Ran {
-    pub observed: Observed,
+/// The outcome of a run.
+pub struct RunOutcome {
+    pub counts: TpccCounts,
     pub failed: u64,
     pub retries: u64,
-    /// Under what the failures are counted.
+    /// Codes under which the failures are counted.
     pub codes: Vec<String>,
-    /// Outages.
+    /// Number of outages.
     pub events: usize,
 }
 
-struct Silent;
+struct SilentObserver;
 
-impl Observer for Silent {
-    fn started(&mut self, _: &Start) {}
-    fn row(&mut self, _: &prony_measure::Row, _: &prony_measure::Schedule) {}
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Runs the workload on a database.
-pub fn ran(base: &Base, options: &[(&str, &str)], drive: &DrivePlan, seed: u64) -> Ran {
-    let program = OrderEntryProgram::ready(&mut base.control(), &plan(options));
-    let program = program.expect("the data is there");
-    let job = Job {
+pub fn run_workload(
+    database: &TestDatabase,
+    options: &[(&str, &str)],
+    drive: &DrivePlan,
+    seed: u64,
+) -> RunOutcome {
+    let program = OrderEntryProgram::prepare(&mut database.control(), &plan(options));
+    let program = program.expect("the data is loaded");
+    let job = DriveJob {
         program: &program,
-        target: &base.target,
+        target: &database.target,
         tcp_target: None,
         plan: drive,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
-        refused: None,
+        on_connect_refused: None,
     };
-    let driven = run(&job, &mut Silent).expect("the run starts");
+    let driven = run(&job, &mut SilentObserver).expect("the run starts");
     assert_eq!(driven.failure, None);
     let measured = &driven.collected.measured;
     let errors = measured.errors.entries();
@@ -202,8 +207,8 @@ pub fn ran(base: &Base, options: &[(&str, &str)], drive: &DrivePlan, seed: u64) 
         .collect();
     codes.sort();
     codes.dedup();
-    Ran {
-        observed: program.observed(),
+    RunOutcome {
+        counts: program.counts(),
         failed: measured.kinds.iter().map(|kind| kind.failed).sum(),
         retries: measured.kinds.iter().map(|kind| kind.retries).sum(),
         codes,
@@ -211,18 +216,18 @@ pub fn ran(base: &Base, options: &[(&str, &str)], drive: &DrivePlan, seed: u64) 
     }
 }
 
-/// Times are those of the load and the run.
+/// Columns of times, which depend on the load and the run.
 const TIMES: [&str; 5] = ["c_since", "h_date", "o_entry_d", "ol_delivery_d", "began"];
 
-/// A sum over all values of all rows of each table; of times whether they are there.
-pub fn sums(base: &Base) -> Vec<String> {
-    let mut control = base.control();
+/// A sum over all values of all rows of each table; for times, whether they are set.
+pub fn sums(database: &TestDatabase) -> Vec<String> {
+    let mut control = database.control();
     let tables = prony_workload::tpcc::schema::Table::ALL
         .iter()
         .map(|table| {
-            let columns = prony_workload::tpcc::schema_mysql::columns(*table).iter();
+            let columns = table.columns(prony_workload::SqlDialect::MySql).into_iter();
             let values: Vec<String> = columns
-                .map(|(name, _)| match TIMES.contains(name) {
+                .map(|(name, _)| match TIMES.contains(&name) {
                     true => format!("{name} is null"),
                     false => format!("ifnull({name}, '-')"),
                 })

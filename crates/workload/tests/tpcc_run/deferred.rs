@@ -1,18 +1,18 @@
-//! Deliveries that nobody waits for.
+//! Deliveries that their users do not wait for.
 
-use crate::support::{crowd, findings, loaded, plan};
-use prony_drive::{Job, Observer, Start, Tap, run};
+use crate::support::{eight_clients, findings, loaded_copy, plan};
+use prony_drive::{DriveJob, LoadStart, Observer, Tap, run};
 use prony_measure::{Outcome, Sample};
 use prony_plan::WorkloadPlan;
 use prony_session::Program;
 use prony_workload::tpcc::OrderEntryProgram;
-use prony_workload::tpcc::input::Kind;
+use prony_workload::tpcc::input::TpccTransaction;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 const S: u64 = 1_000_000_000;
 
-/// All samples, by client.
+/// All samples, with their clients.
 type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
 
 struct Recording(Samples);
@@ -25,46 +25,46 @@ impl Tap for Recording {
     fn ended(&mut self, _: u64) {}
 }
 
-struct Silent;
+struct SilentObserver;
 
-impl Observer for Silent {
-    fn started(&mut self, _: &Start) {}
-    fn row(&mut self, _: &prony_measure::Row, _: &prony_measure::Schedule) {}
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
-/// Each delivery and what its user did next, on a server where a delivery takes three seconds. The
-/// seeds are such that some users have time for both.
+/// Each delivery and its user's next transaction, on a server where a delivery takes three seconds.
+/// The seeds are chosen such that some users have time for both.
 fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, WorkloadPlan) {
-    let base = loaded(name);
-    base.execute(
+    let database = loaded_copy(name);
+    database.execute(
         "create function slow() returns trigger language plpgsql as \
            'begin perform pg_sleep(3); return null; end'; \
          create trigger slow after update on orders for each statement execute function slow()",
     );
     let plan = plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
-    let program = OrderEntryProgram::ready(&mut base.control(), &plan).expect("loaded");
-    let mut drive = crowd(20);
+    let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
+    let mut drive = eight_clients(20);
     drive.clients = 60;
     let samples = Samples::default();
     let tap = |_| -> Box<dyn Tap> { Box::new(Recording(Arc::clone(&samples))) };
-    let job = Job {
+    let job = DriveJob {
         program: &program,
-        target: &base.target,
+        target: &database.target,
         tcp_target: None,
         plan: &drive,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: Some(&tap),
-        refused: None,
+        on_connect_refused: None,
     };
-    run(&job, &mut Silent).expect("it starts");
-    assert_eq!(findings(&base), [""; 0]);
+    run(&job, &mut SilentObserver).expect("it starts");
+    assert_eq!(findings(&database), [""; 0]);
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
     for client in 0..drive.clients {
         let own = samples.iter().filter(|(whose, _)| *whose == client);
         let own: Vec<Sample> = own.map(|(_, sample)| *sample).collect();
-        let first = |pair: &&[Sample]| pair[0].kind == Kind::Delivery as u16;
+        let first = |pair: &&[Sample]| pair[0].kind == TpccTransaction::Delivery as u16;
         let both = own.windows(2).filter(first);
         pairs.extend(both.map(|pair| (pair[0], pair[1])));
     }
@@ -76,19 +76,22 @@ fn keying_ns(sample: &Sample) -> u64 {
 }
 
 #[test]
-fn a_terminal_keys_and_thinks_while_its_delivery_is_carried_out() {
+fn a_terminal_keys_and_thinks_during_its_deferred_delivery() {
     let (pairs, _) = deliveries("deferred", "standard", 147);
-    let mut meanwhile = 0;
+    let mut overlapping = 0;
     for (delivery, next) in &pairs {
         assert_eq!(delivery.outcome, Outcome::Committed);
-        assert!(delivery.response_ns() >= 3 * S, "its whole time is told");
+        assert!(
+            delivery.response_ns() >= 3 * S,
+            "the response time covers the whole delivery"
+        );
         let entered_ns = next.scheduled_ns - delivery.scheduled_ns;
         assert!(entered_ns >= keying_ns(next), "{delivery:?} {next:?}");
         assert!(next.started_ns >= delivery.ended_ns, "one connection");
-        // Had it waited, it would have keyed after the end.
-        meanwhile += u32::from(next.scheduled_ns < delivery.ended_ns + keying_ns(next));
+        // If it had waited, its keying would have ended after the end.
+        overlapping += u32::from(next.scheduled_ns < delivery.ended_ns + keying_ns(next));
     }
-    assert!(meanwhile >= 1, "{pairs:?}");
+    assert!(overlapping >= 1, "{pairs:?}");
 }
 
 #[test]
@@ -99,30 +102,32 @@ fn without_deferring_a_user_waits_for_its_delivery() {
         let entered_ns = next.scheduled_ns - delivery.ended_ns;
         assert!(entered_ns >= keying_ns(next), "{delivery:?} {next:?}");
     }
-    let base = loaded("named");
-    let program = OrderEntryProgram::ready(&mut base.control(), &plan).expect("loaded");
+    let database = loaded_copy("named");
+    let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
     assert!(program.limits().is_empty(), "that profile has none");
 }
 
 #[test]
-fn limits_and_deferring_are_named_where_they_hold() {
-    let base = loaded("limits");
-    let ready = |options: &[(&str, &str)]| {
-        OrderEntryProgram::ready(&mut base.control(), &plan(options)).expect("loaded")
+fn limits_and_deferral_are_reported_if_they_apply() {
+    let database = loaded_copy("limits");
+    let prepare = |options: &[(&str, &str)]| {
+        OrderEntryProgram::prepare(&mut database.control(), &plan(options)).expect("loaded")
     };
-    let paced = ready(&[("pacing", "spec")]);
+    let paced = prepare(&[("pacing", "spec")]);
     let limits = paced.limits();
-    let limit = |kind: Kind| limits[kind as usize];
-    assert_eq!(limit(Kind::Delivery).p90_s, 80.0);
-    assert!(limit(Kind::Delivery).deferred && !limit(Kind::StockLevel).deferred);
-    assert_eq!(limit(Kind::StockLevel).p90_s, 20.0);
-    assert_eq!(limit(Kind::NewOrder).p90_s, 5.0);
+    let limit = |kind: TpccTransaction| limits[kind as usize];
+    assert_eq!(limit(TpccTransaction::Delivery).p90_s, 80.0);
+    assert!(
+        limit(TpccTransaction::Delivery).deferred && !limit(TpccTransaction::StockLevel).deferred
+    );
+    assert_eq!(limit(TpccTransaction::StockLevel).p90_s, 20.0);
+    assert_eq!(limit(TpccTransaction::NewOrder).p90_s, 5.0);
     assert!(
         paced
             .settings()
             .contains(&("delivery", "deferred".to_owned()))
     );
-    let fast = ready(&[]);
+    let fast = prepare(&[]);
     assert!(fast.limits().is_empty());
     assert!(fast.settings().iter().all(|(name, _)| *name != "delivery"));
 }

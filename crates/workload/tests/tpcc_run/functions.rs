@@ -1,76 +1,85 @@
-//! The functions of the mode `procedures`: installed once, kept apart, and refused in words.
+//! The functions of the mode `procedures`: installed once, kept per profile, and refused with a
+//! clear message.
 
-use crate::support::{loaded, number, plan, ran, transactions};
+use crate::support::{loaded_copy, number, plan, run_workload, transactions};
 use prony_workload::tpcc::OrderEntryProgram;
 
-const OURS: &str = "select count(*) from pg_proc where starts_with(proname::text, 'prony_tpcc_')";
-const OIDS: &str =
+const COUNT_OF_OURS: &str =
+    "select count(*) from pg_proc where starts_with(proname::text, 'prony_tpcc_')";
+const SUM_OF_OIDS: &str =
     "select sum(oid::bigint) from pg_proc where starts_with(proname::text, 'prony_')";
 
 #[test]
-fn functions_are_installed_where_they_are_needed() {
-    let base = loaded("functions");
-    let ready = |options: &[(&str, &str)]| {
-        OrderEntryProgram::ready(&mut base.control(), &plan(options)).map(drop)
+fn functions_are_installed_only_if_needed() {
+    let database = loaded_copy("functions");
+    let prepare = |options: &[(&str, &str)]| {
+        OrderEntryProgram::prepare(&mut database.control(), &plan(options)).map(drop)
     };
-    ready(&[("mode", "statements")]).expect("needs none");
-    assert_eq!(number(&base, OURS), 0);
+    prepare(&[("mode", "statements")]).expect("needs none");
+    assert_eq!(number(&database, COUNT_OF_OURS), 0);
 
-    base.execute("create role reader; grant select on all tables in schema public to reader");
-    let mut control = base.control();
+    database.execute("create role reader; grant select on all tables in schema public to reader");
+    let mut control = database.control();
     control.execute("set role reader").expect("a role");
-    let refused = OrderEntryProgram::ready(&mut control, &plan(&[])).map(drop);
-    let said = refused.expect_err("it may only read").to_string();
-    let lacks = "the role reader lacks the right to update on warehouse; update on district";
-    assert!(said.contains(lacks), "{said}");
-    let grants = said.split("as their owner: ").nth(1).expect("what to do");
-    base.execute(grants);
-    let refused = OrderEntryProgram::ready(&mut control, &plan(&[])).map(drop);
-    let said = refused.expect_err("no right to create").to_string();
+    let refused = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let message = refused.expect_err("the role may only read").to_string();
+    let lacks = "the role reader lacks privileges: update on warehouse; update on district";
+    assert!(message.contains(lacks), "{message}");
+    let grants = message
+        .split("as their owner: ")
+        .nth(1)
+        .expect("what to do");
+    database.execute(grants);
+    let refused = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let message = refused.expect_err("no right to create").to_string();
     assert!(
-        said.contains("as the owner") && said.contains("statements"),
-        "{said}"
+        message.contains("as the owner") && message.contains("statements"),
+        "{message}"
     );
 
-    ready(&[]).expect("installs");
-    ready(&[("profile", "hammerdb")]).expect("installs");
-    assert_eq!(number(&base, OURS), 10);
-    let before = number(&base, OIDS);
-    ready(&[]).expect("they are there");
-    assert_eq!(number(&base, OIDS), before, "what is right is left alone");
+    prepare(&[]).expect("installs");
+    prepare(&[("profile", "hammerdb")]).expect("installs");
+    assert_eq!(number(&database, COUNT_OF_OURS), 10);
+    let before = number(&database, SUM_OF_OIDS);
+    prepare(&[]).expect("they exist");
+    assert_eq!(
+        number(&database, SUM_OF_OIDS),
+        before,
+        "up-to-date functions are not replaced"
+    );
 
-    // Who may not create them may call them.
-    let mut control = base.control();
+    // A role that may not create them may call them.
+    let mut control = database.control();
     control.execute("set role reader").expect("a role");
-    OrderEntryProgram::ready(&mut control, &plan(&[]))
+    OrderEntryProgram::prepare(&mut control, &plan(&[]))
         .map(drop)
-        .expect("they are there");
+        .expect("they exist");
 
-    base.execute(
+    database.execute(
         "drop function prony_tpcc_standard_delivery; \
          create function prony_tpcc_standard_delivery(int) returns text language sql \
          as $$ select 'of an older version' $$; \
          create function delivery() returns int language sql as $$ select 1 $$",
     );
-    let ran = ran(&base, &plan(&[]), &transactions(46), 1);
-    assert_eq!(ran.failed, [0; 5], "{:?}", ran.codes);
-    assert_eq!(number(&base, OURS), 10);
-    assert_eq!(number(&base, "select delivery()"), 1);
+    let outcome = run_workload(&database, &plan(&[]), &transactions(46), 1);
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
+    assert_eq!(number(&database, COUNT_OF_OURS), 10);
+    assert_eq!(number(&database, "select delivery()"), 1);
 
     let workload = prony_workload::find("tpcc").expect("listed");
-    workload.clean(&mut base.control()).expect("cleans");
-    assert_eq!(number(&base, OURS), 0);
-    assert_eq!(number(&base, "select delivery()"), 1);
+    workload.clean(&mut database.control()).expect("cleans");
+    assert_eq!(number(&database, COUNT_OF_OURS), 0);
+    assert_eq!(number(&database, "select delivery()"), 1);
 }
 
 #[test]
-fn functions_that_go_missing_make_failed_transactions() {
-    let base = loaded("missing");
-    let mut control = base.control();
-    let program = OrderEntryProgram::ready(&mut control, &plan(&[])).expect("installs");
-    base.execute("drop function prony_tpcc_standard_payment");
-    let ran = crate::support::ran_program(&base, &program, &transactions(23), 1);
-    assert_eq!(ran.codes, ["42883"]);
-    assert_eq!((ran.failed[1], ran.committed[1]), (10, 0));
-    assert!(ran.committed[0] > 8);
+fn missing_functions_fail_transactions() {
+    let database = loaded_copy("missing");
+    let mut control = database.control();
+    let program = OrderEntryProgram::prepare(&mut control, &plan(&[])).expect("installs");
+    database.execute("drop function prony_tpcc_standard_payment");
+    let outcome = crate::support::run_program(&database, &program, &transactions(23), 1);
+    assert_eq!(outcome.codes, ["42883"]);
+    assert_eq!((outcome.failed[1], outcome.committed[1]), (10, 0));
+    assert!(outcome.committed[0] > 8);
 }

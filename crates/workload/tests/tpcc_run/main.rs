@@ -1,11 +1,12 @@
-//! The running half of `tpcc` on a real server: its modes, profiles, rollbacks, retries and failures.
+//! Runs of `tpcc` on a real server: modes, profiles, rollbacks, retries and failures.
 
-mod crowd;
+mod concurrency;
 mod deferred;
 mod functions;
+mod hammerdb;
 mod modes;
 #[path = "../common/plans.rs"]
 mod plans;
-#[path = "../common/rich.rs"]
-mod rich;
+#[path = "../common/rare_cases.rs"]
+mod rare_cases;
 mod support;

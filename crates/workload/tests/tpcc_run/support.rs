@@ -1,43 +1,42 @@
-//! Databases of one loaded warehouse or two, and runs on them.
+//! Databases with two loaded warehouses, and runs on them.
 
 use crate::plans;
 pub use crate::plans::drive;
-use prony_drive::{Job, Observer, Start, run};
+use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
-use prony_workload::tpcc::observed::Observed;
-use prony_workload::{LoadRequest, State, find};
-use std::path::Path;
+use prony_workload::tpcc::counts::TpccCounts;
+use prony_workload::{FindingState, LoadRequest, find};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Warehouses of every database here.
+/// Number of warehouses in every database here.
 pub const WAREHOUSES: u32 = 2;
 
-/// One database.
-pub struct Base {
+/// A database for one test.
+pub struct TestDatabase {
     pub target: Target,
-    /// To be dropped in the end: the copies are large, and many.
+    /// Name of the copy to drop at the end: copies are large, and many.
     copy: Option<String>,
 }
 
-impl Drop for Base {
+impl Drop for TestDatabase {
     fn drop(&mut self) {
         if let Some(name) = &self.copy {
-            let mut control = Base::on("postgres").control();
-            // A test that failed has failed already.
+            let mut control = TestDatabase::on("postgres").control();
+            // A failed test has already reported its failure.
             let _ = control.execute(&format!("drop database {name} with (force)"));
         }
     }
 }
 
-impl Base {
-    fn on(name: &str) -> Base {
-        let env = Environment::new("postgres", Path::new("/nonexistent"));
-        let target = prony_server::resolve(&embedded::shared().url_for(name), &env);
-        Base {
+impl TestDatabase {
+    fn on(name: &str) -> TestDatabase {
+        let env = Environment::without_home("postgres");
+        let target = prony_server::resolve(&embedded::shared_postgres().url_for(name), &env);
+        TestDatabase {
             target: target.expect("a good URL"),
             copy: None,
         }
@@ -47,22 +46,22 @@ impl Base {
         Control::connect(&self.target).expect("connects")
     }
 
-    /// Runs a statement for its effect.
+    /// Executes a statement and ignores its result.
     pub fn execute(&self, sql: &str) {
         self.control().execute(sql).expect("a good statement");
     }
 }
 
 /// A copy of a database that is loaded once for all tests.
-pub fn loaded(name: &str) -> Base {
+pub fn loaded_copy(name: &str) -> TestDatabase {
     static SOURCE: Mutex<bool> = Mutex::new(false);
     const NAME: &str = "tpcc_source";
-    // One at a time: nobody may be connected to a database that is copied.
+    // One at a time: a database that is copied must have no connections.
     let mut is_loaded = SOURCE.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_loaded {
-        Base::on("postgres").execute(&format!("create database {NAME}"));
+        TestDatabase::on("postgres").execute(&format!("create database {NAME}"));
         let request = LoadRequest {
-            target: &Base::on(NAME).target,
+            target: &TestDatabase::on(NAME).target,
             plan: &WorkloadPlan {
                 scale: Some(WAREHOUSES),
                 ..plan(&[])
@@ -75,10 +74,10 @@ pub fn loaded(name: &str) -> Base {
         loaded.expect("loads");
         *is_loaded = true;
     }
-    Base::on("postgres").execute(&format!("create database {name} template {NAME}"));
-    let mut base = Base::on(name);
-    base.copy = Some(name.to_owned());
-    base
+    TestDatabase::on("postgres").execute(&format!("create database {name} template {NAME}"));
+    let mut database = TestDatabase::on(name);
+    database.copy = Some(name.to_owned());
+    database
 }
 
 /// A plan with these options.
@@ -86,50 +85,61 @@ pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
     plans::plan("tpcc", options)
 }
 
-/// What became of a run.
-pub struct Ran {
-    pub observed: Observed,
+/// The outcome of a run.
+pub struct RunOutcome {
+    pub counts: TpccCounts,
     /// By kind.
     pub committed: Vec<u64>,
     pub rolled_back: Vec<u64>,
     pub failed: Vec<u64>,
     pub retries: u64,
-    /// SQLSTATEs of what failed.
+    /// SQLSTATEs of the failures.
     pub codes: Vec<String>,
 }
 
-struct Silent;
+struct SilentObserver;
 
-impl Observer for Silent {
-    fn started(&mut self, _: &Start) {}
-    fn row(&mut self, _: &prony_measure::Row, _: &prony_measure::Schedule) {}
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Runs the workload on a database.
-pub fn ran(base: &Base, plan: &WorkloadPlan, drive: &DrivePlan, seed: u64) -> Ran {
-    let program = OrderEntryProgram::ready(&mut base.control(), plan).expect("the data is there");
-    ran_program(base, &program, drive, seed)
+pub fn run_workload(
+    database: &TestDatabase,
+    plan: &WorkloadPlan,
+    drive: &DrivePlan,
+    seed: u64,
+) -> RunOutcome {
+    let program =
+        OrderEntryProgram::prepare(&mut database.control(), plan).expect("the data is loaded");
+    run_program(database, &program, drive, seed)
 }
 
-/// Runs a program that is ready.
-pub fn ran_program(base: &Base, program: &OrderEntryProgram, drive: &DrivePlan, seed: u64) -> Ran {
-    let job = Job {
+/// Runs an existing program.
+pub fn run_program(
+    database: &TestDatabase,
+    program: &OrderEntryProgram,
+    drive: &DrivePlan,
+    seed: u64,
+) -> RunOutcome {
+    let job = DriveJob {
         program,
-        target: &base.target,
+        target: &database.target,
         tcp_target: None,
         plan: drive,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
-        refused: None,
+        on_connect_refused: None,
     };
-    let driven = run(&job, &mut Silent).expect("the run starts");
+    let driven = run(&job, &mut SilentObserver).expect("the run starts");
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.failure, None);
     let measured = &driven.collected.measured;
     let of = |count: fn(&prony_measure::Tally<u64>) -> u64| measured.kinds.iter().map(count);
-    Ran {
-        observed: program.observed(),
+    RunOutcome {
+        counts: program.counts(),
         committed: of(|kind| kind.committed).collect(),
         rolled_back: of(|kind| kind.rolled_back).collect(),
         failed: of(|kind| kind.failed).collect(),
@@ -148,29 +158,29 @@ fn codes(measured: &prony_measure::Totals) -> Vec<String> {
     codes
 }
 
-/// A plan of so many transactions of one client.
+/// A plan with one client and this many transactions.
 pub fn transactions(count: u64) -> DrivePlan {
     drive(1, Stop::Transactions(count))
 }
 
-/// A plan of so long with eight clients.
-pub fn crowd(seconds: u64) -> DrivePlan {
+/// A plan with eight clients and this duration.
+pub fn eight_clients(seconds: u64) -> DrivePlan {
     drive(8, Stop::After(Duration::from_secs(seconds)))
 }
 
-/// All that the workload's own check has against the data.
-pub fn findings(base: &Base) -> Vec<String> {
-    let report = find("tpcc").expect("listed").check(&mut base.control());
+/// The complaints of the workload's own check about the data.
+pub fn findings(database: &TestDatabase) -> Vec<String> {
+    let report = find("tpcc").expect("listed").check(&mut database.control());
     let report = report.expect("checks");
     let wrong = report.findings.iter();
     wrong
-        .filter(|finding| finding.state == State::Wrong)
+        .filter(|finding| finding.state == FindingState::Wrong)
         .map(|finding| format!("{finding:?}"))
         .collect()
 }
 
-/// A number that a query gives.
-pub fn number(base: &Base, sql: &str) -> i64 {
-    let value = base.control().query_value(sql).expect("a good query");
+/// The number that a query returns.
+pub fn number(database: &TestDatabase, sql: &str) -> i64 {
+    let value = database.control().query_value(sql).expect("a good query");
     value.and_then(|text| text.parse().ok()).expect("a number")
 }

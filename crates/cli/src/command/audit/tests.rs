@@ -1,6 +1,8 @@
-//! Outputs as their tools wrote them, and as they were spoilt.
+//! Real outputs of the tools, and corrupted versions of them.
 
 use super::*;
+use prony_judge::audit::Audit;
+use prony_store::Run;
 
 const RECORDED: [&str; 4] = [
     include_str!("../../../../dialect/tests/recorded/reports-13.txt"),
@@ -16,10 +18,11 @@ fn ids(audit: &Audit) -> Vec<&str> {
 fn only(text: &str) -> (Run, Audit) {
     let mut all = audited(text, "x", None).unwrap();
     assert_eq!(all.len(), 1, "{text}");
-    all.remove(0)
+    let one = all.remove(0);
+    (one.run, one.audit)
 }
 
-/// What figures that agree never give.
+/// Findings that consistent figures never cause.
 const WRONG: [&str; 6] = [
     "littles-law",
     "sums",
@@ -30,7 +33,7 @@ const WRONG: [&str; 6] = [
 ];
 
 #[test]
-fn every_recorded_report_of_pgbench_is_read_and_agrees() {
+fn recorded_pgbench_reports_are_consistent() {
     let mut read = 0;
     for recorded in RECORDED {
         let mut text = String::new();
@@ -42,7 +45,7 @@ fn every_recorded_report_of_pgbench_is_read_and_agrees() {
                     read += 1;
                     let committed = !text.contains("tps = 0.000000");
                     assert_eq!(run.measured.kinds[0].tps > 0.0, committed, "{command}");
-                    assert_eq!(run.measured.seconds > 0.0, committed, "{command}");
+                    assert_eq!(run.measured.length_s > 0.0, committed, "{command}");
                     assert_eq!(!ids(&audit).contains(&"nothing-committed"), committed);
                     assert!(run.drive.clients > 0, "{command}");
                     for id in WRONG {
@@ -97,11 +100,11 @@ fn a_report_of_pgbench_becomes_a_run() {
         (imported.tool.as_str(), imported.source.as_str()),
         ("pgbench", "x")
     );
-    assert!(imported.untold.contains(&"durability".to_owned()));
+    assert!(imported.not_reported.contains(&"durability".to_owned()));
 }
 
 #[test]
-fn spoilt_reports_of_pgbench_are_caught() {
+fn corrupted_pgbench_reports_are_detected() {
     for (from, to, id) in [
         ("clients: 8", "clients: 16", "littles-law"),
         ("average = 4.000", "average = 2.000", "littles-law"),
@@ -110,18 +113,25 @@ fn spoilt_reports_of_pgbench_are_caught() {
         ("tps = 2000.000000", "tps = none", "truncated"),
         ("clients: 8", "clients: 99999999999", "trouble"),
         ("transactions: 12 (", "transactions: 99912 (", "errors"),
-        (
-            "scaling factor: 10",
-            "scaling factor: 4",
-            "branch-contention",
-        ),
+        ("scaling factor: 10", "scaling factor: 4", "contention"),
         ("duration: 60 s", "duration: 600 s", "rates"),
     ] {
         let (_, audit) = only(&PGBENCH.replacen(from, to, 1));
         assert!(ids(&audit).contains(&id), "{to}: {audit:?}");
     }
-    let (_, audit) = only(&PGBENCH.replacen("latency stddev = 1.800 ms\n", "", 1));
-    assert!(audit.looked_at[0].contains("reckoned"), "{audit:?}");
+    // Without a deviation the mean is derived, and includes the failed transactions.
+    let derived = PGBENCH.replacen("latency stddev = 1.800 ms\n", "", 1);
+    let (_, audit) = only(&derived.replacen(
+        "average = 4.000 ms",
+        "average = 4.000 ms (including failures)",
+        1,
+    ));
+    assert!(audit.examined[0].contains("derived"), "{audit:?}");
+    for wrong in ["0.400", "3.990", "40.000"] {
+        let (_, audit) =
+            only(&derived.replacen("average = 4.000", &format!("average = {wrong}"), 1));
+        assert!(ids(&audit).contains(&"littles-law"), "{wrong}: {audit:?}");
+    }
 }
 
 #[test]
@@ -201,7 +211,7 @@ fn a_report_of_sysbench_becomes_a_run() {
 }
 
 #[test]
-fn spoilt_reports_of_sysbench_are_caught() {
+fn corrupted_sysbench_reports_are_detected() {
     for (from, to, id) in [
         (
             "total:                           94165",
@@ -246,7 +256,7 @@ fn spoilt_reports_of_sysbench_are_caught() {
 }
 
 #[test]
-fn after_a_checkpoint_the_figures_are_of_the_rest() {
+fn figures_after_a_checkpoint_cover_the_rest_of_the_run() {
     let text = "\
 sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 Number of threads: 2
@@ -273,14 +283,14 @@ Threads fairness:
     let (run, audit) = only(text);
     assert_eq!(ids(&audit), ["short-run"], "{audit:?}");
     assert_eq!(run.measured.kinds[0].committed, 161);
-    assert!((run.measured.seconds - 3.0088).abs() < 1e-9);
+    assert!((run.measured.length_s - 3.0088).abs() < 1e-9);
     assert!(
-        audit.looked_at[0].contains("waited for a schedule"),
+        audit.examined[0].contains("waited for a schedule"),
         "{audit:?}"
     );
 }
 
-/// HammerDB 4.6 on PostgreSQL, the lines that count.
+/// HammerDB 4.6 on PostgreSQL, the relevant lines.
 const HAMMERDB: &str = "\
 HammerDB CLI v4.6\n\r pg_count_ware       = 1\n\r pg_keyandthink      = false\n\r\
 Vuser 1:Beginning rampup time of 0 minutes\n\rVuser 1:Timing test period of 1 in minutes\n\r\
@@ -300,8 +310,8 @@ fn a_result_of_hammerdb_becomes_a_run() {
         ("tpcc", 1)
     );
     assert_eq!(
-        (run.server.engine.as_str(), run.measured.seconds),
-        ("postgresql", 60.0)
+        (run.server.known_engine(), run.measured.length_s),
+        (Some(prony_store::Engine::PostgreSql), 60.0)
     );
     let (_, audit) = only(&HAMMERDB.replacen("12103", "22103", 1));
     assert!(ids(&audit).contains(&"nopm-share"), "{audit:?}");
@@ -316,7 +326,7 @@ fn a_result_of_hammerdb_becomes_a_run() {
 }
 
 #[test]
-fn a_time_profile_that_counts_twice_is_named() {
+fn a_time_profile_that_counts_calls_twice_is_reported() {
     let profile = |calls: u64, total: &str, ratio: &str| {
         format!(
             "PostgreSQL Hammerdb Time Profile Report @ Fri Nov 20 22:12:37 UTC 2026\n\
@@ -340,7 +350,7 @@ fn a_time_profile_that_counts_twice_is_named() {
     let both = audited(&log, "x", None).unwrap();
     assert_eq!(both.len(), 2, "a log holds the profiles of many runs");
     assert!(
-        both.iter().all(|(_, audit)| audit.checks.is_empty()),
+        both.iter().all(|one| one.audit.checks.is_empty()),
         "{both:?}"
     );
     let (run, audit) = only(&(HAMMERDB.to_owned() + &profile(25_030, "60751.621", "101.138")));
@@ -351,7 +361,7 @@ fn a_time_profile_that_counts_twice_is_named() {
 }
 
 #[test]
-fn cut_off_and_spoilt_anywhere_it_is_read_or_refused() {
+fn truncated_and_corrupted_outputs_never_panic() {
     let twice = format!("{PGBENCH}{PGBENCH}");
     for whole in [PGBENCH, SYSBENCH, HAMMERDB, &twice] {
         for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
@@ -376,9 +386,9 @@ fn cut_off_and_spoilt_anywhere_it_is_read_or_refused() {
     }
 }
 
-/// Whatever it was, its document can be written and read again.
+/// Asserts that the document of any output can be written and read again.
 fn check_sane(text: &str) {
-    for (run, audit) in audited(text, "x", None).unwrap_or_default() {
+    for AuditedRun { run, audit, .. } in audited(text, "x", None).unwrap_or_default() {
         let json = serde_json::to_string(&run).unwrap();
         let back: Run = serde_json::from_str(&json).expect("no figure that is not a number");
         assert_eq!(back.workload, run.workload);

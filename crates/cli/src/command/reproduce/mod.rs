@@ -1,303 +1,317 @@
-//! `prony reproduce`: a published scenario, loaded, run, and set beside its figures.
+//! `prony reproduce`: loads and runs a published scenario, and compares the result with its figures.
 //!
-//! In: an id, a server, how much of it is wanted. Out: what `prony run` gives, and the deviation. Must
-//! never: do what `prony load` and `prony run` do not; it goes by their command lines, and prints them.
+//! Does nothing that `prony load` and `prony run` cannot do, and prints their command lines. The output
+//! is that of `prony run`, and the deviation from the published figures.
 
-mod ground;
-mod note;
-pub mod words;
+pub mod commands;
+mod scenario_record;
+mod server_setup;
 
-use super::load::{self, summary};
-use super::{output, run, scenarios, server, sizing};
-use crate::args::{Command, ReproduceArgs, parse};
+use super::load::{self, LoadInput, summary};
+use super::{output, plan, run, scenarios, server, sizing, tables};
+use crate::args::{CachedArgs, ReproduceArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
-use crate::run::{Look, Meant, Order, carry_out};
-use crate::signals::Signals;
-use note::Done;
-use prony_plan::WorkloadPlan;
-use prony_plan::scenario::{Engine, Scenario, find};
+use crate::run::{ObserveOptions, RunRequest, run_and_print};
+use commands::ScenarioSettings;
+use prony_plan::scenario::{Scenario, find};
+use prony_plan::{Choice, PlanInput, WorkloadPlan};
 use prony_report::units;
+use prony_runner::Purpose;
+use prony_runner::Signals;
+use prony_runner::scenario_setup::{SPARE_CONNECTIONS, client_connections};
 use prony_server::Target;
 use prony_store::RunStore;
-use prony_store::scenario::Cached;
-use prony_workload::{State, Workload};
+use prony_store::scenario::CachedShare;
+use prony_workload::remedy::PronyCommands;
+use prony_workload::{FindingState, Workload};
+use scenario_record::CompletedSteps;
 use std::ffi::OsString;
-use words::Settings;
 
-/// Does all of it.
+/// Runs the whole command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let one = find(&args.id).map_err(|error| scenarios::unknown(&error))?;
-    if one.engine == Engine::SqlServer {
+    let scenario = find(&args.id).map_err(|error| scenarios::unknown_scenario(&error))?;
+    if !scenario.engine.is_supported() {
         let what = format!(
-            "{} is for SQL Server, whose protocol Prony does not speak yet",
-            one.id
+            "{} is for SQL Server, whose protocol Prony does not support yet",
+            scenario.id
         );
-        let hint = format!("`prony scenarios {}` shows its published figures", one.id);
+        let hint = format!(
+            "`prony scenarios {}` shows its published figures",
+            scenario.id
+        );
         return Err(Failure::new(Exit::Usage, what, hint));
     }
-    let target = server::target(args.server.url.as_deref())?;
-    let Sized {
+    let target = server::target(args.flags.url())?;
+    let ScaledScenario {
         mut settings,
         shrink,
         cached,
-    } = settings(args, one, &target)?;
-    let mut done = Done {
+    } = scale_scenario(args, scenario, &target)?;
+    let mut steps = CompletedSteps {
         shrink,
-        ..Done::default()
+        ..CompletedSteps::default()
     };
-    settings.script = script(one)?;
-    announce(args, one, &settings);
-    // Its mistakes show before any table is touched.
-    let (mut order, look) = order(args, one, &settings, arguments)?;
+    settings.script = write_script(scenario)?;
+    announce(args, scenario, &settings);
+    // Reports mistakes before any table is changed.
+    let (mut request, observe) = run_request(args, scenario, &settings, arguments)?;
     let signals = Signals::listen()?;
-    let workload = server::workload(one.data())?;
-    done.restarted = restart(args, one, workload, &target, &signals)?;
+    let workload = server::workload(scenario.data_workload())?;
+    steps.restarted = restart(args, scenario, workload, &target, &signals)?;
     if !args.no_load {
-        load(args, one, &settings)?;
-        done.loaded = true;
+        load(args, scenario, &settings)?;
+        steps.loaded = true;
     }
     let mut control = server::connect(&target)?;
-    ground::ended(&signals)?;
-    let tables = match done.loaded || words::is_prewarmed(one) {
-        true => checked(workload, &mut control, done.loaded)?,
+    server_setup::fail_if_interrupted(&signals)?;
+    let tables = match steps.loaded || commands::is_prewarmed(scenario) {
+        true => check_tables(workload, &mut control, steps.loaded)?,
         false => Vec::new(),
     };
-    ground::indexes(&mut control, one)?;
-    if one.vacuum && done.loaded {
-        ground::vacuum(&mut control, &tables)?;
+    server_setup::indexes(&mut control, scenario)?;
+    if scenario.vacuum && steps.loaded {
+        server_setup::vacuum(&mut control, &tables)?;
     }
-    if words::is_prewarmed(one) {
-        ground::prewarm(&mut control, &tables, &signals)?;
-        done.prewarmed = true;
+    if commands::is_prewarmed(scenario) {
+        server_setup::prewarm(&mut control, &tables, &signals)?;
+        steps.prewarmed = true;
     }
     drop(control);
-    ground::ended(&signals)?;
-    order.meant = Meant {
-        scenario: Some(note::note(one, done)),
+    server_setup::fail_if_interrupted(&signals)?;
+    request.purpose = Purpose {
+        scenario: Some(scenario_record::record(scenario, steps)),
         cached,
+        experiment: None,
     };
-    let exit = carry_out(&order, &look)?;
+    let exit = run_and_print(&request, &observe)?;
     if args.cleanup {
         clean(workload, &target)?;
     }
     Ok(exit)
 }
 
-/// How a scenario is run here.
-struct Sized {
-    /// How large, how long, with how many clients.
-    settings: Settings,
-    /// What part of the published size that is.
+/// A scenario as it is run here.
+struct ScaledScenario {
+    /// Size, duration and clients.
+    settings: ScenarioSettings,
+    /// That size as a fraction of the published one.
     shrink: f64,
-    /// The share of the data that is to be cached, where one was asked for.
-    cached: Option<Cached>,
+    /// The requested share of the data in the cache, if any.
+    cached: Option<CachedShare>,
 }
 
-/// How large, how long and with how many clients.
-fn settings(args: &ReproduceArgs, one: &Scenario, target: &Target) -> Result<Sized, Failure> {
+/// Decides size, duration and clients.
+fn scale_scenario(
+    args: &ReproduceArgs,
+    scenario: &Scenario,
+    target: &Target,
+) -> Result<ScaledScenario, Failure> {
     let mut control = server::connect(target)?;
-    let mut settings = Settings::published(one);
+    let mut settings = ScenarioSettings::published(scenario);
     let mut shrink = args.shrink.unwrap_or(1.0);
-    settings.size = one.size(shrink);
+    settings.size = scenario.size(shrink);
     let mut cached = None;
     let plan = WorkloadPlan {
-        // Tables of scripts are another workload's.
-        name: match one.script {
-            Some(_) => one.data().to_owned(),
-            None => one.workload.clone(),
+        // The tables of a script belong to another workload.
+        name: match scenario.script {
+            Some(_) => scenario.data_workload().to_owned(),
+            None => scenario.workload.clone(),
         },
         scale: None,
-        options: one.options.clone(),
+        options: scenario.options.clone(),
     };
-    let metrics = args.server_metrics.as_deref();
-    if let Some(sizing) = sizing::choose(&mut control, &args.cached, &plan, metrics)? {
-        output::tell(&sizing.words());
-        settings.size = one.at_scale(sizing.scale);
-        shrink = sizing.scale as f64 / one.scale.unwrap_or(sizing.scale).max(1) as f64;
+    let metrics = args.flags.input.server_metrics.as_ref();
+    let metrics = metrics.map(|given| given.value.as_str());
+    if let Some(sizing) = sizing::choose_scale(&mut control, &args.cached, &plan, metrics)? {
+        output::notice(&sizing.description());
+        settings.size = scenario.at_scale(sizing.scale);
+        shrink = sizing.scale as f64 / scenario.scale.unwrap_or(sizing.scale).max(1) as f64;
         cached = Some(sizing.cached);
     }
-    settings.clients = clients(args, one, ground::room(&mut control))?;
-    settings.threads = args
-        .threads
-        .unwrap_or_else(|| words::threads(settings.clients));
+    settings.clients = clients(args, scenario, client_connections(&mut control))?;
+    settings.threads = commands::threads(settings.clients);
     settings.jobs = args.jobs;
     if let Some(minutes) = args.minutes {
         settings = settings.measured(minutes);
     }
-    if let Some(warmup) = args.warmup {
-        settings.warmup = warmup;
-    }
-    Ok(Sized {
+    Ok(ScaledScenario {
         settings,
         shrink,
         cached,
     })
 }
 
-/// As many as asked for; else as published, as far as the server has connections for them.
-fn clients(args: &ReproduceArgs, one: &Scenario, room: Option<u64>) -> Result<u64, Failure> {
-    if let Some(asked) = args.clients {
-        return match room.map(|room| room + ground::SPARE) {
-            Some(most) if asked > most => {
+/// The requested number of clients; else the published number, limited by the server's free connections.
+fn clients(
+    args: &ReproduceArgs,
+    scenario: &Scenario,
+    available: Option<u64>,
+) -> Result<u64, Failure> {
+    if let Some(requested) = args.flags.input.clients.as_ref().map(|given| given.value) {
+        return match available.map(|available| available + SPARE_CONNECTIONS) {
+            Some(limit) if requested > limit => {
                 let what = format!(
-                    "--clients: {} are asked for, and the server has connections for {}",
-                    units::count(asked),
-                    units::count(most),
+                    "--clients: {} are requested, but the server has connections for {}",
+                    units::count(requested),
+                    units::count(limit),
                 );
-                let hint = "raise the server's max_connections, or ask for fewer";
+                let hint = "raise the server's max_connections, or use fewer clients";
                 Err(Failure::new(Exit::Usage, what, hint))
             }
-            _ => Ok(asked),
+            _ => Ok(requested),
         };
     }
-    let published = one.clients.unwrap_or(words::CLIENTS);
-    Ok(match room.filter(|room| *room < published) {
+    let published = scenario.clients.unwrap_or(commands::CLIENTS);
+    Ok(match available.filter(|available| *available < published) {
         None => published,
-        Some(room) => {
-            output::tell(&format!(
-                "{} in place of {}: the server has connections for no more.",
-                units::counted(room, "client", "clients"),
+        Some(available) => {
+            output::notice(&format!(
+                "Using {} instead of {}: the server has no more free connections.",
+                units::count_with_noun(available, "client", "clients"),
                 units::count(published),
             ));
-            room
+            available
         }
     })
 }
 
-/// The script, written where a stored plan still finds it; nothing where there is none.
-fn script(one: &Scenario) -> Result<std::path::PathBuf, Failure> {
-    let Some(script) = one.script else {
+/// Writes the script to a permanent path, because stored plans name it; empty if there is none.
+fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
+    let Some(script) = scenario.script else {
         return Ok(std::path::PathBuf::new());
     };
-    let store = RunStore::open(None).map_err(|error| super::stored::failure(&error))?;
-    let place = words::script_place(store.folder(), one);
-    let written = place
+    let store = RunStore::open(None)?;
+    let path = commands::script_path(store.folder(), scenario);
+    let written = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::write(&place, script.text()));
+        .and_then(|()| std::fs::write(&path, script.text()));
     written.map_err(|error| {
         let what = format!("cannot write the script: {error}");
-        Failure::new(Exit::Unexpected, what, "PRONY_HOME names another folder")
-            .at(place.display().to_string())
+        Failure::new(Exit::Unexpected, what, "set PRONY_HOME to another folder")
+            .at(path.display().to_string())
     })?;
-    Ok(place)
+    Ok(path)
 }
 
-/// Says what is about to be done, as commands too.
-fn announce(args: &ReproduceArgs, one: &Scenario, settings: &Settings) {
-    output::tell(&format!(
+/// Announces the steps, also as commands.
+fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettings) {
+    output::notice(&format!(
         "{}: {}, by {}.",
-        one.id,
-        one.title,
-        one.source.name()
+        scenario.id,
+        scenario.title,
+        scenario.source.name()
     ));
-    let shown = args.server.url.as_deref().map(prony_server::redact);
-    let url = shown.as_deref();
+    let url = args.flags.url().map(prony_server::redact);
+    let [load, run] =
+        commands::command_lines(scenario, settings, url.as_deref(), &args.flags.input);
     if !args.no_load {
-        output::tell(&format!("  {}", words::load(one, settings, url).join(" ")));
+        output::notice(&format!("  {load}"));
     }
-    output::tell(&format!("  {}", words::run(one, settings, url).join(" ")));
+    output::notice(&format!("  {run}"));
 }
 
-/// Restarts the server, where the scenario asks for that and the user says how; whether it was. Old
-/// tables go first, so that what is cached then is of no former run.
+/// Restarts the server, if the scenario requires it and the user gave a command; returns whether it
+/// restarted. Old tables are dropped first, so that nothing of an earlier run is cached.
 fn restart(
     args: &ReproduceArgs,
-    one: &Scenario,
+    scenario: &Scenario,
     workload: &dyn Workload,
     target: &Target,
     signals: &Signals,
 ) -> Result<bool, Failure> {
-    match (&args.restart_command, one.cold) {
+    match (&args.restart_command, scenario.cold) {
         (None, false) => Ok(false),
         (None, true) => {
-            output::tell(
-                "The scenario asks for a restart before the load, and there is no --restart-command: the \
-                 caches are not cold.",
+            output::notice(
+                "The scenario requires a restart before the load, and there is no --restart-command: the caches \
+                 are not cold.",
             );
             Ok(false)
         }
         (Some(_), false) => {
-            output::tell("The scenario asks for no restart: --restart-command is not run.");
+            output::notice("The scenario requires no restart: --restart-command is ignored.");
             Ok(false)
         }
         (Some(command), true) => {
             if !args.no_load {
                 clean(workload, target)?;
             }
-            ground::restart(command, target, signals)
+            server_setup::restart(command, target, signals)
         }
     }
 }
 
-/// Loads by the command line of `prony load`.
-fn load(args: &ReproduceArgs, one: &Scenario, settings: &Settings) -> Result<(), Failure> {
-    let words = words::load(one, settings, args.server.url.as_deref());
-    let Command::Load(load) = parsed(&words)? else {
-        return Err(Failure::new(
-            Exit::Unexpected,
-            "the scenario has no load",
-            "",
-        ));
-    };
-    let done = load::loaded(&load)?;
-    output::tell(&summary(done.workload, &done.report));
-    ground::ended(&done.signals)
+/// Loads like `prony load`.
+fn load(
+    args: &ReproduceArgs,
+    scenario: &Scenario,
+    settings: &ScenarioSettings,
+) -> Result<(), Failure> {
+    let finished = load::run_load(LoadInput {
+        plan: PlanInput {
+            url: args.flags.input.url.clone(),
+            ..commands::load_input(scenario, settings)
+        },
+        wait: WaitArgs::default(),
+        cached: CachedArgs::default(),
+        jobs: settings.jobs,
+        seed: commands::SEED,
+    })?;
+    output::notice(&summary(finished.workload, &finished.report));
+    server_setup::fail_if_interrupted(&finished.signals)
 }
 
-fn parsed(words: &[String]) -> Result<Command, Failure> {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    parse(&words)
-}
-
-/// The tables that are there, after a look whether they are whole where they were just loaded: data that
-/// is there may have been run on.
-fn checked(
+/// The existing tables. They are checked only if they were just loaded: earlier runs may have changed
+/// existing data.
+fn check_tables(
     workload: &dyn Workload,
     control: &mut prony_server::Control,
-    all: bool,
+    just_loaded: bool,
 ) -> Result<Vec<String>, Failure> {
     let report = workload
         .check(control)
         .map_err(|error| server::workload_failure(&error, None))?;
-    let wrong = report.findings.iter().find(|one| one.state == State::Wrong);
-    if let Some(wrong) = wrong.filter(|_| all) {
-        let what = format!(
-            "the data that was loaded is not as it should be: {}",
-            wrong.text
-        );
-        let hint = format!("load it anew: prony load {} --scale N", workload.name());
+    let wrong = report
+        .findings
+        .iter()
+        .find(|finding| finding.state == FindingState::Wrong);
+    if let Some(wrong) = wrong.filter(|_| just_loaded) {
+        let what = format!("the loaded data is wrong: {}", wrong.render(&PronyCommands));
+        let hint = tables::load_again(workload.name()).to_string();
         return Err(Failure::new(Exit::Data, what, hint));
     }
-    if all {
-        output::tell("Checked what was loaded: it is whole.");
+    if just_loaded {
+        output::notice("Checked the loaded data: it is complete.");
     }
     Ok(report.tables.into_iter().map(|table| table.name).collect())
 }
 
-/// The run, by the command line of `prony run`.
-fn order(
+/// The request of the run, as `prony run` makes it.
+fn run_request(
     args: &ReproduceArgs,
-    one: &Scenario,
-    settings: &Settings,
+    scenario: &Scenario,
+    settings: &ScenarioSettings,
     arguments: &[OsString],
-) -> Result<(Order, Look), Failure> {
-    let words = words::run(one, settings, args.server.url.as_deref());
-    let Command::Run(mut run) = parsed(&words)? else {
-        return Err(Failure::new(
-            Exit::Unexpected,
-            "the scenario has no run",
-            "",
-        ));
+) -> Result<(RunRequest, ObserveOptions), Failure> {
+    let input = commands::run_input(scenario, settings).overlay(args.flags.input.clone());
+    let plan = plan::check_runnable(input.clone(), "the command line")?;
+    let observe = run::observe_options(&input, &plan);
+    let request = RunRequest {
+        request_json: run::request_document(&input, &plan, &without_restart_command(arguments)),
+        plan,
+        download: false,
+        json: args.json,
+        store: !args.output.no_store,
+        progress: args.output.progress,
+        purpose: Purpose::default(),
     };
-    run.json = args.json;
-    run.keeping = args.keeping;
-    run.server_metrics = args.server_metrics.clone();
-    run::order(&run, &without_restart(arguments))
+    Ok((request, observe))
 }
 
-/// The command line as it may be stored: what restarts a server may hold a secret in any form.
-fn without_restart(arguments: &[OsString]) -> Vec<OsString> {
+/// The command line without the restart command, for storage: that command may contain a secret in any
+/// form.
+fn without_restart_command(arguments: &[OsString]) -> Vec<OsString> {
     const FLAG: &str = "--restart-command";
     let mut is_value = false;
     let stored = arguments.iter().map(|argument| {
@@ -320,7 +334,7 @@ fn clean(workload: &dyn Workload, target: &Target) -> Result<(), Failure> {
         .clean(&mut control)
         .map_err(|error| server::workload_failure(&error, None))?;
     if !dropped.is_empty() {
-        output::tell(&format!("Dropped {}.", dropped.join(", ")));
+        output::notice(&format!("Dropped {}.", dropped.join(", ")));
     }
     Ok(())
 }
@@ -330,13 +344,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_restarts_a_server_is_not_stored() {
+    fn the_restart_command_is_not_stored() {
         let arguments = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         for words in [
             &["prony", "--restart-command", "sshpass -p geheim", "x"][..],
             &["prony", "--restart-command=sshpass -p geheim", "x"][..],
         ] {
-            let stored = without_restart(&arguments(words));
+            let stored = without_restart_command(&arguments(words));
             assert!(!format!("{stored:?}").contains("geheim"), "{stored:?}");
             assert_eq!(stored.len(), words.len());
             assert_eq!(stored.last(), arguments(&["x"]).first());

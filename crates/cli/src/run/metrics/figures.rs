@@ -1,35 +1,47 @@
-//! What is shown of a run, added up second by second.
+//! The figures of a run, summed second by second.
 //!
-//! In: the document as it is when the clients connect, rows of the loop, seconds of the server. Out: an
-//! [`Exposition`]. Must never: hold a password; give two kinds one name.
+//! The document at the time when the clients connect, rows of the event loop and seconds of the server
+//! become an [`Exposition`] on a [`MetricsPage`]. It contains no password, and each kind has a unique name.
 
-use prony_measure::{ErrorLedger, Row};
-use prony_report::metrics::{ErrorSoFar, Exposition, KindSoFar};
-use prony_store::{Run, Second, ServerSecond};
+use super::MetricsPage;
+use prony_measure::{ErrorLedger, IntervalRow};
+use prony_report::metrics::{ErrorTotals, Exposition, KindTotals};
+use prony_store::{Choice, Run, Second, ServerEngine, ServerSecond};
 
-/// What is shown of a run.
-pub struct Figures {
+/// The figures of a run, and the page that shows them.
+pub struct RunMetrics {
+    page: MetricsPage,
     all: Exposition,
     errors: ErrorLedger,
-    /// Starts are scheduled, and may wait.
-    paced: bool,
+    /// Whether starts are scheduled, so that they may wait.
+    is_open_loop: bool,
 }
 
-impl Figures {
-    /// Of a run that is about to start.
-    pub fn of(run: &Run) -> Figures {
+fn text(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+impl RunMetrics {
+    /// The figures of a run that is about to start.
+    pub fn new(run: &Run, page: MetricsPage) -> RunMetrics {
         let (server, workload, drive) = (&run.server, &run.workload, &run.drive);
         let labels = vec![
             ("run", run.id.clone()),
             ("prony_version", run.build.version.clone()),
             ("workload", workload.name.clone()),
             ("scale", workload.scale.to_string()),
-            ("protocol", drive.protocol.clone()),
-            ("pace", drive.pace.clone()),
+            (
+                "protocol",
+                drive.protocol.map_or("", Choice::name).to_owned(),
+            ),
+            (
+                "pace",
+                if drive.open_loop { "rate" } else { "closed" }.to_owned(),
+            ),
             ("threads", drive.threads.to_string()),
-            ("engine", server.engine.clone()),
+            ("engine", text(server.engine.as_ref().map(ServerEngine::id))),
             ("server_version", server.version.clone()),
-            ("address", server.address.clone()),
+            ("address", text(server.address.as_ref())),
             ("database", server.database.clone()),
         ];
         let all = Exposition {
@@ -39,20 +51,20 @@ impl Figures {
             kinds: kinds(&workload.kinds),
             ..Exposition::default()
         };
-        Figures {
+        page.publish(all.clone());
+        RunMetrics {
+            page,
             all,
             errors: ErrorLedger::default(),
-            paced: drive.rate_tps.is_some(),
+            is_open_loop: drive.rate_tps.is_some(),
         }
     }
 
-    /// What is shown now.
-    pub fn shown(&self) -> Exposition {
-        self.all.clone()
-    }
-
-    /// Adds a second of the run.
-    pub fn row(&mut self, row: &Row, second: &Second) {
+    /// Adds a second of the run, and what was observed of the server since the last one.
+    pub fn row(&mut self, row: &IntervalRow, second: &Second, servers: &[ServerSecond]) {
+        servers
+            .iter()
+            .for_each(|server| self.all.server.add(server));
         let interval = &row.interval;
         for (kind, tally) in self.all.kinds.iter_mut().zip(&interval.kinds) {
             kind.committed += tally.committed;
@@ -65,28 +77,24 @@ impl Figures {
             kind.add_times(&tally.response.histogram);
         }
         self.errors.add(&interval.errors);
-        self.all.errors = self.sorts();
+        self.all.errors = self.error_totals();
         if let Some(cpu_ns) = interval.health.cpu_ns() {
             *self.all.client_cpu_s.get_or_insert_default() += cpu_ns as f64 / 1e9;
         }
-        self.all.waiting = self.paced.then_some(interval.health.waiting);
+        self.all.waiting = self.is_open_loop.then_some(interval.health.waiting);
         self.all.last = Some(second.clone());
+        self.page.publish(self.all.clone());
     }
 
-    /// Adds a second of the server.
-    pub fn server(&mut self, second: &ServerSecond) {
-        self.all.server.add(second);
-    }
-
-    fn sorts(&self) -> Vec<ErrorSoFar> {
+    fn error_totals(&self) -> Vec<ErrorTotals> {
         let name = |kind: u16| {
             let kind = self.all.kinds.get(usize::from(kind));
             kind.map_or_else(String::new, |kind| kind.name.clone())
         };
-        // A message may be known of an error that did not end a transaction.
+        // An entry with a message may belong to an error that did not end a transaction.
         let entries = self.errors.entries().iter().filter(|entry| entry.count > 0);
-        let mut sorts: Vec<ErrorSoFar> = entries
-            .map(|entry| ErrorSoFar {
+        let mut totals: Vec<ErrorTotals> = entries
+            .map(|entry| ErrorTotals {
                 kind: name(entry.kind),
                 class: entry.class.name().to_owned(),
                 code: String::from_utf8_lossy(&entry.code).into_owned(),
@@ -94,35 +102,35 @@ impl Figures {
             })
             .collect();
         if self.errors.others() > 0 {
-            sorts.push(ErrorSoFar {
+            totals.push(ErrorTotals {
                 class: "other".to_owned(),
                 count: self.errors.others(),
-                ..ErrorSoFar::default()
+                ..ErrorTotals::default()
             });
         }
-        sorts
+        totals
     }
 }
 
-/// One entry a kind. Scripts of the same name are told apart by their place, the first keeps its own;
-/// where another has that very name, by as many marks more as it takes.
-fn kinds(names: &[String]) -> Vec<KindSoFar> {
-    let mut taken: Vec<String> = Vec::new();
-    for (place, name) in names.iter().enumerate() {
-        let later = &names[place + 1..];
+/// One entry for each kind. Of scripts with the same name, the first keeps it and the others get their
+/// number appended, repeatedly if another script already has the resulting name.
+fn kinds(names: &[String]) -> Vec<KindTotals> {
+    let mut unique: Vec<String> = Vec::new();
+    for (index, name) in names.iter().enumerate() {
+        let later = &names[index + 1..];
         let mut own = name.clone();
-        if taken.contains(name) {
-            while own == *name || taken.contains(&own) || later.contains(&own) {
-                own += &format!(" #{}", place + 1);
+        if unique.contains(name) {
+            while own == *name || unique.contains(&own) || later.contains(&own) {
+                own += &format!(" #{}", index + 1);
             }
         }
-        taken.push(own);
+        unique.push(own);
     }
-    let kind = |name| KindSoFar {
+    let kind = |name| KindTotals {
         name,
-        ..KindSoFar::default()
+        ..KindTotals::default()
     };
-    taken.into_iter().map(kind).collect()
+    unique.into_iter().map(kind).collect()
 }
 
 #[cfg(test)]
@@ -130,14 +138,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_kinds_have_one_name() {
+    fn names_of_kinds_are_unique() {
         let named = |names: &[&str]| -> Vec<String> {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             kinds(&names).into_iter().map(|kind| kind.name).collect()
         };
         assert_eq!(named(&["x", "y", "x"]), ["x", "y", "x #3"]);
         assert_eq!(named(&["x", "x #3", "x"]), ["x", "x #3", "x #3 #3"]);
-        // One that comes later keeps its name too.
+        // A later script keeps its own name too.
         assert_eq!(named(&["x", "x", "x #2"]), ["x", "x #2 #2", "x #2"]);
         for names in [
             &["x", "x #3 #3", "x", "x #3", "x", "x #3"][..],

@@ -1,12 +1,12 @@
-//! One request and its answer.
+//! One HTTP request and its response.
 //!
-//! In: a connection of whoever found the port. Out: the page, or why not, and the end of the
-//! connection. Must never: read more than a head of [`HEAD_BYTES`], take longer than [`PATIENCE`] for
-//! either way, or believe a word of the request beyond its first line.
+//! Anybody may connect: at most [`HEAD_BYTES`] of head are read, reading and writing take at most
+//! [`TIMEOUT`] each, and only the first line of the request is used.
 //!
-//! As much of HTTP/1.1 (RFC 9112) as a scrape needs: GET and HEAD of /metrics, a connection each.
+//! It implements the part of HTTP/1.1 (RFC 9112) that a scrape needs: GET and HEAD of /metrics, one
+//! request for each connection.
 
-use super::Page;
+use super::MetricsPage;
 use prony_report::metrics::CONTENT_TYPE;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,89 +14,92 @@ use std::time::{Duration, Instant};
 
 /// Longest head of a request, bytes.
 pub const HEAD_BYTES: usize = 8 * 1024;
-/// Longest time for a request to come, and again for its answer to be taken.
-pub const PATIENCE: Duration = Duration::from_secs(5);
-/// And for the client to end the connection after it.
-const FAREWELL: Duration = Duration::from_millis(500);
-const TEXT: &str = "text/plain; charset=utf-8";
+/// Time limit for receiving a request, and again for sending the response.
+pub const TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limit for the client to close the connection after that.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
+const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is answered.
-struct Answer {
+/// A response.
+struct HttpResponse {
     status: &'static str,
-    sort: &'static str,
-    /// A further line of the head, or nothing.
-    more: &'static str,
+    content_type: &'static str,
+    /// An additional header line, or empty.
+    extra_header: &'static str,
     body: Vec<u8>,
-    /// The client asked for the head alone.
+    /// Whether the request is HEAD.
     head_only: bool,
 }
 
-impl Answer {
-    fn text(status: &'static str, body: &str) -> Answer {
-        Answer {
+impl HttpResponse {
+    fn text(status: &'static str, body: &str) -> HttpResponse {
+        HttpResponse {
             status,
-            sort: TEXT,
-            more: "",
+            content_type: PLAIN_TEXT,
+            extra_header: "",
             body: format!("{body}\n").into_bytes(),
             head_only: false,
         }
     }
 }
 
-/// Answers the request of a connection, and ends it.
-pub fn answer(mut client: TcpStream, page: &Page) {
-    let answer = match head(&mut client) {
-        Ok(head) => to(&head, page),
-        Err(Refusal::TooLong) => Answer::text(
+/// Responds to the request of a connection, and closes it.
+pub fn respond(mut client: TcpStream, page: &MetricsPage) {
+    let response = match head(&mut client) {
+        Ok(head) => response_to(&head, page),
+        Err(HeadError::TooLong) => HttpResponse::text(
             "431 Request Header Fields Too Large",
             "the head of the request is too long",
         ),
-        Err(Refusal::TooSlow) => Answer::text("408 Request Timeout", "the request took too long"),
-        // Nobody is there any more.
-        Err(Refusal::Gone) => return,
+        Err(HeadError::TooSlow) => {
+            HttpResponse::text("408 Request Timeout", "the request took too long")
+        }
+        // The client has disconnected.
+        Err(HeadError::Gone) => return,
     };
-    if send(&mut client, &answer).is_ok() {
-        part(&mut client);
+    if send(&mut client, &response).is_ok() {
+        close(&mut client);
     }
 }
 
-/// Says that too many are served already.
-pub fn busy(mut client: TcpStream) {
-    let mut answer = Answer::text("503 Service Unavailable", "too many connections at a time");
-    answer.more = "Retry-After: 1\r\n";
-    // A few bytes go into the empty buffer of the socket at once.
+/// Refuses a connection, because too many are being served.
+pub fn reject_busy(mut client: TcpStream) {
+    let mut response =
+        HttpResponse::text("503 Service Unavailable", "too many connections at a time");
+    response.extra_header = "Retry-After: 1\r\n";
+    // The few bytes fit into the socket's empty send buffer, so this does not block.
     let _ = client.set_nonblocking(true);
-    let _ = client.write_all(&bytes(&answer));
+    let _ = client.write_all(&bytes(&response));
 }
 
-/// Why there is no head.
-enum Refusal {
+/// Why no head was received.
+enum HeadError {
     TooLong,
     TooSlow,
     Gone,
 }
 
 /// The head of the request, up to its empty line.
-fn head(client: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
-    let until = Instant::now() + PATIENCE;
-    let (mut head, mut some) = (Vec::new(), [0; 1024]);
+fn head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
+    let until = Instant::now() + TIMEOUT;
+    let (mut head, mut buffer) = (Vec::new(), [0; 1024]);
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        // A time-out of zero would be none at all.
+        // A timeout of zero would mean no timeout.
         if left.is_zero() || client.set_read_timeout(Some(left)).is_err() {
-            return Err(Refusal::TooSlow);
+            return Err(HeadError::TooSlow);
         }
-        let count = match client.read(&mut some) {
-            Ok(0) => return Err(Refusal::Gone),
+        let count = match client.read(&mut buffer) {
+            Ok(0) => return Err(HeadError::Gone),
             Ok(count) => count,
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted => continue,
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(Refusal::TooSlow),
-                _ => return Err(Refusal::Gone),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(HeadError::TooSlow),
+                _ => return Err(HeadError::Gone),
             },
         };
         let searched = head.len().saturating_sub(3);
-        head.extend_from_slice(&some[..count]);
+        head.extend_from_slice(&buffer[..count]);
         let end = head[searched..]
             .windows(4)
             .position(|four| four == b"\r\n\r\n");
@@ -105,27 +108,28 @@ fn head(client: &mut TcpStream) -> Result<Vec<u8>, Refusal> {
             return Ok(head);
         }
         if head.len() >= HEAD_BYTES {
-            return Err(Refusal::TooLong);
+            return Err(HeadError::TooLong);
         }
     }
 }
 
-/// The answer to a head.
-fn to(head: &[u8], page: &Page) -> Answer {
+/// The response to a head.
+fn response_to(head: &[u8], page: &MetricsPage) -> HttpResponse {
     let Some((method, path)) = request(head) else {
-        return Answer::text("400 Bad Request", "this is not a request of HTTP/1.1");
+        return HttpResponse::text("400 Bad Request", "this is not an HTTP/1.1 request");
     };
     if !matches!(method, "GET" | "HEAD") {
-        let mut answer = Answer::text("405 Method Not Allowed", "only GET is of use here");
-        answer.more = "Allow: GET, HEAD\r\n";
-        return answer;
+        let mut response =
+            HttpResponse::text("405 Method Not Allowed", "only GET and HEAD are supported");
+        response.extra_header = "Allow: GET, HEAD\r\n";
+        return response;
     }
-    let mut answer = match path.split('?').next() {
+    let mut response = match path.split('?').next() {
         Some("/metrics") => metrics(page),
-        _ => Answer::text("404 Not Found", "the figures are at /metrics"),
+        _ => HttpResponse::text("404 Not Found", "the figures are at /metrics"),
     };
-    answer.head_only = method == "HEAD";
-    answer
+    response.head_only = method == "HEAD";
+    response
 }
 
 /// Method and path of the first line.
@@ -135,46 +139,44 @@ fn request(head: &[u8]) -> Option<(&str, &str)> {
     let mut words = line.split(' ');
     let (method, path, version) = (words.next()?, words.next()?, words.next()?);
     let known = matches!(version, "HTTP/1.1" | "HTTP/1.0") && words.next().is_none();
-    let method_is = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
-    let path_is = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    (known && method_is && path_is).then_some((method, path))
+    let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
+    (known && is_method && is_path).then_some((method, path))
 }
 
-fn metrics(page: &Page) -> Answer {
-    let Some(shown) = page.shown() else {
-        return Answer::text("503 Service Unavailable", "the run has not begun");
+fn metrics(page: &MetricsPage) -> HttpResponse {
+    let Some(figures) = page.current() else {
+        return HttpResponse::text("503 Service Unavailable", "the run has not started");
     };
     let mut body = Vec::new();
-    // A vector takes all that is written.
-    let _ = shown.write(&mut body);
-    Answer {
-        status: "200 OK",
-        sort: CONTENT_TYPE,
-        more: "",
+    // Writing to a vector never fails.
+    let _ = figures.write(&mut body);
+    HttpResponse {
+        content_type: CONTENT_TYPE,
         body,
-        head_only: false,
+        ..HttpResponse::text("200 OK", "")
     }
 }
 
-fn bytes(answer: &Answer) -> Vec<u8> {
+fn bytes(response: &HttpResponse) -> Vec<u8> {
     let mut bytes = format!(
         "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nX-Content-Type-Options: nosniff\r\n\
          Cache-Control: no-store\r\n{}Connection: close\r\n\r\n",
-        answer.status,
-        answer.sort,
-        answer.body.len(),
-        answer.more,
+        response.status,
+        response.content_type,
+        response.body.len(),
+        response.extra_header,
     )
     .into_bytes();
-    if !answer.head_only {
-        bytes.extend_from_slice(&answer.body);
+    if !response.head_only {
+        bytes.extend_from_slice(&response.body);
     }
     bytes
 }
 
-fn send(client: &mut TcpStream, answer: &Answer) -> io::Result<()> {
-    let until = Instant::now() + PATIENCE;
-    let bytes = bytes(answer);
+fn send(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
+    let until = Instant::now() + TIMEOUT;
+    let bytes = bytes(response);
     let mut rest = &bytes[..];
     while !rest.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
@@ -192,11 +194,12 @@ fn send(client: &mut TcpStream, answer: &Answer) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits a little for the client to have read it all: what it has sent beyond the head would
-/// otherwise make the kernel cut the connection, and the answer with it.
-fn part(client: &mut TcpStream) {
-    let until = Instant::now() + FAREWELL;
-    let mut some = [0; 4096];
+/// Closes the connection after the client has read the response, or after a short wait: data that it
+/// sent after the head and that stays unread would make the kernel reset the connection and discard the
+/// response.
+fn close(client: &mut TcpStream) {
+    let until = Instant::now() + CLOSE_TIMEOUT;
+    let mut buffer = [0; 4096];
     if client.shutdown(Shutdown::Write).is_err() {
         return;
     }
@@ -205,7 +208,7 @@ fn part(client: &mut TcpStream) {
         if left.is_zero() || client.set_read_timeout(Some(left)).is_err() {
             return;
         }
-        if !matches!(client.read(&mut some), Ok(1..)) {
+        if !matches!(client.read(&mut buffer), Ok(1..)) {
             return;
         }
     }

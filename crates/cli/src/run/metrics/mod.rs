@@ -1,90 +1,185 @@
-//! The figures of a run for Prometheus, while it goes on.
+//! Publishes the figures of a run for Prometheus during the run.
 //!
-//! In: an address, the rows of the loop, what was seen of the server. Out: a page at /metrics. Must
-//! never: hold up the run or touch the loop's threads: the page is made of a copy, by a thread that
-//! sleeps until somebody asks.
+//! Rows of the event loop and observations of the server become a page at /metrics, which is served to a few
+//! connections at a time, each with its own thread. The run and the threads of the loop are never delayed:
+//! the page is made from a copy, by a thread that sleeps until a client connects. Dropping [`MetricsServer`]
+//! releases the port and ends the thread.
 
 mod figures;
 mod http;
-mod listener;
 
-pub use figures::Figures;
+pub use figures::RunMetrics;
 
-use crate::exit::Failure;
-use listener::Listener;
-use prony_measure::Row;
-use prony_plan::Listen;
+use crate::exit::{Exit, Failure};
+use prony_plan::ListenAddress;
 use prony_report::metrics::Exposition;
-use prony_store::{Run, Second, ServerSecond};
-use std::net::SocketAddr;
+use prony_store::Run;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use std::io::{ErrorKind, PipeReader, PipeWriter, pipe};
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
-/// What is shown, as of the last second; nothing before the run has begun.
+/// Maximum concurrent connections; further ones get the answer to retry.
+const MAX_CONNECTIONS: usize = 4;
+/// Pause after a failed accept, such as for lack of file descriptors.
+const ERROR_PAUSE: Duration = Duration::from_millis(200);
+
+/// The figures as of the last second; none before the run starts.
 #[derive(Clone, Default)]
-pub struct Page(Arc<Mutex<Option<Arc<Exposition>>>>);
+pub struct MetricsPage(Arc<Mutex<Option<Arc<Exposition>>>>);
 
-impl Page {
-    /// Shows this from now on.
-    pub fn show(&self, all: Exposition) {
+impl MetricsPage {
+    /// Replaces the figures.
+    pub fn publish(&self, all: Exposition) {
         let all = Some(Arc::new(all));
         *self.0.lock().unwrap_or_else(|poison| poison.into_inner()) = all;
     }
 
-    /// What is shown. The lock is held for the copy of a pointer.
-    pub fn shown(&self) -> Option<Arc<Exposition>> {
-        let shown = self.0.lock();
-        shown.unwrap_or_else(|poison| poison.into_inner()).clone()
+    /// The figures. The lock is only held while a pointer is copied.
+    pub fn current(&self) -> Option<Arc<Exposition>> {
+        let page = self.0.lock();
+        page.unwrap_or_else(|poison| poison.into_inner()).clone()
     }
 }
 
-/// An address that is listened on, for one run or for several after each other: between two of them
-/// it shows the figures of the last.
-pub struct Metrics {
-    page: Page,
-    listener: Listener,
+/// A server for the figures of one run, or of several runs in sequence; between two runs it serves those of
+/// the last.
+pub struct MetricsServer {
+    page: MetricsPage,
+    address: SocketAddr,
+    /// Dropping it tells the thread to stop.
+    stop: Option<PipeWriter>,
+    thread: Option<JoinHandle<()>>,
 }
 
-/// What a run shows there.
-pub struct Shown {
-    page: Page,
-    figures: Figures,
-}
-
-impl Metrics {
-    /// Listens; `named` is who named the address: a flag, or a place in a plan.
+impl MetricsServer {
+    /// Starts to listen; `origin` is where the address was given: a flag, or a place in a plan.
     ///
     /// # Errors
-    /// If it is no address of this machine, or in use.
-    pub fn listen(address: &Listen, named: &str) -> Result<Metrics, Failure> {
-        let page = Page::default();
-        let listener = Listener::start(address, named, page.clone())?;
-        Ok(Metrics { page, listener })
+    /// If the address does not belong to this machine, or is in use.
+    pub fn listen(listen: &ListenAddress, origin: &str) -> Result<MetricsServer, Failure> {
+        let socket = bind(listen, origin)?;
+        let listen_failure = |error: std::io::Error| -> Failure {
+            let what = format!("{origin}: cannot listen on {listen}: {error}");
+            Failure::new(Exit::Unexpected, what, "run without it")
+        };
+        let address = socket.local_addr().map_err(listen_failure)?;
+        // Accepting must not block if a connection is gone before it is accepted.
+        socket.set_nonblocking(true).map_err(listen_failure)?;
+        let (stopped, stop) = pipe().map_err(listen_failure)?;
+        let page = MetricsPage::default();
+        let served_page = page.clone();
+        let thread = Builder::new()
+            .name("metrics".to_owned())
+            .spawn(move || serve(&socket, &stopped, &served_page))
+            .map_err(listen_failure)?;
+        Ok(MetricsServer {
+            page,
+            address,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
-        self.listener.address()
+        self.address
     }
 
-    /// A run is known: its figures take the place of those of the run before.
-    pub fn begin(&self, run: &Run) -> Shown {
-        let figures = Figures::of(run);
-        self.page.show(figures.shown());
-        Shown {
-            page: self.page.clone(),
-            figures,
+    /// Starts the figures of a new run, which replace those of the previous one.
+    pub fn begin(&self, run: &Run) -> RunMetrics {
+        RunMetrics::new(run, self.page.clone())
+    }
+}
+
+impl Drop for MetricsServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // The thread returns ().
+            let _ = thread.join();
         }
     }
 }
 
-impl Shown {
-    /// A second is complete; `servers` is what was seen of the server since the last one.
-    pub fn row(&mut self, row: &Row, second: &Second, servers: &[ServerSecond]) {
-        let figures = &mut self.figures;
-        servers.iter().for_each(|server| figures.server(server));
-        figures.row(row, second);
-        self.page.show(figures.shown());
+fn bind(listen: &ListenAddress, origin: &str) -> Result<TcpListener, Failure> {
+    let usage = |what: String, hint: &str| {
+        Failure::new(Exit::Usage, format!("{origin}: {what}"), hint.to_owned())
+    };
+    let addresses = (listen.host.as_str(), listen.port).to_socket_addrs();
+    let addresses = addresses.map_err(|error| {
+        let what = format!("the host of {listen} cannot be resolved: {error}");
+        usage(what, "use an address of this machine, or only a port")
+    })?;
+    TcpListener::bind(&addresses.collect::<Vec<_>>()[..]).map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => usage(
+            format!("{listen} is in use"),
+            "another program listens there; use another port, or 0 for any free one",
+        ),
+        ErrorKind::AddrNotAvailable => usage(
+            format!("{listen} is not an address of this machine"),
+            "only a port, such as 9187, listens on 127.0.0.1",
+        ),
+        ErrorKind::PermissionDenied => usage(
+            format!("this user may not listen on {listen}"),
+            "use a port of at least 1024",
+        ),
+        _ => usage(
+            format!("cannot listen on {listen}: {error}"),
+            "use another address",
+        ),
+    })
+}
+
+/// Accepts connections until the other end of `stopped` is closed.
+fn serve(socket: &TcpListener, stopped: &PipeReader, page: &MetricsPage) {
+    // Each connection holds a clone, so the reference count gives the number of connections.
+    let connections = Arc::new(());
+    loop {
+        let mut waiting = [
+            PollFd::new(socket, PollFlags::IN),
+            PollFd::new(stopped, PollFlags::IN),
+        ];
+        match poll(&mut waiting, None) {
+            Ok(_) => {}
+            // Signals are handled by another thread.
+            Err(Errno::INTR) => continue,
+            Err(_) => std::thread::sleep(ERROR_PAUSE),
+        }
+        if !waiting[1].revents().is_empty() {
+            return;
+        }
+        if waiting[0].revents().is_empty() {
+            continue;
+        }
+        match socket.accept() {
+            Ok((client, _)) => {
+                if client.set_nonblocking(false).is_ok() {
+                    handle_in_thread(client, &connections, page);
+                }
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => std::thread::sleep(ERROR_PAUSE),
+        }
     }
+}
+
+fn handle_in_thread(client: TcpStream, connections: &Arc<()>, page: &MetricsPage) {
+    if Arc::strong_count(connections) > MAX_CONNECTIONS {
+        http::reject_busy(client);
+        return;
+    }
+    let (guard, page) = (Arc::clone(connections), page.clone());
+    let body = move || {
+        http::respond(client, &page);
+        drop(guard);
+    };
+    // If no thread can be started, the connection is closed, and the client retries.
+    let _ = Builder::new().name("metrics".to_owned()).spawn(body);
 }
 
 #[cfg(test)]

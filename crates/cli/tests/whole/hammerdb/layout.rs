@@ -1,20 +1,20 @@
-//! The layout of the output beside that of HammerDB 4.6, as recorded of the same scripts: every line
-//! the same but for numbers, dates and passwords.
+//! The layout of the output compared with that of HammerDB 4.6, recorded with the same scripts:
+//! every line equal except for numbers, dates and passwords.
 
 use super::maria::maria_head;
 use super::{Hammer, lines};
 use crate::common::ok;
 use std::collections::BTreeMap;
 
-/// Lines of a build with how often each comes: Prony loads in another order.
+/// Lines of a build with the number of occurrences: Prony loads in another order.
 const BUILD: &str = include_str!("build.txt");
-/// Lines of a run in their order.
+/// Lines of a run, in order.
 const RUN: &str = include_str!("run.txt");
-/// The same of MariaDB.
+/// Lines of a build on MariaDB.
 const BUILD_MARIA: &str = include_str!("build_maria.txt");
 const RUN_MARIA: &str = include_str!("run_maria.txt");
 
-/// A line without what differs from run to run.
+/// A line without the parts that differ from run to run.
 fn shape(hammer: &Hammer, line: &str) -> String {
     let temp = hammer.temp();
     let line = line.replace(temp.to_str().expect("a path of the test"), "/tmp");
@@ -42,7 +42,7 @@ fn shape(hammer: &Hammer, line: &str) -> String {
     shape
 }
 
-/// How often each line comes.
+/// The number of occurrences of each line.
 fn counts(lines: &str) -> BTreeMap<String, u32> {
     let lines = lines.lines().filter_map(|line| line.split_once(' '));
     let counted = lines.map(|(count, line)| (line.to_owned(), count.parse().expect("a count")));
@@ -57,11 +57,11 @@ fn counted(shapes: Vec<String>) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The lines of a run, without what a rehearsal adds: the recorded ones were none.
+/// The lines of a run, without those a rehearsal adds: the recorded runs were not rehearsals.
 fn run_shapes(hammer: &Hammer, shown: &str) -> Vec<String> {
     let mut printed = shapes(hammer, shown, "Script loaded");
     let before = printed.len();
-    printed.retain(|line| !line.contains("A rehearsal: each minute of this test lasted N s"));
+    printed.retain(|line| !line.contains("Rehearsal: each minute of this test lasted N s"));
     assert_eq!(before, printed.len() + 1, "{shown}");
     printed
 }
@@ -73,8 +73,8 @@ fn shapes(hammer: &Hammer, shown: &str, from: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_output_is_laid_out_as_that_of_hammerdb() {
-    // The names that were recorded.
+fn the_output_has_the_layout_of_hammerdb() {
+    // The names in the recording.
     let hammer = Hammer::new("tpcc");
     let shown = ok(&hammer.input(&hammer.build(1, 1)));
     let built = counted(shapes(&hammer, &shown, "Script cleared"));
@@ -86,7 +86,7 @@ fn the_output_is_laid_out_as_that_of_hammerdb() {
 }
 
 #[test]
-fn the_output_for_mariadb_is_laid_out_as_that_of_hammerdb() {
+fn the_output_for_mariadb_has_the_layout_of_hammerdb() {
     let hammer = Hammer::new("maria");
     let head = maria_head("tpcc");
     let build = format!(
@@ -94,7 +94,7 @@ fn the_output_for_mariadb_is_laid_out_as_that_of_hammerdb() {
     );
     let shown = ok(&hammer.auto(&build));
     let mut built = counted(shapes(&hammer, &shown, "Script cleared"));
-    // Prony builds the second indexes behind the rows, and says so.
+    // Prony creates the secondary indexes after the rows, and prints that.
     assert_eq!(built.remove("Vuser N:CREATING TPCC INDEXES"), Some(1));
     assert_eq!(built, counts(BUILD_MARIA));
 

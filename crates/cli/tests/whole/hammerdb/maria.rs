@@ -1,12 +1,12 @@
-//! The same commands with the settings of MariaDB.
+//! The commands of the guides with MariaDB's settings.
 
 use super::{Hammer, lines, result_of};
-use crate::common::{control, last, number, ok, said};
+use crate::common::{control, last, number, ok, stderr_text};
 use prony_server::Control;
 use prony_server::embedded::shared_mariadb;
-use prony_store::State;
+use prony_store::RunState;
 
-/// Where the server is, and who; over TCP with a password.
+/// The address and the logins of the server; over TCP with a password.
 pub fn maria_head(database: &str) -> String {
     let server = shared_mariadb();
     format!(
@@ -18,7 +18,7 @@ pub fn maria_head(database: &str) -> String {
     )
 }
 
-/// COMMIT and ROLLBACK of all sessions so far.
+/// Number of COMMITs and ROLLBACKs of all sessions so far.
 fn ended(root: &mut Control) -> u64 {
     let counts =
         root.query("show global status where variable_name in ('Com_commit', 'Com_rollback')");
@@ -39,17 +39,20 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
          checkschema\nvudestroy\n"
     );
     let shown = ok(&hammer.auto(&build));
-    let told = lines(&shown);
+    let printed_lines = lines(&shown);
     for line in [
         "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value maria_num_vu is set to 2)",
         "Ready to create a 2 Warehouse MariaDB TPROC-C schema",
         "Vuser 1:CREATING DATABASE hammer_whole",
         "Vuser 1:Workers: 0 Active 2 Done",
         "Vuser 1:CREATING TPCC STORED PROCEDURES",
-        "Vuser 1:TPCC SCHEMA COMPLETE",
+        "Vuser 1:HAMMER_WHOLE SCHEMA COMPLETE",
         "Vuser 1:hammer_whole TPROC-C Schema has been checked successfully.",
     ] {
-        assert!(told.iter().any(|told| told == line), "{line}: {shown}");
+        assert!(
+            printed_lines.iter().any(|printed| printed == line),
+            "{line}: {shown}"
+        );
     }
     assert_eq!(number(&mut root, schemas), 1);
     let orders = "select sum(d_next_o_id) from hammer_whole.district";
@@ -70,8 +73,8 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     // Two minutes are four seconds.
     let (in_window, ordered) = (nopm / 15, number(&mut root, orders) - before);
     assert!(nopm > 0 && in_window <= ordered, "{in_window} {ordered}");
-    // Each transaction ends by one COMMIT or ROLLBACK, and 10 of 23 are new orders. What the server
-    // ended in the two minutes is a part of what it ended meanwhile.
+    // Each transaction ends with one COMMIT or ROLLBACK, and 10 of 23 are new orders. What the
+    // server ended in the two minutes is part of what it ended between the two readings.
     let meanwhile = ended(&mut root) - ended_before;
     assert!(
         tpm > nopm && tpm / 15 <= meanwhile,
@@ -80,18 +83,27 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     assert!(shown.contains(" MariaDB tpm"), "{shown}");
     let run = last(&hammer.bench);
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
-    assert_eq!(run.state, State::Complete, "{}", said(&output));
+    assert_eq!(run.state, RunState::Complete, "{}", stderr_text(&output));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
     assert_eq!(names, ["NOPM", "TPM"]);
     let jobs = ok(&hammer.auto("puts [ jobs ]\n"));
     assert!(!jobs.is_empty());
 
-    // What is not TPROC-C's is not dropped.
+    // HammerDB leaves no taken number here: the error is reported, and not corrected.
+    root.execute("update hammer_whole.district set d_next_o_id = 7 where d_w_id = 1 and d_id = 3")
+        .expect("an update");
+    let refused = ok(&hammer.auto(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")));
+    let reason = "in 1 district (in warehouse 1) the next order's number is taken";
+    assert!(refused.contains(reason), "{refused}");
+    let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
+    assert_eq!(number(&mut root, next), 7);
+
+    // Tables that are not TPROC-C's are not dropped.
     let mine = "create table hammer_whole.mine (n int)";
     root.execute(mine).expect("a table");
     let kept = ok(&hammer.auto(&format!("{head}deleteschema\n")));
     assert!(
-        kept.contains("holds other tables than TPROC-C's (mine...)"),
+        kept.contains("contains tables that are not TPROC-C's (mine...)"),
         "{kept}"
     );
     root.execute("drop table hammer_whole.mine")
@@ -102,7 +114,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
 }
 
 #[test]
-fn what_is_wrong_with_mariadb_is_told() {
+fn problems_with_mariadb_are_reported() {
     let hammer = Hammer::new("maria_wrong");
     let head = maria_head("hammer_wrong");
     let fails = |more: &str, expected: &str| {
@@ -112,9 +124,13 @@ fn what_is_wrong_with_mariadb_is_told() {
     };
     let password = "diset tpcc maria_pass wrong\nbuildschema\n";
     fails(password, "Access denied for user 'prony'");
-    fails(password, "Passwords are not kept from call to call");
-    let socket = "diset connection maria_socket /nonexistent.sock\nbuildschema\n";
-    fails(socket, "diset connection maria_socket null");
+    fails(password, "Passwords are not stored between calls");
+    let absent = std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
+    let socket = format!(
+        "diset connection maria_socket {}\nbuildschema\n",
+        absent.display()
+    );
+    fails(&socket, "diset connection maria_socket null");
     let nothing = "diset connection maria_socket null\nloadscript\nvurun\n";
     fails(nothing, "hammer_wrong");
 }

@@ -1,9 +1,9 @@
-//! What goes well.
+//! Successful commands.
 
 use super::{Bench, DRIVERS, Driver, TESTS, figure, queries, tables};
 use crate::common::{document, number, ok};
 
-/// A text with `N` for each number and one blank for several.
+/// The text with `N` for each number and single spaces.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
     let mut last = ' ';
@@ -74,7 +74,7 @@ Threads fairness:
 ";
 
 #[test]
-fn every_bundled_test_does_its_events_and_no_more() {
+fn every_bundled_test_executes_exactly_its_events() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_flow");
         let sized = "--tables=2 --table-size=1000";
@@ -97,7 +97,8 @@ fn every_bundled_test_does_its_events_and_no_more() {
             let errors = figure(&out, "ignored errors:");
             let all = reads + writes + others;
             match test {
-                // A row that another user is about to put back is not found: then a write is an other.
+                // A row that another user is about to insert again is not found: then sysbench counts
+                // the write under other.
                 "oltp_read_write" | "oltp_write_only" if errors == 0.0 => {
                     let expected = if test == "oltp_read_write" {
                         700.0
@@ -116,8 +117,8 @@ fn every_bundled_test_does_its_events_and_no_more() {
             }
         }
         let dropped = bench.sysbench("--tables=2 oltp_read_write cleanup").ok();
-        let said = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
-        assert!(dropped.ends_with(said), "{dropped}");
+        let expected = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
+        assert!(dropped.ends_with(expected), "{dropped}");
         assert_eq!(tables(&bench), 0);
     }
 }
@@ -143,14 +144,14 @@ fn a_run_is_stored_with_its_queries() {
         .map(|one| one.reads)
         .sum();
     assert_eq!(seconds, 560);
-    assert_eq!(run.asked["arguments"][4], "--mysql-password=***");
-    assert_eq!(run.asked["arguments"][11], "oltp_read_only");
+    assert_eq!(run.request["arguments"][4], "--mysql-password=***");
+    assert_eq!(run.request["arguments"][11], "oltp_read_only");
     let shown = ok(&bench.prony("show last"));
     assert!(shown.contains("oltp_read_only"), "{shown}");
 }
 
 #[test]
-fn lines_come_at_their_seconds_and_the_last_report_since_the_last_checkpoint() {
+fn progress_lines_and_checkpoints_come_in_order() {
     let bench = Bench::new(Driver::Pgsql, "sb_lines");
     bench
         .sysbench("--table-size=500 oltp_point_select prepare")
@@ -166,7 +167,7 @@ fn lines_come_at_their_seconds_and_the_last_report_since_the_last_checkpoint() {
     assert!(at("Threads started!") < at("[ 1s ] thds: 2 tps: "));
     assert!(at("[ 1s ] queue length: ") < at("[ 2s ] Checkpoint report:"));
     assert!(at("[ 2s ] Checkpoint report:") < at("[ 2s ] thds: 2 tps: "));
-    // The checkpoint has taken the latency of that second.
+    // The checkpoint has consumed the latencies of that second.
     let second = &out[at("[ 2s ] thds: 2")..];
     assert!(
         second
@@ -192,18 +193,18 @@ fn lines_come_at_their_seconds_and_the_last_report_since_the_last_checkpoint() {
                 .ok()
         })
         .sum();
-    // Each line of a second; what ended after the third is in the last report alone.
+    // The lines of all seconds; events that ended after the third are only in the last report.
     let all = events(first) + events(last);
     assert!((all - progress).abs() <= 4.0, "{all} {progress} {out}");
     assert!(figure(last, "total time:") >= 3.0, "{out}");
-    // What is in the first report is not in the last one.
+    // Events in the first report are not in the last one.
     let run = document(&bench.prony("show last --json"));
     assert_eq!(all, run.measured.kinds[0].committed as f64, "{out}");
     assert!(events(first) > 0.0, "{out}");
 }
 
 #[test]
-fn rows_of_bulk_insert_are_events_and_all_arrive() {
+fn each_row_of_bulk_insert_is_an_event() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_bulk");
         let made = bench.sysbench("--threads=2 bulk_insert prepare").ok();
@@ -237,7 +238,7 @@ fn one_large_table_is_filled_by_all_threads_and_read_again() {
 }
 
 #[test]
-fn the_other_version_has_its_own_report_and_warm_up() {
+fn version_1_1_has_its_own_report_and_warm_up() {
     let bench = Bench::new(Driver::Mysql, "sb_newer");
     bench
         .sysbench("--table-size=500 oltp_read_only prepare")
@@ -246,13 +247,15 @@ fn the_other_version_has_its_own_report_and_warm_up() {
         "--table-size=500 --threads=2 --warmup-time=1 --time=1 --report-interval=1 oltp_read_only run",
     );
     command.env("PRONY_SYSBENCH_COMPAT", "1.1");
-    let out = bench.ended(command.output().expect("it starts")).ok();
+    let out = bench
+        .check_output(command.output().expect("it starts"))
+        .ok();
     assert!(out.starts_with("sysbench 1.1.0"), "{out}");
     assert!(out.contains("Warmup time: 1s"), "{out}");
     assert!(out.contains("events/s (eps):"), "{out}");
     let (reads, _, others) = queries(&out);
     let events = figure(&out, "total number of events:");
-    // An event that the warm-up's end cuts counts in part.
+    // An event cut by the end of the warm-up counts in part.
     assert!((reads / 14.0 - events).abs() <= 3.0, "{out}");
     assert!((others / 2.0 - events).abs() <= 3.0, "{out}");
     let seconds = figure(&out, "time elapsed:");
@@ -266,7 +269,7 @@ fn statements_as_text_give_the_same_counts() {
         bench
             .sysbench("--table-size=500 oltp_read_write prepare")
             .ok();
-        // One user finds all its rows: 14 reads, 4 writes, 2 others.
+        // A single user finds all its rows: 14 reads, 4 writes, 2 others.
         for words in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
             let words =
                 format!("--table-size=500 {words} --events=20 --time=0 oltp_read_write run");
@@ -277,7 +280,7 @@ fn statements_as_text_give_the_same_counts() {
 }
 
 #[test]
-fn verbosity_decides_what_is_said() {
+fn verbosity_selects_the_messages() {
     let bench = Bench::new(Driver::Pgsql, "sb_words");
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")

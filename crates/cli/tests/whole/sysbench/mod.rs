@@ -1,17 +1,17 @@
-//! Prony called as sysbench, on both servers that all tests share: tables made, every bundled test run,
-//! figures and texts looked through, tables dropped.
+//! Prony called as sysbench, on both servers that all tests share: create tables, run every bundled
+//! test, check figures and texts, drop tables.
 
+mod errors;
 mod flow;
-mod trouble;
 
-use crate::common::{control, hidden};
+use crate::common::{assert_hidden, control};
 use prony_server::Control;
-use prony_server::embedded::{shared, shared_mariadb};
+use prony_server::embedded::{shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The sort of server.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     Mysql,
@@ -20,7 +20,7 @@ pub enum Driver {
 
 pub const DRIVERS: [Driver; 2] = [Driver::Mysql, Driver::Pgsql];
 
-/// The tests that `prepare` makes the same tables for.
+/// The tests for which `prepare` creates the same tables.
 pub const TESTS: [&str; 10] = [
     "oltp_read_write",
     "oltp_read_only",
@@ -34,7 +34,7 @@ pub const TESTS: [&str; 10] = [
     "select_random_ranges",
 ];
 
-/// A sysbench by its link, a database and a store of a test's own.
+/// A sysbench called by its link, and a database and a store for one test.
 pub struct Bench {
     pub driver: Driver,
     pub home: PathBuf,
@@ -68,7 +68,7 @@ impl Bench {
                 (server.url_for("root", name), login.to_vec(), password)
             }
             Driver::Pgsql => {
-                let server = shared();
+                let server = shared_postgres();
                 let sql = format!("create database {name}");
                 control(&server.url()).execute(&sql).expect("a database");
                 let password = server.password().reveal().to_owned();
@@ -93,21 +93,21 @@ impl Bench {
         }
     }
 
-    /// A connection of the test's own.
+    /// A separate connection for the test.
     pub fn control(&self) -> Control {
         control(&self.url)
     }
 
-    /// The program by its link, with the options of its login.
+    /// The program called by its link, with login options.
     pub fn command(&self, words: &str) -> Command {
         let mut command = Command::new(&self.link);
         command.args(&self.login);
         command.args(words.split_whitespace());
-        self.apart(&mut command);
+        self.isolate(&mut command);
         command
     }
 
-    fn apart(&self, command: &mut Command) {
+    fn isolate(&self, command: &mut Command) {
         command
             .env("PRONY_HOME", &self.home)
             .env("HOME", &self.home)
@@ -122,22 +122,22 @@ impl Bench {
         }
     }
 
-    /// Runs to the end, its output looked through for the password.
-    pub fn sysbench(&self, words: &str) -> Ended {
-        self.ended(self.command(words).output().expect("it starts"))
+    /// Runs to the end, and checks the output for the password.
+    pub fn sysbench(&self, words: &str) -> CommandResult {
+        self.check_output(self.command(words).output().expect("it starts"))
     }
 
-    /// What `prony` itself says to these words.
+    /// Runs `prony` itself with these words.
     pub fn prony(&self, words: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command.args(words.split_whitespace());
-        self.apart(&mut command);
+        self.isolate(&mut command);
         command.output().expect("it starts")
     }
 
-    pub fn ended(&self, output: Output) -> Ended {
-        hidden(&self.password, &output, &self.home);
-        Ended {
+    pub fn check_output(&self, output: Output) -> CommandResult {
+        assert_hidden(&self.password, &output, &self.home);
+        CommandResult {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).expect("text"),
             err: String::from_utf8(output.stderr).expect("text"),
@@ -151,29 +151,29 @@ impl Drop for Bench {
     }
 }
 
-/// How a command ended.
+/// The exit code and output of a command.
 #[derive(Debug)]
-pub struct Ended {
+pub struct CommandResult {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Ended {
-    /// What it printed, if it went well.
+impl CommandResult {
+    /// Its output, if it succeeded.
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out
     }
 
-    /// What it printed, if it ended with this status.
+    /// Its output, if it ended with this status.
     pub fn failed(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         self.out
     }
 }
 
-/// The first number behind a word of a report.
+/// The first number after a word of a report.
 pub fn figure(text: &str, word: &str) -> f64 {
     let line = text
         .lines()
@@ -184,13 +184,13 @@ pub fn figure(text: &str, word: &str) -> f64 {
     number.parse().unwrap_or_else(|_| panic!("{word}{line}"))
 }
 
-/// Reads, writes and others of a report.
+/// Reads, writes and others in a report.
 pub fn queries(text: &str) -> (f64, f64, f64) {
     let of = |word| figure(text, word);
     (of("read:"), of("write:"), of("other:"))
 }
 
-/// Tables of a database that have one of sysbench's names.
+/// Number of tables in the database with one of sysbench's names.
 pub fn tables(bench: &Bench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",

@@ -1,7 +1,7 @@
-//! The arithmetic of `expr`.
+//! Evaluates `expr`.
 //!
-//! In: an expression's tree; the values of what it names. Out: a value. Must never: evaluate what a
-//! short-circuit passes over; wrap around.
+//! In: an expression's tree; the values of its variables. Out: a value. Must never: evaluate operands that a
+//! short-circuit skips; wrap around.
 
 use super::expr::Node;
 use super::interp::Interp;
@@ -16,20 +16,20 @@ impl Interp {
     /// The value of an expression.
     pub(crate) fn value(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         self.enter(host)?;
-        let value = self.value_within(host, node);
+        let value = self.value_inner(host, node);
         self.leave();
         value
     }
 
-    fn value_within(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
+    fn value_inner(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         match node {
             Node::Value(value) => Ok(value.clone()),
-            Node::Parts(parts) => Ok(Value::read(&self.substitute(host, parts)?)),
+            Node::Parts(parts) => Ok(Value::parse(&self.substitute(host, parts)?)),
             Node::Unary(sign, inner) => {
                 let value = self.value(host, inner)?;
                 unary(*sign, &value).map_err(Flow::Error)
             }
-            Node::Choice(condition, yes, no) => {
+            Node::Ternary(condition, yes, no) => {
                 let chosen = self.condition(host, condition)?;
                 self.value(host, if chosen { yes } else { no })
             }
@@ -43,8 +43,8 @@ impl Interp {
                 Ok(Value::Integer(i64::from(result)))
             }
             Node::Binary(operator, left, right) => {
-                let left = self.value_kept(host, left)?;
-                let right = self.value_kept(host, right)?;
+                let left = self.value_with_text(host, left)?;
+                let right = self.value_with_text(host, right)?;
                 binary(operator, &left, &right).map_err(Flow::Error)
             }
             Node::Call(name, args) => {
@@ -55,20 +55,24 @@ impl Interp {
         }
     }
 
-    /// An operand with its text, for the comparisons that need it.
-    fn value_kept(&mut self, host: &mut dyn Host, node: &Node) -> Result<(Value, String), Flow> {
+    /// An operand with its text, which some comparisons need.
+    fn value_with_text(
+        &mut self,
+        host: &mut dyn Host,
+        node: &Node,
+    ) -> Result<(Value, String), Flow> {
         if let Node::Parts(parts) = node {
             let text = self.substitute(host, parts)?;
-            return Ok((Value::read(&text), text));
+            return Ok((Value::parse(&text), text));
         }
         let value = self.value(host, node)?;
         let text = value.text();
         Ok((value, text))
     }
 
-    /// An expression as a condition.
+    /// Evaluates an expression as a condition.
     pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
-        self.value(host, node)?.truth().map_err(Flow::Error)
+        self.value(host, node)?.as_bool().map_err(Flow::Error)
     }
 
     fn function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
@@ -105,10 +109,10 @@ impl Interp {
             ("int" | "wide" | "entier" | "round", Some(Value::Integer(value))) => {
                 return Ok(Value::Integer(*value));
             }
-            ("min" | "max", Some(_)) => return extreme(args, name == "max"),
+            ("min" | "max", Some(_)) => return min_or_max(args, name == "max"),
             ("bool", Some(value)) => {
                 return Ok(Value::Integer(i64::from(
-                    value.truth().map_err(Flow::Error)?,
+                    value.as_bool().map_err(Flow::Error)?,
                 )));
             }
             _ => {}
@@ -140,7 +144,7 @@ impl Interp {
     }
 }
 
-fn extreme(args: &[Value], largest: bool) -> Result<Value, Flow> {
+fn min_or_max(args: &[Value], largest: bool) -> Result<Value, Flow> {
     let mut best: Option<(f64, &Value)> = None;
     for arg in args {
         let number = match arg {
@@ -152,7 +156,7 @@ fn extreme(args: &[Value], largest: bool) -> Result<Value, Flow> {
                 )));
             }
         };
-        let is_better = best.is_none_or(|(so_far, _)| (number > so_far) == largest);
+        let is_better = best.is_none_or(|(best, _)| (number > best) == largest);
         if is_better {
             best = Some((number, arg));
         }
@@ -163,7 +167,7 @@ fn extreme(args: &[Value], largest: bool) -> Result<Value, Flow> {
 
 fn unary(sign: char, value: &Value) -> Result<Value, String> {
     match (sign, value) {
-        ('!', value) => Ok(Value::Integer(i64::from(!value.truth()?))),
+        ('!', value) => Ok(Value::Integer(i64::from(!value.as_bool()?))),
         ('~', Value::Integer(number)) => Ok(Value::Integer(!number)),
         ('+', Value::Integer(_) | Value::Real(_)) => Ok(value.clone()),
         ('-', Value::Integer(number)) => (number.checked_neg().map(Value::Integer))
@@ -183,17 +187,17 @@ fn binary(
     left: &(Value, String),
     right: &(Value, String),
 ) -> Result<Value, String> {
-    let said = |answer: bool| Ok(Value::Integer(i64::from(answer)));
+    let boolean = |value: bool| Ok(Value::Integer(i64::from(value)));
     match operator {
-        "eq" => return said(left.1 == right.1),
-        "ne" => return said(left.1 != right.1),
+        "eq" => return boolean(left.1 == right.1),
+        "ne" => return boolean(left.1 != right.1),
         "in" | "ni" => {
             let found = super::list::split(&right.1)?.contains(&left.1);
-            return said(found == (operator == "in"));
+            return boolean(found == (operator == "in"));
         }
         "==" | "!=" | "<" | ">" | "<=" | ">=" => {
             let order = compare(left, right);
-            return said(match operator {
+            return boolean(match operator {
                 "==" => order.is_some_and(|o| o.is_eq()),
                 "!=" => order.is_none_or(|o| o.is_ne()),
                 "<" => order.is_some_and(|o| o.is_lt()),
@@ -246,7 +250,7 @@ fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
         "+" => a + b,
         "-" => a - b,
         "*" => a * b,
-        // Tcl gives Inf for a real division by zero.
+        // In Tcl a division of reals by zero is Inf.
         "/" => a / b,
         "**" => a.powf(b),
         _ => {
@@ -268,7 +272,7 @@ fn integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
         "-" => a.checked_sub(b),
         "*" => a.checked_mul(b),
         "/" | "%" if b == 0 => return Err(zero()),
-        // Tcl's quotient is rounded down, and the remainder has the divisor's sign.
+        // Tcl rounds the quotient down, and the remainder has the divisor's sign.
         "/" => a.checked_div(b).map(|quotient| {
             let is_rounded_up = (a % b != 0) && ((a < 0) != (b < 0));
             quotient - i64::from(is_rounded_up)

@@ -1,20 +1,20 @@
-//! The commands that decide what runs: `if`, loops, `proc`, `catch` and their like.
+//! Commands for control flow: `if`, loops, `proc`, `catch` and related ones.
 //!
-//! In: words. Out: what the chosen script gives. Must never: swallow the end that a caller asked for.
+//! Must never: swallow a request to end.
 
 use std::rc::Rc;
 
 use super::interp::{Interp, Proc, error, wrong_args};
-use super::{Flow, Host, Outcome, expr, list, number, parse, pattern};
+use super::{Flow, Host, TclResult, expr, list, number, parse, pattern, regex};
 
 impl Interp {
-    /// The commands of control.
-    pub(super) fn control(
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn control_command(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         args: &[String],
-    ) -> Option<Outcome> {
+    ) -> Option<TclResult> {
         Some(match name {
             "if" => self.if_command(host, args),
             "while" => self.while_command(host, args),
@@ -39,26 +39,26 @@ impl Interp {
         })
     }
 
-    fn test(&mut self, host: &mut dyn Host, text: &str) -> Result<bool, Flow> {
-        let node = expr::read(text).map_err(Flow::Error)?;
+    fn eval_condition(&mut self, host: &mut dyn Host, text: &str) -> Result<bool, Flow> {
+        let node = expr::parse(text).map_err(Flow::Error)?;
         self.condition(host, &node)
     }
 
-    fn expr_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn expr_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         if args.is_empty() {
             return wrong_args("expr arg ?arg ...?");
         }
-        let node = expr::read(&args.join(" ")).map_err(Flow::Error)?;
+        let node = expr::parse(&args.join(" ")).map_err(Flow::Error)?;
         Ok(self.value(host, &node)?.text())
     }
 
-    fn if_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn if_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let mut rest = args;
         loop {
             let [condition, after @ ..] = rest else {
                 return error("wrong # args: no expression after \"if\" argument");
             };
-            let chosen = self.test(host, condition)?;
+            let chosen = self.eval_condition(host, condition)?;
             let after = match after {
                 [then, after @ ..] if then == "then" => after,
                 after => after,
@@ -85,22 +85,22 @@ impl Interp {
         }
     }
 
-    fn while_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn while_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let [condition, body] = args else {
             return wrong_args("while test command");
         };
-        let condition = expr::read(condition).map_err(Flow::Error)?;
+        let condition = expr::parse(condition).map_err(Flow::Error)?;
         let body = parse::script(body);
         while self.condition(host, &condition)? {
-            if !self.turn(host, &body)? {
+            if !self.run_iteration(host, &body)? {
                 break;
             }
         }
         Ok(String::new())
     }
 
-    /// One turn of a loop; whether to go on.
-    fn turn(&mut self, host: &mut dyn Host, body: &parse::Script) -> Result<bool, Flow> {
+    /// Runs the body of a loop once; returns whether the loop continues.
+    fn run_iteration(&mut self, host: &mut dyn Host, body: &parse::Script) -> Result<bool, Flow> {
         match self.run(host, body) {
             Ok(_) | Err(Flow::Continue) => Ok(true),
             Err(Flow::Break) => Ok(false),
@@ -108,48 +108,48 @@ impl Interp {
         }
     }
 
-    fn for_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn for_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let [start, condition, next, body] = args else {
             return wrong_args("for start test next command");
         };
         self.eval_text(host, start)?;
-        let condition = expr::read(condition).map_err(Flow::Error)?;
+        let condition = expr::parse(condition).map_err(Flow::Error)?;
         let (next, body) = (parse::script(next), parse::script(body));
         while self.condition(host, &condition)? {
-            if !self.turn(host, &body)? || !self.turn(host, &next)? {
+            if !self.run_iteration(host, &body)? || !self.run_iteration(host, &next)? {
                 break;
             }
         }
         Ok(String::new())
     }
 
-    fn foreach(&mut self, host: &mut dyn Host, args: &[String], maps: bool) -> Outcome {
+    fn foreach(&mut self, host: &mut dyn Host, args: &[String], collects: bool) -> TclResult {
         if args.len() < 3 || args.len().is_multiple_of(2) {
             return wrong_args("foreach varList list ?varList list ...? command");
         }
         let (pairs, body) = args.split_at(args.len() - 1);
         let body = parse::script(&body[0]);
         let mut lists = Vec::new();
-        let mut turns = 0;
+        let mut iterations = 0;
         for pair in pairs.chunks(2) {
             let names = list::split(&pair[0]).map_err(Flow::Error)?;
             let values = list::split(&pair[1]).map_err(Flow::Error)?;
             if names.is_empty() {
                 return error("foreach varlist is empty");
             }
-            turns = turns.max(values.len().div_ceil(names.len()));
+            iterations = iterations.max(values.len().div_ceil(names.len()));
             lists.push((names, values));
         }
         let mut results = Vec::new();
-        for turn in 0..turns {
+        for iteration in 0..iterations {
             for (names, values) in &lists {
                 for (index, name) in names.iter().enumerate() {
-                    let value = values.get(turn * names.len() + index);
+                    let value = values.get(iteration * names.len() + index);
                     self.set(name, value.cloned().unwrap_or_default())?;
                 }
             }
             match self.run(host, &body) {
-                Ok(value) if maps => results.push(value),
+                Ok(value) if collects => results.push(value),
                 Ok(_) | Err(Flow::Continue) => {}
                 Err(Flow::Break) => break,
                 Err(other) => return Err(other),
@@ -158,21 +158,23 @@ impl Interp {
         Ok(list::join(&results))
     }
 
-    fn switch(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn switch(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let mut rest = args;
-        let mut globs = false;
+        let (mut is_glob, mut is_regex, mut ignore_case) = (false, false, false);
         while let [option, after @ ..] = rest
             && option.starts_with('-')
             && after.len() > 1
         {
             rest = after;
             match option.as_str() {
-                "-glob" => globs = true,
-                "-exact" => globs = false,
+                "-glob" => (is_glob, is_regex) = (true, false),
+                "-regexp" => (is_glob, is_regex) = (false, true),
+                "-exact" => (is_glob, is_regex) = (false, false),
+                "-nocase" => ignore_case = true,
                 "--" => break,
                 other => {
                     return error(format!(
-                        "bad option \"{other}\": must be -exact, -glob or --"
+                        "bad option \"{other}\": must be -exact, -glob, -nocase, -regexp or --"
                     ));
                 }
             }
@@ -188,19 +190,28 @@ impl Interp {
             return error("extra switch pattern with no body");
         }
         let last = cases.len().saturating_sub(2);
-        let found = (0..cases.len()).step_by(2).find(|&index| {
+        let fold = |text: &str| match ignore_case {
+            true => text.to_lowercase(),
+            false => text.to_owned(),
+        };
+        let mut found = None;
+        for index in (0..cases.len()).step_by(2) {
             let case = &cases[index];
-            (index == last && case == "default")
-                || if globs {
-                    pattern::fits(case, text)
-                } else {
-                    case == text
-                }
-        });
+            let is_match = (index == last && case == "default")
+                || match (is_glob, is_regex) {
+                    (true, _) => pattern::matches(&fold(case), &fold(text)),
+                    (_, true) => regex::compile(case, ignore_case)?.is_match(text),
+                    _ => fold(case) == fold(text),
+                };
+            if is_match {
+                found = Some(index);
+                break;
+            }
+        }
         let Some(found) = found else {
             return Ok(String::new());
         };
-        // `-` as a body: that of the next pattern.
+        // A body `-` means the body of the next pattern.
         match (found + 1..cases.len())
             .step_by(2)
             .find(|&at| cases[at] != "-")
@@ -213,7 +224,7 @@ impl Interp {
         }
     }
 
-    fn catch(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn catch(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let [script, variables @ ..] = args else {
             return wrong_args("catch script ?resultVarName? ?optionVarName?");
         };
@@ -238,7 +249,7 @@ impl Interp {
     }
 
     /// `try body ?on CODE vars script ...? ?finally script?`.
-    fn try_command(&mut self, host: &mut dyn Host, args: &[String]) -> Outcome {
+    fn try_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let [body, rest @ ..] = args else {
             return wrong_args("try body ?handler ...? ?finally script?");
         };
@@ -273,10 +284,21 @@ impl Interp {
         outcome
     }
 
-    fn define(&mut self, args: &[String]) -> Outcome {
+    fn define(&mut self, args: &[String]) -> TclResult {
         let [name, parameter_text, body_text] = args else {
             return wrong_args("proc name args body");
         };
+        let mut procedure = Self::parse_procedure(parameter_text, body_text)?;
+        let name = self.qualified(name);
+        if let Some((namespace, _)) = name.rsplit_once("::") {
+            procedure.namespace = namespace.to_owned();
+        }
+        self.procs.insert(name, Rc::new(procedure));
+        Ok(String::new())
+    }
+
+    /// The procedure with these parameters and this body.
+    pub(super) fn parse_procedure(parameter_text: &str, body_text: &str) -> Result<Proc, Flow> {
         let mut parameters = Vec::new();
         for parameter in list::split(parameter_text).map_err(Flow::Error)? {
             let mut parts = list::split(&parameter).map_err(Flow::Error)?.into_iter();
@@ -290,19 +312,17 @@ impl Interp {
                 }
             }
         }
-        let procedure = Proc {
+        Ok(Proc {
             parameters,
-            parameter_text: parameter_text.clone(),
-            body_text: body_text.clone(),
+            parameter_text: parameter_text.to_owned(),
+            body_text: body_text.to_owned(),
             body: parse::script(body_text),
-        };
-        let name = name.strip_prefix("::").unwrap_or(name);
-        self.procs.insert(name.to_owned(), Rc::new(procedure));
-        Ok(String::new())
+            namespace: String::new(),
+        })
     }
 }
 
-fn return_command(args: &[String]) -> Outcome {
+fn return_command(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Return(String::new())),
         [value] => Err(Flow::Return(value.clone())),
@@ -319,11 +339,11 @@ fn return_command(args: &[String]) -> Outcome {
     }
 }
 
-fn exit(args: &[String]) -> Outcome {
+fn exit(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Exit(0)),
         [status] => match number::integer(status) {
-            // What the system keeps of a status.
+            // The bits of a status that the system uses.
             Some(status) => Err(Flow::Exit((status & 0xff) as u8)),
             None => error(format!("expected integer but got \"{status}\"")),
         },

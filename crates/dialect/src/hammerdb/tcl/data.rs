@@ -1,12 +1,13 @@
 //! `info`, `array`, `dict`, `clock`.
 //!
-//! In: words. Out: text. Must never: read a clock: the [`Host`] does.
+//! The [`Host`] reads the clock.
 
+use super::commands::built_in;
 use super::interp::{Interp, error, wrong_args};
-use super::number::integer;
-use super::{Flow, Host, Outcome, list, pattern};
+use super::number::{integer, parse_bool};
+use super::{Flow, Host, TclResult, list, pattern};
 
-/// The pairs of a dictionary's text, keys once each, in order.
+/// The pairs of a dictionary's text, in order; each key once.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, Flow> {
     let mut elements = list::split(text).map_err(Flow::Error)?.into_iter();
     let mut found: Vec<(String, String)> = Vec::new();
@@ -14,19 +15,19 @@ fn pairs(text: &str) -> Result<Vec<(String, String)>, Flow> {
         let Some(value) = elements.next() else {
             return error("missing value to go with key");
         };
-        put(&mut found, &key, value);
+        set_key(&mut found, &key, value);
     }
     Ok(found)
 }
 
-fn put(found: &mut Vec<(String, String)>, key: &str, value: String) {
+fn set_key(found: &mut Vec<(String, String)>, key: &str, value: String) {
     match found.iter_mut().find(|(old, _)| old == key) {
         Some((_, old)) => *old = value,
         None => found.push((key.to_owned(), value)),
     }
 }
 
-fn text(pairs: &[(String, String)]) -> String {
+fn dict_text(pairs: &[(String, String)]) -> String {
     let flat: Vec<&str> = (pairs.iter())
         .flat_map(|(key, value)| [key.as_str(), value])
         .collect();
@@ -34,41 +35,54 @@ fn text(pairs: &[(String, String)]) -> String {
 }
 
 impl Interp {
-    /// The commands about data.
-    pub(super) fn data(
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn data_command(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         args: &[String],
-    ) -> Option<Outcome> {
+    ) -> Option<TclResult> {
         Some(match (name, args) {
             ("info", args) => self.info(host, args),
-            ("array", [what, name, rest @ ..]) => self.array_command(host, what, name, rest),
+            ("array", [subcommand, name, rest @ ..]) => {
+                self.array_command(host, subcommand, name, rest)
+            }
             ("array", _) => wrong_args("array subcommand arrayName ?arg ...?"),
-            ("dict", [what, rest @ ..]) => self.dict(host, what, rest),
+            ("dict", [subcommand, rest @ ..]) => self.dict(host, subcommand, rest),
             ("dict", []) => wrong_args("dict subcommand ?arg ...?"),
             ("clock", args) => clock(host, args),
             _ => return None,
         })
     }
 
-    fn info(&mut self, host: &dyn Host, args: &[String]) -> Outcome {
+    fn info(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
         let words: Vec<&str> = args.iter().map(String::as_str).collect();
         match words.as_slice() {
             ["exists", name] => {
                 let found = self.lookup(host, name).is_some() || self.array(name).is_some();
                 Ok(i64::from(found).to_string())
             }
-            ["procs" | "commands", rest @ ..] => {
+            ["procs", rest @ ..] => {
                 let wanted = rest.first().copied().unwrap_or("*");
-                let mut found: Vec<&String> = self
-                    .procs
-                    .keys()
-                    .filter(|name| pattern::fits(wanted, name))
+                let is_match = |name: &&String| pattern::matches(wanted, name);
+                let mut found: Vec<&String> = self.procs.keys().filter(is_match).collect();
+                found.sort();
+                Ok(list::join(&found))
+            }
+            ["commands" | "command", rest @ ..] => {
+                Ok(self.command_names(host, rest.first().copied()))
+            }
+            ["vars" | "locals", rest @ ..] => {
+                let wanted = rest.first().copied().unwrap_or("*");
+                let frame = self.frames.last();
+                let names = frame.into_iter().flat_map(|frame| frame.keys());
+                let mut found: Vec<&String> = names
+                    .filter(|name| pattern::matches(wanted, name))
                     .collect();
                 found.sort();
                 Ok(list::join(&found))
             }
+            ["hostname"] => Ok(host.host_name()),
             ["args", name] => self.procedure(name, |p| p.parameter_text.clone()),
             ["body", name] => self.procedure(name, |p| p.body_text.clone()),
             ["script"] => Ok(self.script_name.clone()),
@@ -77,15 +91,39 @@ impl Interp {
             ["patchlevel"] => Ok("8.6.13".to_owned()),
             ["nameofexecutable"] => Ok("hammerdbcli".to_owned()),
             _ => error(format!(
-                "info: \"{}\" is not offered: use exists, procs, args, body, script or level",
+                "info: \"{}\" is not supported: use exists, commands, procs, vars, args, body, script, level or hostname",
                 args.join(" ")
             )),
         }
     }
 
-    fn procedure(&self, name: &str, what: impl Fn(&super::interp::Proc) -> String) -> Outcome {
+    /// The names of all commands that match a pattern. HammerDB's commands are not listed, except one that is
+    /// named in full.
+    fn command_names(&self, host: &dyn Host, wanted: Option<&str>) -> String {
+        let exact = wanted.filter(|name| !name.contains(['*', '?', '[', '\\']));
+        if let Some(name) = exact {
+            let name = name.strip_prefix("::").unwrap_or(name);
+            return match self.has_command(host, name) {
+                true => list::join(&[name]),
+                false => String::new(),
+            };
+        }
+        let named = self.procs.keys().chain(self.aliases.keys());
+        let mut names: Vec<&str> = named.map(String::as_str).collect();
+        for name in built_in() {
+            if !self.removed.contains(name) {
+                names.push(name);
+            }
+        }
+        names.retain(|name| pattern::matches(wanted.unwrap_or("*"), name));
+        names.sort_unstable();
+        names.dedup();
+        list::join(&names)
+    }
+
+    fn procedure(&self, name: &str, text: impl Fn(&super::interp::Proc) -> String) -> TclResult {
         match self.procs.get(name) {
-            Some(procedure) => Ok(what(procedure)),
+            Some(procedure) => Ok(text(procedure)),
             None => error(format!("\"{name}\" isn't a procedure")),
         }
     }
@@ -93,24 +131,24 @@ impl Interp {
     fn array_command(
         &mut self,
         host: &dyn Host,
-        what: &str,
+        subcommand: &str,
         name: &str,
         args: &[String],
-    ) -> Outcome {
+    ) -> TclResult {
         let elements = self.array(name).cloned();
         let wanted = args.first().map_or("*", String::as_str);
-        let fitting = || {
+        let matching = || {
             let all = elements.iter().flatten();
-            all.filter(|(key, _)| pattern::fits(wanted, key))
+            all.filter(|(key, _)| pattern::matches(wanted, key))
         };
-        match what {
+        match subcommand {
             "exists" => Ok(i64::from(elements.is_some()).to_string()),
             "size" => Ok(elements.map_or(0, |found| found.len()).to_string()),
             "names" => Ok(list::join(
-                &fitting().map(|(key, _)| key).collect::<Vec<_>>(),
+                &matching().map(|(key, _)| key).collect::<Vec<_>>(),
             )),
             "get" => Ok(list::join(
-                &fitting()
+                &matching()
                     .flat_map(|(key, value)| [key, value])
                     .collect::<Vec<_>>(),
             )),
@@ -121,21 +159,21 @@ impl Interp {
                 Ok(String::new())
             }
             "unset" => {
-                let keys: Vec<String> = fitting().map(|(key, _)| key.clone()).collect();
+                let keys: Vec<String> = matching().map(|(key, _)| key.clone()).collect();
                 for key in keys {
                     let words = ["-nocomplain".to_owned(), format!("{name}({key})")];
-                    let mut nobody = super::io::Nobody(host);
-                    let _ = self.variables(&mut nobody, "unset", &words);
+                    let mut read_only = super::io::ReadOnlyHost(host);
+                    let _ = self.variable_command(&mut read_only, "unset", &words);
                 }
                 Ok(String::new())
             }
-            other => error(format!("array: \"{other}\" is not offered")),
+            other => error(format!("array: \"{other}\" is not supported")),
         }
     }
 
-    fn dict(&mut self, host: &mut dyn Host, what: &str, args: &[String]) -> Outcome {
-        match (what, args) {
-            ("create", all) => pairs(&list::join(all)).map(|found| text(&found)),
+    fn dict(&mut self, host: &mut dyn Host, subcommand: &str, args: &[String]) -> TclResult {
+        match (subcommand, args) {
+            ("create", all) => pairs(&list::join(all)).map(|found| dict_text(&found)),
             ("get", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
@@ -161,51 +199,70 @@ impl Interp {
                 let wanted = rest.first().map_or("*", String::as_str);
                 let all = pairs(dict)?.into_iter();
                 let chosen: Vec<String> = all
-                    .map(|(key, value)| if what == "keys" { key } else { value })
-                    .filter(|found| pattern::fits(wanted, found))
+                    .map(|(key, value)| if subcommand == "keys" { key } else { value })
+                    .filter(|found| pattern::matches(wanted, found))
                     .collect();
                 Ok(list::join(&chosen))
             }
             ("size", [dict]) => Ok(pairs(dict)?.len().to_string()),
             ("set", [name, key, value]) => {
                 let mut found = pairs(&self.lookup(host, name).unwrap_or_default())?;
-                put(&mut found, key, value.clone());
-                self.set(name, text(&found))
+                set_key(&mut found, key, value.clone());
+                self.set(name, dict_text(&found))
             }
             ("unset", [name, key]) => {
                 let mut found = pairs(&self.get(host, name)?)?;
                 found.retain(|(old, _)| old != key);
-                self.set(name, text(&found))
+                self.set(name, dict_text(&found))
             }
             ("for", [names, dict, body]) => {
-                let flat = text(&pairs(dict)?);
+                let flat = dict_text(&pairs(dict)?);
                 let words = [names.clone(), flat, body.clone()];
-                self.control(host, "foreach", &words)
+                self.control_command(host, "foreach", &words)
                     .unwrap_or_else(|| Ok(String::new()))
             }
             _ => error(format!(
-                "dict: \"{what}\" with {} arguments is not offered",
+                "dict: \"{subcommand}\" with {} arguments is not supported",
                 args.len()
             )),
         }
     }
 }
 
-fn clock(host: &dyn Host, args: &[String]) -> Outcome {
+fn clock(host: &dyn Host, args: &[String]) -> TclResult {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["seconds"] => Ok(host.now_ms().div_euclid(1000).to_string()),
         ["milliseconds"] => Ok(host.now_ms().to_string()),
-        ["microseconds"] => Ok(host.now_ms().saturating_mul(1000).to_string()),
+        ["microseconds" | "clicks"] => Ok(host.now_us().to_string()),
         ["clicks", ..] => Ok(host.now_ms().to_string()),
         ["format", seconds, options @ ..] => {
             let Some(seconds) = integer(seconds) else {
                 return error(format!("expected integer but got \"{seconds}\""));
             };
-            let format = options.chunks(2).find(|pair| pair[0] == "-format");
-            let format = format.and_then(|pair| pair.get(1)).copied();
-            host.date(seconds, format).map_err(Flow::Error)
+            let (format, utc) = clock_options(options);
+            host.date(seconds, format, utc).map_err(Flow::Error)
         }
-        _ => error("clock: use seconds, milliseconds, or format SECONDS ?-format TEXT?"),
+        ["scan", text, options @ ..] => {
+            let (format, utc) = clock_options(options);
+            let seconds = host.scan_date(text, format, utc).map_err(Flow::Error)?;
+            Ok(seconds.to_string())
+        }
+        _ => error(
+            "clock: use seconds, milliseconds, microseconds, clicks, format SECONDS or scan TEXT, \
+             with -format TEXT, -gmt 1 or -timezone :UTC",
+        ),
     }
+}
+
+/// The value of `-format`, and whether a time is in UTC.
+fn clock_options<'a>(options: &[&'a str]) -> (Option<&'a str>, bool) {
+    let option = |name: &str| {
+        let mut pairs = options.chunks_exact(2);
+        pairs.find(|pair| pair[0] == name).map(|pair| pair[1])
+    };
+    let gmt = option("-gmt").and_then(parse_bool).unwrap_or(false);
+    let zone =
+        option("-timezone").is_some_and(|zone| matches!(zone, ":UTC" | "UTC" | ":GMT" | "GMT"));
+    (option("-format"), gmt || zone)
 }

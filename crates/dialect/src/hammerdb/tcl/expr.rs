@@ -1,11 +1,11 @@
-//! The grammar of `expr`.
+//! Parses expressions of `expr`.
 //!
-//! In: an expression's text. Out: its tree. Must never: nest without a bound.
+//! In: an expression's text. Out: its tree. Must never: nest without a limit.
 
-use super::number::{Value, truth};
-use super::parse::{Part, Reader};
+use super::number::{Value, parse_bool};
+use super::parse::{Part, TextParser};
 
-/// How deep parentheses may lie in one another.
+/// The deepest nesting of parentheses.
 const MAX_NESTING: usize = 100;
 
 /// An expression.
@@ -15,12 +15,13 @@ pub(crate) enum Node {
     Parts(Vec<Part>),
     Unary(char, Box<Node>),
     Binary(&'static str, Box<Node>, Box<Node>),
-    Choice(Box<Node>, Box<Node>, Box<Node>),
+    Ternary(Box<Node>, Box<Node>, Box<Node>),
     Call(String, Vec<Node>),
 }
 
-/// Operators, the loosest first; those of a row bind alike. A longer one stands before its prefix.
-const LEVELS: [&[&str]; 11] = [
+/// Operators, the lowest precedence first; those in one row have the same. A longer operator comes before
+/// its prefix.
+const PRECEDENCE: [&[&str]; 11] = [
     &["||"],
     &["&&"],
     &["|"],
@@ -34,97 +35,99 @@ const LEVELS: [&[&str]; 11] = [
     &["*", "/", "%"],
 ];
 
-/// Reads an expression.
-pub(crate) fn read(text: &str) -> Result<Node, String> {
+/// Parses an expression.
+pub(crate) fn parse(text: &str) -> Result<Node, String> {
     let mut parser = Parser {
-        reader: Reader::new(text),
+        reader: TextParser::new(text),
         nesting: 0,
         text,
     };
-    let node = parser.choice()?;
-    parser.skip();
+    let node = parser.ternary()?;
+    parser.skip_whitespace();
     if parser.reader.peek().is_some() {
-        return Err(parser.complaint());
+        return Err(parser.syntax_error());
     }
     Ok(node)
 }
 
 struct Parser<'a> {
-    reader: Reader<'a>,
+    reader: TextParser<'a>,
     nesting: usize,
     text: &'a str,
 }
 
 impl Parser<'_> {
-    fn complaint(&self) -> String {
+    fn syntax_error(&self) -> String {
         if self.reader.peek().is_none() {
             format!("missing operand at _@_\nin expression \"{}_@_\"", self.text)
         } else {
-            let (before, after) = self.text.split_at(self.reader.at());
+            let (before, after) = self.text.split_at(self.reader.position());
             format!("syntax error in expression \"{before}_@_{after}\"")
         }
     }
 
-    fn skip(&mut self) {
+    fn skip_whitespace(&mut self) {
         while self.reader.skip_blank() || self.eat("\n") {}
     }
 
     fn eat(&mut self, token: &str) -> bool {
         let found = self.reader.rest().starts_with(token);
         if found {
-            self.reader.set_at(self.reader.at() + token.len());
+            self.reader
+                .set_position(self.reader.position() + token.len());
         }
         found
     }
 
-    fn choice(&mut self) -> Result<Node, String> {
+    fn ternary(&mut self) -> Result<Node, String> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err("expression too deeply nested".to_owned());
         }
         let mut node = self.level(0)?;
-        self.skip();
+        self.skip_whitespace();
         if self.eat("?") {
-            let yes = self.choice()?;
-            self.skip();
+            let yes = self.ternary()?;
+            self.skip_whitespace();
             if !self.eat(":") {
-                return Err(self.complaint());
+                return Err(self.syntax_error());
             }
-            let no = self.choice()?;
-            node = Node::Choice(Box::new(node), Box::new(yes), Box::new(no));
+            let no = self.ternary()?;
+            node = Node::Ternary(Box::new(node), Box::new(yes), Box::new(no));
         }
         self.nesting -= 1;
         Ok(node)
     }
 
     fn operator(&mut self, level: usize) -> Option<&'static str> {
-        self.skip();
+        self.skip_whitespace();
         let rest = self.reader.rest();
-        let found = LEVELS[level].iter().find(|op| rest.starts_with(**op))?;
+        let found = PRECEDENCE[level].iter().find(|op| rest.starts_with(**op))?;
         let after = rest[found.len()..].chars().next();
-        let runs_on = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_other = match *found {
+        let continues_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_longer = match *found {
             "|" => after == Some('|'),
             "&" => after == Some('&'),
             "<" => after == Some('<'),
             ">" => after == Some('>'),
             "*" => after == Some('*'),
-            "eq" | "ne" | "in" | "ni" => after.is_some_and(runs_on),
+            "eq" | "ne" | "in" | "ni" => after.is_some_and(continues_word),
             _ => false,
         };
-        if is_other {
+        if is_longer {
             return None;
         }
-        self.reader.set_at(self.reader.at() + found.len());
+        self.reader
+            .set_position(self.reader.position() + found.len());
         Some(found)
     }
 
     fn level(&mut self, level: usize) -> Result<Node, String> {
-        if level == LEVELS.len() {
+        if level == PRECEDENCE.len() {
             return self.power();
         }
         let mut left = self.level(level + 1)?;
-        // A chain leans left and so is as deep as it is long.
+        // A chain is left-associative, so its tree is as deep as the chain is long.
         let mut length = 0;
         while let Some(operator) = self.operator(level) {
             length += 1;
@@ -139,7 +142,7 @@ impl Parser<'_> {
 
     fn power(&mut self) -> Result<Node, String> {
         let left = self.unary()?;
-        self.skip();
+        self.skip_whitespace();
         if !self.eat("**") {
             return Ok(left);
         }
@@ -153,7 +156,7 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Result<Node, String> {
-        self.skip();
+        self.skip_whitespace();
         let Some(sign) = self.reader.peek().filter(|c| "+-!~".contains(*c)) else {
             return self.primary();
         };
@@ -161,20 +164,20 @@ impl Parser<'_> {
         if self.nesting > MAX_NESTING {
             return Err("expression too deeply nested".to_owned());
         }
-        self.reader.set_at(self.reader.at() + 1);
+        self.reader.set_position(self.reader.position() + 1);
         let inner = self.unary()?;
         self.nesting -= 1;
         Ok(Node::Unary(sign, Box::new(inner)))
     }
 
     fn primary(&mut self) -> Result<Node, String> {
-        let bad = |bad: super::parse::Bad| bad.message;
+        let message = |error: super::parse::SyntaxError| error.message;
         match self.reader.peek() {
-            None => Err(self.complaint()),
+            None => Err(self.syntax_error()),
             Some('(') => {
-                self.reader.set_at(self.reader.at() + 1);
-                let node = self.choice()?;
-                self.skip();
+                self.reader.set_position(self.reader.position() + 1);
+                let node = self.ternary()?;
+                self.skip_whitespace();
                 if !self.eat(")") {
                     return Err(format!(
                         "unbalanced open paren\nin expression \"{}\"",
@@ -183,18 +186,18 @@ impl Parser<'_> {
                 }
                 Ok(node)
             }
-            Some('$') => match self.reader.dollar().map_err(bad)? {
+            Some('$') => match self.reader.dollar().map_err(message)? {
                 Some(part) => Ok(Node::Parts(vec![part])),
-                None => Err(self.complaint()),
+                None => Err(self.syntax_error()),
             },
-            Some('[') => Ok(Node::Parts(vec![self.reader.bracket().map_err(bad)?])),
-            Some('"') => Ok(Node::Parts(self.reader.quoted().map_err(bad)?)),
+            Some('[') => Ok(Node::Parts(vec![self.reader.bracket().map_err(message)?])),
+            Some('"') => Ok(Node::Parts(self.reader.quoted().map_err(message)?)),
             Some('{') => Ok(Node::Parts(vec![Part::Text(
-                self.reader.braced().map_err(bad)?,
+                self.reader.braced().map_err(message)?,
             )])),
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_ascii_alphabetic() => self.name(),
-            Some(_) => Err(self.complaint()),
+            Some(_) => Err(self.syntax_error()),
         }
     }
 
@@ -213,15 +216,15 @@ impl Parser<'_> {
             length += 1;
         }
         let text = &rest[..length];
-        let value = Value::read(text);
+        let value = Value::parse(text);
         match value {
-            Value::Text(_) => Err(self.complaint()),
-            // An integer beyond 64 bits reads as a real number: say so, do not lose digits.
+            Value::Text(_) => Err(self.syntax_error()),
+            // An integer beyond 64 bits parses as a real number: report an error rather than lose digits.
             Value::Real(_) if text.bytes().all(|b| b.is_ascii_digit()) => {
                 Err("integer value too large to represent".to_owned())
             }
             value => {
-                self.reader.set_at(self.reader.at() + length);
+                self.reader.set_position(self.reader.position() + length);
                 Ok(Node::Value(value))
             }
         }
@@ -233,11 +236,11 @@ impl Parser<'_> {
             .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_')
             .count();
         let name = &rest[..length];
-        self.reader.set_at(self.reader.at() + length);
-        self.skip();
+        self.reader.set_position(self.reader.position() + length);
+        self.skip_whitespace();
         if !self.eat("(") {
-            if truth(name).is_some() || name.eq_ignore_ascii_case("inf") {
-                return Ok(Node::Value(Value::read(name)));
+            if parse_bool(name).is_some() || name.eq_ignore_ascii_case("inf") {
+                return Ok(Node::Value(Value::parse(name)));
             }
             return Err(format!(
                 "invalid bareword \"{name}\"\nin expression \"{}\";\nshould be \"${name}\" or \"{{{name}}}\" or \"{name}(...)\" or ...",
@@ -245,18 +248,18 @@ impl Parser<'_> {
             ));
         }
         let mut args = Vec::new();
-        self.skip();
+        self.skip_whitespace();
         if self.eat(")") {
             return Ok(Node::Call(name.to_owned(), args));
         }
         loop {
-            args.push(self.choice()?);
-            self.skip();
+            args.push(self.ternary()?);
+            self.skip_whitespace();
             if self.eat(")") {
                 return Ok(Node::Call(name.to_owned(), args));
             }
             if !self.eat(",") {
-                return Err(self.complaint());
+                return Err(self.syntax_error());
             }
         }
     }

@@ -1,13 +1,13 @@
 //! `format`.
 //!
-//! In: a format and values. Out: text. Must never: pad beyond the longest value.
+//! Must never: pad beyond the longest value.
 
 use super::interp::MAX_VALUE_BYTES;
-use super::number::{Value, integer, truth};
+use super::number::{Value, integer, parse_bool};
 
-/// One `%` specification.
+/// One conversion of a format.
 #[derive(Default)]
-struct Spec {
+struct FormatSpec {
     left: bool,
     zero: bool,
     plus: bool,
@@ -31,11 +31,11 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
             out.push('%');
             continue;
         }
-        let mut next = || {
+        let mut next_arg = || {
             args.next()
                 .ok_or_else(|| "not enough arguments for all format specifiers".to_owned())
         };
-        let mut spec = Spec::default();
+        let mut spec = FormatSpec::default();
         while let Some(flag) = chars.next_if(|c| "-0+ #".contains(*c)) {
             match flag {
                 '-' => spec.left = true,
@@ -47,9 +47,9 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
         }
         let mut size = |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
             if chars.next_if_eq(&'*').is_some() {
-                let given = next()?;
-                let width = integer(given)
-                    .ok_or_else(|| format!("expected integer but got \"{given}\""))?;
+                let arg = next_arg()?;
+                let width =
+                    integer(arg).ok_or_else(|| format!("expected integer but got \"{arg}\""))?;
                 spec.left |= width < 0;
                 return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
             }
@@ -74,8 +74,8 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
         let Some(kind) = chars.next() else {
             return Err("format string ended in middle of field specifier".to_owned());
         };
-        let value = next()?;
-        out.push_str(&one(&spec, kind, value)?);
+        let value = next_arg()?;
+        out.push_str(&convert(&spec, kind, value)?);
         if out.len() > MAX_VALUE_BYTES {
             return Err("value too long".to_owned());
         }
@@ -83,7 +83,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
     Ok(out)
 }
 
-fn one(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
+fn convert(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
     match kind {
         's' => {
             let cut: String = value
@@ -101,17 +101,17 @@ fn one(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
                 .unwrap_or('\u{fffd}');
             Ok(pad(spec, "", &c.to_string(), false))
         }
-        'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' => whole(spec, kind, value),
-        'e' | 'E' | 'f' | 'g' | 'G' => real(spec, kind, value),
+        'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' => format_integer(spec, kind, value),
+        'e' | 'E' | 'f' | 'g' | 'G' => format_real(spec, kind, value),
         other => Err(format!("bad field specifier \"{other}\"")),
     }
 }
 
-fn whole(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
-    let number = match Value::read(value) {
+fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
+    let number = match Value::parse(value) {
         Value::Integer(number) => number,
-        Value::Real(_) | Value::Text(_) => match truth(value).filter(|_| kind == '?') {
-            Some(truth) => i64::from(truth),
+        Value::Real(_) | Value::Text(_) => match parse_bool(value).filter(|_| kind == '?') {
+            Some(value) => i64::from(value),
             None => return Err(format!("expected integer but got \"{value}\"")),
         },
     };
@@ -135,7 +135,7 @@ fn whole(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
     Ok(pad(spec, &before, &digits, spec.precision.is_none()))
 }
 
-fn sign(spec: &Spec, negative: bool) -> &'static str {
+fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
     match (negative, spec.plus, spec.space) {
         (true, ..) => "-",
         (false, true, _) => "+",
@@ -144,8 +144,8 @@ fn sign(spec: &Spec, negative: bool) -> &'static str {
     }
 }
 
-fn real(spec: &Spec, kind: char, value: &str) -> Result<String, String> {
-    let number = match Value::read(value) {
+fn format_real(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
+    let number = match Value::parse(value) {
         Value::Integer(number) => number as f64,
         Value::Real(number) => number,
         Value::Text(_) => {
@@ -186,8 +186,8 @@ fn general(size: f64, precision: usize, keeps_zeros: bool) -> String {
         .next()
         .and_then(|e| e.parse().ok())
         .unwrap_or(0);
-    let is_small = (-4..precision as i32).contains(&exponent);
-    let text = if is_small {
+    let is_fixed = (-4..precision as i32).contains(&exponent);
+    let text = if is_fixed {
         let decimals = usize::try_from(precision as i32 - 1 - exponent).unwrap_or(0);
         format!("{size:.decimals$}")
     } else {
@@ -205,12 +205,12 @@ fn general(size: f64, precision: usize, keeps_zeros: bool) -> String {
     }
 }
 
-fn pad(spec: &Spec, before: &str, digits: &str, may_zero: bool) -> String {
+fn pad(spec: &FormatSpec, before: &str, digits: &str, allows_zero_padding: bool) -> String {
     let length = before.len() + digits.chars().count();
     let missing = spec.width.saturating_sub(length);
     if spec.left {
         format!("{before}{digits}{}", " ".repeat(missing))
-    } else if spec.zero && may_zero {
+    } else if spec.zero && allows_zero_padding {
         format!("{before}{}{digits}", "0".repeat(missing))
     } else {
         format!("{}{before}{digits}", " ".repeat(missing))

@@ -1,28 +1,28 @@
-//! The interpreter: variables, procedures, and the way of a command.
+//! The interpreter: variables, procedures, and the lookup of commands.
 //!
-//! In: a script and a [`Host`]. Out: its result. Must never: nest deeper than [`MAX_DEPTH`]; hold a
-//! value beyond [`MAX_VALUE_BYTES`].
+//! In: a script and a [`Host`]. Out: its result. Must never: nest deeper than [`MAX_DEPTH`]; hold a value
+//! longer than [`MAX_VALUE_BYTES`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::io::Files;
+use super::io::OpenFiles;
 use super::parse::{self, Part, Script, Word};
-use super::{Flow, Host, Outcome, list};
+use super::{Flow, Host, TclResult, list};
 
-/// How deep scripts, procedures and expressions may lie in one another. A level takes a few
-/// kilobytes of stack; 2 MB suffice.
+/// The deepest nesting of scripts, procedures and expressions. A level takes a few kilobytes of stack; 2 MB
+/// suffice.
 pub const MAX_DEPTH: usize = 200;
 
-/// The size of the longest value, in bytes.
+/// The longest value, in bytes.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 pub(super) enum Variable {
     Scalar(String),
     Array(BTreeMap<String, String>),
-    /// Another frame's variable (`global`, `upvar`).
+    /// A variable of another frame (`global`, `upvar`).
     Link(usize, String),
 }
 
@@ -31,25 +31,33 @@ pub(super) type Frame = HashMap<String, Variable>;
 
 #[derive(Debug)]
 pub(super) struct Proc {
-    /// Names, with a default if there is one.
+    /// Names, with optional defaults.
     pub parameters: Vec<(String, Option<String>)>,
     pub parameter_text: String,
     pub body_text: String,
     pub body: Script,
+    /// The namespace of its definition; empty for the global one.
+    pub namespace: String,
 }
 
 /// An interpreter.
 pub struct Interp {
     pub(super) frames: Vec<Frame>,
     pub(super) procs: HashMap<String, Rc<Proc>>,
-    pub(super) files: Files,
+    /// New names of renamed commands that are not procedures (`rename`), with the old names.
+    pub(super) aliases: HashMap<String, String>,
+    /// Old names of renamed commands, and names of deleted ones.
+    pub(super) removed: HashSet<String>,
+    pub(super) files: OpenFiles,
     pub(super) script_name: String,
+    /// The current namespace, such as `a::b`; empty for the global one.
+    pub(super) namespace: String,
     depth: usize,
     steps_left: Option<u64>,
     random: u64,
 }
 
-/// Without the variables: a script may keep a password in one.
+/// Without the variables, because one may contain a password.
 impl std::fmt::Debug for Interp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Interp").finish_non_exhaustive()
@@ -66,7 +74,7 @@ pub(super) fn error<T>(text: impl Into<String>) -> Result<T, Flow> {
     Err(Flow::Error(text.into()))
 }
 
-/// The complaint about a wrong number of arguments.
+/// The error of a wrong number of arguments.
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
     error(format!("wrong # args: should be \"{usage}\""))
 }
@@ -77,44 +85,48 @@ impl Interp {
         Self {
             frames: vec![Frame::new()],
             procs: HashMap::new(),
-            files: Files::default(),
+            aliases: HashMap::new(),
+            removed: HashSet::new(),
+            files: OpenFiles::default(),
             script_name: String::new(),
+            namespace: String::new(),
             depth: 0,
             steps_left: None,
             random: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
-    /// Ends a script with [`Flow::Stopped`] after that many commands and pieces of expressions.
+    /// Ends scripts with [`Flow::Stopped`] after this many commands and parts of expressions.
     pub fn limit_steps(&mut self, steps: u64) {
         self.steps_left = Some(steps);
     }
 
-    /// Sets a variable of the outermost level.
+    /// Sets a global variable.
     pub fn set_global(&mut self, name: &str, value: &str) {
         self.frames[0].insert(name.to_owned(), Variable::Scalar(value.to_owned()));
     }
 
-    /// Runs a script at the outermost level.
+    /// Runs a script at the global level.
     ///
     /// # Errors
-    /// How it ended, if not with a result; a stray `break` or `continue` is an error.
-    pub fn eval(&mut self, host: &mut dyn Host, text: &str) -> Outcome {
+    ///
+    /// How the script ended without a result; a `break` or `continue` outside of a loop is an error.
+    pub fn eval(&mut self, host: &mut dyn Host, text: &str) -> TclResult {
         let script = parse::script(text);
         let depth = self.depth;
         let outcome = self.run(host, &script);
         self.depth = depth;
         match outcome {
             Err(Flow::Return(value)) => Ok(value),
-            other => outer(other),
+            other => reject_loop_flow(other),
         }
     }
 
-    /// Runs the text of a file (`source`, `auto`).
+    /// Runs a file (`source`, `auto`).
     ///
     /// # Errors
-    /// As [`Interp::eval`]; or the file cannot be read.
-    pub fn source(&mut self, host: &mut dyn Host, path: &str) -> Outcome {
+    /// As for [`Interp::eval`]; or the file cannot be read.
+    pub fn source(&mut self, host: &mut dyn Host, path: &str) -> TclResult {
         let text = match host.read_file(path) {
             Ok(text) => text.replace("\r\n", "\n"),
             Err(reason) => {
@@ -130,7 +142,7 @@ impl Interp {
         }
     }
 
-    /// One level deeper.
+    /// Enters one level of nesting.
     pub(super) fn enter(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
@@ -144,7 +156,7 @@ impl Interp {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Asks whether the script may go on.
+    /// Counts one step, and checks whether the script may continue.
     pub(super) fn step(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if host.is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
@@ -160,19 +172,19 @@ impl Interp {
     }
 
     /// Runs a script's text one level deeper.
-    pub(super) fn eval_text(&mut self, host: &mut dyn Host, text: &str) -> Outcome {
+    pub(super) fn eval_text(&mut self, host: &mut dyn Host, text: &str) -> TclResult {
         self.run(host, &parse::script(text))
     }
 
     /// Runs a script one level deeper.
-    pub(super) fn run(&mut self, host: &mut dyn Host, script: &Script) -> Outcome {
+    pub(super) fn run(&mut self, host: &mut dyn Host, script: &Script) -> TclResult {
         self.enter(host)?;
-        let outcome = self.run_within(host, script);
+        let outcome = self.run_inner(host, script);
         self.leave();
         outcome
     }
 
-    fn run_within(&mut self, host: &mut dyn Host, script: &Script) -> Outcome {
+    fn run_inner(&mut self, host: &mut dyn Host, script: &Script) -> TclResult {
         let mut result = String::new();
         for words in &script.commands {
             self.step(host)?;
@@ -181,7 +193,7 @@ impl Interp {
                 result = self.command(host, name, args)?;
             }
         }
-        match &script.broken {
+        match &script.error {
             Some(message) => error(message.clone()),
             None => Ok(result),
         }
@@ -200,8 +212,8 @@ impl Interp {
         Ok(found)
     }
 
-    /// A word's text.
-    pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> Outcome {
+    /// The text of a word.
+    pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> TclResult {
         let mut text = String::new();
         for part in parts {
             let piece = match part {
@@ -227,36 +239,86 @@ impl Interp {
     }
 
     /// Runs one command.
-    pub(super) fn command(&mut self, host: &mut dyn Host, name: &str, args: &[String]) -> Outcome {
-        let name = name.strip_prefix("::").unwrap_or(name);
-        if let Some(procedure) = self.procs.get(name) {
+    pub(super) fn command(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> TclResult {
+        let absolute = name.strip_prefix("::");
+        let within = absolute
+            .is_none()
+            .then(|| self.procs.get(&self.qualified(name)));
+        let name = absolute.unwrap_or(name);
+        if let Some(procedure) = within.flatten().or_else(|| self.procs.get(name)) {
             let procedure = Rc::clone(procedure);
             return self.call(host, name, &procedure, args);
         }
-        let found = (self.control(host, name, args))
-            .or_else(|| self.variables(host, name, args))
-            .or_else(|| self.lists(host, name, args))
-            .or_else(|| self.strings(name, args))
-            .or_else(|| self.data(host, name, args))
-            .or_else(|| self.io(host, name, args))
-            .or_else(|| host.call(name, args));
+        let found = match self.aliases.get(name).cloned() {
+            Some(real) => self.run_built_in(host, &real, args),
+            None if self.removed.contains(name) => None,
+            None => self.run_built_in(host, name, args),
+        };
         found.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
     }
 
-    fn call(
+    /// Runs a command that is not a procedure, under its current name.
+    fn run_built_in(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> Option<TclResult> {
+        (self.control_command(host, name, args))
+            .or_else(|| self.variable_command(host, name, args))
+            .or_else(|| self.list_command(host, name, args))
+            .or_else(|| self.string_command(name, args))
+            .or_else(|| self.regex_command(host, name, args))
+            .or_else(|| self.data_command(host, name, args))
+            .or_else(|| self.path_command(host, name, args))
+            .or_else(|| self.meta_command(host, name, args))
+            .or_else(|| self.io_command(host, name, args))
+            .or_else(|| self.host_command(host, name, args))
+    }
+
+    /// Runs a command of the host. HammerDB's commands print with `puts`: if a script defines a procedure
+    /// `puts`, it gets their output.
+    fn host_command(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> Option<TclResult> {
+        if !self.procs.contains_key("puts") {
+            return host.call(name, args);
+        }
+        host.capture(true);
+        let outcome = host.call(name, args);
+        for text in host.capture(false) {
+            let line = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+            if let Err(flow) = self.command(host, "puts", &[line]) {
+                return Some(Err(flow));
+            }
+        }
+        outcome
+    }
+
+    pub(super) fn call(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         procedure: &Proc,
         args: &[String],
-    ) -> Outcome {
+    ) -> TclResult {
         let frame = bind(name, procedure, args)?;
         self.frames.push(frame);
+        let caller = std::mem::replace(&mut self.namespace, procedure.namespace.clone());
         let outcome = self.run(host, &procedure.body);
+        self.namespace = caller;
         self.frames.pop();
         match outcome {
             Err(Flow::Return(value)) => Ok(value),
-            other => outer(other),
+            other => reject_loop_flow(other),
         }
     }
 
@@ -273,7 +335,7 @@ impl Interp {
     }
 }
 
-fn outer(outcome: Outcome) -> Outcome {
+fn reject_loop_flow(outcome: TclResult) -> TclResult {
     match outcome {
         Err(Flow::Break) => error("invoked \"break\" outside of a loop"),
         Err(Flow::Continue) => error("invoked \"continue\" outside of a loop"),
@@ -281,24 +343,24 @@ fn outer(outcome: Outcome) -> Outcome {
     }
 }
 
-/// A procedure's variables at its start.
+/// A procedure's variables when it starts.
 fn bind(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
     let mut frame = Frame::new();
-    let mut given = args.iter();
+    let mut args_left = args.iter();
     let last = procedure.parameters.len().saturating_sub(1);
     for (index, (parameter, default)) in procedure.parameters.iter().enumerate() {
         let value = if index == last && parameter == "args" {
-            let rest: Vec<&String> = given.by_ref().collect();
+            let rest: Vec<&String> = args_left.by_ref().collect();
             list::join(&rest)
         } else {
-            match given.next().or(default.as_ref()) {
+            match args_left.next().or(default.as_ref()) {
                 Some(value) => value.clone(),
                 None => return wrong_args(&usage(name, procedure)),
             }
         };
         frame.insert(parameter.clone(), Variable::Scalar(value));
     }
-    if given.next().is_some() {
+    if args_left.next().is_some() {
         return wrong_args(&usage(name, procedure));
     }
     Ok(frame)

@@ -1,12 +1,10 @@
-//! Lists as texts.
-//!
-//! In: a list's text, or elements. Out: the other. Must never: lose an element on the way there and
-//! back.
+//! Converts lists to text and back, without losing an element.
 
-/// The elements of a list.
+/// Splits a list's text into its elements.
 ///
 /// # Errors
-/// Tcl's complaint about text that is no list.
+///
+/// Tcl's message about text that is not a list.
 pub fn split(text: &str) -> Result<Vec<String>, String> {
     let mut chars = text.chars().peekable();
     let mut elements = Vec::new();
@@ -39,7 +37,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
                     }
                     element.push(c);
                 }
-                after(&mut chars, "braces")?;
+                check_end(&mut chars, "braces")?;
             }
             '"' => {
                 chars.next();
@@ -51,7 +49,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
                         Some(c) => element.push(c),
                     }
                 }
-                after(&mut chars, "quotes")?;
+                check_end(&mut chars, "quotes")?;
             }
             _ => {
                 while let Some(c) = chars.next_if(|c| !c.is_ascii_whitespace()) {
@@ -66,7 +64,7 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn after(chars: &mut std::iter::Peekable<std::str::Chars>, what: &str) -> Result<(), String> {
+fn check_end(chars: &mut std::iter::Peekable<std::str::Chars>, what: &str) -> Result<(), String> {
     match chars.peek() {
         Some(c) if !c.is_ascii_whitespace() => Err(format!(
             "list element in {what} followed by \"{c}\" instead of space"
@@ -89,7 +87,7 @@ fn unescape(c: Option<char>) -> char {
     }
 }
 
-/// The list's text.
+/// Joins elements to a list's text.
 pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     let mut text = String::new();
     for (index, element) in elements.iter().enumerate() {
@@ -101,7 +99,7 @@ pub fn join<T: AsRef<str>>(elements: &[T]) -> String {
     text
 }
 
-/// Adds an element to a list's text.
+/// Appends an element to a list's text.
 pub(super) fn push(list: &mut String, element: &str) {
     let is_first = list.is_empty();
     if !is_first {
@@ -110,7 +108,7 @@ pub(super) fn push(list: &mut String, element: &str) {
     quote(list, element, is_first);
 }
 
-/// One element as it stands in a list.
+/// Appends one element, quoted as a list needs it.
 fn quote(text: &mut String, element: &str, is_first: bool) {
     if element.is_empty() {
         text.push_str("{}");
@@ -152,7 +150,7 @@ fn can_be_braced(element: &str) -> bool {
             '{' => depth += 1,
             '}' => depth -= 1,
             '\\' => match chars.next() {
-                // A trailing or continuing backslash would change its meaning in braces.
+                // In braces a trailing or continuing backslash would have another meaning.
                 None | Some('\n') => return false,
                 Some(_) => {}
             },

@@ -1,16 +1,16 @@
-//! The commands about lists.
+//! List commands.
 //!
-//! In: words. Out: a list or an element. Must never: give an element for an index outside.
+//! Must never: return an element for an index outside of the list.
 
 use std::cmp::Ordering;
 
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::number::{integer, real};
-use super::{Flow, Host, Outcome, list, pattern};
+use super::{Flow, Host, TclResult, list, pattern, regex};
 
-/// An index: a number, `end`, or either with `+n` or `-n`; it may lie outside.
+/// An index: a number or `end`, each with an optional `+n` or `-n`; it may be outside of the list.
 pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
-    let bad = || {
+    let bad_index = || {
         Flow::Error(format!(
             "bad index \"{text}\": must be integer?[+-]integer? or end?[+-]integer?"
         ))
@@ -28,19 +28,22 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
                 .skip(1)
                 .find(|(_, c)| "+-".contains(*c))
                 .map(|(at, _)| at)
-                .ok_or_else(bad)?;
-            (integer(&trimmed[..at]).ok_or_else(bad)?, &trimmed[at..])
+                .ok_or_else(bad_index)?;
+            (
+                integer(&trimmed[..at]).ok_or_else(bad_index)?,
+                &trimmed[at..],
+            )
         }
     };
     if rest.is_empty() {
         return Ok(base);
     }
     let is_signed = rest.starts_with(['+', '-']);
-    let offset = integer(rest).filter(|_| is_signed).ok_or_else(bad)?;
-    base.checked_add(offset).ok_or_else(bad)
+    let offset = integer(rest).filter(|_| is_signed).ok_or_else(bad_index)?;
+    base.checked_add(offset).ok_or_else(bad_index)
 }
 
-/// A first and last index cut to what there is; none if nothing is between them.
+/// A first and last index, clamped to the list; none if the range is empty.
 pub(super) fn range(
     first: &str,
     last: &str,
@@ -59,13 +62,13 @@ fn elements(text: &str) -> Result<Vec<String>, Flow> {
 }
 
 impl Interp {
-    /// The commands about lists.
-    pub(super) fn lists(
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn list_command(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         args: &[String],
-    ) -> Option<Outcome> {
+    ) -> Option<TclResult> {
         Some(match (name, args) {
             ("list", args) => Ok(list::join(args)),
             ("llength", [text]) => elements(text).map(|found| found.len().to_string()),
@@ -96,7 +99,7 @@ impl Interp {
         })
     }
 
-    fn lassign(&mut self, text: &str, names: &[String]) -> Outcome {
+    fn lassign(&mut self, text: &str, names: &[String]) -> TclResult {
         let mut values = elements(text)?.into_iter();
         for name in names {
             self.set(name, values.next().unwrap_or_default())?;
@@ -105,7 +108,7 @@ impl Interp {
         Ok(list::join(&rest))
     }
 
-    fn lset(&mut self, host: &dyn Host, name: &str, at: &str, value: &str) -> Outcome {
+    fn lset(&mut self, host: &dyn Host, name: &str, at: &str, value: &str) -> TclResult {
         let mut found = elements(&self.get(host, name)?)?;
         let at = usize::try_from(index(at, found.len())?).ok();
         match at.filter(|at| *at <= found.len()) {
@@ -117,7 +120,7 @@ impl Interp {
     }
 }
 
-fn lindex(text: &str, indexes: &[String]) -> Outcome {
+fn lindex(text: &str, indexes: &[String]) -> TclResult {
     let mut text = text.to_owned();
     for at in indexes {
         for at in elements(at)? {
@@ -132,7 +135,7 @@ fn lindex(text: &str, indexes: &[String]) -> Outcome {
     Ok(text)
 }
 
-fn lrange(text: &str, first: &str, last: &str) -> Outcome {
+fn lrange(text: &str, first: &str, last: &str) -> TclResult {
     let found = elements(text)?;
     Ok(match range(first, last, found.len())? {
         Some((first, last)) => list::join(&found[first..=last]),
@@ -140,16 +143,16 @@ fn lrange(text: &str, first: &str, last: &str) -> Outcome {
     })
 }
 
-fn linsert(text: &str, at: &str, more: &[String]) -> Outcome {
+fn linsert(text: &str, at: &str, more: &[String]) -> TclResult {
     let mut found = elements(text)?;
-    // `end` is after the last element here.
+    // Here `end` is the position after the last element.
     let length = found.len() + usize::from(at.trim_ascii().starts_with("end"));
     let at = index(at, length)?.clamp(0, found.len() as i64) as usize;
     found.splice(at..at, more.iter().cloned());
     Ok(list::join(&found))
 }
 
-fn lreplace(text: &str, first: &str, last: &str, more: &[String]) -> Outcome {
+fn lreplace(text: &str, first: &str, last: &str, more: &[String]) -> TclResult {
     let mut found = elements(text)?;
     let first = index(first, found.len())?.clamp(0, found.len() as i64) as usize;
     let last = index(last, found.len())?.clamp(-1, found.len() as i64 - 1);
@@ -158,7 +161,7 @@ fn lreplace(text: &str, first: &str, last: &str, more: &[String]) -> Outcome {
     Ok(list::join(&found))
 }
 
-fn lrepeat(count: &str, more: &[String]) -> Outcome {
+fn lrepeat(count: &str, more: &[String]) -> TclResult {
     let Some(count) = integer(count).and_then(|count| usize::try_from(count).ok()) else {
         return error(format!("bad count \"{count}\": must be integer >= 0"));
     };
@@ -190,39 +193,46 @@ fn split(text: &str, by: &str) -> String {
     list::join(&parts)
 }
 
-fn lsearch(args: &[String]) -> Outcome {
+fn lsearch(args: &[String]) -> TclResult {
     let [options @ .., text, wanted] = args else {
         return wrong_args("lsearch ?-option value ...? list pattern");
     };
-    let (mut exact, mut all, mut inline, mut not, mut folded) = (false, false, false, false, false);
+    let (mut exact, mut all, mut inline, mut negated, mut ignore_case) =
+        (false, false, false, false, false);
+    let mut is_regex = false;
     for option in options {
         match option.as_str() {
-            "-exact" => exact = true,
-            "-glob" => exact = false,
+            "-exact" => (exact, is_regex) = (true, false),
+            "-glob" => (exact, is_regex) = (false, false),
+            "-regexp" => (exact, is_regex) = (false, true),
             "-all" => all = true,
             "-inline" => inline = true,
-            "-not" => not = true,
-            "-nocase" => folded = true,
-            other => return error(format!("lsearch: option \"{other}\" is not offered")),
+            "-not" => negated = true,
+            "-nocase" => ignore_case = true,
+            other => return error(format!("lsearch: option \"{other}\" is not supported")),
         }
     }
     let fold = |text: &str| {
-        if folded {
+        if ignore_case {
             text.to_lowercase()
         } else {
             text.to_owned()
         }
     };
-    let wanted = fold(wanted);
+    let lowercase_wanted = fold(wanted);
+    let expression = match is_regex {
+        true => Some(regex::compile(wanted, ignore_case)?),
+        false => None,
+    };
     let mut found = Vec::new();
     for (index, element) in elements(text)?.into_iter().enumerate() {
         let tested = fold(&element);
-        let fits = if exact {
-            tested == wanted
-        } else {
-            pattern::fits(&wanted, &tested)
+        let is_match = match &expression {
+            Some(expression) => expression.is_match(&element),
+            None if exact => tested == lowercase_wanted,
+            None => pattern::matches(&lowercase_wanted, &tested),
         };
-        if fits != not {
+        if is_match != negated {
             found.push(if inline { element } else { index.to_string() });
             if !all {
                 break;
@@ -241,7 +251,7 @@ fn lsearch(args: &[String]) -> Outcome {
     }))
 }
 
-fn lsort(args: &[String]) -> Outcome {
+fn lsort(args: &[String]) -> TclResult {
     let [options @ .., text] = args else {
         return wrong_args("lsort ?-option value ...? list");
     };
@@ -253,7 +263,7 @@ fn lsort(args: &[String]) -> Outcome {
             "-increasing" => reversed = false,
             "-unique" => unique = true,
             "-ascii" | "-integer" | "-real" | "-nocase" | "-dictionary" => order = option,
-            other => return error(format!("lsort: option \"{other}\" is not offered")),
+            other => return error(format!("lsort: option \"{other}\" is not supported")),
         }
     }
     let wanted = match order {
@@ -262,14 +272,14 @@ fn lsort(args: &[String]) -> Outcome {
         _ => None,
     };
     if let Some(wanted) = wanted {
-        let is_one = |text: &str| {
+        let is_valid = |text: &str| {
             if order == "-integer" {
                 integer(text).is_some()
             } else {
                 real(text).is_some()
             }
         };
-        if let Some(bad) = found.iter().find(|text| !is_one(text)) {
+        if let Some(bad) = found.iter().find(|text| !is_valid(text)) {
             return error(format!("expected {wanted} but got \"{bad}\""));
         }
     }
@@ -278,7 +288,7 @@ fn lsort(args: &[String]) -> Outcome {
             "-integer" => integer(a).cmp(&integer(b)),
             "-real" => real(a).unwrap_or(0.0).total_cmp(&real(b).unwrap_or(0.0)),
             "-nocase" => a.to_lowercase().cmp(&b.to_lowercase()),
-            "-dictionary" => dictionary(a, b),
+            "-dictionary" => dictionary_order(a, b),
             _ => a.cmp(b),
         }
     };
@@ -295,8 +305,8 @@ fn lsort(args: &[String]) -> Outcome {
     Ok(list::join(&found))
 }
 
-/// Digits within texts compare as numbers, letters without case.
-fn dictionary(a: &str, b: &str) -> Ordering {
+/// Compares digits within texts as numbers, and letters without case.
+fn dictionary_order(a: &str, b: &str) -> Ordering {
     let pieces = |text: &str| -> Vec<(String, Option<u128>)> {
         let mut found: Vec<(String, Option<u128>)> = Vec::new();
         let mut rest = text;

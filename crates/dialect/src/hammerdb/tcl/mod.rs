@@ -1,13 +1,15 @@
-//! As much of Tcl as the scripts of hammerdbcli use.
+//! The part of Tcl that hammerdbcli's scripts use.
 //!
-//! In: a script's text. Out: its result; through [`Host`], what it prints and the commands that are
-//! not Tcl's own. Must never: touch a file, a clock, a terminal or a server by itself; recurse or
-//! grow without a bound; panic, whatever the text.
+//! In: a script's text. Out: its result; through [`Host`], its output and commands that are not Tcl's. Must
+//! never: access a file, a clock, a terminal or a server by itself; recurse or grow without a limit; panic,
+//! whatever the text.
 //!
-//! Values are texts, as in Tcl. Error messages are Tcl 8.6's where it has one. Not here: namespaces,
-//! regular expressions, `upvar` beyond variables of callers, integers beyond 64 bits.
+//! All values are texts, as in Tcl. Error messages are Tcl 8.6's if it has one. Not supported: `exec`,
+//! `upvar` except for callers' variables, integers beyond 64 bits. `regex` documents how regular expressions
+//! differ.
 
 mod arithmetic;
+mod commands;
 mod control;
 mod data;
 mod expr;
@@ -18,7 +20,10 @@ mod list;
 mod lists;
 mod number;
 mod parse;
+mod paths;
 mod pattern;
+mod regex;
+mod scan;
 mod strings;
 mod variables;
 
@@ -26,18 +31,18 @@ pub use interp::{Interp, MAX_DEPTH};
 pub use list::{join as join_list, split as split_list};
 pub use parse::is_complete;
 
-/// What a path leads to.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathKind {
-    /// Nothing that can be seen.
+    /// It does not exist, or is not accessible.
     Missing,
     /// A file.
     File,
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
 }
 
-/// Where `puts` goes.
+/// The output channel of `puts`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// Standard output.
@@ -46,42 +51,57 @@ pub enum Channel {
     Error,
 }
 
-/// How a script or a command ended, other than with a result.
+/// How a script or a command ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// An error, which `catch` can take.
+    /// An error, which `catch` catches.
     Error(String),
-    /// `return` with its value, on its way to the end of the procedure.
+    /// `return` with its value: ends the procedure.
     Return(String),
-    /// `break`, on its way to the loop.
+    /// `break`: ends the loop.
     Break,
-    /// `continue`, on its way to the loop.
+    /// `continue`: starts the next iteration of the loop.
     Continue,
     /// `exit` or `quit`, with the exit status.
     Exit(u8),
-    /// The caller asked for the end, or the allowance of steps is used up: `catch` cannot take it.
+    /// The caller requested the end, or the step limit is reached; `catch` does not catch it.
     Stopped(String),
 }
 
-/// What a command gives.
-pub type Outcome = Result<String, Flow>;
+const UNSUPPORTED: &str = "not supported";
 
-/// What lies outside of the language.
+/// The result of a command.
+pub type TclResult = Result<String, Flow>;
+
+/// The interpreter's access to everything outside of the language.
 pub trait Host {
-    /// A command that is not Tcl's own; none if there is no such command. It may block for as long
-    /// as it likes.
-    fn call(&mut self, name: &str, args: &[String]) -> Option<Outcome>;
+    /// Runs a command that is not Tcl's; none if it does not exist. It may block without a time limit.
+    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult>;
 
-    /// Text for a terminal, line ends included.
+    /// Whether a command of this name exists that is not Tcl's.
+    fn has_command(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Prints text, line feeds included.
     fn put(&mut self, channel: Channel, text: &str);
 
-    /// An environment variable.
-    fn variable(&self, name: &str) -> Option<String>;
+    /// Starts or stops capturing text for standard output instead of printing it. Returns the captured text,
+    /// one entry for each call of [`Host::put`].
+    fn capture(&mut self, _on: bool) -> Vec<String> {
+        Vec::new()
+    }
 
-    /// Waits that many milliseconds (`after MS`).
+    /// An environment variable.
+    fn env_var(&self, name: &str) -> Option<String>;
+
+    /// Sets an environment variable for this session.
+    fn set_env_var(&mut self, _name: &str, _value: &str) {}
+
+    /// Sleeps for `ms` milliseconds (`after MS`).
     fn sleep(&mut self, ms: u64);
 
-    /// Whether the script shall end now (a signal came). Asked before each command.
+    /// Whether the script must end now, because of a signal. Called before each command.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -89,25 +109,88 @@ pub trait Host {
     /// Milliseconds since 1970, UTC.
     fn now_ms(&self) -> i64;
 
-    /// A time as text: seconds since 1970, and a strftime format or none for the usual form
-    /// (`Fri Nov 20 22:21:44 UTC 2026`).
+    /// Microseconds since 1970, UTC.
+    fn now_us(&self) -> i64 {
+        self.now_ms().saturating_mul(1000)
+    }
+
+    /// Formats a time in seconds since 1970. `utc`: in UTC instead of the local time zone; `format`: a
+    /// strftime format, or none for Tcl's default (`Fri Nov 20 22:21:44 UTC 2026`).
     ///
     /// # Errors
-    /// Why it cannot be written so.
-    fn date(&self, seconds: i64, format: Option<&str>) -> Result<String, String>;
+    ///
+    /// The time cannot be formatted.
+    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String>;
 
-    /// The text of a file.
+    /// Parses a time to seconds since 1970, by a strptime format or in a common form.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a time.
+    fn scan_date(&self, text: &str, _format: Option<&str>, _utc: bool) -> Result<i64, String> {
+        Err(format!("unable to convert date-time string \"{text}\""))
+    }
+
+    /// Reads a text file.
     ///
     /// # Errors
     /// The system's reason, in lower case as Tcl has it (`no such file or directory`).
     fn read_file(&mut self, path: &str) -> Result<String, String>;
 
-    /// Writes text to a file: at its end, or in place of what is there.
+    /// Writes text to a file: appends, or replaces the contents.
     ///
     /// # Errors
     /// The system's reason, in lower case.
-    fn write_file(&mut self, path: &str, text: &str, at_end: bool) -> Result<(), String>;
+    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String>;
 
-    /// What a path leads to.
+    /// The kind of file at a path.
     fn path_kind(&self, path: &str) -> PathKind;
+
+    /// The names in a directory.
+    ///
+    /// # Errors
+    /// The system's reason, in lower case.
+    fn list_directory(&self, _path: &str) -> Result<Vec<String>, String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    /// Creates a directory and its parents; an existing directory is not an error.
+    ///
+    /// # Errors
+    /// The system's reason, in lower case.
+    fn create_directory(&mut self, _path: &str) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    /// Deletes a file or an empty directory; with `force`, a directory and its contents. A path that does not
+    /// exist is not an error.
+    ///
+    /// # Errors
+    /// The system's reason, in lower case.
+    fn delete_path(&mut self, _path: &str, _force: bool) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    /// The working directory.
+    fn working_directory(&self) -> String {
+        "/".to_owned()
+    }
+
+    /// Changes the working directory.
+    ///
+    /// # Errors
+    /// The system's reason, in lower case.
+    fn change_directory(&mut self, _path: &str) -> Result<(), String> {
+        Err(UNSUPPORTED.to_owned())
+    }
+
+    /// The id of this process.
+    fn process_id(&self) -> u32 {
+        1
+    }
+
+    /// The name of this machine.
+    fn host_name(&self) -> String {
+        "localhost".to_owned()
+    }
 }

@@ -1,8 +1,8 @@
-//! Numbers in texts.
+//! Parses and formats numbers.
 //!
-//! In: a text. Out: the number in it, or none; a number's text. Must never: wrap around.
+//! Must never: wrap around.
 
-/// A number, or text that is none.
+/// A number, or text that is not a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Integer(i64),
@@ -11,8 +11,8 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Reads a text as a number if it is one.
-    pub fn read(text: &str) -> Value {
+    /// Parses a text as a number if it is one.
+    pub fn parse(text: &str) -> Value {
         if let Some(number) = integer(text) {
             return Value::Integer(number);
         }
@@ -32,23 +32,23 @@ impl Value {
     }
 
     /// The value as a condition.
-    pub fn truth(&self) -> Result<bool, String> {
+    pub fn as_bool(&self) -> Result<bool, String> {
         match self {
             Value::Integer(number) => Ok(*number != 0),
             Value::Real(number) => Ok(*number != 0.0),
             Value::Text(text) => {
-                truth(text).ok_or_else(|| format!("expected boolean value but got \"{text}\""))
+                parse_bool(text).ok_or_else(|| format!("expected boolean value but got \"{text}\""))
             }
         }
     }
 }
 
-/// The words of truth.
-pub(crate) fn truth(text: &str) -> Option<bool> {
+/// Parses a boolean word or a number.
+pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "tru" | "tr" | "t" | "ye" | "y" => Some(true),
         "false" | "no" | "off" | "fals" | "fal" | "fa" | "f" | "n" | "of" => Some(false),
-        _ => match Value::read(text) {
+        _ => match Value::parse(text) {
             Value::Integer(number) => Some(number != 0),
             Value::Real(number) => Some(number != 0.0),
             Value::Text(_) => None,
@@ -56,7 +56,7 @@ pub(crate) fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// An integer: decimal, or with `0x`, `0o`, `0b`, or octal with a leading zero as in Tcl 8.
+/// An integer: decimal; with `0x`, `0o` or `0b`; or octal with a leading zero, as in Tcl 8.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     let text = text.trim_ascii();
     let (negative, digits) = match text.as_bytes().first()? {
@@ -91,11 +91,11 @@ pub(crate) fn real(text: &str) -> Option<f64> {
     if !is_word && !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
-    // Rust takes `infinity` and the like; what is left here is digits, a point and an exponent.
+    // Rust also parses `infinity` and the like; only digits, a point and an exponent are left here.
     text.parse().ok()
 }
 
-/// A real number as Tcl writes it: the shortest text that means it, and never like an integer.
+/// A real number as Tcl formats it: the shortest text that parses to it and does not look like an integer.
 pub(crate) fn real_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();

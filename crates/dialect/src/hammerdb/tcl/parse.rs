@@ -1,72 +1,73 @@
-//! From text to commands, words and what is to be put into them.
+//! Parses scripts into commands, words and substitutions.
 //!
-//! In: a script's text. Out: its commands in order, up to the first place that is no Tcl. Must
-//! never: evaluate; nest deeper than [`MAX_NESTING`].
+//! In: a script's text. Out: its commands in order, up to the first syntax error. Must never: evaluate; nest
+//! deeper than [`MAX_NESTING`].
+//!
+//! Longer than 400 lines: Tcl's twelve rules refer to each other.
 
-/// How deep `[..]` and array indexes may lie in one another.
+/// The deepest nesting of `[..]` and array indexes.
 pub(crate) const MAX_NESTING: usize = 100;
 
-/// A piece of a word.
+/// A part of a word.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
-    /// A variable, and the index if it is an array's element.
+    /// A variable, with an index if it is an element of an array.
     Variable(String, Option<Vec<Part>>),
-    /// `[..]`.
+    /// Command substitution, `[..]`.
     Script(Script),
 }
 
-/// A word.
+/// A word of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Word {
     pub parts: Vec<Part>,
-    /// `{*}`: each element of the list is a word.
+    /// `{*}`: each element of the list becomes a word.
     pub expand: bool,
 }
 
-/// Commands, and the complaint about what follows them, if any: Tcl runs what stands before a
-/// mistake.
+/// Commands, and the syntax error after them, if any: Tcl runs the commands before an error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
     pub commands: Vec<Vec<Word>>,
-    pub broken: Option<String>,
+    pub error: Option<String>,
 }
 
-/// A complaint; whether more text could still mend it.
+/// A syntax error, and whether more text could complete the script.
 #[derive(Debug)]
-pub(crate) struct Bad {
+pub(crate) struct SyntaxError {
     pub message: String,
-    pub open: bool,
+    pub is_incomplete: bool,
 }
 
-fn open(message: &str) -> Bad {
-    Bad {
+fn incomplete(message: &str) -> SyntaxError {
+    SyntaxError {
         message: message.to_owned(),
-        open: true,
+        is_incomplete: true,
     }
 }
 
-fn wrong(message: impl Into<String>) -> Bad {
-    Bad {
+fn syntax_error(message: impl Into<String>) -> SyntaxError {
+    SyntaxError {
         message: message.into(),
-        open: false,
+        is_incomplete: false,
     }
 }
 
-/// Reads a script.
+/// Parses a script.
 pub(crate) fn script(text: &str) -> Script {
-    let mut reader = Reader::new(text);
+    let mut parser = TextParser::new(text);
     let mut found = Script::default();
-    if let Err(bad) = reader.commands(&mut found.commands, false) {
-        found.broken = Some(bad.message);
+    if let Err(error) = parser.commands(&mut found.commands, false) {
+        found.error = Some(error.message);
     }
     found
 }
 
-/// Whether a script's braces, brackets and quotes are closed, so that it can be run.
+/// Whether all braces, brackets and quotes of a script are closed, so that it can run.
 pub fn is_complete(text: &str) -> bool {
-    // A continued last line waits for the next one.
+    // A trailing backslash continues the command on the next line.
     let backslashes = text
         .strip_suffix('\n')
         .unwrap_or(text)
@@ -77,18 +78,43 @@ pub fn is_complete(text: &str) -> bool {
     if backslashes % 2 == 1 {
         return false;
     }
-    let mut reader = Reader::new(text);
-    !matches!(reader.commands(&mut Vec::new(), false), Err(bad) if bad.open)
+    let mut parser = TextParser::new(text);
+    !matches!(parser.commands(&mut Vec::new(), false), Err(error) if error.is_incomplete)
 }
 
-/// Reads text with substitutions, as between quotes.
-pub(crate) struct Reader<'a> {
+/// The substitutions that `subst` makes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Substitutions {
+    pub backslashes: bool,
+    pub commands: bool,
+    pub variables: bool,
+}
+
+impl Default for Substitutions {
+    fn default() -> Self {
+        Self {
+            backslashes: true,
+            commands: true,
+            variables: true,
+        }
+    }
+}
+
+/// Parses a text for `subst`.
+pub(crate) fn substitutions(text: &str, which: Substitutions) -> Result<Vec<Part>, String> {
+    let mut parser = TextParser::new(text);
+    let parts = parser.parts_of(|_| false, which);
+    parts.map_err(|error| error.message)
+}
+
+/// Parses text with substitutions, as between quotes.
+pub(crate) struct TextParser<'a> {
     text: &'a str,
     at: usize,
     nesting: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TextParser<'a> {
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -97,11 +123,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn at(&self) -> usize {
+    pub fn position(&self) -> usize {
         self.at
     }
 
-    pub fn set_at(&mut self, at: usize) {
+    pub fn set_position(&mut self, at: usize) {
         self.at = at;
     }
 
@@ -119,19 +145,19 @@ impl<'a> Reader<'a> {
         Some(c)
     }
 
-    fn deeper(&mut self) -> Result<(), Bad> {
+    fn enter(&mut self) -> Result<(), SyntaxError> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
-            return Err(wrong("too many nested substitutions"));
+            return Err(syntax_error("too many nested substitutions"));
         }
         Ok(())
     }
 
-    fn commands(&mut self, found: &mut Vec<Vec<Word>>, bracketed: bool) -> Result<(), Bad> {
+    fn commands(&mut self, found: &mut Vec<Vec<Word>>, bracketed: bool) -> Result<(), SyntaxError> {
         loop {
             self.skip_between();
             match self.peek() {
-                None if bracketed => return Err(open("missing close-bracket")),
+                None if bracketed => return Err(incomplete("missing close-bracket")),
                 None => return Ok(()),
                 Some(']') if bracketed => {
                     self.next();
@@ -148,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// White space, line ends and semicolons before a command.
+    /// Skips white space, line feeds and semicolons before a command.
     fn skip_between(&mut self) {
         loop {
             if self.skip_blank() {
@@ -163,7 +189,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// White space within a line, continued lines included; whether there was any.
+    /// Skips white space within a line, including continued lines; returns whether there was any.
     pub fn skip_blank(&mut self) -> bool {
         let before = self.at;
         loop {
@@ -190,7 +216,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn command(&mut self, bracketed: bool) -> Result<Vec<Word>, Bad> {
+    fn command(&mut self, bracketed: bool) -> Result<Vec<Word>, SyntaxError> {
         let mut words = Vec::new();
         loop {
             self.skip_blank();
@@ -202,7 +228,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn word(&mut self, bracketed: bool) -> Result<Word, Bad> {
+    fn word(&mut self, bracketed: bool) -> Result<Word, SyntaxError> {
         let mut expand = false;
         if let Some(after) = self.rest().strip_prefix("{*}")
             && !after.starts_with(|c: char| c.is_whitespace() || c == ';')
@@ -214,12 +240,12 @@ impl<'a> Reader<'a> {
         let parts = match self.peek() {
             Some('{') => {
                 let text = self.braced()?;
-                self.ended("close-brace", bracketed)?;
+                self.check_word_end("close-brace", bracketed)?;
                 vec![Part::Text(text)]
             }
             Some('"') => {
                 let parts = self.quoted()?;
-                self.ended("close-quote", bracketed)?;
+                self.check_word_end("close-quote", bracketed)?;
                 parts
             }
             _ => self.parts(|c| c.is_ascii_whitespace() || c == ';' || (bracketed && c == ']'))?,
@@ -227,17 +253,17 @@ impl<'a> Reader<'a> {
         Ok(Word { parts, expand })
     }
 
-    fn ended(&mut self, what: &str, bracketed: bool) -> Result<(), Bad> {
+    fn check_word_end(&mut self, what: &str, bracketed: bool) -> Result<(), SyntaxError> {
         match self.peek() {
             None | Some(' ' | '\t' | '\r' | '\n' | ';' | '\u{b}' | '\u{c}') => Ok(()),
             Some(']') if bracketed => Ok(()),
             Some('\\') if self.rest().starts_with("\\\n") => Ok(()),
-            _ => Err(wrong(format!("extra characters after {what}"))),
+            _ => Err(syntax_error(format!("extra characters after {what}"))),
         }
     }
 
-    /// From `{` to its `}`.
-    pub fn braced(&mut self) -> Result<String, Bad> {
+    /// Parses from `{` to the matching `}`.
+    pub fn braced(&mut self) -> Result<String, SyntaxError> {
         self.next();
         let mut depth = 1_usize;
         let mut text = String::new();
@@ -267,21 +293,30 @@ impl<'a> Reader<'a> {
             }
             text.push(c);
         }
-        Err(open("missing close-brace"))
+        Err(incomplete("missing close-brace"))
     }
 
-    /// From `"` to the next one.
-    pub fn quoted(&mut self) -> Result<Vec<Part>, Bad> {
+    /// Parses from `"` to the next one.
+    pub fn quoted(&mut self) -> Result<Vec<Part>, SyntaxError> {
         self.next();
         let parts = self.parts(|c| c == '"')?;
         if self.next().is_none() {
-            return Err(open("missing \""));
+            return Err(incomplete("missing \""));
         }
         Ok(parts)
     }
 
-    /// Text with substitutions up to (not with) a character that ends it.
-    fn parts(&mut self, ends: impl Fn(char) -> bool) -> Result<Vec<Part>, Bad> {
+    /// Parses text with substitutions, up to a character that ends it and remains unread.
+    fn parts(&mut self, ends: impl Fn(char) -> bool) -> Result<Vec<Part>, SyntaxError> {
+        self.parts_of(ends, Substitutions::default())
+    }
+
+    /// The same, with some of the substitutions.
+    fn parts_of(
+        &mut self,
+        ends: impl Fn(char) -> bool,
+        which: Substitutions,
+    ) -> Result<Vec<Part>, SyntaxError> {
         let mut parts = Vec::new();
         let mut text = String::new();
         while let Some(c) = self.peek() {
@@ -290,12 +325,12 @@ impl<'a> Reader<'a> {
             }
             let part = match c {
                 '\\' if ends(' ') && self.rest().starts_with("\\\n") => break,
-                '\\' => {
+                '\\' if which.backslashes => {
                     self.escape(&mut text);
                     continue;
                 }
-                '$' => self.dollar()?,
-                '[' => Some(self.bracket()?),
+                '$' if which.variables => self.dollar()?,
+                '[' if which.commands => Some(self.bracket()?),
                 _ => None,
             };
             match part {
@@ -317,9 +352,9 @@ impl<'a> Reader<'a> {
         Ok(parts)
     }
 
-    /// `[..]`.
-    pub fn bracket(&mut self) -> Result<Part, Bad> {
-        self.deeper()?;
+    /// Parses `[..]`.
+    pub fn bracket(&mut self) -> Result<Part, SyntaxError> {
+        self.enter()?;
         self.next();
         let mut script = Script::default();
         self.commands(&mut script.commands, true)?;
@@ -327,12 +362,12 @@ impl<'a> Reader<'a> {
         Ok(Part::Script(script))
     }
 
-    /// `$name`, `${name}` or `$name(index)`; none for a lone dollar.
-    pub fn dollar(&mut self) -> Result<Option<Part>, Bad> {
+    /// Parses `$name`, `${name}` or `$name(index)`; none if the dollar sign is literal.
+    pub fn dollar(&mut self) -> Result<Option<Part>, SyntaxError> {
         let rest = &self.rest()[1..];
         if let Some(after) = rest.strip_prefix('{') {
             let Some(length) = after.find('}') else {
-                return Err(open("missing close-brace for variable name"));
+                return Err(incomplete("missing close-brace for variable name"));
             };
             let name = after[..length].to_owned();
             self.at += length + 3;
@@ -348,17 +383,17 @@ impl<'a> Reader<'a> {
         if !has_index {
             return Ok(Some(Part::Variable(name, None)));
         }
-        self.deeper()?;
+        self.enter()?;
         self.next();
         let index = self.parts(|c| c == ')')?;
         if self.next().is_none() {
-            return Err(open("missing )"));
+            return Err(incomplete("missing )"));
         }
         self.nesting -= 1;
         Ok(Some(Part::Variable(name, Some(index))))
     }
 
-    /// A backslash and what it stands for.
+    /// Parses a backslash sequence and appends the character that it stands for.
     fn escape(&mut self, text: &mut String) {
         self.next();
         let Some(c) = self.next() else {
@@ -379,17 +414,17 @@ impl<'a> Reader<'a> {
                 }
                 text.push(' ');
             }
-            'x' => self.coded(text, c, 16, 2),
-            'u' => self.coded(text, c, 16, 4),
+            'x' => self.push_code(text, c, 16, 2),
+            'u' => self.push_code(text, c, 16, 4),
             '0'..='7' => {
                 self.at -= 1;
-                self.coded(text, c, 8, 3);
+                self.push_code(text, c, 8, 3);
             }
             other => text.push(other),
         }
     }
 
-    fn coded(&mut self, text: &mut String, letter: char, base: u32, most: usize) {
+    fn push_code(&mut self, text: &mut String, letter: char, base: u32, most: usize) {
         let digits: String = (self.rest().chars().take(most))
             .take_while(|c| c.is_digit(base))
             .collect();
@@ -399,7 +434,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The bytes of a variable's name: letters, digits, `_`, and colons by two or more.
+/// Length of a variable's name, in bytes: letters, digits, `_`, and two or more colons in a row.
 fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;

@@ -1,13 +1,13 @@
 //! Glob patterns (`string match`, `switch -glob`, `lsearch`).
 //!
-//! In: a pattern and a text. Out: whether it fits. Must never: take exponential time.
+//! Must never: take exponential time.
 
-/// Whether a text fits a pattern with `*`, `?`, `[a-z]` and `\x`.
-pub(crate) fn fits(pattern: &str, text: &str) -> bool {
+/// Whether a text matches a pattern with `*`, `?`, `[a-z]` and `\x`.
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Where the last star stood, and what it has swallowed up to.
+    // Position of the last star, and of the text that it has matched so far.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&'*') {
@@ -15,23 +15,23 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
             p += 1;
             continue;
         }
-        if let Some(next) = one(&pattern, p, text[t]) {
+        if let Some(next) = match_one(&pattern, p, text[t]) {
             p = next;
             t += 1;
             continue;
         }
-        let Some((at, swallowed)) = star else {
+        let Some((at, consumed)) = star else {
             return false;
         };
-        star = Some((at, swallowed + 1));
+        star = Some((at, consumed + 1));
         p = at + 1;
-        t = swallowed + 1;
+        t = consumed + 1;
     }
     pattern[p.min(pattern.len())..].iter().all(|&c| c == '*')
 }
 
-/// The place in the pattern after one character, if it fits.
-fn one(pattern: &[char], at: usize, c: char) -> Option<usize> {
+/// The position in the pattern after one character, if that matches.
+fn match_one(pattern: &[char], at: usize, c: char) -> Option<usize> {
     match *pattern.get(at)? {
         '?' => Some(at + 1),
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == c).then_some(at + 2),

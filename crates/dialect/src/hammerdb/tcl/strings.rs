@@ -1,32 +1,33 @@
 //! `string`, `format`.
 //!
-//! In: words. Out: text. Must never: count bytes where Tcl counts characters.
+//! Must never: count bytes where Tcl counts characters.
 
-use super::format::format as formatted;
+use super::format::format;
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::lists::{index, range};
-use super::number::{integer, real, truth};
-use super::{Flow, Outcome, list, pattern};
+use super::number::{integer, parse_bool, real};
+use super::{Flow, TclResult, list, pattern};
 
 impl Interp {
-    /// The commands about texts.
-    pub(super) fn strings(&mut self, name: &str, args: &[String]) -> Option<Outcome> {
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn string_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
         match (name, args) {
-            ("format", [text, values @ ..]) => Some(formatted(text, values).map_err(Flow::Error)),
+            ("format", [text, values @ ..]) => Some(format(text, values).map_err(Flow::Error)),
             ("format", []) => Some(wrong_args("format formatString ?arg ...?")),
-            ("string", [what, rest @ ..]) => Some(string(what, rest)),
+            ("string", [subcommand, rest @ ..]) => Some(string(subcommand, rest)),
+            ("scan", args) => Some(self.scan(args)),
             ("string", []) => Some(wrong_args("string subcommand ?arg ...?")),
             _ => None,
         }
     }
 }
 
-fn flag(truth: bool) -> Outcome {
-    Ok(i64::from(truth).to_string())
+fn flag(value: bool) -> TclResult {
+    Ok(i64::from(value).to_string())
 }
 
-fn string(what: &str, args: &[String]) -> Outcome {
-    match (what, args) {
+fn string(subcommand: &str, args: &[String]) -> TclResult {
+    match (subcommand, args) {
         ("length", [text]) => Ok(text.chars().count().to_string()),
         ("bytelength", [text]) => Ok(text.len().to_string()),
         ("tolower", [text]) => Ok(text.to_lowercase()),
@@ -66,16 +67,17 @@ fn string(what: &str, args: &[String]) -> Outcome {
             Ok(changed)
         }
         ("repeat", [text, count]) => repeat(text, count),
-        ("equal" | "compare", args) => compare(what, args),
+        ("equal" | "compare", args) => compare(subcommand, args),
         ("match", [rest @ .., wanted, text]) => match rest {
-            [] => flag(pattern::fits(wanted, text)),
-            [option] if option == "-nocase" => {
-                flag(pattern::fits(&wanted.to_lowercase(), &text.to_lowercase()))
-            }
+            [] => flag(pattern::matches(wanted, text)),
+            [option] if option == "-nocase" => flag(pattern::matches(
+                &wanted.to_lowercase(),
+                &text.to_lowercase(),
+            )),
             _ => wrong_args("string match ?-nocase? pattern string"),
         },
         ("first" | "last", [wanted, text]) => {
-            let found = if what == "first" {
+            let found = if subcommand == "first" {
                 text.find(wanted)
             } else {
                 text.rfind(wanted)
@@ -85,9 +87,9 @@ fn string(what: &str, args: &[String]) -> Outcome {
             Ok(index.unwrap_or_else(|| "-1".to_owned()))
         }
         ("map", [rest @ .., mapping, text]) => map(rest, mapping, text),
-        ("is", [class, rest @ .., text]) => is(class, rest, text),
+        ("is", [class, rest @ .., text]) => is_class(class, rest, text),
         _ => error(format!(
-            "unknown or ambiguous subcommand \"{what}\" of string, or a wrong number of arguments for it"
+            "unknown or ambiguous subcommand \"{subcommand}\" of string, or a wrong number of arguments for it"
         )),
     }
 }
@@ -103,7 +105,7 @@ fn title(text: &str) -> String {
     }
 }
 
-fn repeat(text: &str, count: &str) -> Outcome {
+fn repeat(text: &str, count: &str) -> TclResult {
     let Some(count) = integer(count) else {
         return error(format!("expected integer but got \"{count}\""));
     };
@@ -114,31 +116,31 @@ fn repeat(text: &str, count: &str) -> Outcome {
     Ok(text.repeat(if text.is_empty() { 0 } else { count }))
 }
 
-fn compare(what: &str, args: &[String]) -> Outcome {
+fn compare(subcommand: &str, args: &[String]) -> TclResult {
     let [options @ .., a, b] = args else {
         return wrong_args(&format!(
-            "string {what} ?-nocase? ?-length int? string1 string2"
+            "string {subcommand} ?-nocase? ?-length int? string1 string2"
         ));
     };
-    let folded = match options {
+    let ignore_case = match options {
         [] => false,
         [option] if option == "-nocase" => true,
-        _ => return error(format!("string {what}: only -nocase is offered")),
+        _ => return error(format!("string {subcommand}: only -nocase is supported")),
     };
-    let order = if folded {
+    let order = if ignore_case {
         a.to_lowercase().cmp(&b.to_lowercase())
     } else {
         a.cmp(b)
     };
-    if what == "equal" {
+    if subcommand == "equal" {
         flag(order.is_eq())
     } else {
         Ok((order as i8).to_string())
     }
 }
 
-fn map(options: &[String], mapping: &str, text: &str) -> Outcome {
-    let folded = options.first().is_some_and(|option| option == "-nocase");
+fn map(options: &[String], mapping: &str, text: &str) -> TclResult {
+    let ignore_case = options.first().is_some_and(|option| option == "-nocase");
     let pairs = list::split(mapping).map_err(Flow::Error)?;
     if pairs.len() % 2 == 1 {
         return error("char map list unbalanced");
@@ -150,8 +152,9 @@ fn map(options: &[String], mapping: &str, text: &str) -> Outcome {
             let key = &pair[0];
             let head = rest.get(..key.len());
             !key.is_empty()
-                && head
-                    .is_some_and(|head| head == key || (folded && head.eq_ignore_ascii_case(key)))
+                && head.is_some_and(|head| {
+                    head == key || (ignore_case && head.eq_ignore_ascii_case(key))
+                })
         });
         match found {
             Some(pair) => {
@@ -170,11 +173,11 @@ fn map(options: &[String], mapping: &str, text: &str) -> Outcome {
     Ok(out)
 }
 
-fn is(class: &str, options: &[String], text: &str) -> Outcome {
+fn is_class(class: &str, options: &[String], text: &str) -> TclResult {
     let strict = match options {
         [] => false,
         [option] if option == "-strict" => true,
-        _ => return error("string is: only -strict is offered"),
+        _ => return error("string is: only -strict is supported"),
     };
     if text.is_empty() {
         return flag(!strict);
@@ -184,9 +187,9 @@ fn is(class: &str, options: &[String], text: &str) -> Outcome {
         "integer" => integer(text).is_some_and(|n| n.unsigned_abs() <= u64::from(u32::MAX)),
         "wideinteger" | "entier" => integer(text).is_some(),
         "double" => integer(text).is_some() || real(text).is_some(),
-        "boolean" => truth(text).is_some(),
-        "true" => truth(text) == Some(true),
-        "false" => truth(text) == Some(false),
+        "boolean" => parse_bool(text).is_some(),
+        "true" => parse_bool(text) == Some(true),
+        "false" => parse_bool(text) == Some(false),
         "alpha" => every(char::is_alphabetic),
         "alnum" => every(char::is_alphanumeric),
         "digit" => every(char::is_numeric),

@@ -1,16 +1,15 @@
-//! Variables: reading, setting, and the commands that do.
+//! Variables, and the commands that read and set them.
 //!
-//! In: names as Tcl writes them (`x`, `a(i)`, `::x`). Out: values. Must never: follow links in a
-//! circle.
+//! In: names in Tcl's syntax (`x`, `a(i)`, `::x`). Out: values. Must never: follow links in a circle.
 
 use std::collections::BTreeMap;
 
 use super::interp::{Interp, MAX_VALUE_BYTES, Variable, error, wrong_args};
 use super::number::integer;
-use super::{Flow, Host, Outcome, list};
+use super::{Flow, Host, TclResult, list};
 
-/// A variable's name and index.
-fn parted(name: &str) -> (&str, Option<&str>) {
+/// The name of a variable and its index, if it has one.
+fn split_name(name: &str) -> (&str, Option<&str>) {
     match (name.strip_suffix(')')).and_then(|rest| rest.split_once('(')) {
         Some((array, index)) => (array, Some(index)),
         None => (name, None),
@@ -18,13 +17,15 @@ fn parted(name: &str) -> (&str, Option<&str>) {
 }
 
 impl Interp {
-    /// The frame and name where a variable lies.
-    fn place(&self, name: &str) -> (usize, String) {
+    /// The frame and name of a variable, after links are followed.
+    fn resolve(&self, name: &str) -> (usize, String) {
+        let current = self.frames.len() - 1;
         let (mut frame, mut name) = match name.strip_prefix("::") {
             Some(rest) => (0, rest.to_owned()),
-            None => (self.frames.len() - 1, name.to_owned()),
+            None if current == 0 || name.contains("::") => (0, self.full_name(name)),
+            None => (current, name.to_owned()),
         };
-        // Links lead to outer frames, or were made from what was no link.
+        // Links lead to outer frames, or are made from variables that are not links.
         for _ in 0..64 {
             match self.frames[frame].get(&name) {
                 Some(Variable::Link(to, other)) if *to < self.frames.len() => {
@@ -36,16 +37,33 @@ impl Interp {
         (frame, name)
     }
 
-    /// A variable's value if it has one.
+    /// The full name of a variable outside of procedures: in the current namespace, unless only the global
+    /// one has it.
+    fn full_name(&self, name: &str) -> String {
+        let own = self.qualified(name);
+        let outermost = matches!(name, "env" | "tcl_platform") || self.frames[0].contains_key(name);
+        match outermost && !self.frames[0].contains_key(&own) {
+            true => name.to_owned(),
+            false => own,
+        }
+    }
+
+    /// `variable NAME`: declares it in the current namespace.
+    fn declare(&mut self, name: &str) -> Result<(), Flow> {
+        let full = self.qualified(name);
+        self.link(0, &full, name)
+    }
+
+    /// A variable's value; none if it is not set.
     pub(super) fn lookup(&self, host: &dyn Host, full: &str) -> Option<String> {
-        let (name, index) = parted(full);
-        let (frame, name) = self.place(name);
+        let (name, index) = split_name(full);
+        let (frame, name) = self.resolve(name);
         match (self.frames[frame].get(&name), index) {
             (Some(Variable::Scalar(value)), None) => Some(value.clone()),
             (Some(Variable::Array(elements)), Some(index)) if elements.contains_key(index) => {
                 elements.get(index).cloned()
             }
-            (_, Some(index)) if frame == 0 && name == "env" => host.variable(index),
+            (_, Some(index)) if frame == 0 && name == "env" => host.env_var(index),
             (None, Some(index)) if frame == 0 && name == "tcl_platform" => match index {
                 "platform" => Some("unix".to_owned()),
                 "os" => Some("Linux".to_owned()),
@@ -56,12 +74,12 @@ impl Interp {
     }
 
     /// A variable's value.
-    pub(super) fn get(&self, host: &dyn Host, full: &str) -> Outcome {
+    pub(super) fn get(&self, host: &dyn Host, full: &str) -> TclResult {
         if let Some(value) = self.lookup(host, full) {
             return Ok(value);
         }
-        let (name, index) = parted(full);
-        let (frame, name) = self.place(name);
+        let (name, index) = split_name(full);
+        let (frame, name) = self.resolve(name);
         let why = match (self.frames[frame].get(&name), index) {
             (Some(Variable::Array(_)), None) => "variable is array",
             (Some(Variable::Scalar(_)), Some(_)) => "variable isn't array",
@@ -73,12 +91,12 @@ impl Interp {
     }
 
     /// Sets a variable.
-    pub(super) fn set(&mut self, full: &str, value: String) -> Outcome {
+    pub(super) fn set(&mut self, full: &str, value: String) -> TclResult {
         if value.len() > MAX_VALUE_BYTES {
             return error("value too long");
         }
-        let (name, index) = parted(full);
-        let (frame, name) = self.place(name);
+        let (name, index) = split_name(full);
+        let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
         match (frame.get_mut(&name), index) {
             (Some(Variable::Array(elements)), Some(index)) => {
@@ -103,8 +121,8 @@ impl Interp {
     }
 
     fn unset(&mut self, full: &str) -> bool {
-        let (name, index) = parted(full);
-        let (frame, name) = self.place(name);
+        let (name, index) = split_name(full);
+        let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
         match (frame.get_mut(&name), index) {
             (Some(Variable::Array(elements)), Some(index)) => elements.remove(index).is_some(),
@@ -113,9 +131,9 @@ impl Interp {
         }
     }
 
-    /// The elements of an array; none if it is none.
+    /// The elements of an array; none if the variable is not an array.
     pub(super) fn array(&self, name: &str) -> Option<&BTreeMap<String, String>> {
-        let (frame, name) = self.place(name);
+        let (frame, name) = self.resolve(name);
         match self.frames[frame].get(&name) {
             Some(Variable::Array(elements)) => Some(elements),
             _ => None,
@@ -125,7 +143,7 @@ impl Interp {
     fn link(&mut self, to: usize, other: &str, local: &str) -> Result<(), Flow> {
         let frame = self.frames.len() - 1;
         if frame == to {
-            // `global x` at the outermost level means nothing.
+            // `global x` at the outermost level has no effect.
             return Ok(());
         }
         let other = other.strip_prefix("::").unwrap_or(other);
@@ -133,14 +151,9 @@ impl Interp {
         Ok(())
     }
 
-    fn upvar(&mut self, args: &[String]) -> Outcome {
-        let usage = "upvar ?level? otherVar localVar ?otherVar localVar ...?";
+    /// The frame of a level: a number of callers up, or `#` and a number from the global level.
+    pub(super) fn frame_of_level(&self, level: &str) -> Result<usize, Flow> {
         let current = self.frames.len() - 1;
-        let (level, pairs) = if args.len() % 2 == 1 {
-            (args[0].as_str(), &args[1..])
-        } else {
-            ("1", args)
-        };
         let to = match level.strip_prefix('#') {
             Some(absolute) => absolute.parse::<usize>().ok().filter(|l| *l <= current),
             None => level
@@ -148,9 +161,17 @@ impl Interp {
                 .ok()
                 .and_then(|l| current.checked_sub(l)),
         };
-        let Some(to) = to else {
-            return error(format!("bad level \"{level}\""));
+        to.ok_or_else(|| Flow::Error(format!("bad level \"{level}\"")))
+    }
+
+    fn upvar(&mut self, args: &[String]) -> TclResult {
+        let usage = "upvar ?level? otherVar localVar ?otherVar localVar ...?";
+        let (level, pairs) = if args.len() % 2 == 1 {
+            (args[0].as_str(), &args[1..])
+        } else {
+            ("1", args)
         };
+        let to = self.frame_of_level(level)?;
         if pairs.is_empty() {
             return wrong_args(usage);
         }
@@ -160,16 +181,21 @@ impl Interp {
         Ok(String::new())
     }
 
-    /// The commands about variables.
-    pub(super) fn variables(
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn variable_command(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         args: &[String],
-    ) -> Option<Outcome> {
+    ) -> Option<TclResult> {
         Some(match (name, args) {
             ("set", [variable]) => self.get(host, variable),
-            ("set", [variable, value]) => self.set(variable, value.clone()),
+            ("set", [variable, value]) => self.set(variable, value.clone()).inspect(|value| {
+                let name = variable.strip_prefix("::").unwrap_or(variable);
+                if let Some(index) = name.strip_prefix("env(") {
+                    host.set_env_var(index.trim_end_matches(')'), value);
+                }
+            }),
             ("set", _) => wrong_args("set varName ?newValue?"),
             ("unset", args) => self.unset_command(args),
             ("incr", [variable]) => self.increment(host, variable, "1"),
@@ -187,16 +213,16 @@ impl Interp {
                 let all = names.iter().try_for_each(|name| self.link(0, name, name));
                 all.map(|()| String::new())
             }
-            ("variable", [variable]) => self.link(0, variable, variable).map(|()| String::new()),
+            ("variable", [variable]) => self.declare(variable).map(|()| String::new()),
             ("variable", [variable, value]) => self
-                .link(0, variable, variable)
+                .declare(variable)
                 .and_then(|()| self.set(variable, value.clone())),
             ("upvar", args) => self.upvar(args),
             _ => return None,
         })
     }
 
-    fn unset_command(&mut self, args: &[String]) -> Outcome {
+    fn unset_command(&mut self, args: &[String]) -> TclResult {
         let (quiet, names) = match args {
             [first, rest @ ..] if first == "-nocomplain" => (true, rest),
             all => (false, all),
@@ -209,21 +235,21 @@ impl Interp {
         Ok(String::new())
     }
 
-    fn increment(&mut self, host: &dyn Host, variable: &str, by: &str) -> Outcome {
+    fn increment(&mut self, host: &dyn Host, variable: &str, by: &str) -> TclResult {
         let old = self
             .lookup(host, variable)
             .unwrap_or_else(|| "0".to_owned());
-        let read = |text: &str| match integer(text) {
+        let parse = |text: &str| match integer(text) {
             Some(number) => Ok(number),
             None => error(format!("expected integer but got \"{text}\"")),
         };
-        match read(&old)?.checked_add(read(by)?) {
+        match parse(&old)?.checked_add(parse(by)?) {
             Some(new) => self.set(variable, new.to_string()),
             None => error("integer value too large to represent"),
         }
     }
 
-    fn list_append(&mut self, host: &dyn Host, variable: &str, more: &[String]) -> Outcome {
+    fn list_append(&mut self, host: &dyn Host, variable: &str, more: &[String]) -> TclResult {
         let mut value = self.lookup(host, variable).unwrap_or_default();
         list::split(&value).map_err(Flow::Error)?;
         for element in more {

@@ -1,23 +1,23 @@
 //! The sending half of the ring.
 //!
-//! In: bytes queued in a connection. Out: entries in the submission queue, and what their completions
-//! mean. Must never: touch bytes that the kernel may still read.
+//! In: bytes queued in a connection. Out: entries in the submission queue, and the meaning of their
+//! completions. Must never: touch bytes that the kernel may still read.
 
 use super::{Op, Ring};
-use crate::io::socket::AskStamp;
-use crate::io::{Slot, What};
+use crate::io::socket::StampRequest;
+use crate::io::{IoEventKind, Slot};
 use io_uring::types::{Fd, Fixed};
 use io_uring::{opcode, squeue};
 use std::io;
 use std::mem::zeroed;
 
-/// A request up to this size fits into an empty socket buffer; its completion is then of no interest.
+/// A request up to this size fits into an empty socket buffer; its completion is then not needed.
 const SMALL_BYTES: usize = 16 * 1024;
 
-/// How the bytes to send of a connection stand.
+/// State of the bytes that a connection has to send.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Out {
-    /// There are none, or the kernel took them: they may be overwritten.
+pub(super) enum SendState {
+    /// There are none, or the kernel has copied them: they may be overwritten.
     #[default]
     Free,
     /// They wait for the turn: more may be added.
@@ -26,22 +26,22 @@ pub(super) enum Out {
     Sending,
 }
 
-/// A send with a control message. The kernel copies it while it submits, so one serves all.
+/// A send with a control message. The kernel copies it on submission, so one serves all.
 pub(super) struct StampedSend {
     header: libc::msghdr,
     vector: libc::iovec,
-    ask: AskStamp,
+    stamp_request: StampRequest,
 }
 
 impl StampedSend {
     pub(super) fn new() -> Self {
         // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
         let (header, vector) = unsafe { (zeroed(), zeroed()) };
-        let ask = AskStamp::request();
+        let stamp_request = StampRequest::request();
         StampedSend {
             header,
             vector,
-            ask,
+            stamp_request,
         }
     }
 }
@@ -67,15 +67,15 @@ impl Ring {
         let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
         let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
         let (state, wait, quiet) = if awaited {
-            (Out::Sending, 0, squeue::Flags::empty())
+            (SendState::Sending, 0, squeue::Flags::empty())
         } else {
-            // What the socket does not take at once comes back, and the kernel keeps no pointer.
+            // The socket returns what it does not accept at once, and the kernel keeps no pointer.
             let quiet = squeue::Flags::SKIP_SUCCESS;
-            (Out::Free, libc::MSG_DONTWAIT, quiet)
+            (SendState::Free, libc::MSG_DONTWAIT, quiet)
         };
         connection.state = state;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
-        // Sockets other than TCP refuse the question; of a large request it is of no use.
+        // Sockets other than TCP refuse the request; for a large send the stamp is of no use.
         let stamp = stamp && connection.tcp && !awaited;
         let entry = if stamp {
             let send = &mut *self.stamped_send;
@@ -83,8 +83,8 @@ impl Ring {
             send.vector.iov_len = length;
             send.header.msg_iov = &raw mut send.vector;
             send.header.msg_iovlen = 1;
-            send.header.msg_control = (&raw mut send.ask).cast();
-            send.header.msg_controllen = size_of::<AskStamp>();
+            send.header.msg_control = (&raw mut send.stamp_request).cast();
+            send.header.msg_controllen = size_of::<StampRequest>();
             let header = &raw const send.header;
             let send = match unregistered {
                 None => opcode::SendMsg::new(Fixed(slot), header),
@@ -101,18 +101,18 @@ impl Ring {
         self.push(&entry.flags(quiet).user_data(tag))?;
         self.batch.push(slot);
         if stamp {
-            // One header serves all: it must be with the kernel before it is used again.
+            // One header serves all: it must be submitted before it is used again.
             self.note_submission();
             self.ring.submit()?;
         }
         Ok(())
     }
 
-    /// A send is heard of only if it was awaited, or not taken whole. Completions are taken in by
-    /// the turn that submitted, so the bytes still stand in `out`.
-    pub(super) fn sent_some(&mut self, slot: Slot, result: i32) -> Option<What> {
+    /// A send completes visibly only if it was awaited, or not accepted whole. The turn that submitted
+    /// it also processes its completion, so the bytes are still in `out`.
+    pub(super) fn on_send(&mut self, slot: Slot, result: i32) -> Option<IoEventKind> {
         if result < 0 && result != -libc::EAGAIN {
-            return Some(What::Closed(-result));
+            return Some(IoEventKind::Closed(-result));
         }
         let connection = &mut self.slots[slot as usize];
         let done = (result.max(0) as usize).min(connection.out.len());
@@ -120,9 +120,9 @@ impl Ring {
         connection.stalled = !connection.out.is_empty();
         connection.out.append(&mut connection.next);
         if connection.out.is_empty() {
-            connection.state = Out::Free;
+            connection.state = SendState::Free;
         } else {
-            connection.state = Out::Queued;
+            connection.state = SendState::Queued;
             self.queued.push((slot, false));
         }
         None

@@ -1,127 +1,128 @@
-//! The figures of two sides, and what chance explains of their ratio.
+//! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios, intervals. Must never: take one run's seconds for
-//! repeats; an interval says what it rests on.
+//! In: Runs that compare. Out: medians, ratios, intervals. Must never: treat one run's seconds as repeats;
+//! an interval states its basis.
 
-use super::Against;
-use crate::compare::{MEAN, Unit, values};
+use super::SideComparison;
+use crate::compare::{MEAN, TPS, Unit, values};
 use crate::statistics::{
-    Course, Estimate, coefficient_of_variation, course, holm, median, of_courses, welch,
+    Estimate, SeriesMean, coefficient_of_variation, holm, median, ratio_of_series, series_mean,
+    welch,
 };
-use crate::steady::series_of;
+use crate::steady::per_second_rates;
 use crate::thresholds::PERCENTILE_STEP;
-use prony_store::{Run, Second};
+use prony_store::{MetricName, Run, Second};
 use serde::Serialize;
 
 /// One figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Contrast {
+pub struct FigureComparison {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
     pub name: String,
-    /// What it is measured in.
+    /// Its unit.
     pub unit: Unit,
-    /// The first side's.
-    pub a: Sample,
-    /// The other's.
-    pub b: Sample,
-    /// The other's as a multiple of the first's: of the geometric means of their runs.
+    /// The first side's values.
+    pub a: FigureSample,
+    /// The other side's values.
+    pub b: FigureSample,
+    /// The other side as a multiple of the first: the ratio of the geometric means of their runs.
     pub ratio: f64,
-    /// What chance explains of it; absent where nothing tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    /// How far chance explains the ratio; absent if it cannot be estimated.
+    #[serde(rename = "found", skip_serializing_if = "Option::is_none")]
+    pub significance: Option<Significance>,
     #[serde(skip)]
     estimate: Option<(Basis, Estimate)>,
 }
 
-/// One figure of one side.
+/// The values of one figure on one side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sample {
+pub struct FigureSample {
     /// The median of its runs.
     pub median: f64,
-    /// Coefficient of variation of its runs; absent for one.
+    /// Coefficient of variation of its runs; absent for a single run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variation: Option<f64>,
-    /// Each run's, in the order given.
+    /// The value of each run, in the order given.
     pub values: Vec<f64>,
 }
 
-/// What an interval rests on.
+/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// How far the runs of each side differ.
+    /// The differences between the runs of each side.
     Repeats,
-    /// The seconds of one run a side: differences between runs are not covered.
+    /// The seconds of one run on each side: differences between runs are not covered.
     WithinOneRun,
 }
 
-/// What chance explains of a ratio.
+/// How far chance explains a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Found {
-    /// What it rests on.
+pub struct Significance {
+    /// Its basis.
     pub basis: Basis,
-    /// Chance does not explain it.
+    /// Whether chance does not explain the ratio.
     pub difference: bool,
-    /// Level of the interval: 0.95, and more where several sides are compared.
+    /// Confidence level of the interval: 0.95, and more if several sides are compared.
     pub level: f64,
-    /// The ratio is at least.
+    /// Lower end of the interval of the ratio.
     pub low: f64,
-    /// And at most.
+    /// Upper end of the interval of the ratio.
     pub high: f64,
-    /// With which probability two equal sides differ by as much; adjusted for several (Holm).
+    /// Probability that two equal sides differ by as much; adjusted for several sides (Holm).
     pub p: f64,
-    /// The least difference that would have been found with a probability of 80 %, a share.
+    /// The smallest difference that the test would have found with a probability of 80 %, a share.
     pub detectable: f64,
 }
 
-/// Whether a side is slower than is allowed.
+/// Whether a side is slower than the limit allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// It is: the whole interval is beyond.
+pub enum GateResult {
+    /// The side is slower: the whole interval is beyond the limit.
     Slower,
-    /// It is not: none of the interval is.
+    /// The side is not slower: the whole interval is within the limit.
     Within,
-    /// The runs cannot tell.
+    /// The runs do not decide it: the limit is inside the interval.
     Unsure,
 }
 
-impl Contrast {
-    /// Whether the other side is slower than the first by more than a share of it.
-    pub(super) fn gate(&self, allowed: f64) -> Gate {
-        let Some(found) = self.found.filter(|of| of.basis == Basis::Repeats) else {
-            return Gate::Unsure;
+impl FigureComparison {
+    /// Whether the other side is slower than the first by more than the share `allowed`.
+    pub(super) fn gate(&self, allowed: f64) -> GateResult {
+        let Some(significance) = self.significance.filter(|of| of.basis == Basis::Repeats) else {
+            return GateResult::Unsure;
         };
-        // As shares of the first side's that are slower than it.
+        // How much slower, as shares of the first side's value.
         let (nearest, farthest) = match self.unit {
-            Unit::Rate => (1.0 - found.high, 1.0 - found.low),
-            Unit::Nanoseconds => (found.low - 1.0, found.high - 1.0),
+            Unit::Rate => (1.0 - significance.high, 1.0 - significance.low),
+            Unit::Nanoseconds => (significance.low - 1.0, significance.high - 1.0),
         };
         match () {
-            () if nearest > allowed => Gate::Slower,
-            () if farthest <= allowed => Gate::Within,
-            () => Gate::Unsure,
+            () if nearest > allowed => GateResult::Slower,
+            () if farthest <= allowed => GateResult::Within,
+            () => GateResult::Unsure,
         }
     }
 }
 
-/// The figures that a result is told by, the first of them above all: throughput and the 99th percentile,
-/// the other way round of a load at a rate.
-pub(super) fn leading(figures: &[Contrast], paced: bool) -> Vec<&Contrast> {
+/// The leading figures, most important first: throughput and the 99th percentile, in reverse order for a
+/// load at a rate.
+pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureComparison> {
     let of = |unit: Unit| figures.iter().filter(move |one| one.unit == unit);
     let named = |unit, name: &str| of(unit).find(|one| one.name == name);
-    let throughput = named(Unit::Rate, "NOPM").or(named(Unit::Rate, "TPS"));
+    let throughput = named(Unit::Rate, MetricName::NOPM).or(named(Unit::Rate, TPS));
     let throughput = throughput.or(of(Unit::Rate).next());
-    let slow = named(Unit::Nanoseconds, "p99").or(of(Unit::Nanoseconds).next());
-    let mut found: Vec<&Contrast> = throughput.into_iter().chain(slow).collect();
+    let response = named(Unit::Nanoseconds, "p99").or(of(Unit::Nanoseconds).next());
+    let mut leading: Vec<&FigureComparison> = throughput.into_iter().chain(response).collect();
     if paced {
-        found.reverse();
+        leading.reverse();
     }
-    found
+    leading
 }
 
-/// The figures that all runs of both sides have, in the order of the first.
-pub(super) fn contrasts(first: &[&Run], second: &[&Run]) -> Vec<Contrast> {
+/// The figures that all runs of both sides have, in the first side's order.
+pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
     let sides = [first, second].map(|runs| runs.iter().map(|run| values(run)).collect::<Vec<_>>());
     let of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
         let each = side.iter().map(|run| {
@@ -141,25 +142,27 @@ pub(super) fn contrasts(first: &[&Run], second: &[&Run]) -> Vec<Contrast> {
             _ => 0.0,
         };
         let estimate = match (first, second) {
-            ([a], [b]) => within(name, a, b).map(|found| (Basis::WithinOneRun, found)),
-            _ => welch(&a, &b, step).map(|found| (Basis::Repeats, found)),
+            ([a], [b]) => {
+                estimate_within_runs(name, a, b).map(|estimate| (Basis::WithinOneRun, estimate))
+            }
+            _ => welch(&a, &b, step).map(|estimate| (Basis::Repeats, estimate)),
         };
-        Some(Contrast {
+        Some(FigureComparison {
             name: name.clone(),
             unit: *unit,
             ratio: (mean_log(&b) - mean_log(&a)).exp(),
-            a: Sample::of(a),
-            b: Sample::of(b),
-            found: None,
+            a: FigureSample::of(a),
+            b: FigureSample::of(b),
+            significance: None,
             estimate,
         })
     });
     found.collect()
 }
 
-impl Sample {
-    fn of(values: Vec<f64>) -> Sample {
-        Sample {
+impl FigureSample {
+    fn of(values: Vec<f64>) -> FigureSample {
+        FigureSample {
             median: median(&values),
             variation: coefficient_of_variation(&values),
             values,
@@ -171,34 +174,35 @@ fn mean_log(values: &[f64]) -> f64 {
     values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64
 }
 
-/// The ratio of two runs by their seconds, which count committed transactions: those of the throughput,
-/// and of new orders, a share of them that is drawn anew for each.
-fn within(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
+/// The ratio of two runs by their seconds, which count committed transactions: the basis for throughput,
+/// and for new orders, which are a random share of the transactions.
+fn estimate_within_runs(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
     let rate = |run: &Run| {
         values(run)
             .into_iter()
             .find(|one| one.0 == name)
             .map(|one| one.2)
     };
-    let side = |run: &Run| -> Option<Course> {
-        let mut found = course(&series_of(run, |second: &Second| second.committed)?)?;
-        if name == "NOPM" {
-            let orders = rate(run)? / 60.0 * run.measured.seconds;
-            found.variance += found.mean.powi(2) / orders;
+    let side = |run: &Run| -> Option<SeriesMean> {
+        let mut mean = series_mean(&per_second_rates(run, |second: &Second| second.committed)?)?;
+        if name == MetricName::NOPM {
+            let orders = rate(run)? / 60.0 * run.measured.length_s;
+            mean.variance += mean.mean.powi(2) / orders;
         }
-        Some(found)
+        Some(mean)
     };
     let mut estimate = match name {
-        "TPS" | "NOPM" => of_courses(&side(a)?, &side(b)?)?,
+        TPS | MetricName::NOPM => ratio_of_series(&side(a)?, &side(b)?)?,
         _ => return None,
     };
-    // The ratio is that of the figures; whole seconds may leave out an edge of the window.
+    // The ratio is computed from the figures, because whole seconds may leave out an edge of the window.
     estimate.log_ratio = (rate(b)? / rate(a)?).ln();
     estimate.log_ratio.is_finite().then_some(estimate)
 }
 
-/// Says what is a difference: for each figure the sides against the first are one family.
-pub(super) fn settle(against: &mut [Against], alpha: f64) {
+/// Decides which figures differ: for each figure, the comparisons of all sides with the first are one
+/// family.
+pub(super) fn decide_significance(against: &mut [SideComparison], alpha: f64) {
     let figures = against.iter().flat_map(|one| &one.figures);
     let mut names: Vec<(String, Unit)> = Vec::new();
     for one in figures {
@@ -210,25 +214,26 @@ pub(super) fn settle(against: &mut [Against], alpha: f64) {
         }
     }
     for (name, unit) in names {
-        let like = against.iter_mut().filter_map(|one| {
+        let same_figure = against.iter_mut().filter_map(|one| {
             let mut figures = one.figures.iter_mut();
             figures.find(|one| one.name == name && one.unit == unit && one.estimate.is_some())
         });
-        let mut like: Vec<&mut Contrast> = like.collect();
+        let mut same_figure: Vec<&mut FigureComparison> = same_figure.collect();
         let estimates: Vec<(Basis, Estimate)> =
-            like.iter().filter_map(|one| one.estimate).collect();
-        let p_values: Vec<f64> = estimates.iter().map(|(_, found)| found.p()).collect();
-        let steps = holm(&p_values, alpha);
-        for ((one, (basis, estimate)), step) in like.iter_mut().zip(estimates).zip(steps) {
-            let [low, high] = estimate.interval(step.alpha);
-            one.found = Some(Found {
+            same_figure.iter().filter_map(|one| one.estimate).collect();
+        let p_values: Vec<f64> = estimates.iter().map(|(_, estimate)| estimate.p()).collect();
+        let results = holm(&p_values, alpha);
+        for ((one, (basis, estimate)), result) in same_figure.iter_mut().zip(estimates).zip(results)
+        {
+            let [low, high] = estimate.interval(result.alpha);
+            one.significance = Some(Significance {
                 basis,
-                difference: step.found,
-                level: 1.0 - step.alpha,
+                difference: result.significant,
+                level: 1.0 - result.alpha,
                 low,
                 high,
-                p: step.adjusted,
-                detectable: estimate.detectable(step.alpha) - 1.0,
+                p: result.adjusted_p,
+                detectable: estimate.detectable(result.alpha) - 1.0,
             });
         }
     }

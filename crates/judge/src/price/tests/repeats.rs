@@ -1,14 +1,14 @@
-//! Runs that were to be repeats of one thing, and are not alike.
+//! Runs that should be repeats of one thing and differ, and runs that ended early.
 
 use super::*;
 
 #[test]
-fn runs_that_are_no_repeats_of_one_thing_have_no_median() {
+fn runs_that_are_not_repeats_have_no_median() {
     let sheet = two();
     let mut other = run("y", 20_000.0);
     other.server.settings.insert("fsync".into(), "off".into());
     let runs = [(0, run("x", 10_000.0)), (0, other), (1, run("z", 5.0))];
-    let prices = price(&offers(&sheet, &runs), &terms()).unwrap();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 1);
     let refused: Vec<&str> = prices.refused.iter().map(|one| one.run.as_str()).collect();
     assert_eq!(refused, ["x", "y"]);
@@ -20,7 +20,7 @@ fn runs_that_are_no_repeats_of_one_thing_have_no_median() {
 }
 
 #[test]
-fn repeats_on_other_machines_have_a_median_that_says_so() {
+fn repeats_on_different_machines_have_a_caveat() {
     let sheet = two();
     let on = |id: &str, cpus: u32, version: &str| {
         let mut run = run(id, 10_000.0);
@@ -28,8 +28,8 @@ fn repeats_on_other_machines_have_a_median_that_says_so() {
         observed_mut(&mut run).machine.cpus = Some(cpus);
         (0, run)
     };
-    let told = |runs: &[(usize, Run)]| {
-        let prices = price(&offers(&sheet, runs), &terms()).unwrap();
+    let remarks = |runs: &[(usize, Run)]| {
+        let prices = price(&measurements(&sheet, runs), &options()).unwrap();
         assert_eq!(prices.points[0].runs.len(), runs.len(), "{prices:?}");
         let remarks = prices.remarks.into_iter();
         let found = remarks.filter(|one| one.id == "repeats-differ");
@@ -38,11 +38,11 @@ fn repeats_on_other_machines_have_a_median_that_says_so() {
             .collect::<Vec<_>>()
     };
     let three = [on("x", 4, "17"), on("y", 16, "17"), on("z", 8, "18")];
-    let text = "a: its runs are not alike: server's CPUs 4 or 16 or 8; server version 17 or 18.";
-    assert_eq!(told(&three), [(Severity::Caveat, text.to_owned())]);
-    assert_eq!(told(&[on("x", 4, "17"), on("y", 4, "17")]), []);
-    assert_eq!(told(&three[..1]), []);
-    // What stands against a run by itself is told of it, and no difference of the repeats.
+    let text = "a: its runs differ: server's CPUs 4 or 16 or 8; server version 17 or 18.";
+    assert_eq!(remarks(&three), [(Severity::Caveat, text.to_owned())]);
+    assert_eq!(remarks(&[on("x", 4, "17"), on("y", 4, "17")]), []);
+    assert_eq!(remarks(&three[..1]), []);
+    // A run's own caveats are reported for it, not as a difference of the repeats.
     let mut doubtful = on("y", 4, "17");
     doubtful.1.checks = vec![Check {
         id: "order".into(),
@@ -50,11 +50,11 @@ fn repeats_on_other_machines_have_a_median_that_says_so() {
         finding: String::new(),
         advice: String::new(),
     }];
-    assert_eq!(told(&[on("x", 4, "17"), doubtful]), []);
+    assert_eq!(remarks(&[on("x", 4, "17"), doubtful]), []);
 }
 
 fn remarks_of(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, String)> {
-    let prices = price(&offers(sheet, runs), &terms()).unwrap();
+    let prices = price(&measurements(sheet, runs), &options()).unwrap();
     let remarks = prices.remarks.into_iter().filter(|one| one.id == id);
     remarks.map(|one| (one.severity, one.finding)).collect()
 }
@@ -62,62 +62,93 @@ fn remarks_of(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, 
 #[test]
 fn repeats_of_one_variant_that_price_two_configurations_are_a_caveat() {
     let sheet = two();
-    let of = |place: usize, id: &str, variant: &str| (place, repeat("e", variant, id, 10_000.0));
-    let told = |runs: &[(usize, Run)]| remarks_of(&sheet, runs, "repeats-apart");
-    let found = told(&[of(0, "1", "base"), of(1, "4", "base")]);
+    let repeat_on =
+        |index: usize, id: &str, variant: &str| (index, repeat("e", variant, id, 10_000.0));
+    let remarks = |runs: &[(usize, Run)]| remarks_of(&sheet, runs, "repeats-apart");
+    let found = remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "base")]);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].0, Severity::Caveat);
     let begin = "a (base), b (base): priced by repeats of one variant";
     assert!(found[0].1.starts_with(begin), "{found:?}");
-    // Of two variants, of one configuration, and one measurement at two prices, which is told as that.
-    assert_eq!(told(&[of(0, "1", "base"), of(1, "4", "new")]), []);
-    assert_eq!(told(&[of(0, "1", "base"), of(0, "4", "base")]), []);
-    let same = [of(0, "1", "base"), of(1, "1", "base")];
-    assert_eq!(told(&same), []);
+    // Runs of two variants, runs of one configuration, and one measurement at two prices, which has its own
+    // remark.
+    assert_eq!(
+        remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "new")]),
+        []
+    );
+    assert_eq!(
+        remarks(&[repeat_on(0, "1", "base"), repeat_on(0, "4", "base")]),
+        []
+    );
+    let same = [repeat_on(0, "1", "base"), repeat_on(1, "1", "base")];
+    assert_eq!(remarks(&same), []);
     assert_eq!(remarks_of(&sheet, &same, "same-run").len(), 1);
 }
 
 #[test]
-fn a_run_that_stands_for_its_repeats_is_named_with_the_way_to_take_it_alone() {
-    let found = stands_for(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
+fn the_note_about_repeats_says_how_to_price_one_run_alone() {
+    let found = repeats_taken(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
     let texts: Vec<&str> = found.iter().map(|one| one.finding.as_str()).collect();
     let text = |ids: &str, count: usize, first: &str| {
         format!(
-            "{ids}: stands for the {count} repeats of its variant; name it {first}, with the comma for \
-             itself alone."
+            "{ids}: stands for the {count} repeats of its variant; write '{first},' with a comma for that \
+             run alone."
         )
     };
     assert_eq!(texts, [text("7", 2, "7"), text("1 and 3", 4, "1")]);
-    assert_eq!(stands_for(&[]), []);
+    assert_eq!(repeats_taken(&[]), []);
 }
 
 #[test]
-fn a_load_that_one_repeat_did_not_hold_is_no_plain_yes() {
+fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
     let sheet = two();
-    let asked = |tps: f64, rates: &[f64]| {
+    let answer_for = |tps: f64, rates: &[f64]| {
         let runs: Vec<(usize, Run)> = rates
             .iter()
             .enumerate()
-            .map(|(place, tps)| (0, run(&place.to_string(), *tps)))
+            .map(|(index, tps)| (0, run(&index.to_string(), *tps)))
             .collect();
-        let demand = Some(Demand {
+        let demand = Some(TargetLoad {
             tps,
             p95_ns: None,
             p99_ns: None,
         });
-        let prices = price(&offers(&sheet, &runs), &Terms { demand, ..terms() }).unwrap();
+        let prices = price(
+            &measurements(&sheet, &runs),
+            &PriceOptions {
+                demand,
+                ..options()
+            },
+        )
+        .unwrap();
         let caveats = prices.remarks.into_iter();
         let caveats = caveats.filter(|one| one.id == "load-not-always-held");
         let caveats: Vec<String> = caveats.map(|one| one.finding).collect();
         let first = prices.answer.unwrap().candidates.remove(0);
-        (first.holds, first.is_partly(), first.lowest_tps, caveats)
+        (first.holds, first.holds_partly(), first.lowest_tps, caveats)
     };
     let four = [294.0, 1_133.0, 900.0, 1_000.0];
-    let text = "a: 1 of 4 runs gave less: 294 a second.".to_owned();
-    assert_eq!(asked(500.0, &four), (true, true, 294.0, vec![text]));
-    let text = "a: 2 of 4 runs gave less, down to 294 a second.".to_owned();
-    assert_eq!(asked(950.0, &four), (true, true, 294.0, vec![text]));
-    assert_eq!(asked(290.0, &four), (true, false, 294.0, vec![]));
-    assert_eq!(asked(990.0, &four), (false, false, 294.0, vec![]));
-    assert_eq!(asked(500.0, &four[1..2]), (true, false, 1_133.0, vec![]));
+    let text = "a: 1 of 4 runs was slower: 294 a second.".to_owned();
+    assert_eq!(answer_for(500.0, &four), (true, true, 294.0, vec![text]));
+    let text = "a: 2 of 4 runs were slower, down to 294 a second.".to_owned();
+    assert_eq!(answer_for(950.0, &four), (true, true, 294.0, vec![text]));
+    assert_eq!(answer_for(290.0, &four), (true, false, 294.0, vec![]));
+    assert_eq!(answer_for(990.0, &four), (false, false, 294.0, vec![]));
+    assert_eq!(
+        answer_for(500.0, &four[1..2]),
+        (true, false, 1_133.0, vec![])
+    );
+}
+
+/// Also if the run has not been judged.
+#[test]
+fn a_run_that_ended_early_is_a_caveat_of_its_price() {
+    let sheet = two();
+    let mut early = run("x", 10_000.0);
+    early.state = prony_store::RunState::Partial;
+    early.checks.clear();
+    let prices = price(&measurements(&sheet, &[(0, early)]), &options()).unwrap();
+    let remark = prices.remarks.iter().find(|one| one.id == "run-caveats");
+    let remark = remark.expect("a remark");
+    assert!(remark.finding.ends_with("partial-run."), "{remark:?}");
 }

@@ -1,39 +1,40 @@
 //! Throughput against cost, drawn as SVG.
 //!
 //! In: prices of configurations that compare. Out: a figure with its title, description and legend.
-//! Must never: tell what is on the frontier by colour alone, or rank where there is no ranking.
+//! Must never: mark the frontier by colour alone, or draw one if there is no ranking.
 
-use crate::html::chart::{LEFT, grid, tick};
-use crate::html::escape::Text;
+use crate::html::chart::{LEFT, SCROLL_HINT, grid, tick};
+use crate::html::escape::Escaped;
 use crate::html::scale::Scale;
-use crate::price::{by_runs, money, short_name};
+use crate::price::{basis, money, short_name};
 use crate::text::plain;
 use crate::units;
-use prony_judge::price::{Point, Prices};
+use prony_judge::price::{PricePoint, Prices};
 use std::fmt::{self, Write};
 
-/// Size of the drawing and of its plot, in units of the drawing. Names stand to the right of points.
+/// Size of the drawing and of its plot, in units of the drawing. Names are to the right of their
+/// points.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 330.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 280.0;
 const RIGHT: f64 = 730.0;
-/// Height of a name, and the width of one of its letters at most.
-const LINE: f64 = 14.0;
-const LETTER: f64 = 7.0;
-/// The longest name beside a point, characters.
-const NAME: usize = 24;
+/// Height of a name, and maximum width of one of its letters.
+const LINE_HEIGHT: f64 = 14.0;
+const LETTER_WIDTH: f64 = 7.0;
+/// The longest name beside a point, in characters.
+const MAX_NAME: usize = 24;
 
-/// A name and where it stands.
+/// A name and its position.
 struct Label {
     text: String,
     x: f64,
     y: f64,
-    /// It ends at `x` rather than beginning there.
+    /// The text ends at `x` instead of starting there.
     left: bool,
 }
 
-/// Draws the figure; there is at least one point.
+/// Draws the figure; requires at least one point.
 pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     let points = &prices.points;
     let currency = plain(&prices.currency);
@@ -42,24 +43,21 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     writeln!(
         out,
         "<figure><figcaption id=\"prices-t\">{}</figcaption>",
-        Text(&title)
+        Escaped(&title)
     )?;
     legend(out, prices)?;
-    let most = |of: fn(&Point) -> f64| points.iter().map(of).fold(0.0, f64::max);
-    let fastest = |point: &Point| {
-        point
-            .tps_interval
-            .map_or(point.tps, |of| of.high.max(point.tps))
-    };
+    let most = |of: fn(&PricePoint) -> f64| points.iter().map(of).fold(0.0, f64::max);
+    let high = |point: &PricePoint| point.tps_interval.map_or(0.0, |of| of.high);
+    let fastest = most(|point| point.tps).max(points.iter().map(high).fold(0.0, f64::max));
     let x = Scale::from_zero(most(|point| point.cost), LEFT, RIGHT);
-    let y = Scale::from_zero(most(fastest), BOTTOM, TOP);
+    let y = Scale::from_zero(fastest, BOTTOM, TOP);
     writeln!(
         out,
-        "<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"prices-t\"><svg \
+        "{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"prices-t\"><svg \
          viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"prices-t prices-d\">\
          <title>{}</title><desc id=\"prices-d\">{}</desc>",
-        Text(&title),
-        Text(description(prices)),
+        Escaped(&title),
+        Escaped(description(prices)),
     )?;
     grid(out, &y, units::rate)?;
     for cost in &x.ticks {
@@ -71,26 +69,21 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
          <text class=\"small y\" x=\"{RIGHT}\" y=\"{}\">{} a month</text>",
         LEFT - 56.0,
         BOTTOM + 38.0,
-        Text(&currency),
+        Escaped(&currency),
     )?;
     if let Some(ranking) = &prices.ranking {
-        let steps: Vec<&Point> = ranking
-            .frontier
-            .iter()
-            .filter_map(|at| points.get(*at))
-            .collect();
-        frontier(out, &steps, &x, &y)?;
+        let steps = ranking.frontier.iter().filter_map(|at| points.get(*at));
+        draw_frontier(out, &steps.collect::<Vec<_>>(), &x, &y)?;
     }
     for point in points {
-        mark(out, point, x.at(point.cost), &y)?;
+        draw_point(out, point, x.at(point.cost), &y)?;
     }
     for label in labels(points, &x, &y) {
         let Label { text, x, y, left } = label;
-        let class = if left { "name y" } else { "name" };
+        let (text, class) = (Escaped(text), if left { "name y" } else { "name" });
         write!(
             out,
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
-            Text(text)
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
         )?;
     }
     out.push_str("</svg></div></figure>\n");
@@ -109,15 +102,12 @@ fn legend(out: &mut String, prices: &Prices) -> fmt::Result {
         let off = sample("<path class=\"point\" d=\"M18 .5L22.5 5L18 9.5L13.5 5Z\"/>");
         write!(
             out,
-            "<li>{on}on the frontier: no other is both faster and no dearer</li>\
+            "<li>{on}on the frontier: no other is faster at this price or less</li>\
              <li>{off}not on it</li>"
         )?;
     }
-    if prices
-        .points
-        .iter()
-        .any(|point| point.tps_interval.is_some())
-    {
+    let mut intervals = prices.points.iter().map(|point| point.tps_interval);
+    if intervals.any(|interval| interval.is_some()) {
         let bar = sample("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
         write!(out, "<li>{bar}lowest to highest of several runs</li>")?;
     }
@@ -125,8 +115,8 @@ fn legend(out: &mut String, prices: &Prices) -> fmt::Result {
     Ok(())
 }
 
-/// The most that can be had for a cost: level from one to the next, then up.
-fn frontier(out: &mut String, steps: &[&Point], x: &Scale, y: &Scale) -> fmt::Result {
+/// The highest throughput available at each cost: level from one point to the next, then up.
+fn draw_frontier(out: &mut String, steps: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
     let Some(first) = steps.first() else {
         return Ok(());
     };
@@ -137,7 +127,7 @@ fn frontier(out: &mut String, steps: &[&Point], x: &Scale, y: &Scale) -> fmt::Re
     writeln!(out, "<path class=\"line l1\" d=\"{d}H{RIGHT}\"/>")
 }
 
-fn mark(out: &mut String, point: &Point, x: f64, y: &Scale) -> fmt::Result {
+fn draw_point(out: &mut String, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
     if let Some(of) = point.tps_interval {
         let (low, high) = (y.at(of.low), y.at(of.high));
         let (left, right) = (x - 5.0, x + 5.0);
@@ -164,8 +154,8 @@ fn mark(out: &mut String, point: &Point, x: f64, y: &Scale) -> fmt::Result {
     }
 }
 
-/// The names, each beside its point and not over another name.
-fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
+/// The names, each beside its point and clear of other names.
+fn labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|a, b| points[*b].tps.total_cmp(&points[*a].tps));
     let mut placed: Vec<Label> = Vec::new();
@@ -173,15 +163,15 @@ fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
         let point = &points[number];
         let runs = match point.runs.len() {
             1 => String::new(),
-            _ => format!(", {} runs", plain(&point.runs_in_words())),
+            _ => format!(", {} runs", plain(&point.runs_text())),
         };
-        let text = format!("{} {}{runs}", number + 1, short_name(point, NAME));
+        let text = format!("{} {}{runs}", number + 1, short_name(point, MAX_NAME));
         let at = x.at(point.cost);
         let left = at + 9.0 + width(&text) > WIDTH;
         let mut label = Label {
             text,
             x: if left { at - 8.0 } else { at + 8.0 },
-            // Off the line of the frontier, which lies over what is not on it.
+            // Clear of the frontier's line, which lies above the points that are not on it.
             y: y.at(point.tps)
                 + if point.on_frontier == Some(false) {
                     17.0
@@ -190,12 +180,12 @@ fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
                 },
             left,
         };
-        // Each that is there moves it down at most once.
+        // Each label already placed moves this one down at most once.
         for _ in 0..placed.len() {
             let Some(other) = placed.iter().find(|other| overlap(other, &label)) else {
                 break;
             };
-            label.y = other.y + LINE;
+            label.y = other.y + LINE_HEIGHT;
         }
         label.y = label.y.min(HEIGHT - 4.0);
         placed.push(label);
@@ -204,7 +194,7 @@ fn labels(points: &[Point], x: &Scale, y: &Scale) -> Vec<Label> {
 }
 
 fn width(text: &str) -> f64 {
-    text.chars().count() as f64 * LETTER
+    text.chars().count() as f64 * LETTER_WIDTH
 }
 
 fn overlap(a: &Label, b: &Label) -> bool {
@@ -213,10 +203,10 @@ fn overlap(a: &Label, b: &Label) -> bool {
         false => (of.x, of.x + width(&of.text)),
     };
     let ((a_from, a_to), (b_from, b_to)) = (span(a), span(b));
-    (a.y - b.y).abs() < LINE - 0.5 && a_from < b_to && b_from < a_to
+    (a.y - b.y).abs() < LINE_HEIGHT - 0.5 && a_from < b_to && b_from < a_to
 }
 
-/// The chart in a sentence for each point.
+/// Describes the chart, one sentence per point.
 fn description(prices: &Prices) -> String {
     let each = prices.points.iter().enumerate().map(|(place, point)| {
         let frontier = match point.on_frontier {
@@ -231,7 +221,7 @@ fn description(prices: &Prices) -> String {
             money(point.cost),
             plain(&prices.currency),
             units::rate(point.tps),
-            by_runs(point),
+            basis(point),
         )
     });
     let each: Vec<String> = each.collect();

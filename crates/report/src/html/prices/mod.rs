@@ -1,159 +1,171 @@
-//! What throughput costs, as a part of a page.
+//! Price-performance, as a section of a page.
 //!
-//! In: price sheets as they were written, which configuration each run was measured on, and the day of
-//! asking; the documents of the page. Out: a chart of throughput against cost with its frontier, and
-//! tables. Must never: show an amount without its currency and the date of its prices, draw runs on one
-//! chart that do not compare, or follow from anything that is not in the page.
+//! In: price sheets as written, the configuration that each run was measured on, today's date, and the
+//! documents of the page. Out: a chart of throughput against cost with its frontier, and tables. Must
+//! never: show an amount without its currency and the date of its prices, draw runs on one chart that
+//! do not compare, or depend on anything that is not in the page.
 
 mod chart;
 
 use super::document::{Document, sha256};
-use super::escape::Text;
-use super::one::{check_list, end, table, words};
+use super::escape::Escaped;
+use super::one::check_list;
 use super::section;
-use crate::price::{self as view, money};
+use super::table::{end, row, table, text_row};
+use crate::price::{self as price_view, NO_TPMC, money};
 use crate::text::plain;
-use crate::units;
-use prony_judge::price::{AsOf, Offer, Point, PriceError, Prices, Sheet, Terms, price};
-use prony_judge::thresholds::PRICE_OLD_DAYS;
+use crate::units::{self, or_dash};
+use prony_judge::price::{
+    AsOf, MeasuredConfiguration, PriceError, PriceOptions, PricePoint, Prices, Sheet, price,
+};
+use prony_judge::thresholds::PRICE_MAX_AGE_DAYS;
 use prony_store::Run;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
 
-/// What the prices of a page follow from, beside its runs.
+/// All inputs of a page's prices except its runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PriceQuestion {
+pub struct PriceInputs {
     /// The price sheets.
     pub sheets: Vec<SheetText>,
-    /// The day of asking, as `2026-11-21`: the age of prices is counted from it.
+    /// The current day, as `2026-11-21`: the age of prices is counted from it.
     pub today: String,
     /// Share of the measured throughput that is used over the month, above 0 and up to 1.
     pub utilisation: f64,
-    /// Prices of different regions are ranked too.
+    /// Rank prices of different regions together.
     pub across_regions: bool,
-    /// On which configuration each run of the page was measured.
-    pub placed: Vec<PlacedRun>,
+    /// The configuration that each run of the page was measured on.
+    pub placed: Vec<RunPlacement>,
 }
 
-/// A price sheet as it was written.
+/// The source text of a price sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetText {
     /// Its file, as the user wrote it.
     pub file: String,
-    /// Its TOML.
+    /// Its TOML text.
     pub text: String,
 }
 
-/// A run with its configuration, all by their places from 0.
+/// A run with its configuration, as zero-based indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PlacedRun {
-    /// Of the sheet.
+pub struct RunPlacement {
+    /// Index of the sheet.
     pub sheet: usize,
-    /// Of the configuration in it.
+    /// Index of the configuration in the sheet.
     pub configuration: usize,
-    /// Of the run in the page.
+    /// Index of the run in the page.
     pub run: usize,
 }
 
 /// Why a page cannot have prices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum QuestionError {
-    /// The text is none.
+pub enum PriceInputsError {
+    /// The JSON text is malformed.
     #[error("it cannot be read: {0}")]
     Unreadable(String),
-    /// A sheet with mistakes.
-    #[error("{file} has mistakes: {problems}")]
+    /// A sheet has errors.
+    #[error("{file} has errors: {problems}")]
     Sheet {
         /// Its file.
         file: String,
-        /// What is wrong in it.
+        /// The errors.
         problems: String,
     },
-    /// A place that nothing is at.
-    #[error("it names a sheet, a configuration or a run that is not there")]
-    Nowhere,
-    /// The day is none.
-    #[error("{0} is no day")]
-    Day(String),
+    /// An index is out of range.
+    #[error("it refers to a sheet, a configuration or a run that does not exist")]
+    NoSuchIndex,
+    /// The day is not a date.
+    #[error("{0} is not a date")]
+    InvalidDate(String),
     /// There is nothing to price.
     #[error(transparent)]
     Price(#[from] PriceError),
 }
 
-/// The prices of a page, with the text that they follow from.
+/// The prices of a page, with the text from which they are computed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Priced {
-    /// The question, as it stands in the page.
+pub struct PagePrices {
+    /// The inputs, as embedded in the page.
     pub json: String,
-    /// SHA-256 of that, hexadecimal.
+    /// SHA-256 of `json`, in hexadecimal.
     pub sha256: String,
-    /// What `judge` makes of it.
+    /// The prices computed by `judge`.
     pub prices: Prices,
 }
 
-impl Priced {
-    /// The prices that a question asks of these documents.
-    pub fn of(question: &PriceQuestion, documents: &[Document]) -> Result<Priced, QuestionError> {
-        let json = serde_json::to_string(question);
-        let json = json.map_err(|error| QuestionError::Unreadable(error.to_string()))?;
-        Priced::read(json, documents)
+impl PagePrices {
+    /// Computes the prices of these documents.
+    pub fn of(
+        inputs: &PriceInputs,
+        documents: &[Document],
+    ) -> Result<PagePrices, PriceInputsError> {
+        let json = serde_json::to_string(inputs);
+        let json = json.map_err(|error| PriceInputsError::Unreadable(error.to_string()))?;
+        PagePrices::read(json, documents)
     }
 
-    /// The same of a question's text.
-    pub fn read(json: String, documents: &[Document]) -> Result<Priced, QuestionError> {
+    /// Like [`Priced::of`], from the JSON text of the question.
+    pub fn read(json: String, documents: &[Document]) -> Result<PagePrices, PriceInputsError> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
-        let question: PriceQuestion = serde_json::from_str(&json)
-            .map_err(|error| QuestionError::Unreadable(plain(&error.to_string())))?;
-        Ok(Priced {
+        let inputs: PriceInputs = serde_json::from_str(&json)
+            .map_err(|error| PriceInputsError::Unreadable(plain(&error.to_string())))?;
+        Ok(PagePrices {
             sha256: sha256(json.as_bytes()),
-            prices: question.prices(&runs)?,
+            prices: inputs.prices(&runs)?,
             json,
         })
     }
 }
 
-impl PriceQuestion {
-    pub(super) fn prices(&self, runs: &[&Run]) -> Result<Prices, QuestionError> {
+impl PriceInputs {
+    pub(super) fn prices(&self, runs: &[&Run]) -> Result<Prices, PriceInputsError> {
         let read = |sheet: &SheetText| {
-            Sheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| QuestionError::Sheet {
+            Sheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| PriceInputsError::Sheet {
                 file: plain(&sheet.file),
                 problems: plain(&problems.to_string()),
             })
         };
         let sheets: Vec<Sheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
-        let offer = |at: &PlacedRun| {
+        let measured = |at: &RunPlacement| {
             let sheet = sheets.get(at.sheet)?;
-            Some(Offer {
+            Some(MeasuredConfiguration {
                 sheet,
                 configuration: sheet.configurations.get(at.configuration)?,
                 run: runs.get(at.run)?,
             })
         };
-        let offers = self.placed.iter().map(offer).collect::<Option<Vec<_>>>();
+        let measured_runs = self.placed.iter().map(measured).collect::<Option<Vec<_>>>();
         let today = AsOf::parse(&self.today);
         let usable = self.utilisation > 0.0 && self.utilisation <= 1.0;
-        let terms = Terms {
-            today: today.ok_or_else(|| QuestionError::Day(plain(&self.today)))?,
+        let options = PriceOptions {
+            today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
             utilisation: if usable { self.utilisation } else { 1.0 },
             across_regions: self.across_regions,
             demand: None,
         };
-        Ok(price(&offers.ok_or(QuestionError::Nowhere)?, &terms)?)
+        Ok(price(
+            &measured_runs.ok_or(PriceInputsError::NoSuchIndex)?,
+            &options,
+        )?)
     }
 }
 
 /// Writes the section.
 pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
     section(out, 2, "prices", "What throughput costs")?;
-    let (currency, today) = (Text(plain(&prices.currency)), Text(plain(&prices.today)));
+    let (currency, today) = (
+        Escaped(plain(&prices.currency)),
+        Escaped(plain(&prices.today)),
+    );
     writeln!(
         out,
-        "<p>In {currency}, by the price sheets below; their age is counted to {today}. A month has 730 \
-         hours, and what is paid once is spread over 36 months. Of several runs of the same thing the \
-         median counts.</p>"
+        "<p>In {currency}, by the price sheets below; their age is as of {today}. A month has 730 \
+         hours, and one-time costs are spread over 36 months. Repeated runs are priced by their \
+         median.</p>"
     )?;
     if prices.points.is_empty() {
         out.push_str("<p class=\"verdict invalid\"><strong>No price can be given.</strong></p>\n");
@@ -172,86 +184,77 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
                 "in the other",
                 "why it matters",
             ];
-            table(out, "What stands against it", &columns)?;
+            table(out, "Why not", &columns)?;
             for one in found {
                 let between = format!("{} and {}", one.a, one.b);
-                words(out, &[&one.what, &between, &one.in_a, &one.in_b, &one.why])?;
+                text_row(out, &[&one.what, &between, &one.in_a, &one.in_b, &one.why])?;
             }
-            end(out);
+            end(out)?;
         }
         _ if !prices.points.is_empty() => chart::draw(out, prices)?,
         _ => {}
     }
     if !prices.points.is_empty() {
-        ratios(out, prices)?;
-        origins(out, &prices.points)?;
+        write_ratios(out, prices)?;
+        write_sources(out, &prices.points)?;
     }
-    refused(out, prices)?;
+    write_refused(out, prices)?;
     if !prices.remarks.is_empty() {
-        out.push_str("<h3>To be known</h3>\n");
+        out.push_str("<h3>Notes</h3>\n");
         check_list(out, &prices.remarks)?;
     }
-    out.push_str("</section>\n");
-    Ok(())
+    out.write_str("</section>\n")
 }
 
-/// The figures of the chart, and what follows from them.
-fn ratios(out: &mut String, prices: &Prices) -> fmt::Result {
+/// The figures of the chart and the ratios derived from them.
+fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let currency = plain(&prices.currency);
     let used = format!("a million at {}", units::percent(prices.utilisation));
-    let worth = format!("TPS for 1 {currency}");
-    let orders = prices.points.iter().any(|point| point.nopm.is_some());
+    let tps_per_money = format!("TPS for 1 {currency}");
+    let has_nopm = prices.points.iter().any(|point| point.nopm.is_some());
     let mut columns = vec![
         "configuration",
         "runs",
         "a month",
         "TPS",
-        &worth,
+        &tps_per_money,
         "a million",
         &used,
     ];
-    if orders {
+    if has_nopm {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
-    columns.extend(["as good at", "frontier"]);
+    columns.extend(["break-even", "frontier"]);
     let caption = format!("Committed transactions a second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (place, point) in prices.points.iter().enumerate() {
-        let name = Text(plain(&point.name()));
-        write!(out, "<tr><th scope=\"row\">{}: {name}</th>", place + 1)?;
-        let mut cells = vec![view::runs(point)];
-        cells.extend(view::ratios(point, orders));
-        cells.push(point.break_even.map_or("–".into(), money));
-        cells.push(match point.on_frontier {
-            Some(true) => "yes".to_owned(),
-            Some(false) => "no".to_owned(),
-            None => "–".to_owned(),
-        });
-        for cell in cells {
-            write!(out, "<td>{}</td>", Text(cell))?;
-        }
-        out.push_str("</tr>\n");
+        let name = format!("{}: {}", place + 1, Escaped(plain(&point.name())));
+        let mut cells = vec![price_view::runs(point)];
+        cells.extend(price_view::ratios(point, has_nopm));
+        cells.push(or_dash(point.break_even, money));
+        cells.push(or_dash(point.on_frontier, |on| {
+            if on { "yes" } else { "no" }.to_owned()
+        }));
+        row(out, name, &cells)?;
     }
-    end(out);
+    end(out)?;
+    let no_tpmc = match has_nopm {
+        true => format!(" {NO_TPMC}"),
+        false => String::new(),
+    };
     writeln!(
         out,
-        "<p>A million: committed transactions, with the server at its measured throughput all the time, \
-         and with {} of it used. As good at: at this price a month it would give as much for the money \
-         as the best.{}</p>",
+        "<p>A million: the cost of a million committed transactions, with the server at its measured \
+         throughput all the time, and with {} of it used. Break-even: the price a month at which it \
+         would give as much throughput for the money as the best.{no_tpmc}</p>",
         units::percent(prices.utilisation),
-        match orders {
-            true =>
-                " Three years for one NOPM has the shape of TPC-C's price, and is none: NOPM is no \
-                     tpmC.",
-            false => "",
-        },
     )
 }
 
-/// The date of a point's prices; old ones and examples are marked.
-fn dated(point: &Point) -> String {
+/// The date of a point's prices; old prices and examples are marked.
+fn price_date(point: &PricePoint) -> String {
     let mut text = plain(&point.as_of);
-    if point.age_days > PRICE_OLD_DAYS {
+    if point.age_days > PRICE_MAX_AGE_DAYS {
         text += ", OLD";
     }
     if point.example {
@@ -260,8 +263,8 @@ fn dated(point: &Point) -> String {
     text
 }
 
-/// Where each price is from, and which runs it is of.
-fn origins(out: &mut String, points: &[Point]) -> fmt::Result {
+/// The source of each price, and the runs it applies to.
+fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
     let columns = [
         "configuration",
         "prices as of",
@@ -270,7 +273,7 @@ fn origins(out: &mut String, points: &[Point]) -> fmt::Result {
         "runs",
         "what was run",
     ];
-    table(out, "Where the prices and the figures are from", &columns)?;
+    table(out, "Sources of the prices and the figures", &columns)?;
     for point in points {
         let source = format!(
             "{} ({}; entered by {})",
@@ -278,11 +281,11 @@ fn origins(out: &mut String, points: &[Point]) -> fmt::Result {
             point.sheet,
             point.entered_by.join(", ")
         );
-        let bought = format!(
+        let purchase = format!(
             "{}, {}; {} paid for",
             point.regions.join(" and "),
             point.terms.join(" and "),
-            units::counted(point.replicas_paid.into(), "replica", "replicas"),
+            units::count_with_noun(point.replicas_paid.into(), "replica", "replicas"),
         );
         let what = format!(
             "{}; durability {}",
@@ -291,27 +294,28 @@ fn origins(out: &mut String, points: &[Point]) -> fmt::Result {
         );
         let mut runs = point.runs.join(", ");
         if let Some(between) = point.tps_interval {
-            runs += &format!("; TPS: {}", view::spread(point, between));
+            runs += &format!("; TPS: {}", price_view::spread(point, between));
         }
         let name = point.name();
-        words(out, &[&name, &dated(point), &source, &bought, &runs, &what])?;
+        text_row(
+            out,
+            &[&name, &price_date(point), &source, &purchase, &runs, &what],
+        )?;
     }
-    end(out);
-    Ok(())
+    end(out)
 }
 
-/// Runs that have no price.
-fn refused(out: &mut String, prices: &Prices) -> fmt::Result {
+/// Lists the runs that have no price.
+fn write_refused(out: &mut String, prices: &Prices) -> fmt::Result {
     if prices.refused.is_empty() {
         return Ok(());
     }
     let columns = ["configuration", "run", "why", "what to do"];
     table(out, "Without a price", &columns)?;
     for one in &prices.refused {
-        words(out, &[&one.configuration, &one.run, &one.why, &one.advice])?;
+        text_row(out, &[&one.configuration, &one.run, &one.why, &one.advice])?;
     }
-    end(out);
-    Ok(())
+    end(out)
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! Pages with prices.
 
 use super::*;
-use crate::html::{FORM, PLAIN, PRICES, VerifyError, embedded, verify, write_priced};
+use crate::html::{
+    FORMAT, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, escape_json, verify, write,
+};
 use crate::sample_run::closed;
 
 const HEAD: &str = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2026-11-01\nsource = \"a list\"\nentered_by = \"dba\"\n";
 
-/// A sheet of these configurations, each with its price a month.
+/// A price sheet with these configurations, each with its price per month.
 fn sheet(of: &[(&str, f64)]) -> SheetText {
     let mut text = HEAD.to_owned();
     for (name, price) in of {
@@ -23,18 +25,18 @@ fn sheet(of: &[(&str, f64)]) -> SheetText {
     }
 }
 
-/// A text as TOML has it: as JSON, whose escapes are TOML's too.
+/// A string as TOML writes it: as in JSON, whose escapes TOML shares.
 fn toml_text(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-fn question(sheet: SheetText, runs: usize) -> PriceQuestion {
-    let place = |at| PlacedRun {
+fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
+    let place = |at| RunPlacement {
         sheet: 0,
         configuration: at,
         run: at,
     };
-    PriceQuestion {
+    PriceInputs {
         sheets: vec![sheet],
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,
@@ -43,7 +45,7 @@ fn question(sheet: SheetText, runs: usize) -> PriceQuestion {
     }
 }
 
-/// Runs of these transactions a second.
+/// Runs with these throughputs, in transactions per second.
 fn runs(tps: &[u64]) -> Vec<Run> {
     let run = |(at, tps): (usize, &u64)| {
         let mut run = closed();
@@ -57,9 +59,9 @@ fn runs(tps: &[u64]) -> Vec<Run> {
     tps.iter().enumerate().map(run).collect()
 }
 
-fn drawn(runs: &[Run], question: &PriceQuestion) -> String {
+fn page_with_prices(runs: &[Run], price_inputs: &PriceInputs) -> String {
     let mut out = Vec::new();
-    write_priced(&mut out, runs, question).unwrap();
+    write(&mut out, runs, Some(price_inputs)).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -70,20 +72,20 @@ fn section(page: &str) -> &str {
 }
 
 #[test]
-fn repeats_of_a_variant_are_one_point_that_says_how_many() {
-    let mut of_both = runs(&[1_000, 1_100, 1_200, 3_000]);
-    for (run, variant) in of_both.iter_mut().zip(["old", "old", "old", "new"]) {
+fn repeats_of_a_variant_are_one_point() {
+    let mut both_variants = runs(&[1_000, 1_100, 1_200, 3_000]);
+    for (run, variant) in both_variants.iter_mut().zip(["old", "old", "old", "new"]) {
         run.experiment = Some(prony_store::Experiment {
             id: "e".to_owned(),
             variant: variant.to_owned(),
             ..Default::default()
         });
     }
-    let mut asked = question(sheet(&[("small", 100.0)]), 4);
-    for one in &mut asked.placed {
+    let mut inputs = price_inputs(sheet(&[("small", 100.0)]), 4);
+    for one in &mut inputs.placed {
         one.configuration = 0;
     }
-    let page = drawn(&of_both, &asked);
+    let page = page_with_prices(&both_variants, &inputs);
     let costs = section(&page);
     for words in [
         "1: small (old): 100.00 USD a month, 1,100 transactions a second by the median of 3 runs, not on",
@@ -98,9 +100,9 @@ fn repeats_of_a_variant_are_one_point_that_says_how_many() {
 }
 
 #[test]
-fn points_frontier_and_table_are_of_the_sheet_and_the_runs() {
+fn points_frontier_and_table_match_the_sheet_and_the_runs() {
     let sheet = sheet(&[("small", 100.0), ("dear", 300.0), ("big", 400.0)]);
-    let page = drawn(&runs(&[1_000, 900, 3_000]), &question(sheet, 3));
+    let page = page_with_prices(&runs(&[1_000, 900, 3_000]), &price_inputs(sheet, 3));
     let costs = section(&page);
     assert_eq!(
         costs.matches("<circle class=\"point on\"").count(),
@@ -123,13 +125,13 @@ fn points_frontier_and_table_are_of_the_sheet_and_the_runs() {
         "<title>Throughput against cost",
         "<td>2026-11-01</td>",
         "a list (p.toml; entered by dba)",
-        "their age is counted to 2026-11-21",
+        "their age is as of 2026-11-21",
     ] {
         assert!(costs.contains(words), "{words}:\n{costs}");
     }
     assert!(!costs.contains("OLD") && !costs.contains("NaN"), "{costs}");
     assert!(page.contains("<a href=\"#prices\">"));
-    // Level from the first to the last on the frontier, then up and on to the edge.
+    // The frontier runs level from its first to its last point, then up and on to the edge.
     let line = costs
         .rsplit("<path class=\"line l1\" d=\"M")
         .next()
@@ -141,9 +143,9 @@ fn points_frontier_and_table_are_of_the_sheet_and_the_runs() {
 
 #[test]
 fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
-    let mut old = question(sheet(&[("only", 50.0)]), 1);
+    let mut old = price_inputs(sheet(&[("only", 50.0)]), 1);
     old.today = "2027-11-21".to_owned();
-    let page = drawn(&runs(&[500]), &old);
+    let page = page_with_prices(&runs(&[500]), &old);
     let costs = section(&page);
     assert!(
         costs.contains("2026-11-01, OLD") && costs.contains("old-prices"),
@@ -156,16 +158,16 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
     old.sheets[0].text = old.sheets[0]
         .text
         .replace("dba\"\n", "dba\"\nexample = true\n");
-    let page = drawn(&runs(&[500]), &old);
+    let page = page_with_prices(&runs(&[500]), &old);
     assert!(section(&page).contains("OLD, an example"));
 }
 
 #[test]
-fn runs_that_do_not_compare_are_not_drawn_and_refused_ones_are_listed() {
-    let two = question(sheet(&[("a", 1.0), ("b", 2.0)]), 2);
+fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
+    let two = price_inputs(sheet(&[("a", 1.0), ("b", 2.0)]), 2);
     let mut unlike = runs(&[100, 200]);
     unlike[1].workload.scale += 1;
-    let page = drawn(&unlike, &two);
+    let page = page_with_prices(&unlike, &two);
     let costs = section(&page);
     assert!(
         costs.contains("NOT RANKED") && costs.contains("scale"),
@@ -174,7 +176,7 @@ fn runs_that_do_not_compare_are_not_drawn_and_refused_ones_are_listed() {
     assert!(!costs.contains("<svg"), "{costs}");
     let mut invalid = runs(&[100, 200]);
     invalid[1].checks[0].severity = prony_store::Severity::Invalid;
-    let page = drawn(&invalid, &two);
+    let page = page_with_prices(&invalid, &two);
     let costs = section(&page);
     assert!(
         costs.contains("Without a price") && costs.contains("must not be used"),
@@ -184,11 +186,11 @@ fn runs_that_do_not_compare_are_not_drawn_and_refused_ones_are_listed() {
     for run in &mut invalid {
         run.checks[0].severity = prony_store::Severity::Invalid;
     }
-    assert!(section(&drawn(&invalid, &two)).contains("No price can be given"));
+    assert!(section(&page_with_prices(&invalid, &two)).contains("No price can be given"));
 }
 
 #[test]
-fn hostile_names_stay_text() {
+fn hostile_names_are_escaped() {
     let bad = "\"'></text></svg></script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
     let mut sheet = sheet(&[(bad, 1.0), ("x", 2.0)]);
     let hostile = toml_text(bad);
@@ -202,9 +204,9 @@ fn hostile_names_stay_text() {
     sheet.file = bad.to_owned();
     let mut two = runs(&[100, 200]);
     two[0].id = bad.to_owned();
-    two[0].workload.settings = vec![bad.to_owned()];
-    two[1].workload.settings = vec![bad.to_owned()];
-    let page = drawn(&two, &question(sheet, 2));
+    two[0].workload.settings = vec![prony_store::Setting::new(bad, "x")];
+    two[1].workload.settings = vec![prony_store::Setting::new(bad, "x")];
+    let page = page_with_prices(&two, &price_inputs(sheet, 2));
     assert!(page.contains("&lt;script&gt;alert(1)"), "it is shown");
     for markup in ["<script>alert", "<img", "<!--", "</text></svg></script>"] {
         assert!(!page.contains(markup), "{markup}");
@@ -224,7 +226,7 @@ fn hostile_names_stay_text() {
 }
 
 #[test]
-fn names_do_not_lie_on_each_other_and_all_is_inside() {
+fn labels_do_not_overlap() {
     let of: Vec<(String, f64)> = (0..9)
         .map(|n| (format!("configuration-{n}"), 500.0))
         .collect();
@@ -232,7 +234,7 @@ fn names_do_not_lie_on_each_other_and_all_is_inside() {
         .iter()
         .map(|(name, price)| (name.as_str(), *price))
         .collect();
-    let page = drawn(&runs(&[1_000; 9]), &question(sheet(&of), 9));
+    let page = page_with_prices(&runs(&[1_000; 9]), &price_inputs(sheet(&of), 9));
     let costs = section(&page);
     let mut heights: Vec<f64> = costs
         .split("<text class=\"name")
@@ -254,9 +256,9 @@ fn names_do_not_lie_on_each_other_and_all_is_inside() {
         heights.windows(2).all(|two| two[1] - two[0] >= 13.0),
         "{heights:?}"
     );
-    let free = drawn(
+    let free = page_with_prices(
         &runs(&[1, 2]),
-        &question(sheet(&[("free", 0.0), ("x", 0.0)]), 2),
+        &price_inputs(sheet(&[("free", 0.0), ("x", 0.0)]), 2),
     );
     assert!(
         !free.contains("NaN") && !free.contains("inf"),
@@ -266,16 +268,20 @@ fn names_do_not_lie_on_each_other_and_all_is_inside() {
 
 #[test]
 fn a_page_with_prices_is_verified_with_its_sheets() {
-    let asked = question(sheet(&[("a", 10.0), ("b", 20.0)]), 2);
+    let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), 2);
     let two = runs(&[100, 300]);
-    let page = drawn(&two, &asked);
-    assert!(page.contains(&format!("data-prony-report=\"{FORM}\"")));
-    assert!(verify(&page).unwrap().drawn_by.is_none());
+    let page = page_with_prices(&two, &inputs);
+    assert!(page.contains(&format!("data-prony-report=\"{FORMAT}\"")));
+    assert!(verify(&page).unwrap().generated_by.is_none());
     let mut plain = Vec::new();
-    crate::html::write(&mut plain, &two).unwrap();
+    write(&mut plain, &two, None).unwrap();
     let plain = String::from_utf8(plain).unwrap();
-    assert!(plain.contains(&format!("data-prony-report=\"{PLAIN}\"")) && verify(&plain).is_ok());
-    // A cheaper price in the sheet alone, in the drawing alone, and in the sheet with its hash.
+    assert!(
+        plain.contains(&format!("data-prony-report=\"{FORMAT_WITHOUT_PRICES}\""))
+            && verify(&plain).is_ok()
+    );
+    // Lower the price in the sheet only, in the drawing only, and in the sheet together with its
+    // hash.
     let cheaper = page.replace("unit_price = 10.00", "unit_price = 11.00");
     assert_ne!(cheaper, page);
     let found = verify(&cheaper).unwrap_err();
@@ -286,69 +292,69 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
     let drawn_cheaper = page.replacen("<td>10.00</td>", "<td>9.00</td>", 1);
     assert!(matches!(
         verify(&drawn_cheaper),
-        Err(VerifyError::Redrawn { .. })
+        Err(VerifyError::PageChanged { .. })
     ));
-    let other = PriceQuestion {
+    let other = PriceInputs {
         sheets: vec![SheetText {
-            text: asked.sheets[0].text.replace("10.00", "11.00"),
-            ..asked.sheets[0].clone()
+            text: inputs.sheets[0].text.replace("10.00", "11.00"),
+            ..inputs.sheets[0].clone()
         }],
-        ..asked.clone()
+        ..inputs.clone()
     };
-    let forged = |question: &PriceQuestion| {
-        let json = serde_json::to_string(question).unwrap();
-        let from = page.find(PRICES).unwrap();
+    let with_inputs = |price_inputs: &PriceInputs| {
+        let json = serde_json::to_string(price_inputs).unwrap();
+        let from = page.find(PRICES_START).unwrap();
         let to = from + page[from..].find("</script>").unwrap();
         let hash = sha256(json.as_bytes());
-        let own = page[from + PRICES.len()..].split('"').next().unwrap();
+        let own = page[from + PRICES_START.len()..].split('"').next().unwrap();
         let all = format!(
-            "{}{PRICES}{hash}\">{}{}",
+            "{}{PRICES_START}{hash}\">{}{}",
             &page[..from],
-            embedded(&json),
+            escape_json(&json),
             &page[to..]
         );
         all.replace(own, &hash)
     };
     assert!(matches!(
-        verify(&forged(&other)),
-        Err(VerifyError::Redrawn { .. })
+        verify(&with_inputs(&other)),
+        Err(VerifyError::PageChanged { .. })
     ));
-    let nowhere = PriceQuestion {
-        placed: vec![PlacedRun {
+    let nowhere = PriceInputs {
+        placed: vec![RunPlacement {
             sheet: 7,
             configuration: 0,
             run: 0,
         }],
-        ..asked
+        ..inputs
     };
     assert!(matches!(
-        verify(&forged(&nowhere)),
+        verify(&with_inputs(&nowhere)),
         Err(VerifyError::Prices(_))
     ));
 }
 
 #[test]
-fn a_question_that_prices_do_not_answer_is_refused() {
-    let asked = |change: fn(&mut PriceQuestion)| {
-        let mut asked = question(sheet(&[("a", 10.0)]), 1);
-        change(&mut asked);
-        crate::html::question(&runs(&[100]), &asked)
+fn invalid_price_inputs_are_refused() {
+    let inputs = |change: fn(&mut PriceInputs)| {
+        let mut inputs = price_inputs(sheet(&[("a", 10.0)]), 1);
+        change(&mut inputs);
+        crate::html::check_price_inputs(&runs(&[100]), &inputs)
     };
-    assert_eq!(asked(|_| ()), Ok(()));
+    assert_eq!(inputs(|_| ()), Ok(()));
     assert_eq!(
-        asked(|of| of.placed[0].run = 1),
-        Err(QuestionError::Nowhere)
+        inputs(|of| of.placed[0].run = 1),
+        Err(PriceInputsError::NoSuchIndex)
     );
     assert_eq!(
-        asked(|of| of.today = "soon".into()),
-        Err(QuestionError::Day("soon".into()))
+        inputs(|of| of.today = "soon".into()),
+        Err(PriceInputsError::InvalidDate("soon".into()))
     );
     assert!(matches!(
-        asked(|of| of.sheets[0].text.clear()),
-        Err(QuestionError::Sheet { .. })
+        inputs(|of| of.sheets[0].text.clear()),
+        Err(PriceInputsError::Sheet { .. })
     ));
     assert!(matches!(
-        asked(|of| of.placed.clear()),
-        Err(QuestionError::Price(_))
+        inputs(|of| of.placed.clear()),
+        Err(PriceInputsError::Price(_))
     ));
 }

@@ -1,15 +1,18 @@
-//! The download, from a made-up jar on a local HTTP server.
+//! Downloads of a synthetic jar from a local HTTP server.
 
 use super::super::download::fetch;
 use super::super::find::{Source, cached};
 use super::super::{Error, Installation, Package};
 use super::Scratch;
+use crate::control::StopSignal;
 use sha2::{Digest, Sha256};
 use std::io::{Cursor, Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// An entry of a made-up tar.
+/// An entry of a synthetic tar.
 enum Entry {
     /// Path, contents, mode.
     File(&'static str, &'static str, u32),
@@ -17,13 +20,13 @@ enum Entry {
     Link(&'static str, &'static str),
 }
 
-const SAYS_VERSION: &str = "#!/bin/sh\necho 'postgres (PostgreSQL) 18.4'\n";
+const VERSION_SCRIPT: &str = "#!/bin/sh\necho 'postgres (PostgreSQL) 18.4'\n";
 
-fn good() -> Vec<Entry> {
+fn valid_entries() -> Vec<Entry> {
     vec![
-        // Closed to others and set-uid in the archive: neither may stay so.
-        Entry::File("bin/postgres", SAYS_VERSION, 0o4700),
-        Entry::File("bin/initdb", SAYS_VERSION, 0o700),
+        // Closed to other users and set-uid in the archive: both must change.
+        Entry::File("bin/postgres", VERSION_SCRIPT, 0o4700),
+        Entry::File("bin/initdb", VERSION_SCRIPT, 0o700),
         Entry::File("lib/libpq.so.5.18", "library", 0o600),
         Entry::Link("lib/libpq.so.5", "libpq.so.5.18"),
     ]
@@ -46,7 +49,7 @@ fn tar(entries: &[Entry]) -> Vec<u8> {
                 (path, "")
             }
         };
-        // Written by hand: the builder refuses `..`, an attacker would not.
+        // Written directly, because the builder refuses `..`, which an attacker would use.
         let name = &mut header.as_gnu_mut().unwrap().name;
         name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_cksum();
@@ -75,17 +78,23 @@ fn package(body: &[u8]) -> Package {
         version: "18.4.0",
         platform: "test-arch",
         size_bytes: body.len() as u64,
-        // A few bytes for the length of a test.
+        // Leaks a few bytes until the test process ends.
         sha256: sha256.leak(),
     }
 }
 
-/// Answers every request with `status` and `body` while `act` runs with its address.
-fn serving<T>(status: &str, body: &[u8], claimed: usize, act: impl FnOnce(&str) -> T) -> T {
+/// Runs `action` with the URL of a server that answers every request with `status` and `body`.
+fn with_http_server<T>(
+    status: &str,
+    body: &[u8],
+    content_length: usize,
+    action: impl FnOnce(&str) -> T,
+) -> T {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    let head =
-        format!("HTTP/1.1 {status}\r\nContent-Length: {claimed}\r\nConnection: close\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Length: {content_length}\r\nConnection: close\r\n\r\n"
+    );
     let answer = [head.as_bytes(), body].concat();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
@@ -95,16 +104,22 @@ fn serving<T>(status: &str, body: &[u8], claimed: usize, act: impl FnOnce(&str) 
             let _ = stream.write_all(&answer);
         }
     });
-    act(&base)
+    action(&base)
 }
 
 fn download(body: &[u8], package: &Package, cache: &Path) -> Result<Installation, Error> {
-    serving("200 OK", body, body.len(), |base| {
-        fetch(package, &package.url_at(base), cache, &mut |_| {})
+    with_http_server("200 OK", body, body.len(), |base| {
+        fetch(
+            package,
+            &package.url_at(base),
+            cache,
+            &StopSignal::default(),
+            &mut |_| {},
+        )
     })
 }
 
-/// The cache holds nothing but what is named.
+/// Asserts that the cache contains exactly these names.
 fn assert_holds(cache: &Path, names: &[&str]) {
     let mut held: Vec<String> = std::fs::read_dir(cache)
         .map(|entries| entries.flatten().collect())
@@ -117,23 +132,27 @@ fn assert_holds(cache: &Path, names: &[&str]) {
 }
 
 #[test]
-fn a_download_becomes_an_installation_and_is_kept() {
+fn a_download_becomes_an_installation_and_stays_in_the_cache() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new();
     let cache = scratch.0.join("cache/prony");
-    let body = jar(&good());
+    let body = jar(&valid_entries());
     let package = package(&body);
-    let mut seen = Vec::new();
-    let installation = serving("200 OK", &body, body.len(), |base| {
-        fetch(&package, &package.url_at(base), &cache, &mut |p| {
-            seen.push(p)
-        })
+    let mut progress = Vec::new();
+    let installation = with_http_server("200 OK", &body, body.len(), |base| {
+        fetch(
+            &package,
+            &package.url_at(base),
+            &cache,
+            &StopSignal::default(),
+            &mut |step| progress.push(step),
+        )
     })
     .expect("it is a good archive");
     assert_eq!(installation.version.to_string(), "18.4");
     assert_eq!(installation.source, Source::Downloaded);
-    assert_eq!(seen.last().unwrap().done_bytes, body.len() as u64);
-    assert_eq!(seen.last().unwrap().total_bytes, body.len() as u64);
+    assert_eq!(progress.last().unwrap().done_bytes, body.len() as u64);
+    assert_eq!(progress.last().unwrap().total_bytes, body.len() as u64);
 
     let top = cache.join("18.4.0-test-arch");
     let mode = |path: &str| top.join(path).metadata().unwrap().permissions().mode() & 0o7777;
@@ -145,21 +164,28 @@ fn a_download_becomes_an_installation_and_is_kept() {
     assert_holds(&cache, &["18.4.0-test-arch"]);
     assert_eq!(cached(&cache), [(top.join("bin"), Source::Downloaded)]);
 
-    // Again: nothing is asked of the network.
+    // The second call does not use the network.
     let nowhere = "http://127.0.0.1:1/x.jar";
-    let again = fetch(&package, nowhere, &cache, &mut |_| {}).expect("it is kept");
+    let again = fetch(
+        &package,
+        nowhere,
+        &cache,
+        &StopSignal::default(),
+        &mut |_| {},
+    )
+    .expect("it is in the cache");
     assert_eq!(again, installation);
 
-    // A kept one that no longer works is replaced.
+    // A cached installation that no longer works is replaced.
     std::fs::remove_file(top.join("bin/initdb")).unwrap();
     download(&body, &package, &cache).expect("it is fetched again");
     assert!(top.join("bin/initdb").exists());
 }
 
 #[test]
-fn another_file_is_refused_and_leaves_nothing() {
+fn a_wrong_checksum_is_refused_and_leaves_no_files() {
     let scratch = Scratch::new();
-    let package = package(&jar(&good()));
+    let package = package(&jar(&valid_entries()));
     let other = vec![7; package.size_bytes as usize];
     let problem = download(&other, &package, &scratch.0).expect_err("not that file");
     assert!(matches!(problem, Error::Checksum { .. }), "{problem}");
@@ -170,13 +196,19 @@ fn another_file_is_refused_and_leaves_nothing() {
 }
 
 #[test]
-fn a_failed_download_is_told_and_leaves_nothing() {
+fn a_failed_download_is_reported_and_leaves_no_files() {
     let scratch = Scratch::new();
-    let body = jar(&good());
+    let body = jar(&valid_entries());
     let package = package(&body);
-    let get = |status: &str, body: &[u8], claimed: usize| {
-        serving(status, body, claimed, |base| {
-            fetch(&package, &package.url_at(base), &scratch.0, &mut |_| {})
+    let get = |status: &str, body: &[u8], content_length: usize| {
+        with_http_server(status, body, content_length, |base| {
+            fetch(
+                &package,
+                &package.url_at(base),
+                &scratch.0,
+                &StopSignal::default(),
+                &mut |_| {},
+            )
         })
         .expect_err("it fails")
         .to_string()
@@ -185,20 +217,61 @@ fn a_failed_download_is_told_and_leaves_nothing() {
     assert!(text.contains("404") && text.contains("hint"), "{text}");
     let text = get("200 OK", &body[..100], 100);
     assert!(text.contains("ended after 100 of"), "{text}");
-    // The connection breaks before what was promised has come.
+    // The connection breaks before Content-Length bytes have arrived.
     let text = get("200 OK", &body[..100], body.len());
     assert!(text.contains("cannot download"), "{text}");
-    let nowhere = fetch(&package, "http://127.0.0.1:1/x", &scratch.0, &mut |_| {});
+    let nowhere = fetch(
+        &package,
+        "http://127.0.0.1:1/x",
+        &scratch.0,
+        &StopSignal::default(),
+        &mut |_| {},
+    );
     assert!(matches!(nowhere, Err(Error::Download { .. })));
     assert_holds(&scratch.0, &[]);
 }
 
+/// The server sends a part of the file, then nothing.
 #[test]
-fn an_archive_that_leads_elsewhere_is_refused() {
-    let outside = |entry: Entry| {
+fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
+    let scratch = Scratch::new();
+    let body = jar(&valid_entries());
+    let package = package(&body);
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    let answer = [head.as_bytes(), &body[..100]].concat();
+    let (end, is_over) = std::sync::mpsc::channel::<()>();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        stream.write_all(&answer).unwrap();
+        // Shorter than the client's read time-out, which would otherwise end the download.
+        let _ = is_over.recv_timeout(std::time::Duration::from_secs(50));
+    });
+    let signal = Arc::new(AtomicUsize::new(0));
+    let stop = StopSignal::on(Arc::clone(&signal));
+    let stopped = fetch(
+        &package,
+        &package.url_at(&base),
+        &scratch.0,
+        &stop,
+        &mut |_| {
+            signal.store(15, Ordering::Relaxed);
+        },
+    );
+    assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+    assert_holds(&scratch.0, &[]);
+    end.send(()).unwrap();
+    server.join().unwrap();
+}
+
+#[test]
+fn an_archive_that_writes_outside_its_folder_is_refused() {
+    let check_refused = |entry: Entry| {
         let scratch = Scratch::new();
         let cache = scratch.0.join("a/b/cache");
-        let mut entries = good();
+        let mut entries = valid_entries();
         entries.push(entry);
         let body = jar(&entries);
         let problem = download(&body, &package(&body), &cache).expect_err("it leads elsewhere");
@@ -207,16 +280,16 @@ fn an_archive_that_leads_elsewhere_is_refused() {
         assert!(!scratch.0.join("a/evil").exists());
         assert!(!scratch.0.join("a/b/evil").exists());
     };
-    outside(Entry::File("../../evil", "x", 0o644));
-    outside(Entry::File("lib/../../../../evil", "x", 0o644));
-    outside(Entry::File("/tmp/prony-evil", "x", 0o644));
-    outside(Entry::Link("lib/evil", "../../evil"));
-    outside(Entry::Link("lib/evil", "/etc/passwd"));
+    check_refused(Entry::File("../../evil", "x", 0o644));
+    check_refused(Entry::File("lib/../../../../evil", "x", 0o644));
+    check_refused(Entry::File("/tmp/prony-evil", "x", 0o644));
+    check_refused(Entry::Link("lib/evil", "../../evil"));
+    check_refused(Entry::Link("lib/evil", "/etc/passwd"));
     assert!(!Path::new("/tmp/prony-evil").exists());
 }
 
 #[test]
-fn what_is_no_archive_is_told() {
+fn a_file_that_is_not_an_archive_is_reported() {
     let scratch = Scratch::new();
     let body = b"<html>a proxy's page</html>".to_vec();
     let problem = download(&body, &package(&body), &scratch.0).expect_err("not a zip");
@@ -225,7 +298,7 @@ fn what_is_no_archive_is_told() {
     let body = jar(&[Entry::File("bin/postgres", "no", 0o755)]);
     let problem = download(&body, &package(&body), &scratch.0).expect_err("no initdb");
     assert!(
-        problem.to_string().contains("it holds no initdb"),
+        problem.to_string().contains("it does not contain initdb"),
         "{problem}"
     );
 }

@@ -1,21 +1,27 @@
-//! Servers start, answer, refuse, restart and explain themselves.
+//! Starting, restarting and stopping servers, and the errors when a start fails.
 
 use super::super::download::fetch;
-use super::super::find::{Source, inspect, survey};
+use super::super::find::{Source, inspect, inspect_all};
 use super::super::launch::free_port;
 use super::super::privileges::{effective_uid, server_user};
-use super::super::{Error, Installation, Options, Package, Server, find, shared};
-use super::{Scratch, ask, eventually, lives, owner, process, psql, start};
+use super::super::{
+    EmbeddedOptions, EmbeddedPostgres, Error, Installation, Package, find, shared_postgres,
+};
+use super::{Scratch, eventually, is_alive, owner, process, psql, query, start};
+use crate::control::StopSignal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 #[test]
-fn it_answers_by_socket_and_by_tcp_and_keeps_the_durable_defaults() {
-    let server = start(Options::default());
-    assert_eq!(ask(&server, "show server_encoding"), "UTF8");
-    assert_eq!(ask(&server, "show lc_collate"), "C");
+fn a_server_listens_on_socket_and_tcp_with_durable_defaults() {
+    let server = start(EmbeddedOptions::default());
+    assert_eq!(query(&server, "show server_encoding"), "UTF8");
+    assert_eq!(query(&server, "show lc_collate"), "C");
     for name in ["fsync", "synchronous_commit", "full_page_writes"] {
-        assert_eq!(ask(&server, &format!("show {name}")), "on", "{name}");
+        assert_eq!(query(&server, &format!("show {name}")), "on", "{name}");
     }
     let password = Some(server.password().reveal());
     let output = psql(&server.tcp_url(), password, "select inet_server_addr()");
@@ -30,7 +36,7 @@ fn it_answers_by_socket_and_by_tcp_and_keeps_the_durable_defaults() {
 
 #[test]
 fn options_reach_the_server() {
-    let mut options = Options::default()
+    let mut options = EmbeddedOptions::default()
         .set("work_mem", "7MB")
         .set("application_name", "it's");
     options.max_connections = 17;
@@ -39,17 +45,17 @@ fn options_reach_the_server() {
         .push("host all nobody 127.0.0.1/32 reject".into());
     options.files.push(("extra.txt".into(), b"hello".to_vec()));
     let server = start(options);
-    assert_eq!(ask(&server, "show max_connections"), "17");
-    assert_eq!(ask(&server, "show work_mem"), "7MB");
-    assert_eq!(ask(&server, "show shared_buffers"), "16MB");
-    assert_eq!(ask(&server, "select pg_read_file('extra.txt')"), "hello");
+    assert_eq!(query(&server, "show max_connections"), "17");
+    assert_eq!(query(&server, "show work_mem"), "7MB");
+    assert_eq!(query(&server, "show shared_buffers"), "16MB");
+    assert_eq!(query(&server, "select pg_read_file('extra.txt')"), "hello");
     let first = "select auth_method from pg_hba_file_rules order by line_number limit 1";
-    assert_eq!(ask(&server, first), "reject");
+    assert_eq!(query(&server, first), "reject");
 }
 
 #[test]
-fn as_root_it_runs_as_another_user() {
-    let server = start(Options::default());
+fn a_server_does_not_run_as_root() {
+    let server = start(EmbeddedOptions::default());
     let pid = server.pid().expect("it runs");
     match server_user().expect("a user") {
         None => assert_eq!(owner(pid), effective_uid()),
@@ -64,8 +70,8 @@ fn as_root_it_runs_as_another_user() {
 }
 
 #[test]
-fn it_leads_a_session_of_its_own() {
-    let server = start(Options::default());
+fn a_server_runs_in_its_own_session() {
+    let server = start(EmbeddedOptions::default());
     let pid = server.pid().expect("it runs") as i32;
     // SAFETY: plain system calls on values.
     let (session, ours) = unsafe { (libc::getsid(pid), libc::getsid(0)) };
@@ -75,37 +81,37 @@ fn it_leads_a_session_of_its_own() {
 
 #[test]
 fn nothing_is_left_after_drop() {
-    let server = start(Options::default());
+    let server = start(EmbeddedOptions::default());
     let (pid, directory) = (server.pid().unwrap(), server.directory().to_path_buf());
     assert!(directory.join("data/PG_VERSION").exists());
     drop(server);
-    assert!(!lives(pid));
+    assert!(!is_alive(pid));
     assert!(!directory.exists());
 }
 
 #[test]
 fn a_restart_keeps_data_port_and_url() {
-    let server = start(Options::default());
+    let server = start(EmbeddedOptions::default());
     let url = server.url();
-    ask(&server, "create table t as select 42 as a");
+    query(&server, "create table t as select 42 as a");
     server.restart().expect("it restarts");
-    assert_eq!(ask(&server, "select a from t"), "42");
+    assert_eq!(query(&server, "select a from t"), "42");
     let before = server.pid().unwrap();
     server.kill();
-    assert!(!lives(before));
+    assert!(!is_alive(before));
     assert_eq!(server.pid(), None);
     assert!(!psql(&url, None, "select 1").status.success());
     server.restart().expect("it recovers");
-    assert_eq!(ask(&server, "select a from t"), "42");
+    assert_eq!(query(&server, "select a from t"), "42");
     assert_eq!(server.url(), url);
     server.stop();
     server.stop();
     assert!(matches!(server.freeze(), Err(Error::NotRunning)));
 }
 
-/// Shared memory of a server by name, and whether the System V segment of its lock exists.
+/// Files of a server's shared memory, and the id of its System V segment.
 #[cfg(target_os = "linux")]
-fn shared_memory(server: &Server) -> (Vec<std::path::PathBuf>, i32) {
+fn shared_memory(server: &EmbeddedPostgres) -> (Vec<std::path::PathBuf>, i32) {
     let maps = format!("/proc/{}/maps", server.pid().unwrap());
     let mut files: Vec<_> = std::fs::read_to_string(maps)
         .unwrap()
@@ -125,15 +131,15 @@ fn shared_memory(server: &Server) -> (Vec<std::path::PathBuf>, i32) {
 fn segment_exists(id: i32) -> bool {
     // SAFETY: shmid_ds is plain data, and IPC_STAT only fills it.
     unsafe {
-        let mut about: libc::shmid_ds = std::mem::zeroed();
-        libc::shmctl(id, libc::IPC_STAT, &mut about) == 0
+        let mut info: libc::shmid_ds = std::mem::zeroed();
+        libc::shmctl(id, libc::IPC_STAT, &mut info) == 0
     }
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_killed_server_leaves_no_shared_memory_in_the_end() {
-    let server = start(Options::default());
+fn dropping_a_killed_server_removes_its_shared_memory() {
+    let server = start(EmbeddedOptions::default());
     let (files, segment) = shared_memory(&server);
     assert!(!files.is_empty());
     server.kill();
@@ -145,8 +151,8 @@ fn a_killed_server_leaves_no_shared_memory_in_the_end() {
 }
 
 #[test]
-fn a_frozen_server_says_nothing_until_thawed() {
-    let server = start(Options::default());
+fn a_frozen_server_does_not_answer_until_thawed() {
+    let server = start(EmbeddedOptions::default());
     server.freeze().expect("it runs");
     let postmaster = server.pid().unwrap();
     let state = || std::fs::read_to_string(format!("/proc/{postmaster}/stat")).unwrap();
@@ -155,74 +161,74 @@ fn a_frozen_server_says_nothing_until_thawed() {
         assert!(!process::children(postmaster).is_empty());
     }
     server.thaw();
-    assert_eq!(ask(&server, "select 1"), "1");
-    // A frozen one is also stopped in good time.
+    assert_eq!(query(&server, "select 1"), "1");
+    // A frozen server can be stopped too.
     server.freeze().expect("it runs");
     drop(server);
-    assert!(!lives(postmaster));
+    assert!(!is_alive(postmaster));
 }
 
 #[test]
-fn a_taken_port_is_told_when_asked_for_and_avoided_when_not() {
-    let first = start(Options::default());
-    let options = Options {
+fn a_port_in_use_is_an_error_if_requested_and_avoided_otherwise() {
+    let first = start(EmbeddedOptions::default());
+    let options = EmbeddedOptions {
         port: Some(first.port()),
-        ..Options::default()
+        ..EmbeddedOptions::default()
     };
     let installation = find().unwrap();
-    let problem = Server::start(&installation, &options).expect_err("the port is taken");
+    let problem = EmbeddedPostgres::start(&installation, &options).expect_err("the port is taken");
     let text = problem.to_string();
     assert!(text.contains("Address already in use"), "{text}");
 
-    // The first port on offer is taken in the moment between choice and use.
-    let second = Server::prepare(&installation, &Options::default()).unwrap();
-    let mut offers = 0;
+    // Another process takes the first port between choice and use.
+    let second = EmbeddedPostgres::prepare(&installation, &EmbeddedOptions::default()).unwrap();
+    let mut ports_tried = 0;
     let outcome = second.launch(&mut || {
-        offers += 1;
-        if offers == 1 {
+        ports_tried += 1;
+        if ports_tried == 1 {
             Ok(first.port())
         } else {
             free_port()
         }
     });
     outcome.expect("it tries another port");
-    assert!(offers >= 2, "{offers}");
+    assert!(ports_tried >= 2, "{ports_tried}");
     assert_ne!(first.port(), second.port());
-    assert_eq!(ask(&second, "select 1"), "1");
+    assert_eq!(query(&second, "select 1"), "1");
 }
 
 #[test]
-fn a_bad_setting_shows_what_the_server_said() {
+fn a_bad_setting_shows_the_servers_message() {
     let installation = find().unwrap();
-    let options = Options::default().set("shared_buffers", "a lot");
-    let problem = Server::start(&installation, &options).expect_err("not a size");
+    let options = EmbeddedOptions::default().set("shared_buffers", "a lot");
+    let problem = EmbeddedPostgres::start(&installation, &options).expect_err("not a size");
     let text = problem.to_string();
     assert!(text.contains("shared_buffers"), "{text}");
     assert!(text.contains("a lot"), "{text}");
 }
 
 #[test]
-fn an_impossible_place_is_told() {
+fn an_unusable_parent_folder_is_reported() {
     let installation = find().unwrap();
     for parent in ["/no/such/place", "relative", "/var/tmp/with blank"] {
-        let options = Options {
+        let options = EmbeddedOptions {
             parent: Some(parent.into()),
-            ..Options::default()
+            ..EmbeddedOptions::default()
         };
-        let problem = Server::start(&installation, &options).expect_err(parent);
+        let problem = EmbeddedPostgres::start(&installation, &options).expect_err(parent);
         assert!(problem.to_string().contains(parent), "{problem}");
     }
     let long = format!("/var/tmp/{}", "x".repeat(80));
-    let options = Options {
+    let options = EmbeddedOptions {
         parent: Some(long.into()),
-        ..Options::default()
+        ..EmbeddedOptions::default()
     };
-    let problem = Server::start(&installation, &options).expect_err("too long");
+    let problem = EmbeddedPostgres::start(&installation, &options).expect_err("too long");
     assert!(problem.to_string().contains("too long"), "{problem}");
 }
 
-/// A folder with scripts in place of the programs.
-fn made_up(folder: &Path, initdb: &str, postgres: &str) {
+/// Writes shell scripts in place of the two programs.
+fn write_scripts(folder: &Path, initdb: &str, postgres: &str) {
     for (name, body) in [("initdb", initdb), ("postgres", postgres)] {
         let path = folder.join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
@@ -231,29 +237,33 @@ fn made_up(folder: &Path, initdb: &str, postgres: &str) {
 }
 
 #[test]
-fn a_broken_installation_is_told_clearly() {
+fn a_broken_installation_is_reported() {
     let scratch = Scratch::new();
     let user = server_user().unwrap();
-    let look = || inspect(&scratch.0, Source::Path, user.as_ref());
-    assert_eq!(look(), Err("it holds no postgres".to_owned()));
+    let inspect_scripts = || inspect(&scratch.0, Source::Path, user.as_ref());
+    assert_eq!(
+        inspect_scripts(),
+        Err("it does not contain postgres".to_owned())
+    );
 
     let version = "echo 'postgres (PostgreSQL) 17.2'";
-    made_up(
+    write_scripts(
         &scratch.0,
         version,
         "echo 'libfoo.so: missing' >&2; exit 127",
     );
-    let reason = look().expect_err("it does not run");
+    let reason = inspect_scripts().expect_err("it does not run");
     assert!(reason.contains("libfoo.so: missing"), "{reason}");
 
-    made_up(&scratch.0, version, "echo 'postgres (PostgreSQL) 9.6.24'");
-    let reason = look().expect_err("too old");
+    write_scripts(&scratch.0, version, "echo 'postgres (PostgreSQL) 9.6.24'");
+    let reason = inspect_scripts().expect_err("too old");
     assert!(reason.contains("9.6 is too old"), "{reason}");
 
     let broken = "test \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2' && exit; echo 'no disk' >&2; exit 1";
-    made_up(&scratch.0, broken, version);
-    let installation = look().expect("it says its version");
-    let problem = Server::start(&installation, &Options::default()).expect_err("initdb fails");
+    write_scripts(&scratch.0, broken, version);
+    let installation = inspect_scripts().expect("it prints its version");
+    let problem = EmbeddedPostgres::start(&installation, &EmbeddedOptions::default())
+        .expect_err("initdb fails");
     assert!(matches!(problem, Error::Initdb { .. }), "{problem}");
     assert!(problem.to_string().contains("no disk"), "{problem}");
 
@@ -261,42 +271,80 @@ fn a_broken_installation_is_told_clearly() {
         bin_dir: scratch.0.join("gone"),
         ..installation
     };
-    let problem = Server::start(&gone, &Options::default()).expect_err("no programs");
+    let problem =
+        EmbeddedPostgres::start(&gone, &EmbeddedOptions::default()).expect_err("no programs");
     assert!(matches!(problem, Error::Spawn { .. }), "{problem}");
 }
 
+/// Both while initdb runs and while the server starts.
 #[test]
-fn a_folder_closed_to_the_servers_user_is_told() {
+fn a_signal_interrupts_a_start() {
+    let print_version = "test \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2' && exit";
+    let wait_forever = format!("{print_version}; : >${{0%/*}}/begun; while :; do sleep 0.1; done");
+    let create_data = format!("{print_version}; mkdir -p \"$2\" && : >\"$2/postgresql.conf\"");
+    for (initdb, postgres) in [
+        (&wait_forever, print_version),
+        (&create_data, wait_forever.as_str()),
+    ] {
+        let scratch = Scratch::new();
+        std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(0o777)).unwrap();
+        write_scripts(&scratch.0, initdb, postgres);
+        let user = server_user().unwrap();
+        let installation = inspect(&scratch.0, Source::Path, user.as_ref()).unwrap();
+        let parent = Scratch::new();
+        let signal = Arc::new(AtomicUsize::new(0));
+        let options = EmbeddedOptions {
+            stop: StopSignal::on(Arc::clone(&signal)),
+            parent: Some(parent.0.clone()),
+            start_timeout: Duration::from_secs(600),
+            ..EmbeddedOptions::default()
+        };
+        let begun = scratch.0.join("begun");
+        let starter = std::thread::spawn(move || EmbeddedPostgres::start(&installation, &options));
+        eventually("the program runs", || begun.exists());
+        signal.store(15, Ordering::Relaxed);
+        eventually("the start ends", || starter.is_finished());
+        let problem = starter.join().unwrap().expect_err("it was never ready");
+        assert!(matches!(problem, Error::Interrupted), "{problem}");
+        assert_eq!(std::fs::read_dir(&parent.0).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_folder_closed_to_the_servers_user_is_reported() {
     let Some(user) = server_user().unwrap() else {
         return; // Only root has another user to give the server to.
     };
     let scratch = Scratch::new();
     let closed = scratch.0.join("closed");
     std::fs::create_dir(&closed).unwrap();
-    made_up(&closed, "echo x", "echo x");
+    write_scripts(&closed, "echo x", "echo x");
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
     let mut tried = Vec::new();
-    let found = survey(
+    let found = inspect_all(
         vec![(closed.clone(), Source::Path)],
         Some(&user),
         &mut tried,
     );
     assert!(found.is_empty());
     assert_eq!(tried.len(), 1);
-    assert!(tried[0].contains("must be open to that user"), "{tried:?}");
+    assert!(
+        tried[0].contains("must be able to access every folder"),
+        "{tried:?}"
+    );
     assert!(tried[0].contains(&user.name), "{tried:?}");
 }
 
 #[test]
-fn the_newest_comes_first_and_links_count_once() {
+fn the_newest_comes_first_and_links_are_not_duplicates() {
     let scratch = Scratch::new();
     let mut folders = Vec::new();
     for (name, version) in [("a", "14.9"), ("b", "17.1"), ("c", "16.3"), ("d", "17.1")] {
         let folder = scratch.0.join(name);
         std::fs::create_dir(&folder).unwrap();
-        let say = format!("echo 'postgres (PostgreSQL) {version}'");
-        made_up(&folder, &say, &say);
-        folders.push((folder, Source::UsualFolder));
+        let script = format!("echo 'postgres (PostgreSQL) {version}'");
+        write_scripts(&folder, &script, &script);
+        folders.push((folder, Source::KnownFolder));
     }
     let links = scratch.0.join("links");
     std::fs::create_dir(&links).unwrap();
@@ -305,7 +353,7 @@ fn the_newest_comes_first_and_links_count_once() {
     }
     folders.insert(0, (links, Source::Path));
     let mut tried = Vec::new();
-    let found = survey(folders, server_user().unwrap().as_ref(), &mut tried);
+    let found = inspect_all(folders, server_user().unwrap().as_ref(), &mut tried);
     let order: Vec<&str> = found
         .iter()
         .map(|i| i.bin_dir.file_name().unwrap().to_str().unwrap())
@@ -315,24 +363,33 @@ fn the_newest_comes_first_and_links_count_once() {
 }
 
 #[test]
-fn the_shared_server_is_one() {
-    let here = shared().pid();
-    let there = std::thread::spawn(|| shared().pid()).join().unwrap();
+fn threads_share_one_server() {
+    let here = shared_postgres().pid();
+    let there = std::thread::spawn(|| shared_postgres().pid())
+        .join()
+        .unwrap();
     assert_eq!(here, there);
-    assert_eq!(ask(shared(), "select 1"), "1");
+    assert_eq!(query(shared_postgres(), "select 1"), "1");
 }
 
 #[test]
-#[ignore = "needs the network and 15 to 33 MB: run it by hand after a change of the pinned version"]
+#[ignore = "downloads 15 to 33 MB: run it by hand after changing the pinned version"]
 fn the_real_download_runs() {
     let scratch = Scratch::new();
     let package = Package::for_this_machine().expect("a known machine");
     let mut calls = 0_u64;
-    let installation = fetch(&package, &package.url(), &scratch.0, &mut |_| calls += 1)
-        .expect("it arrives, is the one we know, and unpacks");
+    let installation = fetch(
+        &package,
+        &package.url(),
+        &scratch.0,
+        &StopSignal::default(),
+        &mut |_| calls += 1,
+    )
+    .expect("a valid download");
     assert!(calls > 0);
-    let server = Server::start(&installation, &Options::default()).expect("it starts");
-    let said = ask(&server, "show server_version");
-    assert_eq!(said, installation.version.to_string());
-    assert_eq!(format!("{said}.0"), package.version);
+    let server =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let version = query(&server, "show server_version");
+    assert_eq!(version, installation.version.to_string());
+    assert_eq!(format!("{version}.0"), package.version);
 }

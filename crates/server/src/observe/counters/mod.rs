@@ -1,18 +1,18 @@
-//! A server's own counters, again and again.
+//! Reads a server's counters, typically once a second.
 //!
-//! In: a control connection. Out: [`Counters`], each time they are asked for. Must never: take heavy
-//! locks (`pg_locks` holds up all others), ask again for what was refused once, or give a zero for
-//! what could not be read.
+//! Must never: take heavy locks (reading `pg_locks` blocks all other sessions), repeat a query that
+//! was refused, or return zero for a value that could not be read.
 
 mod mysql;
 mod postgres;
 
-use super::{Missing, first_line};
-use crate::control::{Control, Error, Product, Row};
+use super::{MissingValue, Topic, first_line};
+use crate::control::{Control, Error, TextRow};
+use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a server shows at one moment. Counts are since its counters were reset.
+/// A server's counters at one moment. Counts are since the counters were reset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     /// The server's clock, seconds since 1970.
@@ -21,13 +21,13 @@ pub struct Counters {
     pub started_unix_s: Option<f64>,
     /// Whether it is a replica.
     pub is_replica: Option<bool>,
-    /// Transactions committed: PostgreSQL of this database, else of the server.
+    /// Committed transactions: in PostgreSQL of this database, else of the server.
     pub commits: Option<u64>,
-    /// Transactions rolled back.
+    /// Rolled-back transactions.
     pub rollbacks: Option<u64>,
     /// Pages found in the cache.
     pub cache_hits: Option<u64>,
-    /// Pages read into it.
+    /// Pages read into the cache.
     pub cache_reads: Option<u64>,
     /// Bytes of the write-ahead or redo log.
     pub log_bytes: Option<u64>,
@@ -35,142 +35,158 @@ pub struct Counters {
     pub temp_bytes: Option<u64>,
     /// Deadlocks.
     pub deadlocks: Option<u64>,
-    /// Connections of clients, without this one.
+    /// Client connections, without this one.
     pub connections: Option<u32>,
-    /// Of them inside a statement.
+    /// Number of these that execute a statement.
     pub active: Option<u32>,
-    /// Of them waiting for a lock.
+    /// Number of these that wait for a lock.
     pub lock_waits: Option<u32>,
-    /// What those inside a statement wait for, as `class/event`; `CPU` is no wait.
+    /// Number of active connections by wait event, as `class/event`; `CPU` means not waiting.
     pub waits: BTreeMap<String, u32>,
     /// The last complete checkpoint.
     pub checkpoint: Option<Checkpoint>,
-    /// Vacuums, backups and their like that are under way; none: not known.
+    /// Vacuums, backups and similar work in progress; `None`: not known.
     pub activities: Option<Vec<Activity>>,
-    /// Old versions that purge has not removed.
+    /// InnoDB's history list length: undo logs that purge has not yet removed.
     pub history_length: Option<u64>,
-    /// The slowest replica is behind by so many bytes.
+    /// Lag of the slowest replica, bytes.
     pub replication_lag_bytes: Option<u64>,
-    /// And by so many seconds.
+    /// Lag of the slowest replica, seconds.
     pub replication_lag_s: Option<f64>,
 }
 
 /// The last complete checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Checkpoint {
-    /// PostgreSQL's: up to this place in the log, begun at this time of the server's clock.
-    Whole {
-        /// Place in the log from which a restart would begin.
+    /// PostgreSQL's.
+    Complete {
+        /// WAL position from which recovery would start.
         redo: u64,
-        /// When it began, seconds since 1970.
+        /// When it began, seconds since 1970 on the server's clock.
         began_unix_s: f64,
     },
-    /// InnoDB's moves on all the time: pages changed before this place are on disk.
-    Moving {
-        /// That place in the log.
+    /// InnoDB's, which advances continuously.
+    Fuzzy {
+        /// Log position up to which all changed pages are on disk.
         at: u64,
         /// The end of the log.
         end: u64,
     },
 }
 
-/// Something that a server does beside the load.
+/// Work that a server does besides the load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Activity {
-    /// `vacuum`, `analyze`, `backup`, `index build`, `table rebuild`.
-    pub what: &'static str,
-    /// Of which table, or by whom.
+    /// Its kind.
+    pub kind: ActivityKind,
+    /// The table, or the program that does it.
     pub detail: String,
 }
 
-/// One question: what it is about, the ways to ask it (the first that is not refused is kept), and what
-/// its rows say.
-struct Question {
-    what: &'static str,
-    ways: Vec<String>,
-    take: fn(&[Row], &mut Counters),
+/// The kind of an activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ActivityKind {
+    /// A vacuum of a table.
+    Vacuum,
+    /// The statistics of a table are collected.
+    Analyze,
+    /// A backup.
+    Backup,
+    /// An index is built.
+    IndexBuild,
+    /// A table is rewritten.
+    TableRebuild,
 }
 
-impl Question {
+/// A query that fills some of the counters: its topic, its SQL in several variants (the first that
+/// is not refused is used), and the function that reads its rows.
+struct CounterQuery {
+    topic: Topic,
+    variants: Vec<String>,
+    read_rows: fn(&[TextRow], &mut Counters),
+}
+
+impl CounterQuery {
     fn new(
-        what: &'static str,
+        topic: Topic,
         sql: impl Into<String>,
-        take: fn(&[Row], &mut Counters),
-    ) -> Question {
-        Question {
-            what,
-            ways: vec![sql.into()],
-            take,
+        read_rows: fn(&[TextRow], &mut Counters),
+    ) -> CounterQuery {
+        CounterQuery {
+            topic,
+            variants: vec![sql.into()],
+            read_rows,
         }
     }
 }
 
 /// Reads a server's counters.
-pub struct Reader {
-    questions: Vec<Question>,
-    missing: Vec<Missing>,
+pub struct CounterReader {
+    pending: Vec<CounterQuery>,
+    missing: Vec<MissingValue>,
     queries: u64,
     query_s: f64,
 }
 
-impl Reader {
-    /// For the server of this connection.
+impl CounterReader {
+    /// A reader for the server of this connection.
     ///
     /// # Errors
     /// If the connection is lost.
-    pub fn new(control: &mut Control) -> Result<Reader, Error> {
+    pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut missing = Vec::new();
-        let questions = match control.product() {
-            Product::Postgres => postgres::questions(control, &mut missing)?,
-            Product::Mysql | Product::MariaDb => mysql::questions(control),
+        let pending = match control.engine() {
+            Engine::PostgreSql => postgres::counter_queries(control, &mut missing)?,
+            Engine::MySql | Engine::MariaDb => mysql::counter_queries(control),
         };
-        Ok(Reader {
-            questions,
+        Ok(CounterReader {
+            pending,
             missing,
             queries: 0,
             query_s: 0.0,
         })
     }
 
-    /// Reads them now. What is refused is listed as missing and not asked for again.
+    /// Reads the counters now. A refused query is listed as missing and not repeated.
     ///
     /// # Errors
     /// If the connection is lost.
     pub fn read(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut counters = Counters::default();
-        let mut place = 0;
-        while let Some(question) = self.questions.get_mut(place) {
+        let mut index = 0;
+        while let Some(query) = self.pending.get_mut(index) {
             let began = Instant::now();
-            let answer = control.query(&question.ways[0]);
+            let answer = control.query(&query.variants[0]);
             self.queries += 1;
             self.query_s += began.elapsed().as_secs_f64();
             match answer {
                 Ok(rows) => {
-                    (question.take)(&rows, &mut counters);
-                    place += 1;
+                    (query.read_rows)(&rows, &mut counters);
+                    index += 1;
                 }
                 Err(error) if error.is_lost() => return Err(error),
-                Err(_) if question.ways.len() > 1 => drop(question.ways.remove(0)),
+                Err(_) if query.variants.len() > 1 => drop(query.variants.remove(0)),
                 Err(error) => {
-                    let what = self.questions.remove(place).what;
-                    self.missing.push(Missing::new(what, first_line(&error)));
+                    let topic = self.pending.remove(index).topic;
+                    self.missing
+                        .push(MissingValue::new(topic, first_line(&error)));
                 }
             }
         }
         Ok(counters)
     }
 
-    /// What was refused since the last call.
-    pub fn take_missing(&mut self) -> Vec<Missing> {
+    /// Queries that were refused since the last call.
+    pub fn take_missing(&mut self) -> Vec<MissingValue> {
         std::mem::take(&mut self.missing)
     }
 
-    /// Statements that were sent so far.
+    /// Number of statements sent so far.
     pub fn queries(&self) -> u64 {
         self.queries
     }
 
-    /// Time from sending them to their replies so far, seconds.
+    /// Total time of these statements, from sending to reply, seconds.
     pub fn query_s(&self) -> f64 {
         self.query_s
     }

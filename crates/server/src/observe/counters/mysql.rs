@@ -1,15 +1,15 @@
-//! What a MySQL or MariaDB is asked each second.
+//! Counter queries of MySQL and MariaDB.
 //!
-//! In: which product, which version. Out: questions. Must never: ask for more of the status than is
-//! used: the server adds up all threads for each answer.
+//! Must never: query status variables that are not used: the server adds up all threads for each.
 
 use super::super::state::replica_status;
-use super::super::{cell, number, tally};
-use super::{Activity, Checkpoint, Counters, Question};
-use crate::control::{Control, Product, Row};
+use super::super::{Topic, cell, number, tally};
+use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters};
+use crate::control::{Control, TextRow};
+use prony_wire::Engine;
 use std::collections::HashMap;
 
-/// Status variables that are read; a server leaves out what it does not have.
+/// Status variables to read; a server omits those that it does not have.
 const STATUS: [&str; 16] = [
     "Handler_commit",
     "Handler_rollback",
@@ -31,7 +31,7 @@ const STATUS: [&str; 16] = [
 const CLOCK: &str = "SELECT UNIX_TIMESTAMP(NOW(6))";
 const METRICS: &str = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS \
      WHERE NAME IN ('trx_rseg_history_len', 'lock_deadlocks') AND STATUS = 'enabled'";
-/// Threads of clients by what they do; the newer table takes no lock that sessions need.
+/// Client threads by command and state. The first table needs no lock that sessions need too.
 const THREADS: [&str; 2] = [
     "SELECT PROCESSLIST_COMMAND, PROCESSLIST_STATE, COUNT(*), \
      MIN(LEFT(PROCESSLIST_INFO, 60)) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
@@ -39,53 +39,62 @@ const THREADS: [&str; 2] = [
     "SELECT COMMAND, STATE, COUNT(*), MIN(LEFT(INFO, 60)) FROM information_schema.PROCESSLIST \
      WHERE ID <> CONNECTION_ID() GROUP BY 1, 2",
 ];
-/// Statements that keep a server busy beside a load; their beginnings, and what they are. The comment
-/// is how mysqldump reads a table.
-const WORK: [(&str, &str); 8] = [
-    ("BACKUP STAGE", "backup"),
-    ("LOCK INSTANCE FOR BACKUP", "backup"),
-    ("SELECT /*!40001 SQL_NO_CACHE */", "backup"),
-    ("FLUSH TABLES WITH READ LOCK", "backup"),
-    ("OPTIMIZE ", "table rebuild"),
-    ("ALTER TABLE", "table rebuild"),
-    ("CREATE INDEX", "index build"),
-    ("ANALYZE ", "analyze"),
+/// Maintenance statements: how each begins, and the kind of activity. mysqldump reads tables with
+/// the comment.
+const MAINTENANCE: [(&str, ActivityKind); 8] = [
+    ("BACKUP STAGE", ActivityKind::Backup),
+    ("LOCK INSTANCE FOR BACKUP", ActivityKind::Backup),
+    ("SELECT /*!40001 SQL_NO_CACHE */", ActivityKind::Backup),
+    ("FLUSH TABLES WITH READ LOCK", ActivityKind::Backup),
+    ("OPTIMIZE ", ActivityKind::TableRebuild),
+    ("ALTER TABLE", ActivityKind::TableRebuild),
+    ("CREATE INDEX", ActivityKind::IndexBuild),
+    ("ANALYZE ", ActivityKind::Analyze),
 ];
-/// Place of `Seconds_Behind_Master` (or `_Source`) in the status of a replica, from 0.
+/// Column of `Seconds_Behind_Master` (or `_Source`) in a replica's status, from 0.
 const SECONDS_BEHIND: usize = 32;
 
-pub(super) fn questions(control: &Control) -> Vec<Question> {
+pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
     let names: Vec<String> = STATUS.iter().map(|name| format!("'{name}'")).collect();
     let status = format!(
         "SHOW GLOBAL STATUS WHERE Variable_name IN ({})",
         names.join(", ")
     );
-    let mut questions = vec![
-        Question::new("clock of the server", CLOCK, |rows, to| {
+    let mut queries = vec![
+        CounterQuery::new(Topic::ServerClock, CLOCK, |rows, to| {
             to.clock_unix_s = rows.first().and_then(|row| number(row, 0));
         }),
-        Question::new("status", status, take_status),
-        Question {
-            what: "sessions and waits",
-            // MariaDB fills the one of performance_schema only where that is switched on.
-            ways: match control.product() {
-                Product::Mysql => THREADS.map(str::to_owned).into(),
-                _ => vec![THREADS[1].to_owned()],
+        CounterQuery::new(Topic::Status, status, read_status),
+        CounterQuery {
+            topic: Topic::SessionsAndWaits,
+            // MariaDB's performance_schema is empty unless it is switched on.
+            variants: match control.engine() {
+                Engine::MySql => THREADS.map(str::to_owned).into(),
+                Engine::MariaDb | Engine::PostgreSql => vec![THREADS[1].to_owned()],
             },
-            take: threads,
+            read_rows: read_threads,
         },
-        Question::new("replication lag", replica_status(control), |rows, to| {
-            to.is_replica = Some(!rows.is_empty());
-            to.replication_lag_s = rows.first().and_then(|row| number(row, SECONDS_BEHIND));
-        }),
+        CounterQuery::new(
+            Topic::ReplicationLag,
+            replica_status(control),
+            |rows, to| {
+                to.is_replica = Some(!rows.is_empty());
+                to.replication_lag_s = rows.first().and_then(|row| number(row, SECONDS_BEHIND));
+            },
+        ),
     ];
-    if control.product() == Product::Mysql {
-        questions.push(Question::new("purge and deadlocks", METRICS, metrics));
+    match control.engine() {
+        Engine::MySql => queries.push(CounterQuery::new(
+            Topic::PurgeAndDeadlocks,
+            METRICS,
+            read_metrics,
+        )),
+        Engine::MariaDb | Engine::PostgreSql => {}
     }
-    questions
+    queries
 }
 
-fn take_status(rows: &[Row], to: &mut Counters) {
+fn read_status(rows: &[TextRow], to: &mut Counters) {
     let values: HashMap<&str, u64> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
@@ -104,12 +113,12 @@ fn take_status(rows: &[Row], to: &mut Counters) {
     to.cache_reads = reads;
     let end = value("Innodb_redo_log_current_lsn").or(value("Innodb_lsn_current"));
     let at = value("Innodb_redo_log_checkpoint_lsn").or(value("Innodb_lsn_last_checkpoint"));
-    // The end of the log tells its growth exactly; what is written to it comes in blocks.
+    // The end of the log is exact; the bytes written to it come in blocks.
     to.log_bytes = end.or(value("Innodb_os_log_written"));
-    to.checkpoint = at.zip(end).map(|(at, end)| Checkpoint::Moving { at, end });
+    to.checkpoint = at.zip(end).map(|(at, end)| Checkpoint::Fuzzy { at, end });
     to.history_length = value("Innodb_history_list_length");
     to.deadlocks = value("Innodb_deadlocks");
-    // Without this connection, which is connected and at work.
+    // Without this connection, which is connected and active.
     let others = |count: u32| count.saturating_sub(1);
     to.connections = small("Threads_connected").map(others);
     to.active = small("Threads_running").map(others);
@@ -118,7 +127,7 @@ fn take_status(rows: &[Row], to: &mut Counters) {
     to.started_unix_s = started.map(|(now_s, up_s)| now_s - up_s as f64);
 }
 
-fn metrics(rows: &[Row], to: &mut Counters) {
+fn read_metrics(rows: &[TextRow], to: &mut Counters) {
     for row in rows {
         match cell(row, 0) {
             Some("trx_rseg_history_len") => to.history_length = tally(row, 1),
@@ -128,8 +137,9 @@ fn metrics(rows: &[Row], to: &mut Counters) {
     }
 }
 
-/// A thread at work in no state of its own computes; the states are the server's words.
-fn threads(rows: &[Row], to: &mut Counters) {
+/// Reads threads by state. An active thread without a state counts as `CPU`; other states are named
+/// as the server names them.
+fn read_threads(rows: &[TextRow], to: &mut Counters) {
     let activities = to.activities.get_or_insert_default();
     for row in rows {
         let command = cell(row, 0).unwrap_or_default();
@@ -145,18 +155,19 @@ fn threads(rows: &[Row], to: &mut Counters) {
         *to.waits.entry(wait).or_default() += count;
         let text = cell(row, 3).unwrap_or_default().trim_start();
         let upper = text.to_ascii_uppercase();
-        let work = WORK
+        let work = MAINTENANCE
             .iter()
             .find(|(beginning, _)| upper.starts_with(beginning));
-        activities.extend(work.map(|(beginning, what)| Activity {
-            what,
+        activities.extend(work.map(|(beginning, kind)| Activity {
+            kind: *kind,
             detail: beginning.trim().to_owned(),
         }));
     }
     row_locks(to);
 }
 
-/// Who waits for a row is in the state of its statement; how many there are is counted elsewhere.
+/// Moves waits for row locks to `Lock/row`. Such a thread shows the state of its statement, but a
+/// status variable counts them.
 fn row_locks(to: &mut Counters) {
     let mut left = to.lock_waits.unwrap_or(0);
     let mut moved = 0;
@@ -182,13 +193,13 @@ fn row_locks(to: &mut Counters) {
 mod tests {
     use super::*;
 
-    fn rows(pairs: &[(&str, &str)]) -> Vec<Row> {
+    fn rows(pairs: &[(&str, &str)]) -> Vec<TextRow> {
         let row = |(name, value): &(&str, &str)| [name, value].map(|cell| Some((*cell).to_owned()));
         pairs.iter().map(|pair| row(pair).into()).collect()
     }
 
     #[test]
-    fn the_status_of_either_product() {
+    fn the_status_of_both_engines_is_parsed() {
         let mut counters = Counters {
             clock_unix_s: Some(1_000_100.5),
             ..Counters::default()
@@ -202,13 +213,13 @@ mod tests {
             ("Threads_connected", "9"),
             ("Uptime", "100"),
         ]);
-        take_status(&maria, &mut counters);
+        read_status(&maria, &mut counters);
         assert_eq!(
             (counters.cache_hits, counters.cache_reads),
             (Some(90), Some(10))
         );
         assert_eq!(counters.log_bytes, Some(5000));
-        let moving = Checkpoint::Moving {
+        let moving = Checkpoint::Fuzzy {
             at: 4000,
             end: 5000,
         };
@@ -218,16 +229,16 @@ mod tests {
         assert_eq!(
             (counters.rollbacks, counters.active),
             (None, None),
-            "not told"
+            "not reported"
         );
         let old = rows(&[("Innodb_os_log_written", "77")]);
-        take_status(&old, &mut counters);
+        read_status(&old, &mut counters);
         assert_eq!((counters.log_bytes, counters.checkpoint), (Some(77), None));
     }
 
     #[test]
-    fn threads_by_what_they_do() {
-        let row = |command: &str, state: &str, count: &str, text: &str| -> Row {
+    fn threads_are_counted_by_state() {
+        let row = |command: &str, state: &str, count: &str, text: &str| -> TextRow {
             [command, state, count, text]
                 .map(|cell| Some(cell.to_owned()))
                 .into()
@@ -245,7 +256,7 @@ mod tests {
             row("Query", "Commit", "4", "COMMIT"),
         ];
         counters.lock_waits = Some(1);
-        threads(&list, &mut counters);
+        read_threads(&list, &mut counters);
         let waits: Vec<_> = counters
             .waits
             .iter()
@@ -256,6 +267,9 @@ mod tests {
             waits,
             [("CPU", 2), (lock, 2), ("Lock/row", 1), ("State/Commit", 4)]
         );
-        assert_eq!(counters.activities.unwrap()[0].what, "table rebuild");
+        assert_eq!(
+            counters.activities.unwrap()[0].kind,
+            ActivityKind::TableRebuild
+        );
     }
 }

@@ -1,11 +1,11 @@
-//! What a PostgreSQL is asked each second.
+//! Counter queries of PostgreSQL.
 //!
-//! In: its version, and what this role may see. Out: questions. Must never: read `pg_locks`, which takes
-//! all partitions of the lock table at once; who waits for a lock stands in `pg_stat_activity`.
+//! Must never: read `pg_locks`, which locks all partitions of the lock table at once;
+//! `pg_stat_activity` shows who waits for a lock.
 
-use super::super::{Missing, ask, cell, number, tally};
-use super::{Activity, Checkpoint, Counters, Question};
-use crate::control::{Control, Error, Row};
+use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
+use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters};
+use crate::control::{Control, Error, TextRow};
 
 const DATABASE: &str = "select extract(epoch from clock_timestamp()), \
      extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), xact_commit, \
@@ -13,71 +13,93 @@ const DATABASE: &str = "select extract(epoch from clock_timestamp()), \
      from pg_stat_database where datname = current_database()";
 const LOG: &str = "select pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end, '0/0')";
-/// The time is that of its beginning; the file is written when it is complete.
+/// checkpoint_time is the start of the checkpoint; the control file is written when it is complete.
 const CHECKPOINT: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
      extract(epoch from checkpoint_time) from pg_control_checkpoint()";
 const SESSIONS: &str = "select state, wait_event_type, wait_event, count(*), \
      count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
      where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
-/// What only receives the log replays nothing.
+/// A client that only receives the log has no replay_lsn.
 const REPLICAS: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, \
      coalesce(replay_lsn, flush_lsn))), \
      max(extract(epoch from replay_lag)) from pg_stat_replication";
-const MAY_SEE: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
+const SEES_ALL_STATS: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
 
-/// Views of what is under way, the version that brought each, and what it is.
-const PROGRESS: [(&str, u32, &str, bool); 5] = [
-    ("pg_stat_progress_vacuum", 90_600, "vacuum", true),
+/// Progress views: name, first version, kind of activity, and whether it concerns a table.
+const PROGRESS: [(&str, u32, ActivityKind, bool); 5] = [
+    (
+        "pg_stat_progress_vacuum",
+        90_600,
+        ActivityKind::Vacuum,
+        true,
+    ),
     (
         "pg_stat_progress_create_index",
         120_000,
-        "index build",
+        ActivityKind::IndexBuild,
         true,
     ),
-    ("pg_stat_progress_cluster", 120_000, "table rebuild", true),
-    ("pg_stat_progress_analyze", 130_000, "analyze", true),
-    ("pg_stat_progress_basebackup", 130_000, "backup", false),
+    (
+        "pg_stat_progress_cluster",
+        120_000,
+        ActivityKind::TableRebuild,
+        true,
+    ),
+    (
+        "pg_stat_progress_analyze",
+        130_000,
+        ActivityKind::Analyze,
+        true,
+    ),
+    (
+        "pg_stat_progress_basebackup",
+        130_000,
+        ActivityKind::Backup,
+        false,
+    ),
 ];
 
-fn progress(version: u32) -> String {
+fn progress_query(version: u32) -> String {
     let known = PROGRESS.iter().filter(|(_, since, ..)| version >= *since);
-    let each = known.map(|(view, _, what, of_table)| match of_table {
+    let each = known.map(|(view, _, _, of_table)| match of_table {
         true => format!(
-            "select '{what}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
+            "select '{view}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
              left join pg_class c on c.oid = p.relid and p.datname = current_database()"
         ),
-        false => format!("select '{what}', 'base backup' from {view}"),
+        false => format!("select '{view}', 'base backup' from {view}"),
     });
     each.collect::<Vec<_>>().join(" union all ")
 }
 
-/// What is asked; what this role does not see is added to `missing`.
+/// The counter queries. What this role may not see is added to `missing`.
 ///
 /// # Errors
 /// If the connection is lost.
-pub(super) fn questions(
+pub(super) fn counter_queries(
     control: &mut Control,
-    missing: &mut Vec<Missing>,
-) -> Result<Vec<Question>, Error> {
-    let seen = ask(control, "rights of this role", MAY_SEE, missing)?;
+    missing: &mut Vec<MissingValue>,
+) -> Result<Vec<CounterQuery>, Error> {
+    let rights = query_or_missing(control, Topic::RoleRights, SEES_ALL_STATS, missing)?;
     let sees_all =
-        seen.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
+        rights.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
     if !sees_all {
-        let why = "this role is no member of pg_read_all_stats: sessions and work of other roles are \
-                   shown without what they wait for, and replicas without their lag; GRANT \
-                   pg_monitor TO the role shows them";
-        missing.push(Missing::new("waits of other roles, replication lag", why));
+        let why = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
+        missing.push(MissingValue::new(Topic::OtherRolesWaits, why));
     }
     Ok(vec![
-        Question::new("commits and cache", DATABASE, database),
-        Question::new("write-ahead log", LOG, |rows, to| {
+        CounterQuery::new(Topic::CommitsAndCache, DATABASE, read_database),
+        CounterQuery::new(Topic::WriteAheadLog, LOG, |rows, to| {
             to.log_bytes = rows.first().and_then(|row| tally(row, 0));
         }),
-        Question::new("checkpoints", CHECKPOINT, checkpoint),
-        Question::new("sessions and waits", SESSIONS, sessions),
-        Question::new("vacuums", progress(control.server_version()), under_way),
-        Question::new("replication lag", REPLICAS, |rows, to| {
+        CounterQuery::new(Topic::Checkpoints, CHECKPOINT, read_checkpoint),
+        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS, read_sessions),
+        CounterQuery::new(
+            Topic::Vacuums,
+            progress_query(control.server_version()),
+            read_progress,
+        ),
+        CounterQuery::new(Topic::ReplicationLag, REPLICAS, |rows, to| {
             let row = rows.first();
             to.replication_lag_bytes = row.and_then(|row| tally(row, 0));
             to.replication_lag_s = row.and_then(|row| number(row, 1));
@@ -85,7 +107,7 @@ pub(super) fn questions(
     ])
 }
 
-fn database(rows: &[Row], to: &mut Counters) {
+fn read_database(rows: &[TextRow], to: &mut Counters) {
     let Some(row) = rows.first() else { return };
     to.clock_unix_s = number(row, 0);
     to.started_unix_s = number(row, 1);
@@ -98,9 +120,9 @@ fn database(rows: &[Row], to: &mut Counters) {
     to.deadlocks = tally(row, 8);
 }
 
-fn checkpoint(rows: &[Row], to: &mut Counters) {
-    let read = |row: &Row| {
-        Some(Checkpoint::Whole {
+fn read_checkpoint(rows: &[TextRow], to: &mut Counters) {
+    let read = |row: &TextRow| {
+        Some(Checkpoint::Complete {
             redo: tally(row, 0)?,
             began_unix_s: number(row, 1)?,
         })
@@ -108,7 +130,7 @@ fn checkpoint(rows: &[Row], to: &mut Counters) {
     to.checkpoint = rows.first().and_then(read);
 }
 
-fn sessions(rows: &[Row], to: &mut Counters) {
+fn read_sessions(rows: &[TextRow], to: &mut Counters) {
     let (mut connections, mut active, mut locks, mut dumps) = (0, 0, 0, 0);
     for row in rows {
         let count: u32 = number(row, 3).unwrap_or(0);
@@ -132,21 +154,21 @@ fn sessions(rows: &[Row], to: &mut Counters) {
     to.lock_waits = Some(locks);
     if dumps > 0 {
         to.activities.get_or_insert_default().push(Activity {
-            what: "backup",
+            kind: ActivityKind::Backup,
             detail: "pg_dump".to_owned(),
         });
     }
 }
 
-fn under_way(rows: &[Row], to: &mut Counters) {
+fn read_progress(rows: &[TextRow], to: &mut Counters) {
     let activities = to.activities.get_or_insert_default();
     for row in rows {
-        let (Some(name), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
+        let (Some(view), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
             continue;
         };
-        let known = PROGRESS.iter().find(|(_, _, what, _)| *what == name);
-        activities.extend(known.map(|(_, _, what, _)| Activity {
-            what,
+        let known = PROGRESS.iter().find(|(name, ..)| *name == view);
+        activities.extend(known.map(|(_, _, kind, _)| Activity {
+            kind: *kind,
             detail: detail.to_owned(),
         }));
     }
@@ -156,12 +178,12 @@ fn under_way(rows: &[Row], to: &mut Counters) {
 mod tests {
     use super::*;
 
-    fn row(cells: &[Option<&str>]) -> Row {
+    fn row(cells: &[Option<&str>]) -> TextRow {
         cells.iter().map(|cell| cell.map(str::to_owned)).collect()
     }
 
     #[test]
-    fn sessions_are_told_apart_by_what_they_wait_for() {
+    fn sessions_are_counted_by_wait_event() {
         let mut counters = Counters::default();
         let active =
             |class, event, count| row(&[Some("active"), class, event, Some(count), Some("0")]);
@@ -177,7 +199,7 @@ mod tests {
                 Some("1"),
             ]),
         ];
-        sessions(&rows, &mut counters);
+        read_sessions(&rows, &mut counters);
         assert_eq!(counters.connections, Some(14));
         assert_eq!((counters.active, counters.lock_waits), (Some(9), Some(4)));
         let waits: Vec<_> = counters
@@ -188,14 +210,35 @@ mod tests {
         assert_eq!(waits, [("CPU", 3), ("IO/WALSync", 2), ("Lock/tuple", 4)]);
         assert_eq!(counters.activities, None, "the dump was idle");
         let dump = [row(&[Some("active"), None, None, Some("1"), Some("1")])];
-        sessions(&dump, &mut counters);
+        read_sessions(&dump, &mut counters);
         assert_eq!(counters.activities.unwrap()[0].detail, "pg_dump");
     }
 
     #[test]
-    fn older_versions_are_not_asked_for_newer_views() {
-        assert!(!progress(110_000).contains("analyze"));
-        assert!(progress(110_000).contains("vacuum"));
-        assert_eq!(progress(150_000).matches("union all").count(), 4);
+    fn activities_are_told_apart_by_their_view() {
+        let mut counters = Counters::default();
+        let rows = [
+            row(&[Some("pg_stat_progress_create_index"), Some("t")]),
+            row(&[Some("pg_stat_progress_basebackup"), Some("base backup")]),
+            row(&[Some("pg_stat_progress_copy"), Some("t")]),
+        ];
+        read_progress(&rows, &mut counters);
+        let kinds: Vec<ActivityKind> = counters
+            .activities
+            .unwrap()
+            .iter()
+            .map(|one| one.kind)
+            .collect();
+        assert_eq!(kinds, [ActivityKind::IndexBuild, ActivityKind::Backup]);
+        for (view, ..) in PROGRESS {
+            assert!(progress_query(190_000).contains(&format!("select '{view}', ")));
+        }
+    }
+
+    #[test]
+    fn older_versions_are_not_queried_for_newer_views() {
+        assert!(!progress_query(110_000).contains("analyze"));
+        assert!(progress_query(110_000).contains("vacuum"));
+        assert_eq!(progress_query(150_000).matches("union all").count(), 4);
     }
 }

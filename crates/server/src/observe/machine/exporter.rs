@@ -1,16 +1,15 @@
-//! Another machine, by Prometheus' node_exporter on it.
+//! Reads another machine through Prometheus' node_exporter.
 //!
-//! In: the URL of its metrics. Out: a [`Reading`]. Must never: wait for long, take in endless text, or
-//! follow the exporter elsewhere.
+//! Must never: wait long, read an endless response, or follow redirects.
 
-use super::{Cpu, Disk, Reading, is_disk};
+use super::{Cpu, Disk, MachineReading, is_disk};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long one answer may take: it comes once a second.
-const PATIENCE: Duration = Duration::from_millis(900);
-/// The longest answer, bytes; a usual one has 200 kB.
-const LONGEST: u64 = 16 << 20;
+/// Time limit for one response: the metrics are read once a second.
+const TIMEOUT: Duration = Duration::from_millis(900);
+/// Longest response, bytes; a typical one has 200 kB.
+const BODY_BYTES_MAX: u64 = 16 << 20;
 
 /// A node_exporter.
 pub struct Exporter {
@@ -19,10 +18,10 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Of a URL such as `http://db1:9100/metrics`; the path may be left out.
+    /// For a URL such as `http://db1:9100/metrics`, whose path may be omitted.
     ///
     /// # Errors
-    /// In words, if it is no such URL, or holds a password.
+    /// A message, if it is not such a URL or contains a password.
     pub fn new(url: &str) -> Result<Exporter, String> {
         let rest = url
             .strip_prefix("http://")
@@ -30,13 +29,13 @@ impl Exporter {
         let rest = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
         let Some(rest) = rest else {
             return Err(
-                "not the URL of a node_exporter; such as http://db1:9100/metrics".to_owned(),
+                "not the URL of a node_exporter, such as http://db1:9100/metrics".to_owned(),
             );
         };
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
         if host.contains('@') {
             return Err(
-                "a node_exporter with a password is not supported; leave out what stands before @"
+                "a node_exporter with a password is not supported; remove the part before @"
                     .to_owned(),
             );
         }
@@ -45,7 +44,7 @@ impl Exporter {
             false => format!("{}/metrics", url.trim_end_matches('/')),
         };
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(TIMEOUT))
             .max_redirects(0)
             .build();
         Ok(Exporter {
@@ -54,7 +53,7 @@ impl Exporter {
         })
     }
 
-    /// What it is called in the document.
+    /// Its name in the Run document.
     pub fn name(&self) -> String {
         let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
         format!(
@@ -66,15 +65,15 @@ impl Exporter {
     /// Reads the machine now.
     ///
     /// # Errors
-    /// In words, if it does not answer, or answers something else.
-    pub fn read(&self) -> Result<Reading, String> {
-        let why = |error: ureq::Error| format!("{}: {error}", self.name());
-        let mut answer = self.agent.get(&self.url).call().map_err(why)?;
-        let body = answer.body_mut().with_config().limit(LONGEST);
-        let reading = parse(&body.read_to_string().map_err(why)?);
+    /// A message, if it does not answer or the response has no CPU metrics.
+    pub fn read(&self) -> Result<MachineReading, String> {
+        let message = |error: ureq::Error| format!("{}: {error}", self.name());
+        let mut answer = self.agent.get(&self.url).call().map_err(message)?;
+        let body = answer.body_mut().with_config().limit(BODY_BYTES_MAX);
+        let reading = parse(&body.read_to_string().map_err(message)?);
         match reading.cpus.is_empty() {
             true => Err(format!(
-                "{}: no node_cpu_seconds_total in its answer",
+                "{}: no node_cpu_seconds_total in its response",
                 self.name()
             )),
             false => Ok(reading),
@@ -82,9 +81,9 @@ impl Exporter {
     }
 }
 
-/// The metrics that are used, in Prometheus' text form.
-fn parse(text: &str) -> Reading {
-    let mut reading = Reading::default();
+/// Parses the metrics that are used, in Prometheus' text format.
+fn parse(text: &str) -> MachineReading {
+    let mut reading = MachineReading::default();
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
     let mut disks: BTreeMap<String, Disk> = BTreeMap::new();
     for line in text.lines().filter(|line| line.starts_with("node_")) {
@@ -128,7 +127,7 @@ fn parse(text: &str) -> Reading {
     reading
 }
 
-/// `name{labels} value`, or `name value`.
+/// Splits `name{labels} value` or `name value`.
 fn sample(line: &str) -> Option<(&str, &str, f64)> {
     let (series, value) = match line.split_once('}') {
         Some((series, value)) => (series, value),
@@ -139,7 +138,7 @@ fn sample(line: &str) -> Option<(&str, &str, f64)> {
     value.is_finite().then_some((name, labels, value))
 }
 
-/// The value of a label. Names of CPUs, modes and devices hold neither quotes nor commas.
+/// The value of a label. Names of CPUs, modes and devices contain neither quotes nor commas.
 fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     labels.split(',').find_map(|pair| {
         let (key, value) = pair.split_once('=')?;
@@ -172,7 +171,7 @@ node_load1 NaN
 ";
 
     #[test]
-    fn the_metrics_of_an_exporter() {
+    fn exporter_metrics_are_parsed() {
         let reading = parse(METRICS);
         assert_eq!(reading.cpus.len(), 2);
         let cpu = reading.cpus[0];
@@ -187,11 +186,11 @@ node_load1 NaN
             (disk.read_bytes, disk.write_bytes, disk.busy_s),
             (1_048_576, 2048, 12.5)
         );
-        assert_eq!(parse("<html>"), Reading::default());
+        assert_eq!(parse("<html>"), MachineReading::default());
     }
 
     #[test]
-    fn urls() {
+    fn exporter_urls_are_completed_and_checked() {
         for (url, whole) in [
             ("http://db1:9100", "http://db1:9100/metrics"),
             ("http://db1:9100/", "http://db1:9100/metrics"),
@@ -219,7 +218,7 @@ node_load1 NaN
     }
 
     #[test]
-    fn an_exporter_that_answers_and_one_that_is_gone() {
+    fn a_running_exporter_is_read_and_a_stopped_one_is_an_error() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = std::thread::spawn(move || {

@@ -1,27 +1,27 @@
-//! What a machine does: its CPUs, memory and disks, and the processes of a database server on it.
+//! Resource usage of a machine: CPUs, memory, disks, and the processes of a database server.
 //!
-//! In: the files of this machine, or the URL of a node_exporter. Out: a [`Reading`] each time. Must
-//! never: give a zero for what could not be read, or take this machine for that of a server which is
-//! not proven to be on it.
+//! In: `/proc` of this machine, or the URL of a node_exporter. Out: a [`MachineReading`]. Must never:
+//! return zero for a value that could not be read, or attribute this machine's usage to a server
+//! that is not proven to run on it.
 
+mod colocation;
+mod cpu_time;
 mod exporter;
 mod proc;
-mod shared;
-mod tree;
 
+pub use colocation::{Colocation, find_colocation};
+pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
-pub use proc::{read as read_here, throttled_s};
-pub use shared::{Neighbour, neighbour};
-pub use tree::{Processes, task_cpu_s, thread_cpu_s};
+pub use proc::{read as read_this_machine, throttled_s};
 
-/// Counters of a machine at one moment, since it was started.
+/// A machine's counters at one moment, since it was started.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
+pub struct MachineReading {
     /// Each CPU's times.
     pub cpus: Vec<Cpu>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// Memory that programs could still have, bytes.
+    /// Memory available to programs, bytes.
     pub memory_available_bytes: Option<u64>,
     /// Each disk's counters, by its name.
     pub disks: Vec<Disk>,
@@ -30,13 +30,13 @@ pub struct Reading {
 /// Times of one CPU, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
-    /// At work: user, nice, system and interrupts.
+    /// Busy: user, nice, system and interrupts.
     pub busy_s: f64,
-    /// Idle while I/O was under way.
+    /// Idle while I/O was in progress.
     pub io_wait_s: f64,
     /// Taken by the hypervisor.
     pub steal_s: f64,
-    /// Otherwise idle.
+    /// Idle, without I/O.
     pub idle_s: f64,
 }
 
@@ -49,20 +49,20 @@ pub struct Disk {
     pub read_bytes: u64,
     /// Written, bytes.
     pub write_bytes: u64,
-    /// Time with I/O under way, seconds.
+    /// Time with I/O in progress, seconds.
     pub busy_s: f64,
 }
 
-/// What a machine did from one reading to the next; shares are of all its CPUs.
+/// A machine's usage between two readings. CPU shares are of all CPUs, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Use {
-    /// CPUs at work.
+pub struct MachineUsage {
+    /// Share of busy CPU time.
     pub busy: Option<f64>,
-    /// The busiest CPU.
+    /// Share of busy time of the busiest CPU.
     pub busiest_cpu: Option<f64>,
-    /// CPUs idle while I/O was under way.
+    /// Share of CPU time idle while I/O was in progress.
     pub io_wait: Option<f64>,
-    /// CPU time taken by the hypervisor.
+    /// Share of CPU time taken by the hypervisor.
     pub steal: Option<f64>,
     /// Read from disks, bytes.
     pub disk_read_bytes: Option<u64>,
@@ -74,7 +74,7 @@ pub struct Use {
 
 impl Cpu {
     fn since(self, before: Cpu) -> Cpu {
-        // Idle and I/O wait may go back a little (proc(5)).
+        // Idle and I/O wait may decrease slightly (proc(5)).
         Cpu {
             busy_s: (self.busy_s - before.busy_s).max(0.0),
             io_wait_s: (self.io_wait_s - before.io_wait_s).max(0.0),
@@ -88,10 +88,10 @@ impl Cpu {
     }
 }
 
-impl Reading {
-    /// What happened since an earlier reading, `seconds` before.
-    pub fn since(&self, before: &Reading, seconds: f64) -> Use {
-        let mut used = Use::default();
+impl MachineReading {
+    /// Usage since an earlier reading, taken `seconds` before.
+    pub fn since(&self, before: &MachineReading, seconds: f64) -> MachineUsage {
+        let mut used = MachineUsage::default();
         if self.cpus.len() == before.cpus.len() {
             let pairs = self.cpus.iter().zip(&before.cpus);
             let each: Vec<Cpu> = pairs.map(|(now, before)| now.since(*before)).collect();
@@ -130,16 +130,16 @@ impl Reading {
     }
 }
 
-/// Whether a block device of this name is a disk of its own: not a part, a loop, a memory disk, or one
-/// made of others, whose I/O would count twice.
+/// Whether a block device is a whole physical disk: not a partition, loop device, RAM disk, or a
+/// device on top of others, whose I/O would count twice.
 fn is_disk(name: &str) -> bool {
-    let made_of_others = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
-    if made_of_others.iter().any(|start| name.starts_with(start)) {
+    let not_physical = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
+    if not_physical.iter().any(|start| name.starts_with(start)) {
         return false;
     }
     let digit = |c: char| c.is_ascii_digit();
     match name {
-        // nvme0n1p2 and mmcblk0p1 are parts; nvme0n1 and mmcblk0 are whole.
+        // nvme0n1p2 and mmcblk0p1 are partitions; nvme0n1 and mmcblk0 are whole disks.
         name if name.starts_with("nvme") || name.starts_with("mmcblk") => {
             let part = name.rsplit_once('p').map(|(_, number)| number);
             !part.is_some_and(|number| !number.is_empty() && number.chars().all(digit))
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_disks_only() {
+    fn only_physical_disks_are_counted() {
         for (name, whole) in [
             ("sda", true),
             ("sda1", false),
@@ -184,15 +184,15 @@ mod tests {
             write_bytes: 5,
             busy_s,
         };
-        let before = Reading {
+        let before = MachineReading {
             cpus: vec![cpu(100.0, 1.0, 0.0, 50.0), cpu(10.0, 0.0, 0.0, 90.0)],
             disks: vec![disk(1000, 3.0)],
-            ..Reading::default()
+            ..MachineReading::default()
         };
-        let now = Reading {
+        let now = MachineReading {
             cpus: vec![cpu(101.0, 1.0, 0.0, 50.0), cpu(10.4, 0.2, 0.1, 90.3)],
             disks: vec![disk(4000, 3.25)],
-            ..Reading::default()
+            ..MachineReading::default()
         };
         let used = now.since(&before, 1.0);
         let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
@@ -207,7 +207,7 @@ mod tests {
             (Some(3000), Some(0))
         );
         assert!(near(used.disk_busy, 0.25), "{used:?}");
-        let unknown = Reading::default().since(&Reading::default(), 1.0);
-        assert_eq!(unknown, Use::default(), "absent, not zero");
+        let unknown = MachineReading::default().since(&MachineReading::default(), 1.0);
+        assert_eq!(unknown, MachineUsage::default(), "absent, not zero");
     }
 }

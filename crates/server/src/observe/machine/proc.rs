@@ -1,20 +1,21 @@
-//! This machine, by the files of its kernel.
+//! Reads this machine from the kernel's files.
 //!
-//! In: `/proc`, `/sys/fs/cgroup`. Out: a [`Reading`]. Must never: fail where a file is not there.
+//! In: `/proc`, `/sys/fs/cgroup`. Out: a [`MachineReading`]. Must never: fail because a file does not
+//! exist.
 
-use super::{Cpu, Disk, Reading, is_disk};
+use super::{Cpu, Disk, MachineReading, is_disk};
 use std::fs::read_to_string;
 
-/// Ticks a second in which `/proc` counts CPU time: USER_HZ, which is 100 on every Linux.
+/// Ticks per second of CPU times in `/proc`: USER_HZ, which is 100 on every Linux.
 pub(super) const TICKS_A_SECOND: f64 = 100.0;
-/// Bytes of a sector in `/proc/diskstats`, whatever the disk has.
+/// Sector size in `/proc/diskstats`, whatever the disk's own size is.
 const SECTOR_BYTES: u64 = 512;
 
 /// Reads this machine now.
-pub fn read() -> Reading {
+pub fn read() -> MachineReading {
     let text = |path: &str| read_to_string(path).unwrap_or_default();
     let memory = text("/proc/meminfo");
-    Reading {
+    MachineReading {
         cpus: cpus(&text("/proc/stat")),
         memory_bytes: kibibytes(&memory, "MemTotal"),
         memory_available_bytes: kibibytes(&memory, "MemAvailable"),
@@ -22,10 +23,11 @@ pub fn read() -> Reading {
     }
 }
 
-/// Time in which this process's control group was denied CPU by its limit since it was made, seconds.
+/// Time for which the CPU limit throttled this process's control group since it was created,
+/// seconds.
 pub fn throttled_s() -> Option<f64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
-    // Version 2 has one line; in a container's own namespace it is the root.
+    // Version 2 has one line; in a container's namespace it is the root.
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let stat = read_to_string(format!("/sys/fs/cgroup{path}/cpu.stat")).ok()?;
     throttled(&stat)
@@ -38,7 +40,8 @@ fn throttled(stat: &str) -> Option<f64> {
     Some(line.trim().parse::<u64>().ok()? as f64 / 1e6)
 }
 
-/// One line a CPU: user, nice, system, idle, iowait, irq, softirq, steal; guests are within user.
+/// Parses one line per CPU: user, nice, system, idle, iowait, irq, softirq, steal; user includes
+/// guests.
 fn cpus(stat: &str) -> Vec<Cpu> {
     let lines = stat.lines().filter_map(|line| {
         let (number, times) = line.strip_prefix("cpu")?.split_once(' ')?;
@@ -47,7 +50,7 @@ fn cpus(stat: &str) -> Vec<Cpu> {
             .split_ascii_whitespace()
             .map(|ticks| ticks.parse::<u64>().ok());
         let ticks = of.take(8).collect::<Option<Vec<u64>>>()?;
-        let seconds = |place: usize| ticks.get(place).map_or(0.0, |t| *t as f64 / TICKS_A_SECOND);
+        let seconds = |index: usize| ticks.get(index).map_or(0.0, |t| *t as f64 / TICKS_A_SECOND);
         Some(Cpu {
             busy_s: seconds(0) + seconds(1) + seconds(2) + seconds(5) + seconds(6),
             io_wait_s: seconds(4),
@@ -67,12 +70,12 @@ fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// Major, minor, name, reads, merged, sectors read, ms, writes, merged, sectors written, ms, under way,
-/// ms with I/O under way (Documentation/admin-guide/iostats.rst).
+/// Parses lines of major, minor, name, reads, merged, sectors read, ms, writes, merged, sectors
+/// written, ms, in progress, ms with I/O in progress (Documentation/admin-guide/iostats.rst).
 fn disks(diskstats: &str) -> Vec<Disk> {
     let lines = diskstats.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let number = |place: usize| fields.get(place)?.parse::<u64>().ok();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
         let name = fields.get(2).filter(|name| is_disk(name))?;
         Some(Disk {
             name: (*name).to_owned(),
@@ -89,10 +92,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_files() {
+    fn the_kernels_files_are_parsed() {
         let stat = "cpu  300 0 0 0 0 0 0 0 0 0\ncpu0 100 10 50 700 30 5 5 20 40 0\nintr 5\n";
         let cpus = cpus(stat);
-        assert_eq!(cpus.len(), 1, "not the line of all together");
+        assert_eq!(cpus.len(), 1, "without the line for all CPUs");
         assert!((cpus[0].busy_s - 1.7).abs() < 1e-9, "{cpus:?}");
         let io = (cpus[0].io_wait_s, cpus[0].steal_s, cpus[0].idle_s);
         assert_eq!(io, (0.3, 0.2, 7.0));
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine() {
+    fn this_machine_can_be_read() {
         let reading = read();
         assert!(!reading.cpus.is_empty());
         assert!(reading.memory_available_bytes < reading.memory_bytes);

@@ -1,59 +1,81 @@
-//! How a server stands at one moment: before the load, and after it.
+//! Reads a server's state before and after the load.
 //!
-//! In: a control connection, the settings. Out: a [`State`]. Must never: fail for what this user or
-//! this version does not show; it is listed instead.
+//! Must never: fail because this user or version does not show a value; it is listed as missing
+//! instead.
 
 mod mysql;
 mod postgres;
 
 pub(super) use mysql::replica_status;
 
-use super::{Durability, Facts, Missing};
-use crate::control::{Control, Error, Product};
+use super::{Durability, MissingValue, ServerFacts, cell};
+use crate::control::{Control, Error, TextRow};
+use prony_wire::Engine;
+use std::collections::BTreeMap;
 
-/// As many tables are listed.
+/// Maximum number of tables that are listed.
 const TABLES: usize = 100;
 
-/// How a server stands.
+/// Maximum number of tables whose ids are read.
+const TABLE_IDS: usize = 1000;
+
+/// A server's state at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct State {
+pub struct StateSnapshot {
     /// When it was started, seconds since 1970 on its own clock.
     pub started_unix_s: Option<f64>,
     /// Whether it is itself a replica.
     pub is_replica: Option<bool>,
-    /// `none`, `asynchronous`, `semi-synchronous`, `synchronous`.
-    pub replication: Option<&'static str>,
-    /// Replicas that are connected.
+    /// How it replicates.
+    pub replication: Option<Replication>,
+    /// Connected replicas.
     pub replicas: Vec<Replica>,
-    /// Extensions or plugins beyond those built in, with versions.
+    /// Installed extensions or plugins that are not built in, with versions.
     pub extensions: Vec<String>,
     /// Size of the database, bytes.
     pub database_bytes: Option<u64>,
-    /// Size of the server's own cache, bytes.
+    /// Size of the server's page cache (shared buffers, buffer pool), bytes.
     pub cache_bytes: Option<u64>,
-    /// What of a commit survives what.
+    /// Durability class.
     pub durability: Option<Durability>,
     /// The largest tables.
     pub tables: Vec<TableState>,
+    /// By table name, an id that changes if the table is recreated: in PostgreSQL its oid and file
+    /// node, such as `16384/16391`; in MySQL and MariaDB its creation time. The first [`TABLE_IDS`]
+    /// by name. `None`: not known.
+    pub table_ids: Option<BTreeMap<String, String>>,
     /// What could not be read.
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingValue>,
 }
 
-/// A replica that is connected.
+/// How a server replicates, judged by its connected replicas and its settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replication {
+    /// No replica is connected.
+    None,
+    /// Commits do not wait for a replica.
+    Asynchronous,
+    /// Commits wait until a replica has received them, or until a time-out (MySQL, MariaDB).
+    SemiSynchronous,
+    /// Commits wait for a replica.
+    Synchronous,
+}
+
+/// A connected replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replica {
     /// Name or address.
     pub name: String,
-    /// Its state, as the server calls it.
+    /// Its state, as the server names it.
     pub state: String,
-    /// `sync`, `async`, `quorum`...; empty where the server does not say.
+    /// `sync`, `async`, `quorum`...; empty if the server does not report it.
     pub mode: String,
 }
 
 /// One table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableState {
-    /// Name, with its schema where that is not the usual one.
+    /// Name, with its schema if that is not `public`.
     pub name: String,
     /// Size with indexes, bytes.
     pub bytes: Option<u64>,
@@ -63,7 +85,7 @@ pub struct TableState {
     pub dead_rows: Option<u64>,
     /// Age of the planner's statistics, seconds.
     pub statistics_age_s: Option<f64>,
-    /// A crash loses it.
+    /// Whether a crash loses its contents.
     pub unlogged: bool,
     /// Vacuums so far.
     pub vacuums: Option<u64>,
@@ -71,15 +93,24 @@ pub struct TableState {
     pub analyses: Option<u64>,
 }
 
-/// Asks the server how it stands.
+/// Names and ids of tables; `None` unless all of them could be read.
+fn table_ids(rows: &[TextRow]) -> Option<BTreeMap<String, String>> {
+    let id = |row: &TextRow| Some((cell(row, 0)?.to_owned(), cell(row, 1)?.to_owned()));
+    rows.iter().map(id).collect()
+}
+
+/// Reads the server's state.
 ///
 /// # Errors
 /// If the connection is lost.
-pub fn state(control: &mut Control, facts: &Facts) -> Result<State, Error> {
-    let mut state = State::default();
-    match control.product() {
-        Product::Postgres => postgres::read(control, facts, &mut state)?,
-        Product::Mysql | Product::MariaDb => mysql::read(control, facts, &mut state)?,
+pub fn read_server_state(
+    control: &mut Control,
+    facts: &ServerFacts,
+) -> Result<StateSnapshot, Error> {
+    let mut state = StateSnapshot::default();
+    match control.engine() {
+        Engine::PostgreSql => postgres::read(control, facts, &mut state)?,
+        Engine::MySql | Engine::MariaDb => mysql::read(control, facts, &mut state)?,
     }
     Ok(state)
 }

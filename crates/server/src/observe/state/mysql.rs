@@ -1,14 +1,16 @@
-//! How a MySQL or MariaDB stands.
+//! Reads the state of MySQL or MariaDB.
 //!
-//! In: a control connection, the settings. Out: a [`State`]. Must never: read a table; the data
-//! dictionary and the status say it all.
+//! Must never: read a user's table; the data dictionary and the status suffice.
 
-use super::super::{Facts, Missing, ask, cell, durability, number, tally};
-use super::{Replica, State, TABLES, TableState};
-use crate::control::{Control, Error, Product, Row};
+use super::super::{
+    MissingValue, ServerFacts, Topic, cell, durability, number, query_or_missing, tally,
+};
+use super::{Replica, Replication, StateSnapshot, TABLE_IDS, TABLES, TableState, table_ids};
+use crate::control::{Control, Error, TextRow};
+use prony_wire::Engine;
 
-/// How long it has been up, and its clock. The table with the same status has another name in MySQL
-/// 5.6, in MySQL since 5.7 and in MariaDB; this statement is the same in all.
+/// This statement works in all versions; the table with the same data has different names in MySQL
+/// 5.6, in MySQL since 5.7 and in MariaDB.
 const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
 const CLOCK: &str = "SELECT UNIX_TIMESTAMP()";
 const PLUGINS: &str = "SELECT CONCAT(PLUGIN_NAME, ' ', PLUGIN_VERSION) FROM \
@@ -24,11 +26,11 @@ const SEMI_SYNC: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sy
 const REPLICAS: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
      WHERE COMMAND LIKE 'Binlog Dump%'";
 
-/// Engines that write a log ahead: what is in their tables is there after a crash.
+/// Storage engines with a write-ahead log, whose tables survive a crash.
 const LOGGED: [&str; 5] = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
 
-/// Tables of other engines, also those that are too small to be listed. A table that the user may not
-/// use at all is not shown to him.
+/// Query for tables of other storage engines, including those too small to be listed. Tables that
+/// the user has no rights on are not visible.
 fn unlogged() -> String {
     let logged = LOGGED.map(|engine| format!("'{engine}'")).join(", ");
     format!(
@@ -47,8 +49,17 @@ fn tables() -> String {
     )
 }
 
-/// A table's name, that of one without a log with its engine; and whether it has none.
-fn named(row: &Row) -> Option<(String, bool)> {
+/// Query for table ids: recreating, truncating or rebuilding a table changes its creation time.
+fn ids() -> String {
+    format!(
+        "SELECT TABLE_NAME, CREATE_TIME FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
+         AND CREATE_TIME IS NOT NULL ORDER BY 1 LIMIT {TABLE_IDS}"
+    )
+}
+
+/// A table's display name, with its engine if that has no log; and whether it has no log.
+fn display_name(row: &TextRow) -> Option<(String, bool)> {
     let (name, engine) = (cell(row, 0)?, cell(row, 1).unwrap_or_default());
     Some(
         match LOGGED.contains(&engine.to_ascii_lowercase().as_str()) {
@@ -58,8 +69,8 @@ fn named(row: &Row) -> Option<(String, bool)> {
     )
 }
 
-fn table(row: &Row) -> Option<TableState> {
-    let (name, unlogged) = named(row)?;
+fn table(row: &TextRow) -> Option<TableState> {
+    let (name, unlogged) = display_name(row)?;
     Some(TableState {
         name,
         bytes: tally(row, 3),
@@ -69,49 +80,57 @@ fn table(row: &Row) -> Option<TableState> {
     })
 }
 
-pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> Result<(), Error> {
+pub(super) fn read(
+    control: &mut Control,
+    facts: &ServerFacts,
+    state: &mut StateSnapshot,
+) -> Result<(), Error> {
     let missing = &mut state.missing;
-    let uptime = ask(control, "start of the server", UPTIME, missing)?;
+    let uptime = query_or_missing(control, Topic::ServerStart, UPTIME, missing)?;
     let clock = match uptime {
-        Some(_) => ask(control, "start of the server", CLOCK, missing)?,
+        Some(_) => query_or_missing(control, Topic::ServerStart, CLOCK, missing)?,
         None => None,
     };
     if let Some((uptime, clock)) = uptime.zip(clock) {
-        state.started_unix_s = started(&uptime, &clock);
+        state.started_unix_s = start_time(&uptime, &clock);
     }
     let cache = facts.setting("innodb_buffer_pool_size");
     state.cache_bytes = cache.and_then(|bytes| bytes.parse().ok());
-    if let Some(rows) = ask(control, "size of the database", SIZE, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE, missing)? {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = ask(control, "plugins", PLUGINS, missing)? {
-        let name = |row: &Row| cell(row, 0).map(str::to_owned);
+    if let Some(rows) = query_or_missing(control, Topic::Plugins, PLUGINS, missing)? {
+        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = ask(control, "tables", &tables(), missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::TableIds, &ids(), missing)? {
+        state.table_ids = table_ids(&rows);
+    }
+    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables(), missing)? {
         state.tables = rows.iter().filter_map(table).collect();
     }
-    let unlogged = ask(control, "tables without a log", &unlogged(), missing)?.map(|rows| {
-        let names = rows.iter().filter_map(named).map(|(name, _)| name);
-        names.collect::<Vec<_>>()
-    });
-    if let Some(rows) = ask(control, "age of the statistics", STATISTICS, missing)? {
-        ages(&mut state.tables, &rows);
+    let unlogged =
+        query_or_missing(control, Topic::UnloggedTables, &unlogged(), missing)?.map(|rows| {
+            let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
+            names.collect::<Vec<_>>()
+        });
+    if let Some(rows) = query_or_missing(control, Topic::StatisticsAge, STATISTICS, missing)? {
+        set_statistics_ages(&mut state.tables, &rows);
     }
-    let semi_sync = replication(control, state)?;
+    let semi_sync = read_replication(control, state)?;
     state.durability = durability::mysql(facts, semi_sync, unlogged.as_deref());
     Ok(())
 }
 
-/// The clock's time less the time it has been up.
-fn started(uptime: &[Row], clock: &[Row]) -> Option<f64> {
+/// The server's clock minus its uptime.
+fn start_time(uptime: &[TextRow], clock: &[TextRow]) -> Option<f64> {
     let up_s: f64 = number(uptime.first()?, 1)?;
     let now_s: f64 = number(clock.first()?, 0)?;
     Some(now_s - up_s)
 }
 
-/// The age of each table's statistics.
-fn ages(tables: &mut [TableState], rows: &[Row]) {
+/// Sets the age of each table's statistics.
+fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
     for row in rows {
         let mut named = tables.iter_mut();
         if let Some(table) = named.find(|table| cell(row, 0) == Some(&table.name)) {
@@ -120,53 +139,62 @@ fn ages(tables: &mut [TableState], rows: &[Row]) {
     }
 }
 
-/// Replicas, and whether the server is one; gives whether a commit waits for a replica now.
-fn replication(control: &mut Control, state: &mut State) -> Result<bool, Error> {
+/// Reads the replicas and whether the server is one itself. Returns whether a commit waits for a
+/// replica now.
+fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<bool, Error> {
     let missing = &mut state.missing;
-    let rows = ask(control, "semi-synchronous replication", SEMI_SYNC, missing)?;
-    let on = |row: &Row| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
+    let rows = query_or_missing(
+        control,
+        Topic::SemiSynchronousReplication,
+        SEMI_SYNC,
+        missing,
+    )?;
+    let on = |row: &TextRow| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
     let semi_sync = rows.is_some_and(|rows| rows.iter().any(on));
-    // Without the privilege PROCESS the list holds the threads of this user alone.
-    if let Some(grants) = ask(control, "privileges", "SHOW GRANTS", missing)?
+    // Without the privilege PROCESS the process list has only this user's threads.
+    if let Some(grants) = query_or_missing(control, Topic::Privileges, "SHOW GRANTS", missing)?
         && !sees_all_threads(&grants)
     {
-        let why = "without the privilege PROCESS only this user's threads are shown; GRANT PROCESS \
-                   ON *.* TO the user shows them";
-        missing.push(Missing::new("replicas and threads of other users", why));
-    } else if let Some(rows) = ask(control, "replicas", REPLICAS, missing)? {
-        let replica = |row: &Row| Replica {
+        let why = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
+        missing.push(MissingValue::new(Topic::OtherUsersThreads, why));
+    } else if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
+        let replica = |row: &TextRow| Replica {
             name: cell(row, 0).unwrap_or_default().to_owned(),
             state: cell(row, 1).unwrap_or_default().to_owned(),
             mode: String::new(),
         };
         state.replicas = rows.iter().map(replica).collect();
         state.replication = Some(match (state.replicas.len(), semi_sync) {
-            (0, _) => "none",
-            (_, true) => "semi-synchronous",
-            (_, false) => "asynchronous",
+            (0, _) => Replication::None,
+            (_, true) => Replication::SemiSynchronous,
+            (_, false) => Replication::Asynchronous,
         });
     }
     let status = replica_status(control);
-    if let Some(rows) = ask(control, "whether it is a replica", status, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::IsReplica, status, missing)? {
         state.is_replica = Some(!rows.is_empty());
     }
     Ok(semi_sync)
 }
 
-/// Whether the grants let this user see the threads of others.
-fn sees_all_threads(grants: &[Row]) -> bool {
-    let grant = |row: &Row| cell(row, 0).unwrap_or_default().to_ascii_uppercase();
+/// Whether the grants let this user see the threads of other users.
+fn sees_all_threads(grants: &[TextRow]) -> bool {
+    let grant = |row: &TextRow| cell(row, 0).unwrap_or_default().to_ascii_uppercase();
     grants.iter().map(grant).any(|grant| {
         let everywhere = grant.contains(" ON *.* ");
         everywhere && (grant.contains("PROCESS") || grant.contains("ALL PRIVILEGES"))
     })
 }
 
-/// The statement that tells how a replica does; by MySQL 8.4 the old word is gone.
+/// The statement for a replica's status; MySQL 8.4 removed the old one.
 pub(in super::super) fn replica_status(control: &Control) -> &'static str {
-    match (control.product(), control.server_version()) {
-        (Product::Mysql, 80_022..) | (Product::MariaDb, 100_501..) => "SHOW REPLICA STATUS",
-        _ => "SHOW SLAVE STATUS",
+    let renamed_in = match control.engine() {
+        Engine::MySql => 80_022,
+        Engine::MariaDb | Engine::PostgreSql => 100_501,
+    };
+    match control.server_version() >= renamed_in {
+        true => "SHOW REPLICA STATUS",
+        false => "SHOW SLAVE STATUS",
     }
 }
 
@@ -175,20 +203,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_start_is_the_clock_less_the_uptime() {
-        let cells = |cells: &[&str]| -> Vec<Row> {
+    fn the_start_time_is_the_clock_minus_the_uptime() {
+        let cells = |cells: &[&str]| -> Vec<TextRow> {
             let row = cells.iter().map(|cell| Some((*cell).to_owned()));
             vec![row.collect()]
         };
-        // As MySQL 5.6.14 answers.
+        // The output of MySQL 5.6.14.
         let (uptime, clock) = (cells(&["Uptime", "41"]), cells(&["1795265041"]));
-        assert_eq!(started(&uptime, &clock), Some(1_795_265_000.0));
-        assert_eq!(started(&[], &clock), None);
-        assert_eq!(started(&cells(&["Uptime", "soon"]), &clock), None);
+        assert_eq!(start_time(&uptime, &clock), Some(1_795_265_000.0));
+        assert_eq!(start_time(&[], &clock), None);
+        assert_eq!(start_time(&cells(&["Uptime", "soon"]), &clock), None);
     }
 
     #[test]
-    fn who_sees_the_threads_of_others() {
+    fn the_privilege_process_shows_threads_of_other_users() {
         let grants = |text: &str| vec![vec![Some(text.to_owned())]];
         for (text, all) in [
             ("GRANT USAGE ON *.* TO `u`@`%`", false),
@@ -204,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn a_table_without_a_log_is_named_with_its_engine() {
-        let row = |engine: &str| -> Row {
+    fn a_table_without_a_log_is_shown_with_its_engine() {
+        let row = |engine: &str| -> TextRow {
             let cells = ["t", engine, "12", "16384"];
             cells.map(|cell| Some(cell.to_owned())).into()
         };

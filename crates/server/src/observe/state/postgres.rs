@@ -1,12 +1,11 @@
-//! How a PostgreSQL stands.
+//! Reads the state of PostgreSQL.
 //!
-//! In: a control connection, the settings. Out: a [`State`]. Must never: read a table; the catalog and
-//! the statistics say it all.
+//! Must never: read a user's table; the catalog and the statistics suffice.
 
 use super::super::durability;
-use super::super::{Facts, ask, cell, number, tally};
-use super::{Replica, State, TABLES, TableState};
-use crate::control::{Control, Error, Row};
+use super::super::{ServerFacts, Topic, cell, number, query_or_missing, tally};
+use super::{Replica, Replication, StateSnapshot, TABLE_IDS, TABLES, TableState, table_ids};
+use crate::control::{Control, Error, TextRow};
 
 const SERVER: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
@@ -16,26 +15,43 @@ const EXTENSIONS: &str =
 const REPLICAS: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
      state, sync_state from pg_stat_replication where state is distinct from 'backup' order by 1";
 
-/// A table's name as it is shown.
+/// Display name of a table.
 const NAME: &str = "case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname";
-/// The tables of the user.
-const OWN: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
+/// Condition for the user's tables.
+const USER_TABLES: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
      and n.nspname not in ('pg_catalog', 'information_schema')";
 
-/// Tables without a log, of the catalog alone: it is read by all, also where the statistics are not, and
-/// knows of those that are too small to be listed.
+/// Query for unlogged tables. It reads only the catalog, which every role may read even if the
+/// statistics are hidden, and includes tables too small to be listed.
 fn unlogged() -> String {
     format!(
         "select {NAME} from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-         where {OWN} and c.relpersistence = 'u' order by 1 limit {TABLES}"
+         where {USER_TABLES} and c.relpersistence = 'u' order by 1 limit {TABLES}"
     )
 }
 
-/// A table's size waits for whoever has locked it for himself. Statements that are sent together are one
-/// transaction: the setting ends with it, also behind a pooler.
-const PATIENCE: &str = "set local lock_timeout = '2s'; ";
+/// Query for table ids. It reads only the catalog, which works even if another session has locked
+/// the tables. Recreating a table changes its oid; truncating or rewriting it changes its file
+/// node. For a partition it adds the top-level table, which is what statements name.
+fn ids() -> String {
+    const TOP: &str = "with recursive up as ( \
+            select i.inhparent, 1 as level from pg_inherits i where i.inhrelid = c.oid \
+            union all \
+            select i.inhparent, up.level + 1 from pg_inherits i join up on i.inhrelid = up.inhparent) \
+         select relname from up join pg_class p on p.oid = up.inhparent order by level desc limit 1";
+    format!(
+        "select {NAME}, c.oid::text || '/' || c.relfilenode || coalesce('/' || ({TOP}), '') \
+         from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+         where {USER_TABLES} and c.relkind = 'r' order by 1 limit {TABLE_IDS}"
+    )
+}
 
-/// Rows: those counted as alive, or where nothing was counted yet those of the last analysis.
+/// Reading a table's size waits for an exclusive lock on it. Statements sent together are one
+/// transaction, with which the setting ends, even behind a pooler.
+const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'; ";
+
+/// Query for the largest tables. Rows are the live tuples of the statistics or, if there are none
+/// yet, the estimate of the last ANALYZE.
 fn tables() -> String {
     format!(
         "select {NAME}, \
@@ -49,12 +65,12 @@ fn tables() -> String {
             s.analyze_count + s.autoanalyze_count \
          from pg_class c join pg_namespace n on n.oid = c.relnamespace \
             left join pg_stat_user_tables s on s.relid = c.oid \
-         where {OWN} \
+         where {USER_TABLES} \
          order by 2 desc nulls last limit {TABLES}"
     )
 }
 
-fn table(row: &Row) -> Option<TableState> {
+fn table(row: &TextRow) -> Option<TableState> {
     Some(TableState {
         name: cell(row, 0)?.to_owned(),
         bytes: tally(row, 1),
@@ -67,7 +83,7 @@ fn table(row: &Row) -> Option<TableState> {
     })
 }
 
-fn replica(row: &Row) -> Replica {
+fn replica(row: &TextRow) -> Replica {
     let text = |column| cell(row, column).unwrap_or_default().to_owned();
     Replica {
         name: text(0),
@@ -76,45 +92,53 @@ fn replica(row: &Row) -> Replica {
     }
 }
 
-pub(super) fn read(control: &mut Control, facts: &Facts, state: &mut State) -> Result<(), Error> {
+pub(super) fn read(
+    control: &mut Control,
+    facts: &ServerFacts,
+    state: &mut StateSnapshot,
+) -> Result<(), Error> {
     let missing = &mut state.missing;
-    if let Some(rows) = ask(control, "start of the server", SERVER, missing)?
+    if let Some(rows) = query_or_missing(control, Topic::ServerStart, SERVER, missing)?
         && let Some(row) = rows.first()
     {
         state.started_unix_s = number(row, 0);
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
     }
-    if let Some(rows) = ask(control, "size of the database", SIZE, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE, missing)? {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = ask(control, "extensions", EXTENSIONS, missing)? {
-        let name = |row: &Row| cell(row, 0).map(str::to_owned);
+    if let Some(rows) = query_or_missing(control, Topic::Extensions, EXTENSIONS, missing)? {
+        let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = ask(
+    if let Some(rows) = query_or_missing(control, Topic::TableIds, &ids(), missing)? {
+        state.table_ids = table_ids(&rows);
+    }
+    if let Some(rows) = query_or_missing(
         control,
-        "tables",
-        &(PATIENCE.to_owned() + &tables()),
+        Topic::Tables,
+        &(LOCK_TIMEOUT.to_owned() + &tables()),
         missing,
     )? {
         state.tables = rows.iter().filter_map(table).collect();
     }
-    let unlogged = ask(control, "tables without a log", &unlogged(), missing)?.map(|rows| {
-        let name = |row: &Row| cell(row, 0).map(str::to_owned);
-        rows.iter().filter_map(name).collect::<Vec<_>>()
-    });
-    let mut waited_for = 0;
-    if let Some(rows) = ask(control, "replicas", REPLICAS, missing)? {
+    let unlogged =
+        query_or_missing(control, Topic::UnloggedTables, &unlogged(), missing)?.map(|rows| {
+            let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
+            rows.iter().filter_map(name).collect::<Vec<_>>()
+        });
+    let mut sync_replicas = 0;
+    if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
         state.replicas = rows.iter().map(replica).collect();
         let waits = |one: &&Replica| matches!(one.mode.as_str(), "sync" | "quorum");
-        waited_for = state.replicas.iter().filter(waits).count();
-        state.replication = Some(match (state.replicas.len(), waited_for) {
-            (0, _) => "none",
-            (_, 0) => "asynchronous",
-            _ => "synchronous",
+        sync_replicas = state.replicas.iter().filter(waits).count();
+        state.replication = Some(match (state.replicas.len(), sync_replicas) {
+            (0, _) => Replication::None,
+            (_, 0) => Replication::Asynchronous,
+            _ => Replication::Synchronous,
         });
     }
-    state.durability = durability::postgres(facts, waited_for, unlogged.as_deref());
+    state.durability = durability::postgres(facts, sync_replicas, unlogged.as_deref());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Tests of the whole way from text and environment to a target.
+//! Tests of resolving a text and an environment to a target.
 //!
 //! Expected results were recorded from libpq (`PQconninfoParse`, `PQconninfo` and `PQpass` on a
 //! connection that was begun and dropped), except where a comment says that Prony differs.
@@ -12,13 +12,13 @@ mod tls;
 
 use super::Environment;
 use crate::error::Error;
-use crate::target::Target;
+use crate::target::{PostgresOptions, ProtocolOptions, Target};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that goes away with the value.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -40,7 +40,7 @@ impl Folder {
         path
     }
 
-    /// An environment whose home is this folder, of the user "os".
+    /// An environment with this folder as home and the user "os".
     fn env(&self) -> Environment {
         let mut env = Environment::new("os", &self.0);
         env.socket_dirs = ["/var/run/postgresql", "/tmp"].map(PathBuf::from).into();
@@ -70,4 +70,12 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)
+}
+
+/// The PostgreSQL options of a target.
+fn postgres_options(target: &Target) -> &PostgresOptions {
+    match &target.protocol {
+        ProtocolOptions::PostgreSql(options) => options,
+        ProtocolOptions::MySql(_) => panic!("another protocol"),
+    }
 }

@@ -1,9 +1,9 @@
-//! The two grammars, case by case.
+//! Parsing of URIs and of conninfo strings.
 
 use super::super::parse;
 use super::error;
 
-/// The options as `key=value`, sorted, each once, joined by a bar; or the error.
+/// The options as sorted `key=value`, joined by `|`, without duplicates; or the error.
 fn parsed(text: &str) -> String {
     match parse(text) {
         Err(error) => format!("ERR {error}"),
@@ -21,7 +21,7 @@ fn parsed(text: &str) -> String {
 }
 
 #[test]
-fn uris_mean_what_they_mean_to_libpq() {
+fn uris_are_parsed_as_in_libpq() {
     let table = [
         (
             "postgresql://u:secret@host:12345/db",
@@ -95,7 +95,7 @@ fn uris_mean_what_they_mean_to_libpq() {
             "postgresql://h/d?application_name=a+b",
             "application_name=a+b|dbname=d|host=h",
         ),
-        // libpq 18 drops blanks around a part.
+        // libpq 18 ignores spaces around a part.
         ("postgresql://h/d ", "dbname=d|host=h"),
     ];
     for (text, expected) in table {
@@ -104,7 +104,7 @@ fn uris_mean_what_they_mean_to_libpq() {
 }
 
 #[test]
-fn conninfo_strings_mean_what_they_mean_to_libpq() {
+fn conninfo_strings_are_parsed_as_in_libpq() {
     let table = [
         ("host=a  port = 5 ", "host=a|port=5"),
         (r"host='a b' password=it\'s", "host=a b|password=it's"),
@@ -120,7 +120,7 @@ fn conninfo_strings_mean_what_they_mean_to_libpq() {
         ("password='' user=\"x\"", "password=|user=\"x\""),
         (" \t\n", ""),
         ("", ""),
-        // psql takes a word without "=" for a database name.
+        // psql reads a word without "=" as a database name.
         ("shop", "dbname=shop"),
         ("shop two", "dbname=shop two"),
         (
@@ -185,7 +185,7 @@ fn malformed_text_is_refused_with_a_reason() {
         ("x=1", "invalid connection option \"x\""),
         ("=5", "invalid connection option"),
         ("sslmod=require", "did you mean \"sslmode\"?"),
-        // libpq takes these for a keyword or a database name; that helps nobody.
+        // libpq reads these as a keyword or a database name, which helps nobody.
         ("postgre://", "\"postgre://\" is not a scheme of PostgreSQL"),
         ("POSTGRES://h/d", "begin the URL with postgresql://"),
         (
@@ -211,7 +211,7 @@ fn a_zero_byte_is_refused() {
 }
 
 #[test]
-fn an_error_repeats_no_piece_of_a_password() {
+fn an_error_shows_no_part_of_a_password() {
     let texts = [
         "user=u password=my hunter2 x",
         "user=u password=my hunter2=x",

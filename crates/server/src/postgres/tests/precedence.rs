@@ -1,4 +1,4 @@
-//! URL over service file over environment over defaults.
+//! Precedence: URL, service file, environment, defaults.
 
 use super::super::{Environment, gather};
 use super::Folder;
@@ -36,7 +36,7 @@ type Variables = &'static [(&'static str, &'static str)];
 
 /// The non-empty options, in the order of `SHOWN`, or the error.
 fn gathered(env: &Environment, url: &str) -> String {
-    match gather(&[], url, env) {
+    match gather(&[], "the command line", url, env) {
         Ok(options) => {
             let shown = SHOWN.iter().filter_map(|name| {
                 options
@@ -61,7 +61,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn each_source_gives_way_to_the_one_before() {
+fn an_earlier_source_overrides_later_ones() {
     let folder = folder();
     let svc = "host=/tmp/svc|port=7777|user=svcuser|dbname=svcdb|password=svcpw|sslmode=disable|application_name=from svc";
     let table: [(Variables, &str, &str); 13] = [
@@ -155,7 +155,7 @@ fn any_service_file_is_read_without_panic() {
 }
 
 #[test]
-fn mistakes_in_service_files_are_named() {
+fn mistakes_in_service_files_are_reported() {
     let folder = folder();
     let file = |text: &str| {
         let path = folder.write("named.conf", text).display().to_string();
@@ -186,23 +186,25 @@ fn mistakes_in_service_files_are_named() {
         "user=x"
     );
 
-    let env = folder.env().with("PGSERVICEFILE", "/nonexistent/file");
+    let absent = folder.0.join("absent");
+    let absent = absent.to_str().unwrap();
+    let env = folder.env().with("PGSERVICEFILE", absent);
     let error = gathered(&env, "service=s");
     assert!(
-        error.contains("/nonexistent/file") && error.contains("PGSERVICEFILE"),
+        error.contains(absent) && error.contains("PGSERVICEFILE"),
         "{error}"
     );
 }
 
 #[test]
-fn options_beside_the_string_stand_between_it_and_the_rest() {
+fn further_options_come_after_the_url_and_before_the_service_file() {
     let folder = folder();
     let env = folder.env().with("PGSERVICE", "first").with("PGUSER", "eu");
     let before = [("host", "/b"), ("port", "5"), ("user", "")];
-    let options = gather(&before, "host=/u", &env).unwrap();
+    let options = gather(&before, "the command line", "host=/u", &env).unwrap();
     let shown = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
     assert_eq!(shown, ["/u", "5", "svcuser"]);
-    let error = gather(&[("hosst", "x")], "", &env)
+    let error = gather(&[("hosst", "x")], "the command line", "", &env)
         .err()
         .unwrap()
         .to_string();

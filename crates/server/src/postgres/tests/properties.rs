@@ -1,11 +1,11 @@
-//! What holds for any text.
+//! Properties that hold for any text.
 
 use super::super::{Environment, gather, parse, redact};
 use super::Folder;
 use proptest::prelude::*;
 
 #[test]
-fn a_redacted_text_is_still_useful() {
+fn redaction_hides_only_passwords() {
     let table = [
         ("postgres://u:pw@h:1/d", "postgres://u:***@h:1/d"),
         (
@@ -35,7 +35,7 @@ fn a_redacted_text_is_still_useful() {
         ),
         ("shop", "shop"),
         ("", ""),
-        // Not readable, or a password that spilled: nothing but the scheme.
+        // Cannot be parsed, or a password may be in the wrong part: only the scheme is shown.
         ("postgres://u:p@ss@h/d", "postgres://***"),
         ("postgres://u:p/ss@h/d", "postgres://***"),
         ("postgres://u:1/ss@h/d", "postgres://***"),
@@ -51,8 +51,8 @@ fn a_redacted_text_is_still_useful() {
     }
 }
 
-/// Text that comes near a connection string.
-fn near() -> impl Strategy<Value = String> {
+/// Text that resembles a connection string.
+fn similar_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("postgres://"),
         Just("postgresql://"),
@@ -83,7 +83,7 @@ fn near() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
-/// The secrets that parsing finds.
+/// The secret values in the parsed text.
 fn secrets(text: &str) -> Vec<String> {
     let pairs = parse(text).unwrap_or_default();
     let secret = pairs.into_iter().filter(|(keyword, _)| keyword.secret);
@@ -97,18 +97,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_read_without_panic(text in any::<String>()) {
-        let env = Environment::new("os", std::path::Path::new("/nonexistent"));
-        let _ = gather(&[], &text, &env);
+    fn any_text_is_parsed_without_panic(text in any::<String>()) {
+        let env = Environment::without_home("os");
+        let _ = gather(&[], "the command line", &text, &env);
         let _ = redact(&text);
     }
 
     #[test]
-    fn text_near_the_grammar_is_read_without_panic(text in near()) {
-        let env = Environment::new("os", std::path::Path::new("/nonexistent"));
-        let _ = gather(&[], &text, &env);
+    fn similar_text_is_redacted_without_changing_other_options(text in similar_text()) {
+        let env = Environment::without_home("os");
+        let _ = gather(&[], "the command line", &text, &env);
         let shown = redact(&text);
-        // What is shown can be read again, and holds the same options but for the secrets.
+        // The redacted text can be parsed again and has the same options except for the secrets.
         if parse(&text).is_ok() && !shown.ends_with("://***") {
             let plain = |text: &str| -> Vec<(&str, String)> {
                 let pairs = parse(text).unwrap();
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn any_password_file_is_read_without_panic(text in any::<String>(), line in "[a:*\\\\]{0,12}") {
+    fn any_password_file_is_parsed_without_panic(text in any::<String>(), line in "[a:*\\\\]{0,12}") {
         let folder = Folder::new();
         folder.write(".pgpass", format!("{line}\n{text}"));
         super::super::resolve("host=/a user=a dbname=a", &folder.env()).unwrap();

@@ -1,7 +1,7 @@
 //! Hosts, ports, parameters and the other fields of a target.
 
 use super::super::{Environment, resolve as resolve_in};
-use super::{Folder, error, resolve};
+use super::{Folder, error, postgres_options, resolve};
 use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ fn wrong_lists_are_refused() {
 }
 
 #[test]
-fn a_host_without_address_is_a_warning_beside_one_that_has() {
+fn one_unresolvable_host_of_several_is_a_warning() {
     let target = resolve("host=nosuch.invalid,127.0.0.1").unwrap();
     assert_eq!(target.describe(), "tcp:127.0.0.1:5432");
     assert!(
@@ -92,7 +92,7 @@ fn a_host_without_address_is_a_warning_beside_one_that_has() {
 }
 
 #[test]
-fn the_default_socket_is_where_one_is() {
+fn the_default_socket_folder_is_one_that_has_a_socket() {
     let folder = Folder::new();
     let mut env = folder.env();
     env.socket_dirs = ["none", "first", "second"]
@@ -100,14 +100,14 @@ fn the_default_socket_is_where_one_is() {
         .into();
     folder.write("first/other", "");
     folder.write("second/.s.PGSQL.5433", "");
-    let place = |port: &str| {
+    let first_address = |port: &str| {
         let target = resolve_in(&format!("port={port}"), &env).unwrap();
         target
             .describe()
             .replace(&folder.0.display().to_string(), "")
     };
-    assert_eq!(place("5433"), "unix:/second/.s.PGSQL.5433");
-    assert_eq!(place("5432"), "unix:/first/.s.PGSQL.5432");
+    assert_eq!(first_address("5433"), "unix:/second/.s.PGSQL.5433");
+    assert_eq!(first_address("5432"), "unix:/first/.s.PGSQL.5432");
 }
 
 #[test]
@@ -141,7 +141,8 @@ fn startup_parameters_come_in_libpqs_order() {
         .with("PGGEQO", "off")
         .with("PGCLIENTENCODING", "LATIN1");
     let parameters = |env: &Environment, url: &str| {
-        let list = resolve_in(url, env).unwrap().parameters;
+        let target = resolve_in(url, env).unwrap();
+        let list = &postgres_options(&target).parameters;
         list.iter()
             .map(|(k, v)| format!("{k}={v}"))
             .collect::<Vec<_>>()
@@ -171,16 +172,18 @@ fn startup_parameters_come_in_libpqs_order() {
 }
 
 #[test]
-fn timeouts_and_keepalives_are_read_as_libpq_reads_them() {
+fn timeouts_and_keepalives_are_parsed_as_in_libpq() {
     let timeout = |text: &str| {
         resolve(&format!("connect_timeout={text}"))
             .unwrap()
             .connect_timeout
     };
     for none in ["0", "-1", "-5"] {
-        assert_eq!(timeout(none), None, "{none}");
+        assert_eq!(timeout(none), Some(Duration::MAX), "{none}");
     }
-    assert_eq!(resolve("").unwrap().connect_timeout, None);
+    let unset = resolve("").unwrap();
+    assert_eq!(unset.connect_timeout, None);
+    assert_eq!(unset.connect_limit(), Duration::from_secs(10));
     assert_eq!(timeout("1"), Some(Duration::from_secs(2)));
     assert_eq!(timeout("3"), Some(Duration::from_secs(3)));
 
@@ -241,10 +244,12 @@ fn tcp_options_reach_the_socket() {
 }
 
 #[test]
-fn choices_are_checked() {
+fn invalid_choices_are_refused() {
     let target = resolve("channel_binding=require target_session_attrs=prefer-standby").unwrap();
-    assert_eq!(target.channel_binding, ChannelBinding::Require);
-    assert_eq!(target.session, SessionAttrs::PreferStandby);
+    let options = postgres_options(&target);
+    assert_eq!(options.channel_binding, ChannelBinding::Require);
+    assert_eq!(options.session, SessionAttrs::PreferStandby);
+    assert_eq!(target.session_attrs(), SessionAttrs::PreferStandby);
     let table = [
         ("sslmode=foo", "invalid sslmode value: \"foo\""),
         ("sslmode=''", "invalid sslmode value: \"\""),
@@ -276,16 +281,18 @@ fn choices_are_checked() {
 }
 
 #[test]
-fn require_auth_allows_what_it_says() {
+fn require_auth_allows_only_the_named_methods() {
     use AuthMethod::{Md5, None, Password, ScramSha256};
     let rule = |list: &str| {
-        resolve(&format!("require_auth={list}"))
-            .unwrap()
-            .require_auth
+        let target = resolve(&format!("require_auth={list}")).unwrap();
+        postgres_options(&target).require_auth.clone()
     };
     let all = [None, Password, Md5, ScramSha256];
     let allowed = |rule: RequireAuth| all.map(|method| rule.allows(method));
-    assert_eq!(allowed(resolve("").unwrap().require_auth), [true; 4]);
+    assert_eq!(
+        allowed(postgres_options(&resolve("").unwrap()).require_auth.clone()),
+        [true; 4]
+    );
     assert_eq!(allowed(rule("''")), [true; 4]);
     assert_eq!(
         allowed(rule("scram-sha-256,md5")),
@@ -293,24 +300,40 @@ fn require_auth_allows_what_it_says() {
     );
     assert_eq!(allowed(rule("none")), [true, false, false, false]);
     assert_eq!(allowed(rule("!password,!none")), [false, false, true, true]);
-    for wrong in [
-        "md5,!password",
-        "!md5,password",
-        "md5,md5",
-        "foo",
-        "md5,",
-        "!!md5",
+    // libpq's messages: fe-connect.c, pqConnectOptions2.
+    for (wrong, message) in [
+        (
+            "md5,!password",
+            "negative require_auth method \"!password\" cannot be mixed with non-negative methods",
+        ),
+        (
+            "!md5,password",
+            "require_auth method \"password\" cannot be mixed with negative methods",
+        ),
+        (
+            "md5,md5",
+            "require_auth method \"md5\" is specified more than once",
+        ),
+        (
+            "!none,!none",
+            "require_auth method \"!none\" is specified more than once",
+        ),
+        ("foo", "invalid require_auth value: \"foo\""),
+        ("md5,", "invalid require_auth value: \"\""),
+        ("!!md5", "invalid require_auth value: \"!md5\""),
     ] {
         let error = error(&format!("require_auth={wrong}"));
-        assert!(
-            error.contains("invalid require_auth value"),
-            "{wrong}: {error}"
-        );
+        assert!(error.contains(message), "{wrong}: {error}");
     }
+    let env = Environment::without_home("os").with("PGREQUIREAUTH", "scram-sha-256,none");
+    let target = resolve_in("host=/tmp", &env).unwrap();
+    let allowed = postgres_options(&target).require_auth.to_string();
+    assert_eq!(allowed, "scram-sha-256,none");
+    assert_eq!(rule("!gss,!sspi").to_string(), "!gss,!sspi");
 }
 
 #[test]
-fn random_balancing_keeps_all_hosts_and_changes_their_order() {
+fn random_load_balancing_shuffles_all_hosts() {
     let hosts: Vec<String> = (1..=40).map(|n| format!("127.0.0.{n}")).collect();
     let url = format!("host={} load_balance_hosts=random", hosts.join(","));
     let order = || -> Vec<String> {
@@ -322,7 +345,10 @@ fn random_balancing_keeps_all_hosts_and_changes_their_order() {
             .collect()
     };
     let (first, second) = (order(), order());
-    assert_ne!(first, hosts, "one order in 40! is the given one");
+    assert_ne!(
+        first, hosts,
+        "a shuffle of 40 hosts is practically never the original order"
+    );
     assert_ne!(first, second);
     let mut sorted = first;
     sorted.sort_by_key(|host| hosts.iter().position(|h| h == host));
@@ -330,7 +356,7 @@ fn random_balancing_keeps_all_hosts_and_changes_their_order() {
 }
 
 #[test]
-fn nothing_printed_holds_a_password() {
+fn debug_output_contains_no_password() {
     let folder = Folder::new();
     let env = folder.env().with("PGPASSWORD", "hunter2");
     let target = resolve_in("host=/tmp", &env).unwrap();

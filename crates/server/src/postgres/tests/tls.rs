@@ -1,11 +1,13 @@
-//! TLS options, the checks of each mode, and handshakes in memory.
+//! TLS options, verification in each mode, and in-memory handshakes.
 //!
-//! The certificates are made by `tests/data/tls/make.sh`. Chains are judged at a fixed time, so
-//! that these tests pass on any day.
+//! `tests/data/tls/make.sh` creates the certificates. Chains are verified at a fixed time, so that
+//! these tests do not depend on the date.
+//!
+//! Longer than 400 lines: libpq's modes are one table of cases.
 
 use super::super::tls::verifier;
 use super::super::{Environment, gather, resolve as resolve_in, values};
-use super::{Folder, data, error, resolve};
+use super::{Folder, data, error, postgres_options, resolve};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -28,7 +30,7 @@ fn certificate(name: &str) -> CertificateDer<'static> {
 /// Whether a server with `cert` is accepted for `host` in 2040, with these options.
 fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
     let folder = Folder::new();
-    let options = gather(&[], options, &folder.env()).unwrap();
+    let options = gather(&[], "the command line", options, &folder.env()).unwrap();
     let mode = values::ssl_mode(&options).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
@@ -149,9 +151,10 @@ fn each_mode_checks_what_libpq_checks() {
 }
 
 #[test]
-fn certificates_are_refused_outside_their_time() {
+fn certificates_are_refused_outside_their_validity_period() {
     let options = gather(
         &[],
+        "the command line",
         &format!("sslmode=verify-ca {}", root("self.crt")),
         &Folder::new().env(),
     );
@@ -173,7 +176,7 @@ fn certificates_are_refused_outside_their_time() {
 }
 
 #[test]
-fn revocation_lists_count() {
+fn a_revoked_certificate_is_refused() {
     let with = |crl: &str| {
         let crl = data(&format!("tls/{crl}"));
         format!(
@@ -186,9 +189,9 @@ fn revocation_lists_count() {
     let error = accepts(&with("revoked.crl"), "server.crt", "x").unwrap_err();
     assert!(error.contains("Revoked"), "{error}");
     accepts(&with("revoked.crl"), "plain.crt", "x").unwrap();
-    // No exception where revocation is to be checked and cannot be.
+    // With a revocation list, certificates that rustls cannot check are refused.
     accepts(&with("empty.crl"), "v1.crt", "x").unwrap_err();
-    // As with libpq, a missing list is no error; that it is missing is said.
+    // As with libpq, a missing list is not an error, only a warning.
     let url = format!("host=127.0.0.1 {}", with("missing.crl"));
     assert!(resolve(&url).unwrap().warnings[0].contains("missing.crl"));
 }
@@ -215,7 +218,7 @@ fn options_that_contradict_each_other_are_refused() {
         ("ssl_max_protocol_version=TLSv1.1", "TLS below 1.2"),
         (
             "hostaddr=127.0.0.1 sslmode=verify-full",
-            "no host name to verify",
+            "needs a host name to verify",
         ),
         ("host=127.0.0.1 sslmode=verify-ca", ".postgresql/root.crt"),
         (
@@ -234,7 +237,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn a_configuration_is_made_where_tls_may_be_used() {
+fn a_configuration_is_built_only_if_tls_may_be_used() {
     let tls = |url: &str| resolve(url).unwrap().tls;
     assert!(tls("host=127.0.0.1 sslmode=disable").config.is_none());
     assert!(
@@ -245,8 +248,8 @@ fn a_configuration_is_made_where_tls_may_be_used() {
     assert_eq!(config.alpn_protocols, [b"postgresql"]);
     assert!(config.enable_sni);
     assert!(!tls("host=127.0.0.1 sslsni=0").config.unwrap().enable_sni);
-    let direct = tls("host=127.0.0.1 sslmode=require sslnegotiation=direct");
-    assert!(direct.direct && direct.config.is_some());
+    let direct = resolve("host=127.0.0.1 sslmode=require sslnegotiation=direct").unwrap();
+    assert!(postgres_options(&direct).direct_tls && direct.tls.config.is_some());
     let warnings = resolve("host=127.0.0.1 sslmode=require sslrootcert=/none")
         .unwrap()
         .warnings;
@@ -254,13 +257,13 @@ fn a_configuration_is_made_where_tls_may_be_used() {
 }
 
 #[test]
-fn the_systems_roots_verify_in_full() {
+fn the_systems_roots_imply_verify_full() {
     match resolve("host=127.0.0.1 sslrootcert=system") {
         Ok(target) => {
             assert_eq!(target.tls.mode, crate::SslMode::VerifyFull);
             assert!(accepts("sslrootcert=system", "server.crt", "db.example").is_err());
         }
-        // A machine without the package is told so.
+        // A machine without system roots gets the hint to install them.
         Err(error) => assert!(error.to_string().contains("ca-certificates"), "{error}"),
     }
 }
@@ -287,7 +290,7 @@ fn the_servers_name_is_the_host_or_the_address() {
 }
 
 #[test]
-fn client_certificates_are_read_with_care() {
+fn client_certificates_and_keys_are_checked() {
     let folder = Folder::new();
     let url = "host=127.0.0.1 sslmode=require";
     let resolve = |url: &str| resolve_in(url, &folder.env());
@@ -346,10 +349,10 @@ fn client_certificates_are_read_with_care() {
     let error = resolve(&format!("{url} sslcert='{}'", garbage.display()))
         .unwrap_err()
         .to_string();
-    assert!(error.contains("holds no certificate"), "{error}");
+    assert!(error.contains("contains no certificate"), "{error}");
 }
 
-/// A server that presents one certificate, whatever it is.
+/// Always presents the same certificate.
 #[derive(Debug)]
 struct Fixed(Arc<CertifiedKey>);
 
@@ -374,7 +377,7 @@ fn server(cert: &str, key: &str) -> Arc<ServerConfig> {
     Arc::new(config)
 }
 
-/// Shakes hands in memory; gives the version agreed on.
+/// Runs a handshake in memory; returns the negotiated version.
 fn handshake(
     client: Arc<ClientConfig>,
     server: Arc<ServerConfig>,
@@ -410,7 +413,7 @@ fn handshake(
 }
 
 #[test]
-fn hands_are_shaken_in_both_versions_with_every_kind_of_certificate() {
+fn handshakes_succeed_in_both_versions_with_every_kind_of_certificate() {
     for cert in ["server", "v1", "self", "rsa"] {
         let server = server(&format!("{cert}.crt"), &format!("{cert}.key"));
         for (limit, expected) in [("TLSv1.2", "TLSv1_2"), ("tlsv1.3", "TLSv1_3")] {
@@ -426,7 +429,7 @@ fn hands_are_shaken_in_both_versions_with_every_kind_of_certificate() {
 }
 
 #[test]
-fn a_server_must_hold_its_certificates_key_even_when_nothing_is_verified() {
+fn a_server_must_hold_its_certificates_key_even_without_verification() {
     for limit in ["TLSv1.2", "TLSv1.3"] {
         let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
         let client = resolve(&url).unwrap().tls.config.unwrap();
@@ -436,7 +439,7 @@ fn a_server_must_hold_its_certificates_key_even_when_nothing_is_verified() {
 }
 
 #[test]
-fn a_version_limit_is_kept() {
+fn a_version_limit_is_respected() {
     let client = resolve("host=127.0.0.1 ssl_min_protocol_version=TLSv1.3")
         .unwrap()
         .tls

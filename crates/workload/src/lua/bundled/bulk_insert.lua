@@ -1,34 +1,36 @@
--- Rows are appended by large statements: an event is one row, a statement is sent when a packet is full.
+-- Appends rows with large statements: an event is one row, and a statement is sent when a packet is full. Each thread
+-- has its own table.
 
-function thread_init()
-   drv = sysbench.sql.driver()
-   con = drv:connect()
-   cursize = 0
-   con:bulk_insert_init("INSERT INTO sbtest" .. sysbench.tid + 1 .. " VALUES")
-end
-
-function prepare()
-   local con = sysbench.sql.driver():connect()
+local function for_tables(heading, text)
+   local server = sysbench.sql.driver():connect()
    for number = 1, sysbench.opt.threads do
-      print("Creating table 'sbtest" .. number .. "'...")
-      con:query(("CREATE TABLE IF NOT EXISTS sbtest%d (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))"):format(number))
+      local name = "sbtest" .. number
+      print(("%s table '%s'..."):format(heading, name))
+      server:query(text:format(name))
    end
 end
 
+function prepare()
+   for_tables("Creating", "CREATE TABLE IF NOT EXISTS %s (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))")
+end
+
+function cleanup()
+   for_tables("Dropping", "DROP TABLE IF EXISTS %s")
+end
+
+local last = 0
+
+function thread_init()
+   con = sysbench.sql.driver():connect()
+   con:bulk_insert_init(("INSERT INTO sbtest%d VALUES"):format(sysbench.tid + 1))
+end
+
 function event()
-   cursize = cursize + 1
-   con:bulk_insert_next("(" .. cursize .. "," .. cursize .. ")")
+   last = last + 1
+   con:bulk_insert_next(("(%d,%d)"):format(last, last))
 end
 
 function thread_done()
    con:bulk_insert_done()
    con:disconnect()
-end
-
-function cleanup()
-   local con = sysbench.sql.driver():connect()
-   for number = 1, sysbench.opt.threads do
-      print("Dropping table 'sbtest" .. number .. "'...")
-      con:query("DROP TABLE IF EXISTS sbtest" .. number)
-   end
 end

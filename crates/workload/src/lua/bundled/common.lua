@@ -1,5 +1,5 @@
--- What scripts for sysbench 0.5 share: its options as globals, tables, loading. Written for Prony; the names
--- are the interface. `oltp_*` options without a value have these.
+-- Common code of sysbench 0.5 scripts: options as globals, tables, loading. Written for Prony; the names are the
+-- interface. Sets the defaults of `oltp_*` options.
 
 local function number(text, default)
    return text == nil and default or tonumber(text) or default

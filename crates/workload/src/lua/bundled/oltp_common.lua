@@ -1,5 +1,5 @@
--- What the bundled OLTP scripts share, and scripts that extend them: options, tables, statements. Written
--- for Prony from what sysbench 1.0 sends; the names of functions and tables are the interface.
+-- Common code of the bundled OLTP scripts and of scripts that extend them: options, tables, statements. Written for
+-- Prony from the statements that sysbench 1.0 sends; the names of functions and tables are the interface.
 
 if sysbench.cmdline.command == nil then
    error("Command is required. Supported commands: prepare, prewarm, run, cleanup, help")
@@ -36,7 +36,7 @@ local kinds = sysbench.sql.type
 
 -- Tables ------------------------------------------------------------------------------------------
 
--- Calls a function for each table that is this thread's share.
+-- Calls a function for each table of this thread.
 local function for_own_tables(each)
    local number = sysbench.tid % sysbench.opt.threads + 1
    while number <= sysbench.opt.tables do
@@ -92,7 +92,7 @@ function get_pad_value()
    return sysbench.rand.string(pad_format)
 end
 
--- How the key of the tables is declared; what is said of the engine.
+-- The declaration of the tables' key, and the engine clause.
 local function declared(drv)
    local opt = sysbench.opt
    if drv:name() == "mysql" then
@@ -139,81 +139,7 @@ end
 
 -- Statements --------------------------------------------------------------------------------------
 
-local INT, CHAR = kinds.INT, kinds.CHAR
-
--- Text, and the sorts of its parameters.
-local stmt_defs = {
-   point_selects = { "SELECT c FROM sbtest%u WHERE id=?", INT },
-   simple_ranges = { "SELECT c FROM sbtest%u WHERE id BETWEEN ? AND ?", INT, INT },
-   sum_ranges = { "SELECT SUM(k) FROM sbtest%u WHERE id BETWEEN ? AND ?", INT, INT },
-   order_ranges = { "SELECT c FROM sbtest%u WHERE id BETWEEN ? AND ? ORDER BY c", INT, INT },
-   distinct_ranges = { "SELECT DISTINCT c FROM sbtest%u WHERE id BETWEEN ? AND ? ORDER BY c", INT, INT },
-   index_updates = { "UPDATE sbtest%u SET k=k+1 WHERE id=?", INT },
-   non_index_updates = { "UPDATE sbtest%u SET c=? WHERE id=?", { CHAR, 120 }, INT },
-   deletes = { "DELETE FROM sbtest%u WHERE id=?", INT },
-   inserts = { "INSERT INTO sbtest%u (id, k, c, pad) VALUES (?, ?, ?, ?)", INT, INT, { CHAR, 120 }, { CHAR, 60 } },
-}
-
-function prepare_begin()
-   stmt.begin = con:prepare("BEGIN")
-end
-
-function prepare_commit()
-   stmt.commit = con:prepare("COMMIT")
-end
-
--- One statement of a kind for each table, with its parameters.
-function prepare_for_each_table(key)
-   local definition = stmt_defs[key]
-   for number = 1, sysbench.opt.tables do
-      local statement = con:prepare(definition[1]:format(number))
-      local params = {}
-      for place = 2, #definition do
-         local kind = definition[place]
-         if type(kind) == "table" then
-            params[place - 1] = statement:bind_create(kind[1], kind[2])
-         else
-            params[place - 1] = statement:bind_create(kind)
-         end
-      end
-      statement:bind_param(unpack(params))
-      stmt[number][key], param[number][key] = statement, params
-   end
-end
-
-function prepare_point_selects()
-   prepare_for_each_table("point_selects")
-end
-
-function prepare_simple_ranges()
-   prepare_for_each_table("simple_ranges")
-end
-
-function prepare_sum_ranges()
-   prepare_for_each_table("sum_ranges")
-end
-
-function prepare_order_ranges()
-   prepare_for_each_table("order_ranges")
-end
-
-function prepare_distinct_ranges()
-   prepare_for_each_table("distinct_ranges")
-end
-
-function prepare_index_updates()
-   prepare_for_each_table("index_updates")
-end
-
-function prepare_non_index_updates()
-   prepare_for_each_table("non_index_updates")
-end
-
-function prepare_delete_inserts()
-   prepare_for_each_table("deletes")
-   prepare_for_each_table("inserts")
-end
-
+-- `stmt` and `param` hold this thread's prepared statements and parameters: by table, then by statement name.
 function thread_init()
    drv = sysbench.sql.driver()
    con = drv:connect()
@@ -224,133 +150,149 @@ function thread_init()
    prepare_statements()
 end
 
-function close_statements()
-   for number = 1, sysbench.opt.tables do
-      for _, statement in pairs(stmt[number]) do
-         statement:close()
-      end
-   end
-   for _, name in ipairs({ "begin", "commit" }) do
-      if stmt[name] then
-         stmt[name]:close()
-      end
-   end
-end
-
 function thread_done()
    close_statements()
    con:disconnect()
 end
 
--- Events ------------------------------------------------------------------------------------------
-
-local rand, uniform = sysbench.rand.default, sysbench.rand.uniform
-
-local function get_table_num()
-   return uniform(1, sysbench.opt.tables)
+-- Each step draws one table for all its statements, and one row for each statement.
+local function a_table()
+   return sysbench.rand.uniform(1, sysbench.opt.tables)
 end
 
-local function get_id()
-   return rand(1, sysbench.opt.table_size)
+local function a_row()
+   return sysbench.rand.default(1, sysbench.opt.table_size)
 end
 
-function begin()
-   stmt.begin:execute()
+-- Set the parameters of a statement.
+local function one_row(values)
+   values[1]:set(a_row())
 end
 
-function commit()
-   stmt.commit:execute()
+local function rows_in_a_range(values)
+   local low = a_row()
+   values[1]:set(low)
+   values[2]:set(low + sysbench.opt.range_size - 1)
 end
 
-function execute_point_selects()
-   local number = get_table_num()
-   local statement, id = stmt[number].point_selects, param[number].point_selects[1]
-   for _ = 1, sysbench.opt.point_selects do
-      id:set(get_id())
-      statement:execute()
+local function text_and_row(values)
+   values[1]:set(get_c_value())
+   values[2]:set(a_row())
+end
+
+local INT, C, PAD = { kinds.INT }, { kinds.CHAR, 120 }, { kinds.CHAR, 60 }
+local ON_ROW, ON_RANGE = " FROM sbtest%u WHERE id=?", " FROM sbtest%u WHERE id BETWEEN ? AND ?"
+
+-- Text, parameter types, and the function that sets the parameters.
+local templates = {
+   inserts = { "INSERT INTO sbtest%u (id, k, c, pad) VALUES (?, ?, ?, ?)", { INT, INT, C, PAD } },
+   deletes = { "DELETE" .. ON_ROW, { INT } },
+   non_index_updates = { "UPDATE sbtest%u SET c=? WHERE id=?", { C, INT }, text_and_row },
+   index_updates = { "UPDATE sbtest%u SET k=k+1 WHERE id=?", { INT }, one_row },
+   distinct_ranges = { "SELECT DISTINCT c" .. ON_RANGE .. " ORDER BY c", { INT, INT }, rows_in_a_range },
+   order_ranges = { "SELECT c" .. ON_RANGE .. " ORDER BY c", { INT, INT }, rows_in_a_range },
+   sum_ranges = { "SELECT SUM(k)" .. ON_RANGE, { INT, INT }, rows_in_a_range },
+   simple_ranges = { "SELECT c" .. ON_RANGE, { INT, INT }, rows_in_a_range },
+   point_selects = { "SELECT c" .. ON_ROW, { INT }, one_row },
+}
+
+-- Prepares a statement for each table and binds its parameters.
+function prepare_for_each_table(name)
+   local text, types = templates[name][1], templates[name][2]
+   for number = 1, sysbench.opt.tables do
+      local statement, values = con:prepare(text:format(number)), {}
+      for place, kind in ipairs(types) do
+         values[place] = statement:bind_create(unpack(kind))
+      end
+      statement:bind_param(unpack(values))
+      stmt[number][name] = statement
+      param[number][name] = values
    end
 end
 
-local function execute_range(key)
-   local number = get_table_num()
-   local statement, bounds = stmt[number][key], param[number][key]
-   for _ = 1, sysbench.opt[key] do
-      local id = get_id()
-      bounds[1]:set(id)
-      bounds[2]:set(id + sysbench.opt.range_size - 1)
-      statement:execute()
+-- A template that is a separate step of a transaction has two functions, `prepare_` and `execute_`. The option of the
+-- same name sets how often it is executed.
+for name, template in pairs(templates) do
+   local set = template[3]
+   if set then
+      _G["prepare_" .. name] = function()
+         prepare_for_each_table(name)
+      end
+      _G["execute_" .. name] = function()
+         local number = a_table()
+         local statement, values = stmt[number][name], param[number][name]
+         for _ = 1, sysbench.opt[name] do
+            set(values)
+            statement:execute()
+         end
+      end
    end
 end
 
-function execute_simple_ranges()
-   execute_range("simple_ranges")
-end
-
-function execute_sum_ranges()
-   execute_range("sum_ranges")
-end
-
-function execute_order_ranges()
-   execute_range("order_ranges")
-end
-
-function execute_distinct_ranges()
-   execute_range("distinct_ranges")
-end
-
-function execute_index_updates()
-   local number = get_table_num()
-   for _ = 1, sysbench.opt.index_updates do
-      param[number].index_updates[1]:set(get_id())
-      stmt[number].index_updates:execute()
-   end
-end
-
-function execute_non_index_updates()
-   local number = get_table_num()
-   local values = param[number].non_index_updates
-   for _ = 1, sysbench.opt.non_index_updates do
-      values[1]:set(get_c_value())
-      values[2]:set(get_id())
-      stmt[number].non_index_updates:execute()
+-- Inserts each deleted row again.
+function prepare_delete_inserts()
+   for _, name in ipairs({ "deletes", "inserts" }) do
+      prepare_for_each_table(name)
    end
 end
 
 function execute_delete_inserts()
-   local number = get_table_num()
-   local values = param[number].inserts
+   local number = a_table()
+   local prepared, values = stmt[number], param[number]
    for _ = 1, sysbench.opt.delete_inserts do
-      local id, k = get_id(), get_id()
-      param[number].deletes[1]:set(id)
-      values[1]:set(id)
-      values[2]:set(k)
-      values[3]:set(get_c_value())
-      values[4]:set(get_pad_value())
-      stmt[number].deletes:execute()
-      stmt[number].inserts:execute()
-   end
-end
-
--- A connection that came back knows no statements.
-local LOST = { [2013] = true, [2055] = true, [2006] = true, [2011] = true }
-
-function sysbench.hooks.before_restart_event(problem)
-   if LOST[problem.sql_errno] then
-      close_statements()
-      prepare_statements()
-   end
-end
-
-local events = 0
-
--- 1.1: a new connection after so many events.
-function check_reconnect()
-   if (sysbench.opt.reconnect or 0) > 0 then
-      events = events + 1
-      if events % sysbench.opt.reconnect == 0 then
-         close_statements()
-         con:reconnect()
-         prepare_statements()
+      local row = { a_row(), a_row(), get_c_value(), get_pad_value() }
+      values.deletes[1]:set(row[1])
+      for place, value in ipairs(row) do
+         values.inserts[place]:set(value)
       end
+      prepared.deletes:execute()
+      prepared.inserts:execute()
+   end
+end
+
+-- BEGIN and COMMIT are statements like the others.
+for name, text in pairs({ begin = "BEGIN", commit = "COMMIT" }) do
+   _G["prepare_" .. name] = function()
+      stmt[name] = con:prepare(text)
+   end
+   _G[name] = function()
+      stmt[name]:execute()
+   end
+end
+
+function close_statements()
+   for key, prepared in pairs(stmt) do
+      -- A table's statements are stored under its number.
+      for _, statement in pairs(type(key) == "number" and prepared or { prepared }) do
+         statement:close()
+      end
+   end
+end
+
+local function prepare_again(connect)
+   close_statements()
+   if connect then
+      con:reconnect()
+   end
+   prepare_statements()
+end
+
+-- A new connection has no prepared statements.
+function sysbench.hooks.before_restart_event(problem)
+   local lost = { [2006] = true, [2011] = true, [2013] = true, [2055] = true }
+   if lost[problem.sql_errno] then
+      prepare_again(false)
+   end
+end
+
+local since_connected = 0
+
+-- 1.1: reconnects after the configured number of events.
+function check_reconnect()
+   local limit = sysbench.opt.reconnect or 0
+   since_connected = since_connected + 1
+   if since_connected == limit then
+      since_connected = 0
+      prepare_again(true)
    end
 end

@@ -1,4 +1,4 @@
--- One row is deleted.
+-- Deletes one row.
 
 require("oltp_common")
 

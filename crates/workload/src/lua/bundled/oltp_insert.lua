@@ -1,10 +1,10 @@
--- One row is inserted, as text.
+-- Inserts one row, as text.
 
 require("oltp_common")
 
 sysbench.cmdline.commands.prepare = {
    function()
-      -- Rows whose numbers the client draws come later, into empty tables.
+      -- When the client draws the ids, the tables start empty.
       if not sysbench.opt.auto_inc then
          sysbench.opt.table_size = 0
       end

@@ -1,9 +1,9 @@
--- One row by its key.
+-- Selects one row by its key.
 
 require("oltp_common")
 
 function prepare_statements()
-   -- Only as many as the event has.
+   -- The event has one statement, whatever the option says.
    sysbench.opt.point_selects = 1
    prepare_point_selects()
 end

@@ -1,4 +1,4 @@
--- One update of an indexed column.
+-- Updates an indexed column of one row.
 
 require("oltp_common")
 

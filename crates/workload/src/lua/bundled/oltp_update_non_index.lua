@@ -1,4 +1,4 @@
--- One update of a column without an index.
+-- Updates a column without an index, of one row.
 
 require("oltp_common")
 

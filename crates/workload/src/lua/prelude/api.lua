@@ -1,5 +1,5 @@
--- The table `sysbench`: numbers, histograms, hooks, reports. In: `host`, core. Out: what sysbench.md calls
--- the Lua API, but for SQL and the command line. Must never: print but through the host.
+-- The table `sysbench`: random numbers, histograms, hooks, reports; what sysbench.md calls the Lua API, except for
+-- SQL and the command line. Never prints except through the host.
 
 local host, core = ...
 
@@ -26,9 +26,9 @@ sysbench.rand = {
    unique = core.unique,
    string = core.string,
    uniform_double = core.unit,
-   uniform_uint64 = core.whole,
+   uniform_uint64 = core.uint64,
 }
-if host.newer then
+if host.is_v1_1 then
    sysbench.rand.zipfian = draw.zipfian
    sysbench.rand.varstring = core.varstring
 else
@@ -81,7 +81,7 @@ end
 
 -- Reports -----------------------------------------------------------------------------------------
 
--- Rates of a report, and its latency in milliseconds.
+-- The rates of a report, and its latency in milliseconds.
 local function rates(stat)
    local seconds = stat.time_interval
    local function rate(count)
@@ -128,7 +128,7 @@ function sysbench.report_json(stat)
    core.json_open = true
 end
 
--- A list of reports is closed when nothing follows any more.
+-- Closes the list of JSON reports after the last one.
 function core.reports_end()
    if core.json_open then
       host.show("\n]\n")
@@ -136,7 +136,7 @@ function core.reports_end()
    end
 end
 
--- For each kind: whether the script has a hook of its own.
+-- Whether the script defines this hook.
 function core.has_hook(name)
    return type(sysbench.hooks[name]) == "function"
 end
@@ -144,5 +144,5 @@ end
 function core.report(stat)
    local name = stat.hook
    stat.hook = nil
-   return sysbench.hooks[name](stat)
+   return core.call_named(name, sysbench.hooks[name], stat)
 end

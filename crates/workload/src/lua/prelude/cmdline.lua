@@ -1,6 +1,6 @@
--- The command line of a script: its options and commands. In: the options that were given, as texts. Out:
--- `sysbench.opt`, help, commands. Must never: take what the script does not declare, but of a legacy
--- script, which declares nothing.
+-- The command line of a script: `sysbench.opt`, help and commands, from the options on the command line, as
+-- texts. Never accepts an option that the script does not declare, except from a legacy script, which
+-- declares none.
 
 local host, core = ...
 
@@ -14,24 +14,24 @@ local cmdline = {
    script_path = host.script_path,
 }
 sysbench.cmdline = cmdline
--- Other names of the same sorts.
+-- The types under sysbench's own names.
 for name, value in pairs({ ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5, ARG_LIST = 6, ARG_FILE = 7 }) do
    sysbench[name] = nil
    cmdline[name] = value
 end
 
-local MARKS = { "[=on|off]", "=N", "=SIZE", "=N", "=STRING", "=[LIST,...]", "=FILENAME" }
-local SORTS = { boolean = 1, string = 5, number = 4, table = 6 }
+local VALUE_HINTS = { "[=on|off]", "=N", "=SIZE", "=N", "=STRING", "=[LIST,...]", "=FILENAME" }
+local DEFAULT_TYPES = { boolean = 1, string = 5, number = 4, table = 6 }
 
-local function sort_of(option)
-   return option[3] or SORTS[type(option[2])] or cmdline.ARG_STRING
+local function type_of(option)
+   return option[3] or DEFAULT_TYPES[type(option[2])] or cmdline.ARG_STRING
 end
 
-local function refuse(text)
-   error({ refused = text }, 0)
+local function usage_error(text)
+   error({ usage = text }, 0)
 end
 
-local function list(text)
+local function split_list(text)
    local items = {}
    for item in text:gmatch("[^,]+") do
       items[#items + 1] = item
@@ -46,50 +46,66 @@ local function size(text)
    return number and tonumber(number) * UNITS[unit:upper()] or 0
 end
 
--- The number that a text begins with, as C reads it.
-local function leading(text)
+-- The number at the start of a text, as C reads it.
+local function leading_number(text)
    local number = text:match("^%s*[+-]?%d+%.?%d*[eE][+-]?%d+") or text:match("^%s*[+-]?%d+%.?%d*")
       or text:match("^%s*[+-]?%.%d+")
    return tonumber(number) or 0
 end
 
-local SWITCH = { on = true, ["true"] = true, ["1"] = true, off = false, ["false"] = false, ["0"] = false }
+local BOOLEANS = { on = true, ["true"] = true, ["1"] = true, off = false, ["false"] = false, ["0"] = false }
 
--- The value of a text; nil if it is none of its sort.
-local READ = {
-   function(text, bare)
-      if bare then
+-- Parses a text by the option's type; nil if it is not valid.
+local PARSERS = {
+   function(text, has_no_value)
+      if has_no_value then
          return true
       end
-      return SWITCH[text:lower()]
+      return BOOLEANS[text:lower()]
    end,
    function(text, _, name)
       local number = text:match("^%s*[+-]?%d+%s*$") and tonumber(text)
       if not number then
-         refuse("Invalid value for the '" .. name .. "' option: '" .. text .. "'\n")
+         usage_error("Invalid value for the '" .. name .. "' option: '" .. text .. "'\n")
       end
       return number
    end,
    size,
-   leading,
+   leading_number,
    function(text)
       return text
    end,
-   list,
+   split_list,
    function(text)
       return text
    end,
 }
 
-local function default(option)
-   local value, sort = option[2], sort_of(option)
-   if type(value) == "string" and sort ~= cmdline.ARG_STRING and sort ~= cmdline.ARG_FILE then
-      return READ[sort](value, false, "")
+-- By type: the value of an option that has no default and is not given. A file has none.
+local NO_DEFAULT = {}
+for kind, value in pairs({ true, 0, 0, 0, "" }) do
+   NO_DEFAULT[kind] = function()
+      return value
    end
-   if value == nil and (sort == cmdline.ARG_STRING or sort == cmdline.ARG_FILE) then
-      return ""
+end
+NO_DEFAULT[cmdline.ARG_LIST] = function()
+   return {}
+end
+
+local function default(option)
+   local value, kind = option[2], type_of(option)
+   if value == nil then
+      return NO_DEFAULT[kind] and NO_DEFAULT[kind]()
+   end
+   if type(value) == "string" and kind ~= cmdline.ARG_STRING and kind ~= cmdline.ARG_FILE then
+      return PARSERS[kind](value, false, "")
    end
    return value
+end
+
+-- The name of an option in `sysbench.opt`: the command line treats dashes and underscores alike.
+local function option_name(name)
+   return (name:gsub("-", "_"))
 end
 
 -- Fills `sysbench.opt` with the general options, then with those that the script declares.
@@ -103,16 +119,18 @@ function cmdline.read_cmdline_options()
    if not options then
       return true
    end
+   local declared = {}
    for name, option in pairs(options) do
-      local value = default(option)
-      opt[name] = value
+      name = option_name(name)
+      declared[name] = option
+      opt[name] = default(option)
    end
    for _, given in ipairs(host.given) do
       local name = given.name
-      local option = options[name]
+      local option = declared[name]
       local value
       if option then
-         value = READ[sort_of(option)](given.value or "", given.value == nil, name)
+         value = PARSERS[type_of(option)](given.value or "", given.value == nil, name)
       end
       if value ~= nil then
          if option[4] then
@@ -122,13 +140,13 @@ function cmdline.read_cmdline_options()
       elseif given.from_file then
          host.warn("Global option '" .. name .. "' will not be exported, because the type is unknown")
       else
-         refuse("invalid option: " .. given.shown .. "\n")
+         usage_error("invalid option: " .. given.shown .. "\n")
       end
    end
    return true
 end
 
-local function sorted(names)
+local function sorted_names(names)
    local all = {}
    for name in pairs(names) do
       all[#all + 1] = name
@@ -151,16 +169,16 @@ function cmdline.print_test_options()
    if not options then
       return
    end
-   local names, left, width = sorted(options), {}, 0
+   local names, labels, width = sorted_names(options), {}, 0
    for _, name in ipairs(names) do
-      left[name] = "--" .. name .. MARKS[sort_of(options[name])]
-      width = math.max(width, #left[name])
+      labels[name] = "--" .. name .. VALUE_HINTS[type_of(options[name])]
+      width = math.max(width, #labels[name])
    end
    local lines = { host.test_name .. " options:\n" }
    for _, name in ipairs(names) do
       local option = options[name]
       local value = option[2] == nil and "" or " [" .. shown_default(option[2]) .. "]"
-      lines[#lines + 1] = ("  %-" .. width .. "s %s%s\n"):format(left[name], option[1], value)
+      lines[#lines + 1] = ("  %-" .. width .. "s %s%s\n"):format(labels[name], option[1], value)
    end
    host.show(table.concat(lines) .. "\n")
 end
@@ -181,8 +199,7 @@ function cmdline.call_command(name)
    return cmdline.commands[name][1]() ~= false
 end
 
--- What the front asks of a script that was read: what a word means. The second: what sysbench calls the
--- function in messages.
+-- Classifies a command word for the script that was read.
 function core.meaning(word)
    if cmdline.command_defined(word) then
       return cmdline.command_parallel(word) and "parallel" or "command"
@@ -194,7 +211,7 @@ function core.meaning(word)
       return "help"
    end
    if word == "prepare" or word == "cleanup" or word == "help" then
-      return type(_G[word]) == "function" and "function" or "missing"
+      return type(_G[word]) == "function" and "command" or "missing"
    end
    return "unknown"
 end
@@ -206,16 +223,23 @@ function core.help()
    cmdline.print_test_options()
 end
 
--- A legacy script declares nothing: every option is a global, general ones and others.
+-- A legacy script declares no options: every option becomes a global, including the general ones.
 function core.make_globals()
    if cmdline.options then
       return
    end
+   -- A script may have functions with these names, such as `help`.
+   local function export(name, value)
+      if type(_G[name]) ~= "function" then
+         _G[name] = value
+      end
+   end
    for name, value in pairs(host.general) do
-      _G[name] = value
+      export(name, value)
    end
    for _, given in ipairs(host.given) do
       local value = given.value or "on"
-      sysbench.opt[given.name], _G[given.name] = value, value
+      sysbench.opt[given.name] = value
+      export(given.name, value)
    end
 end

@@ -1,59 +1,59 @@
--- What all other parts of the API stand on: asking the loop, and Lua's own functions that need another
--- shape here. In: `host`, Rust's side. Out: the table `core`. Must never: leave a name behind that
--- scripts see and sysbench does not have.
+-- The base of the other parts of the API: requests to the event loop, and those of Lua's own functions that must
+-- behave differently here. Takes `host`, the Rust side, and fills the table `core`. Never defines a global that
+-- sysbench does not have.
 
 local host, core = ...
 
 local yield, resume, create = coroutine.yield, coroutine.resume, coroutine.create
 local running, type = coroutine.running, type
--- Coroutines of the script, inside each other, around what runs now.
+-- Number of the script's coroutines in which the running code is nested.
 local depth = 0
 
--- What the loop can be asked for; asked.rs has the same numbers. They stand far from what scripts yield
--- in coroutines of their own, so that one look tells whose a yield is.
+-- The requests to the loop; request.rs has the same codes. They are far from anything that scripts yield in their own
+-- coroutines, so that one comparison distinguishes the two.
 local FIRST, LAST = 9007199254740001, 9007199254740031
 
-for place, name in ipairs({
-   "QUERY", "EXECUTE", "PREPARE", "ROWS", "MORE", "START", "STOP", "FORGET", "SLEEP", "RENEW", "COUNT", "FAIL",
-   "LINGER", "READY", "NEXT", "CLOSE", "CONNECT", "DISCONNECT", "LINE", "RESULTS", "RESULT",
+for index, name in ipairs({
+   "QUERY", "EXECUTE", "PREPARE", "ROWS", "WAIT_FOR_EVENT", "START", "STOP", "FORGET", "SLEEP", "RECONNECT", "COUNT",
+   "FAIL", "LINGER", "READY", "NEXT_EVENT", "CLOSE", "CONNECT", "DISCONNECT", "USE_CONNECTION", "RESULTS", "RESULT",
 }) do
-   core[name] = FIRST - 1 + place
+   core[name] = FIRST - 1 + index
 end
 
--- Asks, and gives what is answered. A user runs in a coroutine and is resumed with the answer; the
--- states of the front have none and are answered at once.
+-- Makes a request and returns the answer. A user runs in a coroutine and is resumed with the answer; states outside
+-- of the load have no coroutine and are answered at once.
 local ask = yield
-if host.is_front then
+if host.is_outside_load then
    ask = function(...)
       return core.answer(...)
    end
 end
 core.ask = ask
 
--- Coroutines of a script pass what is asked inside them outwards.
-local resumed
+-- A request made in a script's own coroutine is passed on to the outer coroutine.
+local resume_inner
 
-local function after(co, ok, mark, ...)
+local function pass_on(co, ok, code, ...)
    depth = depth - 1
-   if ok and type(mark) == "number" and mark >= FIRST and mark <= LAST then
-      return resumed(co, ask(mark, ...))
+   if ok and type(code) == "number" and code >= FIRST and code <= LAST then
+      return resume_inner(co, ask(code, ...))
    end
-   return ok, mark, ...
+   return ok, code, ...
 end
 
-resumed = function(co, ...)
+resume_inner = function(co, ...)
    depth = depth + 1
-   return after(co, resume(co, ...))
+   return pass_on(co, resume(co, ...))
 end
 
 function coroutine.resume(co, ...)
    if type(co) ~= "thread" then
       error("bad argument #1 to 'resume' (coroutine expected)", 2)
    end
-   return resumed(co, ...)
+   return resume_inner(co, ...)
 end
 
-local function unwrapped(ok, first, ...)
+local function unwrap_result(ok, first, ...)
    if not ok then
       error(first, 0)
    end
@@ -63,7 +63,7 @@ end
 function coroutine.wrap(f)
    local co = create(f)
    return function(...)
-      return unwrapped(resumed(co, ...))
+      return unwrap_result(resume_inner(co, ...))
    end
 end
 
@@ -81,7 +81,7 @@ function coroutine.running()
    return running()
 end
 
--- What a script writes goes where the program's own output goes, in the same order.
+-- A script's output goes where the program's own output goes, in the same order.
 local show, tostring, concat, select = host.show, tostring, table.concat, select
 
 function print(...)
@@ -107,7 +107,7 @@ function io.write(...)
 end
 io.stdout:setvbuf("no")
 
--- An error that arose inside the API is one of the line of the script that called it.
+-- Attributes an error inside the API to the line of the script that called it.
 local getinfo = debug.getinfo
 
 function core.located(problem)
@@ -127,11 +127,11 @@ function core.located(problem)
    return inside
 end
 
--- The text of an error, whatever was thrown.
+-- The text of an error, of whatever type.
 function core.text(problem)
    if type(problem) == "string" or type(problem) == "number" then
       return tostring(problem)
    end
-   local words = debug and getmetatable(problem) and tostring(problem)
-   return words or "(not a string)"
+   local message = debug and getmetatable(problem) and tostring(problem)
+   return message or "(not a string)"
 end

@@ -1,6 +1,6 @@
--- LuaJIT's `ffi`, with sysbench's C functions in front: a static program exports no symbols, and a
--- function that waits must wait on the loop. In: the real module. Out: the global `ffi`. Must never:
--- hide what the real module has.
+-- LuaJIT's `ffi`, extended by sysbench's C functions: a static program exports no symbols, and a
+-- function that waits must wait on the loop. Replaces the global `ffi`, and never hides what the real
+-- module has.
 
 local host, core = ...
 
@@ -18,10 +18,10 @@ local function pointer(kind, name)
 end
 
 local context = real.cast("void *", host.context)
--- The context comes last, so that messages number the arguments as scripts do.
+-- The context is the last argument, so that messages number the others as scripts do.
 local draw = "double (*)(double, double, void *)"
 
--- Random numbers of this user. Calls through pointers are compiled into the traces around them.
+-- Random numbers of this user. LuaJIT compiles calls through pointers into the surrounding traces.
 core.draw = {}
 for _, name in ipairs({ "default", "uniform", "gaussian", "special", "pareto", "zipfian" }) do
    local call = pointer(draw, name)
@@ -31,42 +31,48 @@ for _, name in ipairs({ "default", "uniform", "gaussian", "special", "pareto", "
 end
 
 local unit = pointer("double (*)(void *)", "unit")
-local whole = pointer("uint64_t (*)(void *)", "whole")
+local uint64 = pointer("uint64_t (*)(void *)", "uint64")
 local unique = pointer("double (*)(void *)", "unique")
 local fill = pointer("void (*)(void *, const char *, size_t, char *)", "fill")
+
+local unique_in = pointer(draw, "unique_in")
+
+function core.unique_in(low, high)
+   return unique_in(low, high, context)
+end
 
 function core.unit()
    return unit(context)
 end
 
-function core.whole()
-   return whole(context)
+function core.uint64()
+   return uint64(context)
 end
 
 function core.unique()
    return unique(context)
 end
 
-local room = 256
-local buffer = real.new("char[?]", room)
+local capacity = 256
+local buffer = real.new("char[?]", capacity)
 
 function core.string(format)
    local length = #format
-   if length > room then
-      room = length * 2
-      buffer = real.new("char[?]", room)
+   if length > capacity then
+      capacity = length * 2
+      buffer = real.new("char[?]", capacity)
    end
    fill(context, format, length, buffer)
    return real.string(buffer, length)
 end
 
--- 1.1: a text of a length between two, letters and digits.
+-- 1.1: letters, with a random length between the two bounds.
 function core.varstring(shortest, longest)
    local length = core.draw.uniform(shortest, longest)
    return core.string(("@"):rep(length))
 end
 
-local own = {
+local functions = {
    SB_CNT_OTHER = 0,
    SB_CNT_READ = 1,
    SB_CNT_WRITE = 2,
@@ -83,41 +89,41 @@ local own = {
    sb_rand_unique = core.unique,
    sb_rand_uniq = core.unique,
    sb_rand_uniform_double = core.unit,
-   sb_rand_uniform_uint64 = core.whole,
+   sb_rand_uniform_uint64 = core.uint64,
 }
 
-function own.sb_rand_str(format, target)
+function functions.sb_rand_str(format, target)
    local text = core.string(type(format) == "string" and format or real.string(format))
    real.copy(target, text)
 end
 
-function own.sb_counter_inc(_, kind)
+function functions.sb_counter_inc(_, kind)
    ask(core.COUNT, tonumber(kind), 1)
 end
 
-function own.sb_more_events()
+function functions.sb_more_events()
    return core.more()
 end
 
-function own.sb_event_start()
+function functions.sb_event_start()
    ask(core.START)
 end
 
-function own.sb_event_stop()
+function functions.sb_event_stop()
    ask(core.STOP)
 end
 
-function own.usleep(microseconds)
+function functions.usleep(microseconds)
    ask(core.SLEEP, tonumber(microseconds) / 1e6)
    return 0
 end
 
-function own.sleep(seconds)
+function functions.sleep(seconds)
    ask(core.SLEEP, tonumber(seconds))
    return 0
 end
 
-function own.poll(_, count, milliseconds)
+function functions.poll(_, count, milliseconds)
    if tonumber(count) > 0 then
       return real.C.poll(_, count, milliseconds)
    end
@@ -126,11 +132,24 @@ function own.poll(_, count, milliseconds)
 end
 
 local shim = setmetatable({}, { __index = real })
+
+function shim.cdef(text, ...)
+   if type(text) == "string" then
+      core.check_declarations(text, functions)
+   end
+   return real.cdef(text, ...)
+end
+
+function shim.load(...)
+   core.mark_c_code()
+   return real.load(...)
+end
+
 shim.C = setmetatable({}, {
    __index = function(_, name)
-      local mine = own[name]
-      if mine ~= nil then
-         return mine
+      local own = functions[name]
+      if own ~= nil then
+         return own
       end
       return real.C[name]
    end,

@@ -1,6 +1,6 @@
--- Finding scripts: `require`, `dofile`, `loadfile`, with the bundled names among them. They are written
--- in Lua so that what a file does while it is read may ask the loop. In: `host.bundled`, the path. Out:
--- the functions. Must never: prefer a bundled file to one that is there.
+-- `require`, `dofile` and `loadfile`, with the bundled scripts among the files. They are written in Lua so
+-- that a file can make requests to the loop while it is being read. Never prefers a bundled script to an
+-- existing file.
 
 local host, core = ...
 
@@ -14,17 +14,17 @@ if host.cpath then
    package.cpath = host.cpath
 end
 
--- The file that a module's name means on a path, or where it was looked for.
-local function search(name, path)
+-- The file of a module on a path, or a list of the places that were tried.
+local function search(name, search_path)
    local file, tried = name:gsub("%.", "/"), {}
-   for template in path:gmatch("[^;]+") do
-      local place = template:gsub("%?", (file:gsub("%%", "%%%%")))
-      local found = open(place, "r")
+   for template in search_path:gmatch("[^;]+") do
+      local path = template:gsub("%?", (file:gsub("%%", "%%%%")))
+      local found = open(path, "r")
       if found then
          found:close()
-         return place
+         return path
       end
-      tried[#tried + 1] = "\n\tno file '" .. place .. "'"
+      tried[#tried + 1] = "\n\tno file '" .. path .. "'"
    end
    return nil, table.concat(tried)
 end
@@ -34,24 +34,26 @@ local function loader(name)
    if preloaded then
       return preloaded
    end
-   local place, tried = search(name, package.path)
+   local path, tried = search(name, package.path)
    local bundled = host.bundled(name)
-   -- The files that a distribution of sysbench brings are what the bundled ones stand for.
-   if place and not (bundled and place:find("/share/sysbench/", 1, true)) then
-      local chunk, problem = real_loadfile(place)
+   -- Bundled scripts replace those that a distribution of sysbench installs.
+   if path and not (bundled and path:find("/share/sysbench/", 1, true)) then
+      local chunk, problem = real_loadfile(path)
       if not chunk then
-         error("error loading module '" .. name .. "' from file '" .. place .. "':\n\t" .. problem, 3)
+         error("error loading module '" .. name .. "' from file '" .. path .. "':\n\t" .. problem, 3)
       end
+      core.check_file(path)
       return chunk
    end
    if bundled then
       return bundled
    end
-   local c_place, c_tried = search(name, package.cpath)
-   if c_place then
-      local chunk, problem = package.loadlib(c_place, "luaopen_" .. name:gsub("^.*%-", ""):gsub("%.", "_"))
+   local c_path, c_tried = search(name, package.cpath)
+   if c_path then
+      core.mark_c_code()
+      local chunk, problem = package.loadlib(c_path, "luaopen_" .. name:gsub("^.*%-", ""):gsub("%.", "_"))
       if not chunk then
-         error("error loading module '" .. name .. "' from file '" .. c_place .. "':\n\t" .. problem, 3)
+         error("error loading module '" .. name .. "' from file '" .. c_path .. "':\n\t" .. problem, 3)
       end
       return chunk
    end
@@ -84,11 +86,11 @@ function require(name)
    return package.loaded[name]
 end
 
--- Legacy scripts name the file of the functions they share by a path of their own.
+-- Legacy scripts load their common functions from a file, whose path they build themselves.
 local function bundled_file(path)
    local name = path:match("([^/]+)%.lua$")
    local chunk = name and host.bundled(name)
-   -- A path that lost its "/" runs into the name: `.../hot.luacommon.lua`.
+   -- A path without its last "/" merges with the name: `.../hot.luacommon.lua`.
    if not chunk and name then
       name = name:match("%.lua(.+)$")
       chunk = name and host.bundled(name)
@@ -102,6 +104,7 @@ function loadfile(path, ...)
    end
    local chunk, problem = real_loadfile(path, ...)
    if chunk then
+      core.check_file(path)
       return chunk
    end
    local found = type(path) == "string" and open(path, "r")

@@ -1,5 +1,5 @@
--- The API of 0.4 and 0.5, as 1.0 keeps it. In: globals that scripts call. Out: the calls of today. Must
--- never: exist in 1.1, which dropped it.
+-- The API of 0.4 and 0.5, as 1.0 still provides it: globals that call the current API. Not present in 1.1, which dropped
+-- it.
 
 local host, core = ...
 
@@ -23,14 +23,13 @@ function sb_rnd()
 end
 
 function sb_rand_uniq(low, high)
-   local number = core.unique()
    if low == nil then
-      return number
+      return core.unique()
    end
-   return low + number % (high - low + 1)
+   return core.unique_in(low, high)
 end
 
--- The one connection: opened when it is first needed.
+-- The single connection, opened when it is first needed.
 local con
 
 local function connection()
@@ -45,9 +44,9 @@ local function connection()
    return con
 end
 
+-- These functions return nothing, except where those of sysbench do.
 function db_connect()
    connection()
-   return DB_ERROR_NONE
 end
 
 function db_disconnect()
@@ -55,63 +54,91 @@ function db_disconnect()
       con:disconnect()
       con = nil
    end
-   return DB_ERROR_NONE
 end
 
--- Calls a method; an error is one of the line of the script that called.
-local function call(method, object, ...)
+-- Calls a method of a connection or a statement. An error that restarts the event is passed on unchanged; any other
+-- error names the function, at the line of the script that called it.
+local function call(name, method, object, ...)
    local ok, result = pcall(method, object, ...)
    if ok then
       return result
    end
    if type(result) == "string" then
-      error((result:gsub("^[^\n]-:%d+: ", "", 1)), 3)
+      error(name .. "() failed", 3)
    end
    error(result, 0)
 end
 
-function db_query(text)
-   local c = connection()
-   local rs = call(c.query, c, text)
-   return rs
+local function text_of(value, name, given)
+   if type(value) ~= "string" and type(value) ~= "number" then
+      local got = given == 0 and "no value" or type(value)
+      error("bad argument #1 to '" .. name .. "' (string expected, got " .. got .. ")", 3)
+   end
+   return tostring(value)
 end
 
-function db_bulk_insert_init(text)
+function db_query(...)
+   local text = text_of((...), "db_query", select("#", ...))
    local c = connection()
-   local status = call(c.bulk_insert_init, c, text)
-   return status
+   call("db_query", c.query, c, text)
 end
 
-function db_bulk_insert_next(values)
+function db_bulk_insert_init(...)
+   local text = text_of((...), "db_bulk_insert_init", select("#", ...))
    local c = connection()
-   local status = call(c.bulk_insert_next, c, values)
-   return status
+   call("db_bulk_insert_init", c.bulk_insert_init, c, text)
 end
 
+-- The connection of a bulk insert, which must already be open.
+local function bulk_connection()
+   if not con or not con.open then
+      error("Uninitialized database connection", 3)
+   end
+   return con
+end
+
+function db_bulk_insert_next(...)
+   local values = text_of((...), "db_bulk_insert_next", select("#", ...))
+   local c = bulk_connection()
+   call("db_bulk_insert_next", c.bulk_insert_next, c, values)
+end
+
+-- The server may reject the last rows: the error is logged, and the event continues.
 function db_bulk_insert_done()
-   local c = connection()
-   local status = call(c.bulk_insert_done, c)
-   return status
+   local c = bulk_connection()
+   local ok, problem = pcall(c.bulk_insert_done, c)
+   if not ok and type(problem) ~= "string" then
+      error(problem, 0)
+   end
 end
 
-function db_prepare(text)
+function db_prepare(...)
+   local text = text_of((...), "db_prepare", select("#", ...))
    local c = connection()
-   local statement = call(c.prepare, c, text)
+   local statement = call("db_prepare", c.prepare, c, text)
    return statement
 end
 
--- Values are the script's own table, read at each execution.
-function db_bind_param(statement, values)
-   statement.legacy = values
-   return DB_ERROR_NONE
+local function statement_of(value, name)
+   if type(value) ~= "table" or value.expected == nil then
+      error("bad argument #1 to '" .. name .. "' (sysbench.stmt expected, got " .. type(value) .. ")", 3)
+   end
+   return value
 end
 
--- Nobody reads the results.
-function db_bind_result()
-   return DB_ERROR_NONE
+-- The values stay in the script's own table, which each execution reads.
+function db_bind_param(statement, values)
+   if type(values) ~= "table" then
+      error("table was expected", 2)
+   end
+   statement_of(statement, "db_bind_param").legacy = values
 end
+
+-- Results are never read.
+function db_bind_result() end
 
 function db_execute(statement)
+   statement_of(statement, "db_execute")
    local values, params = statement.legacy or {}, {}
    for i = 1, statement.expected do
       local value = values[i]
@@ -121,19 +148,25 @@ function db_execute(statement)
       params[i] = { value = value }
    end
    statement.params, statement.bound = params, statement.expected
-   local rs = call(statement.execute, statement)
+   local rs = call("db_execute", statement.execute, statement)
    return rs
 end
 
-function db_store_results(rs)
-   return rs
-end
+function db_store_results() end
 
-function db_free_results()
-   return DB_ERROR_NONE
-end
+function db_free_results() end
 
 function db_close(statement)
-   statement:close()
-   return DB_ERROR_NONE
+   statement_of(statement, "db_close"):close()
+end
+
+-- The same functions under other names.
+for _, name in ipairs({
+   "connect", "disconnect", "query", "bulk_insert_init", "bulk_insert_next", "bulk_insert_done", "prepare",
+   "bind_param", "bind_result", "execute", "store_results", "free_results", "close",
+}) do
+   sysbench.db[name] = _G["db_" .. name]
+end
+for _, name in ipairs({ "NONE", "RESTART_TRANSACTION", "FAILED" }) do
+   sysbench.db["DB_ERROR_" .. name] = _G["DB_ERROR_" .. name]
 end

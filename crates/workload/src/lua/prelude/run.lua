@@ -1,6 +1,6 @@
--- What a thread does: the default main loop, and the order of the functions that a script defines. In: a
--- task. Out: nothing; who fails asks the loop to end with the function's name and the reason. Must
--- never: call what the script does not define.
+-- What a thread executes: the default main loop, and the order in which a script's functions are called. After a
+-- failure, the loop is requested to end, with the function's name and the reason. Never calls a function that the
+-- script does not define.
 
 local host, core = ...
 
@@ -9,15 +9,15 @@ local located = core.located
 local sysbench = core.sysbench
 local RESTART = sysbench.error.RESTART_EVENT
 
--- Whether another event begins; with a rate, once it is due.
+-- Waits until the next event is due, and returns whether there is one.
 function core.more()
-   return ask(core.MORE)
+   return ask(core.WAIT_FOR_EVENT)
 end
 
--- A script may define another one.
+-- A script may redefine it.
 function thread_run(id)
-   local NEXT, FORGET = core.NEXT, core.FORGET
-   local more = ask(core.MORE)
+   local NEXT_EVENT, FORGET = core.NEXT_EVENT, core.FORGET
+   local more = ask(core.WAIT_FOR_EVENT)
    while more do
       local event, ok, result = _G.event
       repeat
@@ -36,45 +36,69 @@ function thread_run(id)
          ask(FORGET)
          break
       end
-      -- It is done, and the next one begins when it is due.
-      more = ask(NEXT)
+      -- Ends the event, and waits until the next one is due.
+      more = ask(NEXT_EVENT)
    end
 end
 core.thread_run = thread_run
 
--- The text of what was thrown; of an error that begins an event anew, where there is none, the server's words:
--- sysbench has "(not a string)" there.
-local function thrown(problem)
+-- The text of an error. For an error that restarts an event, raised where there is no event, it is the
+-- server's message; sysbench prints "(not a string)" there.
+local function error_text(problem)
    return type(problem) == "table" and problem.sql_errmsg or core.text(problem)
 end
 
 local function call(name, f, ...)
    local ok, problem = xpcall(f, located, ...)
    if not ok then
-      ask(core.FAIL, name, thrown(problem))
+      ask(core.FAIL, name, error_text(problem))
    end
    return problem
 end
 
--- The options of the command line are known before the script is read, but for those that it declares.
+-- `--luajit-cmd` of 1.1, which does what `luajit -j` does: calls a function of `jit`, or starts a module of LuaJIT
+-- with arguments.
+local function control_jit(command)
+   if not command or command == "" then
+      return
+   end
+   local name, words = command:match("^([^=]*)=?(.*)$")
+   if type(jit[name]) == "function" then
+      jit[name]()
+      return
+   end
+   local arguments = {}
+   for word in words:gmatch("[^,]+") do
+      arguments[#arguments + 1] = word
+   end
+   local found, module = pcall(require, "jit." .. name)
+   if not found then
+      -- The same message as luajit's.
+      error("unknown luaJIT command or jit.* modules not installed", 0)
+   end
+   module.start(unpack(arguments))
+end
+
+-- Before the script is read, all options of the command line are known, except for those that it declares.
 function core.read(chunk)
    sysbench.opt = {}
    for name, value in pairs(host.general) do
       sysbench.opt[name] = value
    end
-   -- Legacy scripts read the others while they are read.
+   -- Legacy scripts use the other options while they are being read.
    for _, given in ipairs(host.given) do
       sysbench.opt[given.name] = given.value or "on"
    end
    if host.is_legacy then
       core.make_globals()
    end
+   control_jit(host.general.luajit_cmd)
    chunk()
    sysbench.cmdline.read_cmdline_options()
    core.make_globals()
 end
 
--- The life of a thread of a run.
+-- Runs a thread of a run from start to end.
 function core.thread(chunk)
    local id = sysbench.tid
    call("thread_init", core.read, chunk)
@@ -89,15 +113,16 @@ function core.thread(chunk)
    end
 end
 
--- A thread that carries out a command.
-function core.command(chunk, word, is_function)
-   call("sysbench.cmdline.call_command", core.read, chunk)
+-- sysbench's name for the function that runs a command.
+local CALL_COMMAND = "sysbench.cmdline.call_command"
+
+-- Runs a parallel command in a thread.
+function core.command(chunk, word)
+   call(CALL_COMMAND, core.read, chunk)
    if not core.more() then
       return
    end
-   if is_function then
-      call(word, _G[word])
-   elseif call("sysbench.cmdline.call_command", sysbench.cmdline.call_command, word) == false then
+   if call(CALL_COMMAND, sysbench.cmdline.call_command, word) == false then
       ask(core.FAIL, "", "")
    end
    ask(core.STOP)
@@ -111,38 +136,55 @@ function core.has_main_loop()
    return thread_run ~= core.thread_run
 end
 
--- Of the front's own state.
+-- Calls a function of the script outside of the load; an error names the function.
+local function call_named(name, f, ...)
+   local ok, result = xpcall(f, located, ...)
+   if not ok then
+      error({ name = name, text = error_text(result) }, 0)
+   end
+   return result
+end
+core.call_named = call_named
+
+-- Calls a global function of the script, if it exists.
 function core.call(name, ...)
    local f = _G[name]
    if type(f) == "function" then
-      local ok, problem = pcall(f, ...)
-      if not ok then
-         error({ name = name, text = thrown(problem) }, 0)
-      end
+      call_named(name, f, ...)
    end
 end
 
--- A function that calls another with these arguments.
-function core.bound(f, ...)
+-- Runs a command once, in the state that read the script, as sysbench does. Returns false if the command reports a
+-- failure.
+function core.once(word)
+   if sysbench.cmdline.command_defined(word) then
+      return call_named(CALL_COMMAND, sysbench.cmdline.call_command, word)
+   end
+   call_named(word, _G[word])
+   return true
+end
+
+-- Returns a function that calls `f` with these arguments.
+function core.bind(f, ...)
    local a, b, c = ...
    return function()
       return f(a, b, c)
    end
 end
 
-local function sorted_out(ok, first, ...)
+local function error_parts(ok, first, ...)
    if ok then
       return true, first, ...
    end
-   if type(first) == "table" and first.refused then
-      return false, "usage", first.refused
+   if type(first) == "table" and first.usage then
+      return false, "usage", first.usage
    elseif type(first) == "table" and first.name then
       return false, first.name, first.text
    end
    return false, "", core.text(first)
 end
 
--- Calls a function for the front, which is told what went wrong and where.
+-- Calls a function outside of the load. Returns whether it succeeded, and its results or what failed and why.
 function core.guarded(f, ...)
-   return sorted_out(pcall(f, ...))
+   return error_parts(pcall(f, ...))
 end

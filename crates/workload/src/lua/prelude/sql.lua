@@ -1,6 +1,6 @@
--- Connections, statements, results. In: what the script calls. Out: requests to the loop, whose answers
--- are `rows, fields` or `nil, number, state, message, ignorable`. Must never: keep a result longer than
--- until the connection's next statement, as sysbench.
+-- Connections, statements, results. Makes requests to the loop, whose answers are `rows, fields` or `nil,
+-- number, state, message, ignorable`. As in sysbench, a result is never kept past the connection's next
+-- statement.
 
 local host, core = ...
 
@@ -21,11 +21,11 @@ sysbench.error = { NONE = 0, RESTART_EVENT = 1 }
 
 local function class(name)
    local methods = {}
-   local shown = "<sql_" .. name .. ">"
+   local text = "<sql_" .. name .. ">"
    local meta = {
       __index = methods,
       __tostring = function()
-         return shown
+         return text
       end,
    }
    return methods, meta
@@ -34,11 +34,10 @@ end
 local driver, driver_meta = class("driver")
 local connection, connection_meta = class("connection")
 local statement, statement_meta = class("statement")
--- One class a sort of parameter, so that setting one is short.
-local whole, whole_meta = class("param")
+-- One class for each type of parameter, so that setting one is fast.
+local integer, integer_meta = class("param")
 local text, text_meta = class("param")
 local double, double_meta = class("param")
-local other, other_meta = class("param")
 local result, result_meta = class("result")
 
 -- Drivers ---------------------------------------------------------------------------------------
@@ -51,7 +50,7 @@ function sql.driver(name)
    end
    if name ~= host.driver then
       if name == "mysql" or name == "pgsql" then
-         host.fatal("the driver '" .. name .. "' was asked for, and the command line names '" .. host.driver
+         host.fatal("the driver '" .. name .. "' was requested, but the command line names '" .. host.driver
             .. "': Prony connects the threads of a run to one server (--db-driver=" .. name .. ")")
       else
          host.fatal("invalid database driver name: '" .. tostring(name) .. "'")
@@ -69,36 +68,45 @@ function driver:name()
    return self.kind
 end
 
--- The connection that the loop takes what is asked for; the others are turned to first.
+-- The connection that the loop currently uses; the script must switch to any other one first.
 local current
--- Lines whose connections the script has lost sight of: they are closed before the next one is opened.
-local lost = {}
+-- Numbers of connections that were garbage-collected: they are closed before the next one is opened.
+local unreferenced = {}
 
 local function open(con, level)
-   for i = #lost, 1, -1 do
-      ask(core.DISCONNECT, lost[i])
-      lost[i] = nil
+   for i = #unreferenced, 1, -1 do
+      ask(core.DISCONNECT, unreferenced[i])
+      unreferenced[i] = nil
    end
    if host.no_server then
       host.unreachable(host.no_server)
       error("connection creation failed", level + 1)
    end
-   local line = ask(core.CONNECT)
-   if not line then
+   local number = ask(core.CONNECT)
+   if not number then
       error("connection creation failed", level + 1)
    end
-   con.line, con.open, current = line, true, con
+   con.number, con.open, current = number, true, con
    con.guard = core.ffi.gc(core.ffi.new("char[1]"), function()
-      lost[#lost + 1] = line
+      unreferenced[#unreferenced + 1] = number
    end)
    host.has_connected()
 end
 
-local function turn_to(con, level)
-   if not con or not con.open then
-      error("the connection is closed", level + 1)
+-- Whether a connection is still usable; if not, alerts as sysbench does.
+local function is_open(con)
+   if not con.open then
+      host.alert("attempt to use an already closed connection")
    end
-   ask(core.LINE, con.line)
+   return con.open
+end
+
+-- `level`: where the error is located if the connection is closed.
+local function switch_to(con, level)
+   if not is_open(con) then
+      error("SQL API error", level + 1)
+   end
+   ask(core.USE_CONNECTION, con.number)
    current = con
 end
 
@@ -107,15 +115,15 @@ function driver:connect()
       open = false, sql_errno = 0, sql_state = "00000", sql_errmsg = "", error = sql.error.NONE,
       statements = setmetatable({}, { __mode = "k" }),
    }, connection_meta)
-   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, place = false }, result_meta)
+   con.result = setmetatable({ connection = con, nrows = 0, nfields = 0, index = false }, result_meta)
    open(con, 2)
    return con
 end
 
 -- Connections -----------------------------------------------------------------------------------
 
--- A statement failed: the event begins anew, or its error goes up to the script.
-local function failed(con, query, number, state, message, ignorable, level)
+-- Handles a failed statement: restarts the event, or raises the error in the script.
+local function raise_error(con, query, number, state, message, ignorable, level)
    con.sql_errno, con.sql_state, con.sql_errmsg = number, state, message
    con.error = ignorable and sql.error.IGNORABLE or sql.error.FATAL
    local problem = {
@@ -132,12 +140,12 @@ local function failed(con, query, number, state, message, ignorable, level)
    error(("SQL error, errno = %d, state = '%s': %s"):format(number, state, message), level + 1)
 end
 
-local function answered(con, query, level, rows, fields, state, message, ignorable)
+local function handle_reply(con, query, level, rows, fields, state, message, ignorable)
    if rows == nil then
-      failed(con, query, fields, state, message, ignorable, level + 1)
+      raise_error(con, query, fields, state, message, ignorable, level + 1)
    end
    local rs = con.result
-   rs.nrows, rs.nfields, rs.rows, rs.place = rows, fields, nil, false
+   rs.nrows, rs.nfields, rs.rows, rs.index = rows, fields, nil, false
    return rs
 end
 
@@ -146,9 +154,10 @@ function connection:query(text)
       error("bad argument #1 to 'query' (string expected, got " .. type(text) .. ")", 2)
    end
    if self ~= current then
-      turn_to(self, 2)
+      -- sysbench names the caller of the function that used the closed connection.
+      switch_to(self, 3)
    end
-   local rs = answered(self, text, 2, ask(QUERY, text))
+   local rs = handle_reply(self, text, 2, ask(QUERY, text))
    return rs
 end
 
@@ -157,9 +166,9 @@ function connection:query_row(text)
       error("bad argument #1 to 'query_row' (string expected, got " .. type(text) .. ")", 2)
    end
    if self ~= current then
-      turn_to(self, 2)
+      switch_to(self, 2)
    end
-   local rs = answered(self, text, 2, ask(QUERY, text))
+   local rs = handle_reply(self, text, 2, ask(QUERY, text))
    if rs.nrows == 0 or rs.nfields == 0 then
       return nil
    end
@@ -171,18 +180,22 @@ function connection:prepare(text)
       error("bad argument #1 to 'prepare' (string expected, got " .. type(text) .. ")", 2)
    end
    if self ~= current then
-      turn_to(self, 2)
+      if not is_open(self) then
+         -- sysbench returns a statement that can only be closed.
+         return setmetatable({ connection = self, expected = 0, bound = 0, params = {}, text = text }, statement_meta)
+      end
+      switch_to(self, 2)
    end
    local id, count, state, message = ask(core.PREPARE, text)
    if not id then
       self.sql_errno, self.sql_state, self.sql_errmsg = count, state, message
       error("SQL API error", 2)
    end
-   local made = setmetatable({
+   local prepared = setmetatable({
       connection = self, id = id, expected = count, bound = 0, params = {}, text = text,
    }, statement_meta)
-   self.statements[made] = true
-   return made
+   self.statements[prepared] = true
+   return prepared
 end
 
 function connection:disconnect()
@@ -192,135 +205,150 @@ function connection:disconnect()
          current = nil
       end
       core.ffi.gc(self.guard, nil)
-      -- The next connection on this line has statements of its own.
-      for made in pairs(self.statements) do
-         made.id, self.statements[made] = nil, nil
+      -- The next connection with this number has other statements.
+      for prepared in pairs(self.statements) do
+         prepared.id, self.statements[prepared] = nil, nil
       end
-      ask(core.DISCONNECT, self.line)
+      ask(core.DISCONNECT, self.number)
+   else
+      host.alert("attempt to close an already closed connection")
    end
-   return 0
+   return true
 end
 
 function connection:reconnect()
    if not self.open then
       open(self, 2)
    else
-      turn_to(self, 2)
-      local ok, number, state, message = ask(core.RENEW)
+      switch_to(self, 2)
+      local ok, number, state, message = ask(core.RECONNECT)
       if not ok then
-         failed(self, "", number, state, message, false, 2)
+         raise_error(self, "", number, state, message, false, 2)
       end
    end
    ask(core.COUNT, 5, 1)
-   return 0
+   return true
 end
 
 function connection:check_error(rs, query)
    if rs ~= nil or self.error == sql.error.NONE then
       return rs
    end
-   failed(self, query, self.sql_errno, self.sql_state, self.sql_errmsg, self.error == sql.error.IGNORABLE, 2)
+   raise_error(self, query, self.sql_errno, self.sql_state, self.sql_errmsg, self.error == sql.error.IGNORABLE, 2)
 end
 
--- Rows of one INSERT are gathered until they fill a packet.
-local PACKET = 512 * 1024
+-- Rows of one INSERT are collected until they fill a packet.
+local PACKET_BYTES = 512 * 1024
 
-local function flush(con)
+-- sysbench's messages for calls that fail, which are also the second result of calls that succeed.
+local NEXT_FAILED, DONE_FAILED = "db_bulk_insert_next() failed", "db_bulk_insert_done() failed"
+local INIT_FAILED, FREE_FAILED = "db_bulk_insert_init() failed", "db_free_results() failed"
+
+-- Sends the rows. An error may restart the event; any other error is raised as `problem`, at the script's line.
+local function flush(con, problem)
    local bulk = con.bulk
    if bulk.count == 0 then
       return
    end
-   local text = bulk.head .. concat(bulk.rows, ",", 1, bulk.count)
-   bulk.count, bulk.size = 0, #bulk.head
+   local text = bulk.prefix .. concat(bulk.rows, ",", 1, bulk.count)
+   bulk.count, bulk.size = 0, #bulk.prefix
    if con ~= current then
-      turn_to(con, 3)
+      switch_to(con, 3)
    end
-   answered(con, "INSERT", 3, ask(QUERY, text))
+   local rows, number, state, message, ignorable = ask(QUERY, text)
+   if rows == nil and not ignorable then
+      con.sql_errno, con.sql_state, con.sql_errmsg, con.error = number, state, message, sql.error.FATAL
+      error(problem, 3)
+   end
+   handle_reply(con, "INSERT", 3, rows, number, state, message, ignorable)
 end
 
 function connection:bulk_insert_init(text)
-   if self ~= current then
-      turn_to(self, 2)
+   if self ~= current and is_open(self) then
+      switch_to(self, 2)
    end
-   self.bulk = { head = text, rows = {}, count = 0, size = #text }
-   return 0
+   self.bulk = { prefix = text, rows = {}, count = 0, size = #text }
+   return true, INIT_FAILED
 end
 
 function connection:bulk_insert_next(values)
    local bulk = self.bulk
    if not bulk then
-      error("attempt to call bulk_insert_next() before bulk_insert_init()", 2)
+      host.alert("attempt to call bulk_insert_next() before bulk_insert_init()")
+      error(NEXT_FAILED, 2)
    end
-   if bulk.size + #values + 1 > PACKET then
-      flush(self)
+   if bulk.size + #values + 1 > PACKET_BYTES then
+      flush(self, NEXT_FAILED)
    end
    local count = bulk.count + 1
    bulk.rows[count], bulk.count = values, count
    bulk.size = bulk.size + #values + 1
-   return 0
+   return true, NEXT_FAILED
 end
 
 function connection:bulk_insert_done()
-   if not self.bulk then
-      return 0
+   if self.bulk then
+      flush(self, DONE_FAILED)
+      self.bulk = nil
    end
-   flush(self)
-   self.bulk = nil
-   return 0
+   return true, DONE_FAILED
 end
 
--- 1.1: further results of a statement. The loop has taken them all together; the first was answered. Where
--- a later statement failed, its error stands in place of its result.
+-- 1.1: further results of a statement. The event loop has already received all of them and returned the first. If a
+-- later statement failed, its error takes the place of its result.
 local function next_result(con)
    if con ~= current then
-      turn_to(con, 3)
+      switch_to(con, 3)
    end
    local rs = con.result
-   local place = (rs.place or 0) + 1
-   if place >= ask(core.RESULTS) then
+   local index = (rs.index or 0) + 1
+   if index >= ask(core.RESULTS) then
       return nil
    end
-   answered(con, "", 3, ask(core.RESULT, place))
-   rs.place = place
-   return rs
+   handle_reply(con, "", 3, ask(core.RESULT, index))
+   rs.index = index
+   -- nil at the end of a procedure, or for a statement without rows.
+   return rs.nfields > 0 and rs or nil
 end
 
 local function more_results(con)
    if con ~= current then
-      turn_to(con, 3)
+      switch_to(con, 3)
    end
-   return (con.result.place or 0) + 1 < ask(core.RESULTS)
+   return (con.result.index or 0) + 1 < ask(core.RESULTS)
 end
 
--- The driver of PostgreSQL has none, nor has 1.0.
-local has_more = host.newer and host.driver == "mysql"
+-- Neither the PostgreSQL driver nor 1.0 supports them.
+local supports_more_results = host.is_v1_1 and host.driver == "mysql"
 
 function connection:more_results()
-   return has_more and more_results(self)
+   return supports_more_results and more_results(self)
 end
 
 function connection:next_result()
-   return has_more and next_result(self) or nil
+   return supports_more_results and next_result(self) or nil
 end
 
 -- Statements ------------------------------------------------------------------------------------
 
-local function meta_of(kind)
+local function param_meta(kind)
    if kind <= sql.type.BIGINT then
-      return whole_meta
+      return integer_meta
    elseif kind == sql.type.FLOAT or kind == sql.type.DOUBLE then
       return double_meta
-   elseif kind >= sql.type.CHAR then
+   elseif kind == sql.type.CHAR or kind == sql.type.VARCHAR then
       return text_meta
    end
-   return other_meta
+   -- Dates and times are bound as strings.
+   return nil
 end
 
-function statement:bind_create(kind, longest)
-   if type(kind) ~= "number" or kind < 1 or kind > 12 then
+function statement:bind_create(kind, max_length)
+   local meta = type(kind) == "number" and kind >= 1 and param_meta(kind)
+   if not meta then
       error("Unsupported argument type: " .. tostring(kind), 2)
    end
-   return setmetatable({ kind = kind, longest = longest, statement = self }, meta_of(kind))
+   return setmetatable({ kind = kind, max_length = max_length, statement = self }, meta)
 end
 
 function statement:bind_param(...)
@@ -335,22 +363,22 @@ end
 
 function statement:execute()
    local con, id, p, n = self.connection, self.id, self.params, self.bound
+   if con ~= current then
+      switch_to(con, 2)
+   end
    if not id then
       error("attempt to use an already closed statement", 2)
-   end
-   if con ~= current then
-      turn_to(con, 2)
    end
    if n ~= self.expected then
       error("SQL API error: the statement has " .. self.expected .. " parameters, and " .. n .. " are bound", 2)
    end
    local rs
    if n == 1 then
-      rs = answered(con, self.text, 2, ask(EXECUTE, id, p[1].value))
+      rs = handle_reply(con, self.text, 2, ask(EXECUTE, id, p[1].value))
    elseif n == 2 then
-      rs = answered(con, self.text, 2, ask(EXECUTE, id, p[1].value, p[2].value))
+      rs = handle_reply(con, self.text, 2, ask(EXECUTE, id, p[1].value, p[2].value))
    elseif n == 0 then
-      rs = answered(con, self.text, 2, ask(EXECUTE, id))
+      rs = handle_reply(con, self.text, 2, ask(EXECUTE, id))
    else
       local values = self.values
       if not values then
@@ -360,38 +388,40 @@ function statement:execute()
       for i = 1, n do
          values[i] = p[i].value
       end
-      rs = answered(con, self.text, 2, ask(EXECUTE, id, unpack(values, 1, n)))
+      rs = handle_reply(con, self.text, 2, ask(EXECUTE, id, unpack(values, 1, n)))
    end
    return rs
 end
 
 function statement:next_result()
-   return has_more and next_result(self.connection) or nil
+   return supports_more_results and next_result(self.connection) or nil
 end
 
 function statement:close()
    local con = self.connection
    if self.id then
       if con ~= current then
-         turn_to(con, 2)
+         switch_to(con, 2)
       end
       ask(core.CLOSE, self.id)
       con.statements[self] = nil
       self.id = nil
+   elseif not con.open then
+      host.alert("attempt to use an already closed connection")
    end
    return 0
 end
 
-local function bad_value(value, wanted)
+local function conversion_error(value, wanted)
    error("cannot convert '" .. type(value) .. "' to '" .. wanted .. "'", 3)
 end
 
--- A 64-bit number of C as digits.
+-- The digits of a 64-bit C number.
 local function digits(value)
    return (tostring(value):gsub("U?LL$", ""))
 end
 
-function whole:set(value)
+function integer:set(value)
    local kind = type(value)
    if kind == "number" then
       self.value = value >= 0 and floor(value) or ceil(value)
@@ -402,7 +432,7 @@ function whole:set(value)
    elseif kind == "boolean" then
       self.value = value and 1 or 0
    else
-      local number = kind == "string" and tonumber(value) or bad_value(value, "int64_t")
+      local number = kind == "string" and tonumber(value) or conversion_error(value, "int64_t")
       self.value = number >= 0 and floor(number) or ceil(number)
    end
 end
@@ -412,10 +442,10 @@ function text:set(value)
       self.value = nil
       return
    end
-   local kind, longest = type(value), self.longest
+   local kind, max_length = type(value), self.max_length
    local set = kind == "string" and value or kind == "cdata" and digits(value) or tostring(value)
-   if longest and #set > longest then
-      set = set:sub(1, longest)
+   if max_length and #set > max_length then
+      set = set:sub(1, max_length)
    end
    self.value = set
 end
@@ -424,15 +454,11 @@ function double:set(value)
    if value == nil then
       self.value = nil
    else
-      self.value = tonumber(value) or bad_value(value, "double")
+      self.value = tonumber(value) or conversion_error(value, "double")
    end
 end
 
-function other:set(value)
-   self.value = value ~= nil and tostring(value) or nil
-end
-
-for _, methods in ipairs({ whole, text, double, other }) do
+for _, methods in ipairs({ integer, text, double }) do
    function methods:set_rand_str(format)
       self:set(core.string(format))
    end
@@ -440,8 +466,15 @@ end
 
 -- Results ---------------------------------------------------------------------------------------
 
+-- Replaces the rows of a freed result.
+local FREED = {}
+
 function result:fetch_row()
    local rows = self.rows
+   if rows == FREED then
+      host.alert("attempt to fetch row from an invalid result set")
+      return nil
+   end
    if not rows then
       if self.nfields == 0 then
          host.alert("attempt to fetch row from an empty result set")
@@ -449,9 +482,9 @@ function result:fetch_row()
       end
       local con = self.connection
       if con ~= current then
-         turn_to(con, 2)
+         switch_to(con, 2)
       end
-      rows = ask(core.ROWS, self.place)
+      rows = ask(core.ROWS, self.index)
       self.rows, self.at = rows, 0
    end
    local at = self.at + 1
@@ -460,7 +493,10 @@ function result:fetch_row()
 end
 
 function result:free()
-   self.rows = {}
-   self.at = 0
-   return 0
+   if self.rows == FREED then
+      host.alert("attempt to free an invalid result set")
+      error(FREE_FAILED, 2)
+   end
+   self.rows = FREED
+   return true, FREE_FAILED
 end

@@ -1,7 +1,7 @@
-//! Once it is warm, a user allocates nothing for a transaction, in any workload and protocol.
+//! After a warm-up, transactions do not allocate, in any workload and protocol mode.
 
-use super::server::{Server, play, program};
-use crate::oltp::options::Asked;
+use super::server::{MockServer, program, run_user};
+use crate::oltp::options::OltpOptions;
 use crate::oltp::{self, Oltp};
 use prony_allocations::allocations;
 use prony_wire::QueryMode;
@@ -9,7 +9,7 @@ use prony_wire::QueryMode;
 const WARM: u64 = 300;
 const COUNTED: u64 = 300;
 
-/// All of them.
+/// All workloads.
 pub const ALL: [&Oltp; 12] = [
     &oltp::OLTP_READ_WRITE,
     &oltp::OLTP_READ_ONLY,
@@ -26,28 +26,34 @@ pub const ALL: [&Oltp; 12] = [
 ];
 
 #[test]
-fn no_transaction_allocates() {
+fn transactions_do_not_allocate() {
     for workload in ALL {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {
-            // Packets are large: a few say as much as hundreds of small statements.
-            let share = if workload.name == "bulk_insert" {
+            // Packets are large: a few are enough.
+            let divisor = if workload.name == "bulk_insert" {
                 30
             } else {
                 1
             };
-            let (warm, counted) = (WARM / share, COUNTED / share);
-            let program = program(workload, Asked::default(), 3);
-            let mut server = Server::default();
+            let (warm, counted) = (WARM / divisor, COUNTED / divisor);
+            let program = program(workload, OltpOptions::default(), 3);
+            let mut server = MockServer::default();
             let (mut done, mut allocated) = (0, 0);
-            play(&program, &mut server, mode, warm + counted, |poll, desk| {
-                let before = allocations();
-                let ended = poll();
-                if done > warm && !ended {
-                    allocated += allocations() - before;
-                }
-                desk.drain_samples(|_| done += 1);
-                ended
-            });
+            run_user(
+                &program,
+                &mut server,
+                mode,
+                warm + counted,
+                |poll, context| {
+                    let before = allocations();
+                    let ended = poll();
+                    if done > warm && !ended {
+                        allocated += allocations() - before;
+                    }
+                    context.drain_samples(|_| done += 1);
+                    ended
+                },
+            );
             assert_eq!(done, warm + counted);
             assert_eq!(allocated, 0, "{} {mode:?}", workload.name);
         }

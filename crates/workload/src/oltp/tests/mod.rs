@@ -1,8 +1,8 @@
-//! Tests of more than one part of the room.
+//! Tests that involve several modules.
 
 mod allocation;
-mod asked;
 mod distributions;
+mod options;
 mod rows;
 mod server;
 mod statements;

@@ -1,24 +1,29 @@
-//! The rows of the tables.
+//! Tests the rows of the tables.
 
 use crate::copy::RowSource;
-use crate::oltp::distribution::{Distribution, Draw};
-use crate::oltp::rows::{Content, Rows};
+use crate::oltp::distribution::{Distribution, RangeSampler};
+use crate::oltp::rows::{RowContent, SbtestRows};
+use crate::row_format::{CopyBinary, InsertValues, RowFormat, TabSeparated};
 use std::ops::Range;
 
-fn content(seed: u64) -> Content {
-    Content {
+fn content(seed: u64) -> RowContent {
+    RowContent {
         seed,
-        k: Draw::new(Distribution::Uniform, 1, 1_000),
+        k: RangeSampler::new(Distribution::Uniform, 1, 1_000),
     }
 }
 
-fn all(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
+fn encode<F: RowFormat>(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
     let mut out = Vec::new();
-    Rows::new(content(seed), table, rows).fill(&mut out, usize::MAX);
+    SbtestRows::<F>::new(content(seed), table, rows).fill(&mut out, usize::MAX);
     out
 }
 
-/// Fields of each row, as the server reads them.
+fn encode_binary(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
+    encode::<CopyBinary>(seed, table, rows)
+}
+
+/// The fields of each row, as the server reads them.
 fn decode(mut bytes: &[u8]) -> Vec<(u32, u32, String, String)> {
     let mut rows = Vec::new();
     let int = |bytes: &[u8]| u32::from_be_bytes(bytes[..4].try_into().expect("four"));
@@ -41,10 +46,10 @@ fn decode(mut bytes: &[u8]) -> Vec<(u32, u32, String, String)> {
 #[test]
 fn texts_are_groups_of_eleven_digits() {
     let is_group = |group: &str| group.len() == 11 && group.bytes().all(|b| b.is_ascii_digit());
-    let rows = decode(&all(1, 1, 0..2_000));
+    let rows = decode(&encode_binary(1, 1, 0..2_000));
     let (mut digits, mut first_digits) = ([0_u32; 10], [0_u32; 10]);
-    for (place, (id, k, c, pad)) in (0..).zip(&rows) {
-        assert_eq!(*id, place + 1);
+    for (index, (id, k, c, pad)) in (0..).zip(&rows) {
+        assert_eq!(*id, index + 1);
         assert!((1..=1_000).contains(k));
         let first = u32::from(c.as_bytes()[0] - b'0');
         first_digits[first as usize] += 1;
@@ -57,12 +62,12 @@ fn texts_are_groups_of_eleven_digits() {
             }
         }
     }
-    // A standard deviation of 13.
+    // The standard deviation is 13.
     assert!(
         first_digits.iter().all(|count| count.abs_diff(200) < 70),
         "{first_digits:?}"
     );
-    // 330,000 digits: a standard deviation of 172.
+    // Of 330,000 digits: the standard deviation is 172.
     assert!(
         digits.iter().all(|count| count.abs_diff(33_000) < 900),
         "{digits:?}"
@@ -71,10 +76,14 @@ fn texts_are_groups_of_eleven_digits() {
 
 #[test]
 fn a_row_depends_on_seed_table_and_number_alone() {
-    let whole = all(7, 3, 0..1_000);
-    let parts = [all(7, 3, 0..1), all(7, 3, 1..700), all(7, 3, 700..1_000)];
+    let whole = encode_binary(7, 3, 0..1_000);
+    let parts = [
+        encode_binary(7, 3, 0..1),
+        encode_binary(7, 3, 1..700),
+        encode_binary(7, 3, 700..1_000),
+    ];
     assert!(parts.concat() == whole);
-    let row = |seed, table| decode(&all(seed, table, 5..6)).swap_remove(0);
+    let row = |seed, table| decode(&encode_binary(seed, table, 5..6)).swap_remove(0);
     assert_eq!(row(7, 3), decode(&whole)[5]);
     assert_ne!(row(7, 3).2, row(8, 3).2);
     assert_ne!(row(7, 3).2, row(7, 4).2);
@@ -83,19 +92,18 @@ fn a_row_depends_on_seed_table_and_number_alone() {
 }
 
 #[test]
-fn an_insert_has_the_same_rows() {
-    let (mut numbered, mut bare) = (Vec::new(), Vec::new());
-    content(7).literal(3, 5, true, &mut numbered);
-    content(7).literal(3, 5, false, &mut bare);
-    let (id, k, c, pad) = decode(&all(7, 3, 5..6)).swap_remove(0);
+fn all_formats_have_the_same_rows() {
+    let (id, k, c, pad) = decode(&encode_binary(7, 3, 5..6)).swap_remove(0);
     let text = |bytes| String::from_utf8(bytes).expect("text");
-    assert_eq!(text(numbered), format!("({id}, {k}, '{c}', '{pad}')"));
-    assert_eq!(text(bare), format!("({k}, '{c}', '{pad}')"));
+    let literal = text(encode::<InsertValues>(7, 3, 5..6));
+    assert_eq!(literal, format!("({id},{k},'{c}','{pad}'),"));
+    let line = text(encode::<TabSeparated>(7, 3, 5..6));
+    assert_eq!(line, format!("{id}\t{k}\t{c}\t{pad}\n"));
 }
 
 #[test]
-fn buffers_are_filled_and_no_row_is_lost_between_them() {
-    let mut rows = Rows::new(content(7), 1, 0..1_000);
+fn buffers_are_filled_without_losing_rows() {
+    let mut rows = SbtestRows::<CopyBinary>::new(content(7), 1, 0..1_000);
     let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
     while !rows.is_done() {
         count += rows.fill(&mut buffer, 1_000);
@@ -103,5 +111,5 @@ fn buffers_are_filled_and_no_row_is_lost_between_them() {
         joined.append(&mut buffer);
     }
     assert_eq!(count, 1_000);
-    assert!(joined == all(7, 1, 0..1_000));
+    assert!(joined == encode_binary(7, 1, 0..1_000));
 }

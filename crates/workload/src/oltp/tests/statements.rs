@@ -1,15 +1,15 @@
-//! What each workload sends, in order.
+//! The statements that each workload sends, in order.
 
 use super::allocation::ALL;
-use super::server::{Server, heard, program, samples};
-use crate::oltp::options::Asked;
+use super::server::{MockServer, program, samples, statements_sent};
+use crate::oltp::options::OltpOptions;
 use crate::oltp::queries::Queries;
 use crate::oltp::{self, Oltp};
 use crate::{Workload, oltp::rows};
 use prony_session::{Outcome, Program};
 use prony_wire::QueryMode;
 
-/// A statement with `N` for each number and text.
+/// A statement in which each number and text is replaced by `N`.
 fn shape(sql: &str) -> String {
     let (text, _) = sql.split_once(" | ").unwrap_or((sql, ""));
     let mut out = String::new();
@@ -28,13 +28,13 @@ fn shape(sql: &str) -> String {
     out.replace("sbtest#N", "sbtestN")
 }
 
-fn shapes(workload: &Oltp, asked: Asked) -> Vec<String> {
-    let heard = heard(workload, asked, QueryMode::Prepared, 1);
-    heard.iter().map(|sql| shape(sql)).collect()
+fn shapes(workload: &Oltp, options: OltpOptions) -> Vec<String> {
+    let sent = statements_sent(workload, options, QueryMode::Prepared, 1);
+    sent.iter().map(|sql| shape(sql)).collect()
 }
 
 #[test]
-fn a_read_write_transaction_is_what_sysbench_sends() {
+fn read_write_transactions_are_those_of_sysbench() {
     let mut wanted = vec!["BEGIN"];
     wanted.extend(["SELECT c FROM sbtestN WHERE id=$1"; 10]);
     wanted.extend([
@@ -48,31 +48,37 @@ fn a_read_write_transaction_is_what_sysbench_sends() {
         "INSERT INTO sbtestN (id, k, c, pad) VALUES ($1, $2, $3, $4)",
         "COMMIT",
     ]);
-    assert_eq!(shapes(&oltp::OLTP_READ_WRITE, Asked::default()), wanted);
-    let only = |reads: bool| {
+    assert_eq!(
+        shapes(&oltp::OLTP_READ_WRITE, OltpOptions::default()),
+        wanted
+    );
+    let statements_with = |reads: bool| {
         let mut wanted = wanted.clone();
         wanted.retain(|sql| !sql.contains("sbtest") || sql.starts_with("SELECT") == reads);
         wanted
     };
-    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, Asked::default()), only(true));
     assert_eq!(
-        shapes(&oltp::OLTP_WRITE_ONLY, Asked::default()),
-        only(false)
+        shapes(&oltp::OLTP_READ_ONLY, OltpOptions::default()),
+        statements_with(true)
     );
-    let asked = Asked {
+    assert_eq!(
+        shapes(&oltp::OLTP_WRITE_ONLY, OltpOptions::default()),
+        statements_with(false)
+    );
+    let options = OltpOptions {
         skip_trx: true,
         range_selects: false,
         point_selects: 2,
-        ..Asked::default()
+        ..OltpOptions::default()
     };
-    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, asked), [wanted[1]; 2]);
+    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, options), [wanted[1]; 2]);
 }
 
 #[test]
-fn the_single_statements_are_what_sysbench_sends() {
-    let in_text = "INSERT INTO sbtestN (k, c, pad) VALUES (N, 'C', 'P')";
+fn single_statements_are_those_of_sysbench() {
+    let text_insert = "INSERT INTO sbtestN (k, c, pad) VALUES (N, 'C', 'P')";
     let group = |groups| vec!["N"; groups].join("-");
-    let in_text = in_text.replace('C', &group(10)).replace('P', &group(5));
+    let text_insert = text_insert.replace('C', &group(10)).replace('P', &group(5));
     for (workload, wanted) in [
         (
             &oltp::OLTP_POINT_SELECT,
@@ -87,28 +93,33 @@ fn the_single_statements_are_what_sysbench_sends() {
             "UPDATE sbtestN SET c=$1 WHERE id=$2",
         ),
         (&oltp::OLTP_DELETE, "DELETE FROM sbtestN WHERE id=$1"),
-        (&oltp::OLTP_INSERT, &in_text),
+        (&oltp::OLTP_INSERT, &text_insert),
         (
             &oltp::SELECT_RANDOM_POINTS,
             "SELECT id, k, c, pad FROM sbtestN WHERE k IN ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         ),
     ] {
         assert_eq!(
-            shapes(workload, Asked::default()),
+            shapes(workload, OltpOptions::default()),
             [wanted],
             "{}",
             workload.name
         );
     }
-    let asked = Asked {
+    let options = OltpOptions {
         number_of_ranges: 2,
-        ..Asked::default()
+        ..OltpOptions::default()
     };
     assert_eq!(
-        shapes(&oltp::SELECT_RANDOM_RANGES, asked),
+        shapes(&oltp::SELECT_RANDOM_RANGES, options),
         ["SELECT count(k) FROM sbtestN WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"]
     );
-    let hot = heard(&oltp::HOT_ROW, Asked::default(), QueryMode::Prepared, 1);
+    let hot = statements_sent(
+        &oltp::HOT_ROW,
+        OltpOptions::default(),
+        QueryMode::Prepared,
+        1,
+    );
     assert_eq!(
         hot,
         [
@@ -117,19 +128,24 @@ fn the_single_statements_are_what_sysbench_sends() {
             "COMMIT"
         ]
     );
-    let bulk = heard(&oltp::BULK_INSERT, Asked::default(), QueryMode::Simple, 2);
+    let bulk = statements_sent(
+        &oltp::BULK_INSERT,
+        OltpOptions::default(),
+        QueryMode::Simple,
+        2,
+    );
     assert!(bulk[0].starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),"));
     assert_eq!(bulk.len(), 2);
 }
 
 #[test]
 fn values_are_inside_the_tables() {
-    let asked = || Asked {
+    let options = || OltpOptions {
         range_size: 5,
-        ..Asked::default()
+        ..OltpOptions::default()
     };
     let mut tables = [0; 4];
-    for sql in heard(&oltp::OLTP_READ_WRITE, asked(), QueryMode::Prepared, 300) {
+    for sql in statements_sent(&oltp::OLTP_READ_WRITE, options(), QueryMode::Prepared, 300) {
         let Some((text, values)) = sql.split_once(" | ") else {
             continue;
         };
@@ -137,19 +153,19 @@ fn values_are_inside_the_tables() {
         tables[table[..1].parse::<usize>().expect("a number")] += 1;
         let values: Vec<&str> = values.split(" | ").collect();
         let number = |value: &str| value.parse::<i64>().expect("a number");
-        let row = |value: &str| assert!((1..=1_000).contains(&number(value)), "{sql}");
+        let assert_row = |value: &str| assert!((1..=1_000).contains(&number(value)), "{sql}");
         match text.split(' ').next().expect("a word") {
             "SELECT" if values.len() == 2 => {
-                row(values[0]);
+                assert_row(values[0]);
                 assert_eq!(number(values[1]), number(values[0]) + 4);
             }
             "INSERT" => {
-                row(values[0]);
-                row(values[1]);
-                assert_eq!(values[2].len(), rows::length(rows::C_GROUPS));
-                assert_eq!(values[3].len(), rows::length(rows::PAD_GROUPS));
+                assert_row(values[0]);
+                assert_row(values[1]);
+                assert_eq!(values[2].len(), rows::text_length(rows::C_GROUPS));
+                assert_eq!(values[3].len(), rows::text_length(rows::PAD_GROUPS));
             }
-            _ => row(values.last().expect("one")),
+            _ => assert_row(values.last().expect("one")),
         }
     }
     assert!(
@@ -159,14 +175,14 @@ fn values_are_inside_the_tables() {
 }
 
 #[test]
-fn one_table_serves_all_statements_of_a_part() {
-    let heard = heard(
+fn all_statements_of_a_part_use_one_table() {
+    let sent = statements_sent(
         &oltp::OLTP_READ_ONLY,
-        Asked::default(),
+        OltpOptions::default(),
         QueryMode::Prepared,
         50,
     );
-    for transaction in heard.chunks(16) {
+    for transaction in sent.chunks(16) {
         let points = &transaction[1..11];
         let (text, _) = points[0].split_once(" | ").expect("a value");
         assert!(points.iter().all(|sql| sql.starts_with(text)), "{points:?}");
@@ -174,9 +190,9 @@ fn one_table_serves_all_statements_of_a_part() {
 }
 
 #[test]
-fn the_named_statements_are_those_that_are_sent() {
+fn the_listed_statements_are_those_that_are_sent() {
     for workload in ALL {
-        let mut sent = shapes(workload, Asked::default());
+        let mut sent = shapes(workload, OltpOptions::default());
         sent.dedup();
         let named = Workload::statements(workload);
         match workload.name {
@@ -194,135 +210,127 @@ fn the_named_statements_are_those_that_are_sent() {
 }
 
 #[test]
-fn the_simple_protocol_has_the_values_in_the_text() {
-    let heard = heard(
+fn the_simple_protocol_sends_values_in_the_text() {
+    let sent = statements_sent(
         &oltp::OLTP_WRITE_ONLY,
-        Asked::default(),
+        OltpOptions::default(),
         QueryMode::Simple,
         1,
     );
-    assert_eq!(heard.len(), 6);
+    assert_eq!(sent.len(), 6);
     assert!(
-        heard
-            .iter()
+        sent.iter()
             .all(|sql| !sql.contains('$') && !sql.contains(" | "))
     );
-    assert!(heard[4].starts_with("INSERT INTO sbtest"), "{}", heard[4]);
+    assert!(sent[4].starts_with("INSERT INTO sbtest"), "{}", sent[4]);
 }
 
-fn played(
-    server: &mut Server,
+fn run_transactions(
+    server: &mut MockServer,
     workload: &Oltp,
     transactions: u64,
-) -> (oltp::queries::Counted, u64) {
-    let program = program(workload, Asked::default(), 3);
+) -> (oltp::queries::OltpCounts, u64) {
+    let program = program(workload, OltpOptions::default(), 3);
     let samples = samples(&program, server, QueryMode::Prepared, transactions);
     let failed = samples
         .iter()
         .filter(|sample| !matches!(sample.outcome, Outcome::Committed));
-    (program.counted(), failed.count() as u64)
+    (program.counts(), failed.count() as u64)
 }
 
 #[test]
-fn queries_are_counted_by_what_they_came_to() {
-    let (counted, failed) = played(&mut Server::default(), &oltp::OLTP_READ_WRITE, 10);
+fn queries_are_counted_by_their_effect() {
+    let (counts, failed) = run_transactions(&mut MockServer::default(), &oltp::OLTP_READ_WRITE, 10);
     let all = Queries {
         reads: 140,
         writes: 40,
         others: 20,
         ..Queries::default()
     };
-    assert_eq!((counted.ended, counted.all(), failed), (all, all, 0));
-    let mut server = Server {
-        misses: "DELETE",
-        ..Server::default()
+    assert_eq!((counts.completed, counts.all(), failed), (all, all, 0));
+    let mut server = MockServer {
+        missing: "DELETE",
+        ..MockServer::default()
     };
-    let (counted, _) = played(&mut server, &oltp::OLTP_READ_WRITE, 10);
-    assert_eq!((counted.ended.writes, counted.ended.others), (30, 30));
+    let (counts, _) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 10);
+    assert_eq!((counts.completed.writes, counts.completed.others), (30, 30));
 }
 
 #[test]
-fn what_sysbench_ignores_is_tried_again_with_new_values() {
-    let mut server = Server {
-        heard: Some(Vec::new()),
-        fails: vec![("DELETE", "40P01"), ("INSERT", "23505"), ("SUM", "40001")],
-        ..Server::default()
+fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
+    let mut server = MockServer {
+        sent: Some(Vec::new()),
+        failures: vec![("DELETE", "40P01"), ("INSERT", "23505"), ("SUM", "40001")],
+        ..MockServer::default()
     };
-    let (counted, failed) = played(&mut server, &oltp::OLTP_READ_WRITE, 1);
-    assert_eq!((counted.ignored, failed), (3, 0));
-    let heard = server.heard.expect("kept");
-    assert_eq!(heard.iter().filter(|sql| *sql == "ROLLBACK").count(), 3);
-    // Each try counts what it did: as sysbench, and apart from events that ended.
+    let (counts, failed) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 1);
+    assert_eq!((counts.ignored, failed), (3, 0));
+    let sent = server.sent.expect("recorded");
+    assert_eq!(sent.iter().filter(|sql| *sql == "ROLLBACK").count(), 3);
+    // Each try counts its queries, as in sysbench; those of failed tries are separate from those of
+    // completed events.
     let Queries {
         reads,
         writes,
         others,
         ..
-    } = counted.broken;
+    } = counts.failed_tries;
     assert_eq!((reads, writes, others), (11 + 14 + 14, 2 + 3, 3));
-    assert_eq!(counted.ended.all(), 20);
-    let points: Vec<_> = heard
-        .iter()
-        .filter(|sql| sql.contains("id=$1 | "))
-        .collect();
+    assert_eq!(counts.completed.all(), 20);
+    let points: Vec<_> = sent.iter().filter(|sql| sql.contains("id=$1 | ")).collect();
     assert_ne!(points[0], points[10], "new values");
 
-    let mut server = Server {
-        fails: vec![("DELETE", "42P01")],
-        ..Server::default()
+    let mut server = MockServer {
+        failures: vec![("DELETE", "42P01")],
+        ..MockServer::default()
     };
-    let (counted, failed) = played(&mut server, &oltp::OLTP_READ_WRITE, 2);
-    assert_eq!((counted.ignored, failed), (0, 1));
-    assert_eq!(counted.ended.all(), 20, "the next one goes on");
+    let (counts, failed) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 2);
+    assert_eq!((counts.ignored, failed), (0, 1));
+    assert_eq!(counts.completed.all(), 20, "the next event succeeds");
 }
 
 #[test]
-fn shares_tell_a_statement_that_met_no_row() {
-    let shares = |misses, workload: &Oltp| {
-        let program = program(workload, Asked::default(), 1);
-        let mut server = Server {
-            misses,
-            ..Server::default()
+fn shares_show_statements_that_found_no_row() {
+    let shares = |missing, workload: &Oltp| {
+        let program = program(workload, OltpOptions::default(), 1);
+        let mut server = MockServer {
+            missing,
+            ..MockServer::default()
         };
         samples(&program, &mut server, QueryMode::Prepared, 7);
         program.shares()
     };
     let whole = shares("", &oltp::OLTP_READ_WRITE);
     for share in &whole {
-        let meant = share.meant.expect("meant") * share.whole as f64;
+        let part = share.expected.expect("an expected share") * share.whole as f64;
         assert!(
-            (share.part as f64 - meant).abs() < 1e-9 && share.exact,
+            (share.part as f64 - part).abs() < 1e-9 && share.exact,
             "{share:?}"
         );
     }
-    let torn = shares("DELETE", &oltp::OLTP_READ_WRITE);
-    assert_eq!((torn[1].part, torn[2].part), (21, 21));
+    let missed = shares("DELETE", &oltp::OLTP_READ_WRITE);
+    assert_eq!((missed[1].part, missed[2].part), (21, 21));
     let consumed = shares("DELETE", &oltp::OLTP_DELETE);
     assert!(
-        consumed.iter().all(|share| share.meant.is_none()),
+        consumed.iter().all(|share| share.expected.is_none()),
         "{consumed:?}"
     );
 }
 
 #[test]
-fn rows_that_the_client_numbers_have_numbers_of_their_own() {
-    let asked = Asked {
+fn rows_numbered_by_the_client_have_unique_ids() {
+    let options = OltpOptions {
         auto_inc: false,
-        ..Asked::default()
+        ..OltpOptions::default()
     };
-    let heard = heard(&oltp::OLTP_INSERT, asked, QueryMode::Prepared, 500);
+    let sent = statements_sent(&oltp::OLTP_INSERT, options, QueryMode::Prepared, 500);
     let number = |sql: &String| {
-        let (_, row) = sql
-            .split_once(" (id, k, c, pad) VALUES (")
-            .expect("names its id");
+        let (_, row) = sql.split_once(" (id, k, c, pad) VALUES (").expect("an id");
         let number = row.split(',').next().expect("a number");
         number.parse::<i32>().expect("of 32 bits")
     };
-    let mut numbers: Vec<i32> = heard.iter().map(number).collect();
-    assert!(
-        numbers.iter().any(|number| *number < 0),
-        "from the lowest on"
-    );
+    let mut numbers: Vec<i32> = sent.iter().map(number).collect();
+    assert!(numbers.iter().any(|number| *number < 0), "negative ids too");
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), 500);

@@ -1,7 +1,7 @@
-//! Once it is warm, a user of the script workload allocates nothing for a transaction.
+//! A warm user of the script workload allocates nothing for a transaction.
 
 use super::running::program;
-use crate::played::{message, play};
+use crate::tests::mock_postgres::{message, run_user};
 use prony_allocations::allocations;
 use prony_wire::{Exchange, QueryMode};
 
@@ -19,19 +19,19 @@ UPDATE pgbench_accounts SET abalance = :share WHERE aid = :aid AND :nothing IS N
 ";
 
 #[test]
-fn no_transaction_allocates() {
+fn transactions_do_not_allocate() {
     let scripts = program(&[SCRIPT.to_owned()]).expect("reads");
     let reply = [message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
     let parsed = [message(b'1', b""), reply.clone()].concat();
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
-        // Borrowed: what is counted is all between the turns of the user, too.
+        // Borrowed, because allocations between the user's turns are counted too.
         let answer = |request: &[u8]| match request.first() {
             Some(b'P') => &parsed,
             _ => &reply,
         };
         let exchange = Exchange::postgres(mode, true);
         let (mut done, mut before) = (0, 0);
-        play(&scripts, exchange, WARM + COUNTED, answer, |poll, desk| {
+        run_user(&scripts, exchange, WARM + COUNTED, answer, |poll, desk| {
             if done <= WARM {
                 before = allocations();
             }

@@ -1,14 +1,14 @@
-//! Scripts that nobody would write: reading and running them ends, one way or the other.
+//! Arbitrary scripts: parsing and running them always ends, in success or in an error.
 
 use super::scripts::{escape, unescape};
 use crate::random::Random;
-use crate::script::{CommandKind, DEPTH_MAX, Evaluator, Names, Place, Script};
+use crate::script::{CommandIndex, CommandKind, DEPTH_MAX, Evaluator, Script, VariableNames};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Reads a script and does every command once, conditions or not, each with undefined variables first.
-fn survive(text: &str, level: u32) {
-    let mut names = Names::new();
+/// Parses a script and runs every command once, ignoring conditions, each with undefined variables first.
+fn parse_and_run(text: &str, level: u32) {
+    let mut names = VariableNames::new();
     let script = match Script::parse(&mut names, "any.sql", text, level) {
         Ok(script) => script,
         Err(error) => {
@@ -21,7 +21,7 @@ fn survive(text: &str, level: u32) {
     for defined in [false, true] {
         if defined {
             for name in client.names().iter().map(str::to_owned).collect::<Vec<_>>() {
-                // A name that an expression may use, but no command can set, stays undefined.
+                // A name that is valid in an expression but not in a command stays undefined.
                 let _ = client.define("option", &name, "-7", level);
             }
         }
@@ -35,7 +35,7 @@ fn survive(text: &str, level: u32) {
 fn run(script: &Script, number: usize, client: &mut Evaluator) {
     let mut out = String::new();
     let command = &script.commands[number];
-    // Errors are as good as values here; what counts is that there is one of them.
+    // Either a value or an error is fine; it only must not panic.
     match &command.kind {
         CommandKind::Sql(sql) => {
             sql.substitute(&client.variables, &mut out);
@@ -43,8 +43,8 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
             assert!(numbers >= sql.parameters().len());
         }
         CommandKind::Set { target, value } => {
-            if let Ok(value) = client.eval(value, Place::default()) {
-                let _ = client.assign(target, command.word(), value);
+            if let Ok(value) = client.eval(value, CommandIndex::default()) {
+                let _ = client.assign(target, command.name(), value);
             }
         }
         CommandKind::If { otherwise, .. } => {
@@ -58,7 +58,7 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
             assert_eq!(script.commands[*end].kind, CommandKind::EndIf);
         }
         CommandKind::Sleep(sleep) => {
-            let _ = client.sleep_us(sleep, command.word());
+            let _ = client.sleep_us(sleep, command.name());
         }
         CommandKind::Shell(shell) | CommandKind::SetShell { command: shell, .. } => {
             let _ = client.shell_line(shell, &mut out);
@@ -161,20 +161,20 @@ proptest! {
 
     #[test]
     fn any_text(text in any::<String>(), level in 13_u32..=19) {
-        survive(&text, level);
+        parse_and_run(&text, level);
     }
 
     #[test]
-    fn any_line_behind_set(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
-        survive(&text, level);
+    fn any_expression(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
+        parse_and_run(&text, level);
     }
 
     #[test]
     fn any_pieces(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), level in 13_u32..=19) {
-        survive(&pieces.concat(), level);
+        parse_and_run(&pieces.concat(), level);
     }
 
-    /// A script of the recording with one piece taken out, doubled, or put elsewhere.
+    /// A recorded script with one piece removed, doubled or moved.
     #[test]
     fn any_mutation(pick in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(),
                     to in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
@@ -184,15 +184,15 @@ proptest! {
         let (a, b) = (from.index(chars.len()), to.index(chars.len()));
         let part = &chars[a.min(b)..=a.max(b)];
         let without: String = chars[..a.min(b)].iter().chain(&chars[a.max(b) + 1..]).collect();
-        survive(&without, 15);
-        let place = at.index(chars.len());
-        let doubled: String = chars[..place].iter().chain(part).chain(&chars[place..]).collect();
-        survive(&doubled, 15);
+        parse_and_run(&without, 15);
+        let insert_at = at.index(chars.len());
+        let doubled: String = chars[..insert_at].iter().chain(part).chain(&chars[insert_at..]).collect();
+        parse_and_run(&doubled, 15);
         prop_assert_eq!(unescape(&escape(&doubled)), doubled);
     }
 }
 
-/// A script that goes into itself `depth` times.
+/// A script with `depth` levels of nesting.
 fn nested(depth: usize, open: &str, close: &str) -> String {
     format!("\\set x {}1{}\n", open.repeat(depth), close.repeat(depth))
 }
@@ -208,8 +208,9 @@ const NESTINGS: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn depth_has_an_end() {
-    let read = |text: &str| Script::parse(&mut Names::new(), "deep.sql", text, 15).map(|_| ());
+fn nesting_is_limited() {
+    let read =
+        |text: &str| Script::parse(&mut VariableNames::new(), "deep.sql", text, 15).map(|_| ());
     for (open, close) in NESTINGS {
         assert_eq!(read(&nested(DEPTH_MAX - 1, open, close)), Ok(()), "{open}");
         for depth in [DEPTH_MAX, 100_000] {
@@ -220,13 +221,13 @@ fn depth_has_an_end() {
                 "{message}"
             );
         }
-        survive(&nested(DEPTH_MAX - 1, open, close), 15);
+        parse_and_run(&nested(DEPTH_MAX - 1, open, close), 15);
     }
 }
 
-/// What is long but not deep may be as long as it likes.
+/// Scripts that are long but not deep have no length limit.
 #[test]
-fn length_has_no_end() {
+fn length_is_unlimited() {
     let sum = format!("\\set x {}1\n", "1 + ".repeat(100_000));
     let greater = format!("\\set x {}1{}\n", "(".repeat(400), " > 2)".repeat(400));
     let or = format!("\\set x {}true\n", "false or ".repeat(100_000));
@@ -240,6 +241,6 @@ fn length_has_no_end() {
     let wrong = format!("\\set x {}\n", ";".repeat(100_000));
     let lines = "select 1;\n".repeat(50_000);
     for text in [sum, greater, or, elifs, conditions, comments, wrong, lines] {
-        survive(&text, 15);
+        parse_and_run(&text, 15);
     }
 }

@@ -1,10 +1,10 @@
-//! Which script comes next, against what pgbench 15.18 chose.
+//! Compares the choice of scripts with pgbench 15.18's.
 
 use crate::random::{Random, RunSeeds};
-use crate::script::{Choice, Names, Script, builtin};
+use crate::script::{Script, ScriptChooser, VariableNames, builtin};
 
 fn scripts(weights: &[u32]) -> Vec<Script> {
-    let mut names = Names::new();
+    let mut names = VariableNames::new();
     let one = |weight: &u32| {
         let mut script = Script::parse(&mut names, "a.sql", "select 1;", 15).expect("a script");
         script.weight = *weight;
@@ -13,7 +13,7 @@ fn scripts(weights: &[u32]) -> Vec<Script> {
     weights.iter().map(one).collect()
 }
 
-fn picks(choice: &Choice, mut random: Random, count: usize) -> String {
+fn picks(choice: &ScriptChooser, mut random: Random, count: usize) -> String {
     (0..count)
         .map(|_| choice.pick(&mut random).to_string())
         .collect()
@@ -21,8 +21,8 @@ fn picks(choice: &Choice, mut random: Random, count: usize) -> String {
 
 /// `--random-seed=42 -f 0.sql@3 -f 1.sql@1 -f 2.sql@2`.
 #[test]
-fn scripts_come_in_the_order_of_pgbench() {
-    let choice = Choice::new(&scripts(&[3, 1, 2])).expect("weights");
+fn scripts_are_chosen_in_pgbenchs_order() {
+    let choice = ScriptChooser::new(&scripts(&[3, 1, 2])).expect("weights");
     // -c 1
     let mut seeds = RunSeeds::new(42);
     seeds.client();
@@ -46,23 +46,23 @@ fn scripts_come_in_the_order_of_pgbench() {
 
 #[test]
 fn a_script_without_weight_is_never_chosen() {
-    assert_eq!(Choice::new(&scripts(&[0, 0])), None);
-    let choice = Choice::new(&scripts(&[0, 1, 0, 1])).expect("weights");
+    assert_eq!(ScriptChooser::new(&scripts(&[0, 0])), None);
+    let choice = ScriptChooser::new(&scripts(&[0, 1, 0, 1])).expect("weights");
     let drawn = picks(&choice, Random::new(1), 200);
     assert!(drawn.chars().all(|c| c == '1' || c == '3'), "{drawn}");
 }
 
 #[test]
-fn one_script_needs_no_random_number() {
-    let choice = Choice::new(&scripts(&[5])).expect("a weight");
+fn a_single_script_draws_no_random_number() {
+    let choice = ScriptChooser::new(&scripts(&[5])).expect("a weight");
     let mut random = Random::new(1);
     assert_eq!(choice.pick(&mut random), 0);
     assert_eq!(random, Random::new(1));
 }
 
 #[test]
-fn a_builtin_is_found_by_the_start_of_its_name() {
-    let mut names = Names::new();
+fn a_builtin_is_found_by_a_prefix_of_its_name() {
+    let mut names = VariableNames::new();
     for (start, name, statements) in [
         ("t", "tpcb-like", 7),
         ("si", "simple-update", 5),

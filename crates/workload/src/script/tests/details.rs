@@ -1,19 +1,21 @@
-//! What recordings of one version do not show.
+//! Details that recordings of a single version do not cover.
 
 use super::scripts::escape;
 use crate::random::Random;
-use crate::script::{CommandKind, EvalError, Evaluator, Names, Place, Script, Value, Variables};
+use crate::script::{
+    CommandIndex, CommandKind, EvalError, Evaluator, Script, Value, VariableNames, Variables,
+};
 use std::sync::Arc;
 
-fn parse(text: &str, level: u32) -> Result<(Script, Names), String> {
-    let mut names = Names::new();
+fn parse(text: &str, level: u32) -> Result<(Script, VariableNames), String> {
+    let mut names = VariableNames::new();
     match Script::parse(&mut names, "x.sql", text, level) {
         Ok(script) => Ok((script, names)),
         Err(error) => Err(error.as_pgbench("pgbench", level)),
     }
 }
 
-/// The statements in simple mode, nothing being defined but `a`.
+/// The statements sent in simple mode, with only `a` defined.
 fn sent(text: &str, level: u32) -> Vec<String> {
     let (script, names) = parse(text, level).expect("a script");
     let mut variables = Variables::new(&names);
@@ -30,7 +32,7 @@ fn sent(text: &str, level: u32) -> Vec<String> {
 }
 
 #[test]
-fn the_language_grew_with_the_versions() {
+fn features_depend_on_the_version() {
     for (text, since) in [
         ("\\startpipeline\n\\endpipeline", 14),
         ("\\startpipeline\n\\syncpipeline\n\\endpipeline", 17),
@@ -45,7 +47,7 @@ fn the_language_grew_with_the_versions() {
             );
         }
     }
-    // A digit may begin a name no more, comments are sent, the vertical tab is a blank.
+    // A name may no longer begin with a digit, comments are sent, and the vertical tab is a blank.
     let variables = |level| {
         parse("select :1a", level)
             .expect("a script")
@@ -76,7 +78,7 @@ fn errors_were_fatal_before_15() {
 }
 
 #[test]
-fn a_lonely_gset_is_shown_where_it_stands_since_18() {
+fn an_orphan_gset_is_reported_at_its_own_line_since_18() {
     let line = |level| parse("\n\n\\gset\n\n\n", level).unwrap_err();
     assert!(
         line(17).contains("x.sql:5: \\gset must follow"),
@@ -90,9 +92,9 @@ fn a_lonely_gset_is_shown_where_it_stands_since_18() {
     );
 }
 
-/// The farthest ends of the ranges: no sum may overflow.
+/// At the extremes of a range, no sum may overflow.
 #[test]
-fn random_numbers_stay_in_range_at_the_ends() {
+fn random_numbers_stay_in_extreme_ranges() {
     for (low, high) in [
         ("1", "9223372036854775807"),
         ("-9223372036854775808", "-2"),
@@ -111,7 +113,7 @@ fn random_numbers_stay_in_range_at_the_ends() {
                 panic!("not a set");
             };
             for _ in 0..1000 {
-                let Ok(Value::Int(drawn)) = client.eval(value, Place::default()) else {
+                let Ok(Value::Int(drawn)) = client.eval(value, CommandIndex::default()) else {
                     panic!("{call} is not a number");
                 };
                 assert!(drawn >= low.parse().expect("a number"), "{call}: {drawn}");
@@ -130,13 +132,13 @@ fn results_belong_to_the_statement_before_them() {
     .expect("a script");
     let results: Vec<_> = script
         .statements()
-        .map(|sql| sql.results.as_ref().map(|r| (r.word(), r.prefix.as_str())))
+        .map(|sql| sql.results.as_ref().map(|r| (r.name(), r.prefix.as_str())))
         .collect();
     assert_eq!(results, [Some(("gset", "")), Some(("aset", "p_")), None]);
 }
 
 #[test]
-fn columns_become_variables_by_their_names() {
+fn columns_are_stored_in_variables_of_the_same_name() {
     let (script, names) = parse("select 1 as a \\gset p_\nselect :p_a;", 15).expect("a script");
     let results = script
         .statements()
@@ -145,11 +147,13 @@ fn columns_become_variables_by_their_names() {
         .expect("results");
     let client = Evaluator::new(Arc::new(names), Random::new(1));
     assert_eq!(
-        client.column(&results, "a", 15),
+        client.column_variable(&results, "a", 15),
         Ok(client.names().find("p_a"))
     );
-    assert_eq!(client.column(&results, "unused", 15), Ok(None));
-    let wrong = client.column(&results, "?column?", 15).unwrap_err();
+    assert_eq!(client.column_variable(&results, "unused", 15), Ok(None));
+    let wrong = client
+        .column_variable(&results, "?column?", 15)
+        .unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "gset: invalid variable name: \"p_?column?\""
@@ -157,14 +161,14 @@ fn columns_become_variables_by_their_names() {
 }
 
 #[test]
-fn lines_and_first_lines_are_those_of_the_commands() {
+fn commands_have_their_line_number_and_first_line() {
     let text =
         "-- c\n\nselect 1,\n 2;\n  \\set x 1 \\\n + 2\n\nselect 3 \\sleep 0 ms\n\\if 1\n\\endif\n";
     let (script, _) = parse(text, 15).expect("a script");
     let found: Vec<_> = script
         .commands
         .iter()
-        .map(|command| (command.line, command.first_line.as_str(), command.word()))
+        .map(|command| (command.line, command.first_line.as_str(), command.name()))
         .collect();
     let expected = [
         (3, "select 1,", "SQL"),
@@ -185,7 +189,7 @@ fn lines_and_first_lines_are_those_of_the_commands() {
 }
 
 #[test]
-fn shell_commands_are_put_together() {
+fn shell_commands_are_assembled_from_their_words() {
     let line = |text: &str| {
         let (script, names) = parse(text, 15).expect("a script");
         let mut client = Evaluator::new(Arc::new(names), Random::new(1));
@@ -217,18 +221,18 @@ fn shell_commands_are_put_together() {
         line("\\shell echo :"),
         Err("echo: undefined variable \":\"".to_owned())
     );
-    let most = format!("\\shell {}", "x".repeat(254));
-    assert_eq!(line(&most).map(|out| out.len()), Ok(254));
-    let more = format!("\\shell {} x", "x".repeat(253));
+    let longest = format!("\\shell {}", "x".repeat(254));
+    assert_eq!(line(&longest).map(|out| out.len()), Ok(254));
+    let too_long = format!("\\shell {} x", "x".repeat(253));
     assert!(
-        line(&more)
+        line(&too_long)
             .unwrap_err()
             .ends_with(": shell command is too long")
     );
 }
 
 #[test]
-fn sleeping_times_have_units() {
+fn sleep_times_have_units() {
     let time = |text: &str| -> Result<i64, EvalError> {
         let (script, names) = parse(text, 15).expect("a script");
         let mut client = Evaluator::new(Arc::new(names), Random::new(1));
@@ -239,7 +243,7 @@ fn sleeping_times_have_units() {
         let CommandKind::Sleep(sleep) = &script.commands[0].kind else {
             panic!("not a sleep");
         };
-        client.sleep_us(sleep, script.commands[0].word())
+        client.sleep_us(sleep, script.commands[0].name())
     };
     assert_eq!(time("\\sleep 2"), Ok(2_000_000));
     assert_eq!(time("\\sleep 3ms"), Ok(3_000));
@@ -255,13 +259,15 @@ fn sleeping_times_have_units() {
 }
 
 #[test]
-fn a_name_that_cannot_be_set_is_an_error_of_the_run() {
+fn an_invalid_variable_name_is_a_run_time_error() {
     let (script, names) = parse("\\set a! 1", 15).expect("a script");
     let mut client = Evaluator::new(Arc::new(names), Random::new(1));
     let CommandKind::Set { target, value } = &script.commands[0].kind else {
         panic!("not a set");
     };
-    let value = client.eval(value, Place::default()).expect("a value");
+    let value = client
+        .eval(value, CommandIndex::default())
+        .expect("a value");
     let error = client.assign(target, "set", value).unwrap_err();
     assert_eq!(error.to_string(), "set: invalid variable name: \"a!\"");
     let error = client.define("option", "", "1", 15).unwrap_err();
@@ -270,15 +276,17 @@ fn a_name_that_cannot_be_set_is_an_error_of_the_run() {
 
 /// Two scripts of a run see each other's variables.
 #[test]
-fn scripts_share_their_names() {
-    let mut names = Names::new();
+fn scripts_share_variables() {
+    let mut names = VariableNames::new();
     let set = Script::parse(&mut names, "a.sql", "\\set v 7", 15).expect("a script");
     let use_it = Script::parse(&mut names, "b.sql", "select :v", 15).expect("a script");
     let mut client = Evaluator::new(Arc::new(names), Random::new(1));
     let CommandKind::Set { target, value } = &set.commands[0].kind else {
         panic!("not a set");
     };
-    let value = client.eval(value, Place::default()).expect("a value");
+    let value = client
+        .eval(value, CommandIndex::default())
+        .expect("a value");
     client.assign(target, "set", value).expect("a valid name");
     let mut out = String::new();
     use_it

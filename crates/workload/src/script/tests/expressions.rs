@@ -1,17 +1,17 @@
-//! Expressions against what pgbench 15.18 made of them.
+//! Compares expressions with pgbench 15.18's results.
 //!
-//! `expressions.txt` holds an expression on each line, and below it, behind a tab each, the lines
-//! that pgbench wrote on its standard error for `\set x debug(EXPRESSION)` in the file x.sql, with
-//! `--random-seed=42` and `DEFINED`. Lines about the seed and the end of the client are left out, and
-//! so is abs() of a boolean, for which pgbench shows memory that nothing was written to.
+//! Each line of `expressions.txt` holds an expression. The lines below it, each after a tab, are pgbench's
+//! standard error for `\set x debug(EXPRESSION)` in the file x.sql, with `--random-seed=42` and `DEFINED`.
+//! Lines about the seed and the end of the client are left out, and so is abs() of a boolean, for which
+//! pgbench prints uninitialized memory.
 
 use crate::random::Random;
-use crate::script::{Command, CommandKind, Evaluator, Names, Place, Script};
+use crate::script::{Command, CommandIndex, CommandKind, Evaluator, Script, VariableNames};
 use std::sync::Arc;
 
 const RECORDED: &str = include_str!("expressions.txt");
 
-/// What was defined by `-D` for the recording.
+/// The variables defined by `-D` for the recording.
 const DEFINED: [(&str, &str); 18] = [
     ("foo", "-10.1"),
     ("bla", "false"),
@@ -42,7 +42,7 @@ pub(super) const SEEDED: [(&str, &str); 4] = [
 ];
 
 /// The only client of a run with seed 42.
-fn client(names: Names) -> Evaluator {
+fn client(names: VariableNames) -> Evaluator {
     let mut client = Evaluator::new(Arc::new(names), Random::of_client(42, 0));
     for (name, text) in SEEDED.into_iter().chain(DEFINED) {
         client
@@ -52,9 +52,9 @@ fn client(names: Names) -> Evaluator {
     client
 }
 
-/// What goes to standard error for `\set x debug(expression)`.
+/// The standard error output of `\set x debug(expression)`.
 fn outcome(expression: &str) -> String {
-    let mut names = Names::new();
+    let mut names = VariableNames::new();
     let text = format!("\\set x debug({expression})\n");
     let script = match Script::parse(&mut names, "x.sql", &text, 15) {
         Ok(script) => script,
@@ -68,7 +68,7 @@ fn outcome(expression: &str) -> String {
     else {
         panic!("\\set is not \\set");
     };
-    let result = client.eval(value, Place::default());
+    let result = client.eval(value, CommandIndex::default());
     let mut out = client.take_debug().unwrap_or_default();
     if let Err(error) = result
         && !error.to_string().is_empty()
@@ -79,7 +79,7 @@ fn outcome(expression: &str) -> String {
 }
 
 #[test]
-fn expressions_do_what_they_do_in_pgbench() {
+fn expressions_evaluate_as_in_pgbench() {
     let mut wrong = Vec::new();
     let mut count = 0;
     let mut lines = RECORDED.lines().peekable();

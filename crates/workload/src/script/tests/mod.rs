@@ -1,4 +1,4 @@
-//! The language against pgbench's own behaviour, and against any text at all.
+//! Tests of the language against recordings of pgbench, and with arbitrary text.
 
 mod allocation;
 mod any_input;

@@ -1,18 +1,18 @@
-//! Users on a server that answers anything: no script, and no reply, may make one panic or hang.
+//! Users on a server that replies with anything: no script and no reply may make one panic or hang.
 
-use crate::played::message;
 use crate::script::options::ScriptSet;
 use crate::script::program::Scripts;
-use crate::script::{Listener, Manner, OnError};
-use crate::script::{Names, Script};
-use prony_session::{Ask, Conn, Db, Desk, Ended, Program, Rules, UserId};
-use prony_wire::{Exchange, Fed, QueryMode};
+use crate::script::{MessageListener, OnError, ScriptPolicy};
+use crate::script::{Script, VariableNames};
+use crate::tests::mock_postgres::message;
+use prony_session::{Conn, Db, Program, StartRules, UserExit, UserId, UserPhase, WorkerContext};
+use prony_wire::{Exchange, FeedStatus, QueryMode};
 use proptest::prelude::*;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-/// Requests after which a user of five transactions has done more than its script asks.
+/// A user of five transactions never needs this many requests.
 const REQUESTS_MAX: usize = 2000;
 
 const LINES: &[&str] = &[
@@ -46,7 +46,7 @@ const LINES: &[&str] = &[
     "\\setshell a echo 1",
 ];
 
-/// One of the replies that a server might give; a rolled back block is idle.
+/// One of the replies that a server may send; after a rollback the block is idle.
 fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     let columns = b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
         b\0\0\0\0\0\0\0\0\0\0\x19\0\x04\xff\xff\xff\xff\0\0";
@@ -80,13 +80,13 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
 }
 
 /// Drives one user to its end.
-fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
+fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
     let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
-    let desk = Rc::new(Desk::new(Rules {
+    let context = Rc::new(WorkerContext::new(StartRules {
         transactions: 5,
-        ..Rules::default()
+        ..StartRules::default()
     }));
-    conn.opened();
+    conn.mark_opened();
     let id = UserId {
         client: 1,
         clients: 3,
@@ -94,56 +94,56 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> Ended {
         workers: 1,
         seed: 7,
     };
-    let mut user = scripts.user(id, Db::new(Rc::clone(&conn), desk));
+    let mut user = scripts.user(id, Db::new(Rc::clone(&conn), context));
     let mut context = Context::from_waker(Waker::noop());
     let mut choices = replies.iter().cycle();
     for clock_ns in 1..REQUESTS_MAX as u64 {
         if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
             return ended;
         }
-        let ask = conn.ask();
+        let phase = conn.phase();
         let request = conn.outgoing().to_vec();
-        conn.take_up();
-        match ask {
-            Ask::Send => {
+        conn.mark_busy();
+        match phase {
+            UserPhase::Send => {
                 let choice = *choices.next().expect("cycles");
                 let fed = conn.feed(&reply(choice, &request));
-                assert_eq!(fed.expect("the protocol holds"), Fed::Complete);
+                assert_eq!(fed.expect("the protocol holds"), FeedStatus::Complete);
             }
-            Ask::Sleep => {}
-            // A session that cannot be rolled back is given up for a new one.
-            Ask::Renew => conn.opened(),
+            UserPhase::Sleep => {}
+            // A session that cannot be rolled back is replaced by a new one.
+            UserPhase::Renew => conn.mark_opened(),
             other => panic!("{other:?} on a connection that is up"),
         }
-        conn.ready(clock_ns);
+        conn.mark_ready(clock_ns);
     }
     panic!("it did not end");
 }
 
 pub(super) fn program(texts: &[String]) -> Option<Scripts> {
-    program_with(texts, Manner::default())
+    program_with(texts, ScriptPolicy::default())
 }
 
-fn program_with(texts: &[String], manner: Manner) -> Option<Scripts> {
-    let mut names = Names::new();
+fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<Scripts> {
+    let mut names = VariableNames::new();
     let read = texts
         .iter()
         .map(|text| Script::parse(&mut names, "a.sql", text, 18));
     let scripts = read.collect::<Result<Vec<_>, _>>().ok()?;
-    let asked = ScriptSet {
+    let set = ScriptSet {
         scripts,
         names,
         defines: vec![("a".to_owned(), "3".to_owned())],
         builtin: false,
     };
-    Some(Scripts::new(asked, 1, manner))
+    Some(Scripts::new(set, 1, policy))
 }
 
-/// Keeps what clients say.
+/// Collects the messages of clients.
 #[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
+struct MessageLog(Mutex<Vec<String>>);
 
-impl Listener for Heard {
+impl MessageListener for MessageLog {
     fn error(&self, text: &str) {
         self.0.lock().unwrap().push(text.to_owned());
     }
@@ -152,74 +152,71 @@ impl Listener for Heard {
         self.0.lock().unwrap().push(format!("info: {text}"));
     }
 
-    fn shown(&self, _: &str) {}
+    fn print(&self, _: &str) {}
 }
 
-/// pgbench's manner, told in full; without its shell commands.
-fn pgbenchs() -> Manner {
-    Manner {
+/// pgbench's policy with all messages, but without shell commands.
+fn pgbench_policy() -> ScriptPolicy {
+    ScriptPolicy {
         on_error: OnError::AbortUnlessTransient,
         max_tries: 3,
-        as_libpq: true,
+        emulate_libpq: true,
         per_command: true,
         verbose: true,
         debug: true,
-        listener: Some(Arc::new(Heard::default())),
-        ..Manner::default()
+        listener: Some(Arc::new(MessageLog::default())),
+        ..ScriptPolicy::default()
     }
 }
 
 #[test]
-fn transactions_are_tried_again_with_the_same_random_numbers() {
-    let heard = Arc::new(Heard::default());
-    let manner = Manner {
+fn retries_use_the_same_random_numbers() {
+    let log = Arc::new(MessageLog::default());
+    let policy = ScriptPolicy {
         debug: true,
-        listener: Some(heard.clone()),
-        ..pgbenchs()
+        listener: Some(log.clone()),
+        ..pgbench_policy()
     };
     let text = "\\set r random(1, 1000000)\nSELECT :r;".to_owned();
-    let scripts = program_with(&[text], manner).expect("reads");
+    let scripts = program_with(&[text], policy).expect("reads");
     // Two serialization failures, a success, and so on.
     let ended = drive(&scripts, QueryMode::Simple, &[3, 3, 0]);
-    assert_eq!(ended, Ended::Finished);
-    let heard = heard.0.lock().unwrap();
+    assert_eq!(ended, UserExit::Finished);
+    let log = log.0.lock().unwrap();
     let sent = |line: &&String| line.contains(" sending SELECT ");
-    let sent: Vec<&String> = heard.iter().filter(sent).collect();
+    let sent: Vec<&String> = log.iter().filter(sent).collect();
     assert_eq!(sent.len(), 15);
     for tries in sent.chunks(3) {
         assert!(tries.iter().all(|line| *line == tries[0]), "{sent:?}");
     }
     assert_ne!(sent[0], sent[3]);
     let repeats = "info: client 1 repeats the transaction after the error (try 2/3)";
-    assert_eq!(heard.iter().filter(|line| *line == repeats).count(), 5);
-    let figures = scripts.figures()[0][1];
-    assert_eq!(
-        (figures.count, figures.retries, figures.failures),
-        (5, 10, 0)
-    );
+    assert_eq!(log.iter().filter(|line| *line == repeats).count(), 5);
+    let stats = scripts.command_stats()[0][1];
+    assert_eq!((stats.count, stats.retries, stats.failures), (5, 10, 0));
 }
 
 #[test]
-fn pgbenchs_clients_end_with_an_error_that_is_not_transient() {
-    let heard = Arc::new(Heard::default());
-    let manner = Manner {
+fn on_error_abort_ends_the_client() {
+    let log = Arc::new(MessageLog::default());
+    let policy = ScriptPolicy {
         on_error: OnError::Abort,
         debug: false,
         verbose: false,
-        listener: Some(heard.clone()),
-        ..pgbenchs()
+        listener: Some(log.clone()),
+        ..pgbench_policy()
     };
     let text = "SELECT 1;\nSELECT 2;".to_owned();
-    let scripts = program_with(&[text], manner).expect("reads");
+    let scripts = program_with(&[text], policy).expect("reads");
     let ended = drive(&scripts, QueryMode::Simple, &[0, 3]);
-    assert!(matches!(ended, Ended::Failed(_)), "{ended:?}");
+    assert!(matches!(ended, UserExit::Failed(_)), "{ended:?}");
     assert_eq!(
-        *heard.0.lock().unwrap(),
+        *log.0.lock().unwrap(),
         ["client 1 script 0 aborted in command 1 query 0: ERROR:  failed\n"]
     );
 }
 
-/// Lines that make a script more often than not: conditions and pipelines are closed.
+/// Lines that usually form a valid script: conditions and pipelines are closed.
 fn text() -> impl Strategy<Value = String> {
     let line = proptest::sample::select(LINES).prop_map(str::to_owned);
     let closed = prop_oneof![
@@ -234,12 +231,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn no_script_and_no_reply_makes_a_user_panic(
+    fn no_script_or_reply_makes_a_user_panic(
         texts in proptest::collection::vec(text(), 1..3),
         replies in proptest::collection::vec(0_u8..18, 1..40),
     ) {
-        for manner in [Manner::default(), pgbenchs()] {
-            if let Some(scripts) = program_with(&texts, manner) {
+        for policy in [ScriptPolicy::default(), pgbench_policy()] {
+            if let Some(scripts) = program_with(&texts, policy) {
                 for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
                     drive(&scripts, mode, &replies);
                 }
@@ -291,17 +288,20 @@ fn reasons_name_file_line_and_command() {
     ] {
         let scripts = program(&[text.to_owned()]).expect("reads");
         let ended = drive(&scripts, mode, &[0]);
-        assert_eq!(ended, Ended::Failed(reason.to_owned()));
+        assert_eq!(ended, UserExit::Failed(reason.to_owned()));
     }
 }
 
 #[test]
-fn a_block_left_open_ends_the_user_and_a_failed_statement_does_not() {
+fn an_open_transaction_ends_the_user_but_a_failed_statement_does_not() {
     let scripts = program(&["BEGIN;".to_owned()]).expect("reads");
     // A reply that leaves the block open; then one that fails.
     let open = drive(&scripts, QueryMode::Simple, &[6]);
     let reason = "a.sql: end of script reached without completing the last transaction";
-    assert_eq!(open, Ended::Failed(reason.to_owned()));
-    assert_eq!(drive(&scripts, QueryMode::Simple, &[3]), Ended::Finished);
-    assert_eq!(drive(&scripts, QueryMode::Prepared, &[15]), Ended::Finished);
+    assert_eq!(open, UserExit::Failed(reason.to_owned()));
+    assert_eq!(drive(&scripts, QueryMode::Simple, &[3]), UserExit::Finished);
+    assert_eq!(
+        drive(&scripts, QueryMode::Prepared, &[15]),
+        UserExit::Finished
+    );
 }

@@ -1,17 +1,17 @@
-//! Whole scripts against what pgbench 15.18 sent and said.
+//! Compares whole scripts with what pgbench 15.18 sent and printed.
 //!
-//! `scripts.txt` holds a script on each line that begins with `# `, and below it, behind a tab each,
-//! what came of one transaction with `-D a=1 -D b='x y' --random-seed=42`: the statements of simple
-//! mode (`Q`), those of extended mode (`P`) with their parameters (`B =text`, `B -` for NULL), and
-//! the lines on standard error (`E`; `X` for those of extended mode where they differ). Statements
-//! were answered with "OK" and no rows. Backslash, newline, return and tabs are escaped.
+//! Each line of `scripts.txt` that begins with `# ` holds a script. The lines below it, each after a tab,
+//! record one transaction with `-D a=1 -D b='x y' --random-seed=42`: the statements of simple mode (`Q`),
+//! those of extended mode (`P`) with their parameters (`B =text`, `B -` for NULL), and the lines on
+//! standard error (`E`; `X` for those of extended mode where they differ). The server answered every
+//! statement with "OK" and no rows. Backslash, newline, return and tabs are escaped.
 //!
-//! Left out are statements that end in a variable without a semicolon: pgbench reads on behind the end
-//! of their text, and sends what it finds there.
+//! Statements that end in a variable without a semicolon are left out: pgbench reads past the end of their
+//! text and sends what it finds there.
 
 use super::expressions::SEEDED;
 use crate::random::Random;
-use crate::script::{CommandKind, EvalError, Evaluator, Names, Place, Script};
+use crate::script::{CommandIndex, CommandKind, EvalError, Evaluator, Script, VariableNames};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -47,18 +47,18 @@ pub(super) fn escape(text: &str) -> String {
 
 /// The statements and the lines on standard error.
 #[derive(Default, PartialEq)]
-struct Seen {
+struct Output {
     sent: String,
-    said: String,
+    stderr: String,
 }
 
-fn both_modes(text: &str) -> String {
-    let mut names = Names::new();
+fn run_both_modes(text: &str) -> String {
+    let mut names = VariableNames::new();
     let script = match Script::parse(&mut names, "x.sql", text, 15) {
         Ok(script) => script,
         Err(error) => {
-            let said = error.as_pgbench("pgbench", 15);
-            return lines('E', &said);
+            let stderr = error.as_pgbench("pgbench", 15);
+            return marked_lines('E', &stderr);
         }
     };
     let names = Arc::new(names);
@@ -67,69 +67,70 @@ fn both_modes(text: &str) -> String {
         .statements()
         .find_map(|sql| sql.check_parameters().err());
     let extended = match too_many {
-        Some(error) => Seen {
+        Some(error) => Output {
             sent: String::new(),
-            said: error.as_pgbench("pgbench", 15),
+            stderr: error.as_pgbench("pgbench", 15),
         },
         None => run(&script, &names, true),
     };
-    let mut out = simple.sent + &extended.sent + &lines('E', &simple.said);
-    if extended.said != simple.said {
-        out += &lines('X', &extended.said);
+    let mut out = simple.sent + &extended.sent + &marked_lines('E', &simple.stderr);
+    if extended.stderr != simple.stderr {
+        out += &marked_lines('X', &extended.stderr);
     }
     out
 }
 
-fn lines(mark: char, said: &str) -> String {
-    said.split('\n')
+fn marked_lines(mark: char, stderr: &str) -> String {
+    stderr
+        .split('\n')
         .filter(|line| !line.is_empty())
         .map(|line| format!("\t{mark} {}\n", escape(line)))
         .collect()
 }
 
-fn run(script: &Script, names: &Arc<Names>, extended: bool) -> Seen {
+fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     let mut client = Evaluator::new(Arc::clone(names), Random::of_client(42, 0));
     for (name, text) in SEEDED.into_iter().chain([("a", "1"), ("b", "x y")]) {
         client
             .define("option", name, text, 15)
             .expect("a valid name");
     }
-    let mut seen = Seen::default();
+    let mut output = Output::default();
     let mut next = Some(0);
     while let Some(number) = next.filter(|number| *number < script.commands.len()) {
-        let done = step(script, number, &mut client, extended, &mut seen);
-        seen.said += &client.take_debug().unwrap_or_default();
+        let done = step(script, number, &mut client, extended, &mut output);
+        output.stderr += &client.take_debug().unwrap_or_default();
         next = match done {
             Ok(next) => Some(next),
             Err(error) => {
                 let text = error.to_string();
                 if !text.is_empty() {
-                    let _ = writeln!(seen.said, "pgbench: error: {text}");
+                    let _ = writeln!(output.stderr, "pgbench: error: {text}");
                 }
                 None
             }
         };
     }
-    seen
+    output
 }
 
-/// Does a command; the number of the next.
+/// Runs a command and returns the number of the next.
 fn step(
     script: &Script,
     number: usize,
     client: &mut Evaluator,
     extended: bool,
-    seen: &mut Seen,
+    output: &mut Output,
 ) -> Result<usize, EvalError> {
     let command = &script.commands[number];
-    let place = Place {
+    let index = CommandIndex {
         script: 0,
         command: number as u32,
     };
     match &command.kind {
         CommandKind::Sql(sql) => {
             if extended {
-                let _ = writeln!(seen.sent, "\tP {}", escape(&sql.numbered));
+                let _ = writeln!(output.sent, "\tP {}", escape(&sql.numbered));
                 for id in sql.parameters() {
                     let mut text = String::new();
                     let defined = client.variables.append_text(*id, &mut text);
@@ -138,12 +139,12 @@ fn step(
                     } else {
                         "-".into()
                     };
-                    let _ = writeln!(seen.sent, "\tB {shown}");
+                    let _ = writeln!(output.sent, "\tB {shown}");
                 }
             } else {
                 let mut text = String::new();
                 sql.substitute(&client.variables, &mut text);
-                let _ = writeln!(seen.sent, "\tQ {}", escape(&text));
+                let _ = writeln!(output.sent, "\tQ {}", escape(&text));
             }
             if sql.results.as_ref().is_some_and(|results| !results.all) {
                 return Err(EvalError::Message(format!(
@@ -152,13 +153,13 @@ fn step(
             }
         }
         CommandKind::Set { target, value } => {
-            let value = client.eval(value, place)?;
-            client.assign(target, command.word(), value)?;
+            let value = client.eval(value, index)?;
+            client.assign(target, command.name(), value)?;
         }
         CommandKind::Sleep(sleep) => {
-            client.sleep_us(sleep, command.word())?;
+            client.sleep_us(sleep, command.name())?;
         }
-        CommandKind::If { .. } => return script.branch(number, client, place.script),
+        CommandKind::If { .. } => return script.branch(number, client, index.script),
         CommandKind::Elif { end, .. } | CommandKind::Else { end } => return Ok(end + 1),
         _ => {}
     }
@@ -166,7 +167,7 @@ fn step(
 }
 
 #[test]
-fn scripts_do_what_they_do_in_pgbench() {
+fn scripts_behave_as_in_pgbench() {
     let mut wrong = Vec::new();
     let mut count = 0;
     let mut recorded = RECORDED.split('\n').peekable();
@@ -181,7 +182,7 @@ fn scripts_do_what_they_do_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let got = both_modes(&unescape(script));
+        let got = run_both_modes(&unescape(script));
         if got != expected {
             wrong.push(format!("{script}\nexpected:\n{expected}got:\n{got}"));
         }

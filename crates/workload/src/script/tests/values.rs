@@ -1,17 +1,17 @@
-//! Texts given for variables, against what pgbench 15.18 took them for.
+//! Compares how texts given for variables are converted with pgbench 15.18.
 //!
-//! `values.txt` holds a text on each line that begins with `# `, escaped, and below it, behind a tab,
-//! what pgbench wrote on its standard error for `\set x debug(:v)` after `\gset` had put it into v.
+//! Each line of `values.txt` that begins with `# ` holds an escaped text. The lines below it, each after a
+//! tab, are pgbench's standard error for `\set x debug(:v)` after `\gset` has stored the text in v.
 
 use super::scripts::{escape, unescape};
 use crate::random::Random;
-use crate::script::{CommandKind, Evaluator, Names, Place, Script};
+use crate::script::{CommandIndex, CommandKind, Evaluator, Script, VariableNames};
 use std::sync::Arc;
 
 const RECORDED: &str = include_str!("values.txt");
 
 fn outcome(text: &str) -> String {
-    let mut names = Names::new();
+    let mut names = VariableNames::new();
     let script = Script::parse(
         &mut names,
         "v.sql",
@@ -25,11 +25,11 @@ fn outcome(text: &str) -> String {
     let CommandKind::Set { value, .. } = &script.commands[1].kind else {
         panic!("\\set is not \\set");
     };
-    let place = Place {
+    let index = CommandIndex {
         script: 0,
         command: 1,
     };
-    match client.eval(value, place) {
+    match client.eval(value, index) {
         Ok(_) => client.take_debug().expect("debug() was called"),
         Err(error) if error.to_string().is_empty() => String::new(),
         Err(error) => format!("pgbench: error: {error}\n"),
@@ -37,7 +37,7 @@ fn outcome(text: &str) -> String {
 }
 
 #[test]
-fn texts_are_what_they_are_in_pgbench() {
+fn texts_convert_as_in_pgbench() {
     let mut wrong = Vec::new();
     let mut count = 0;
     let mut lines = RECORDED.split('\n').peekable();

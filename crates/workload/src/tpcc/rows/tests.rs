@@ -1,20 +1,22 @@
-//! The population's rules, held against rows as the server reads them.
+//! Tests the rows, as the server reads them, against the rules for the population.
 
 use super::*;
+use crate::SqlDialect;
+use crate::catalog::Tables;
 use std::collections::HashSet;
 
 fn content() -> Content {
     Content {
         seed: 42,
-        moment_micros: 1_000_000,
+        timestamp_micros: 1_000_000,
         names: LastNames::new(),
         bad_credit_percent: 10,
     }
 }
 
-fn all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
+fn fill_all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
     let (content, mut out) = (content(), Vec::new());
-    let mut rows = Rows::new(&content, table, warehouses);
+    let mut rows = TpccRows::new(&content, table, warehouses);
     let count = rows.fill(&mut out, usize::MAX);
     assert!(rows.is_done());
     (out, count)
@@ -25,17 +27,17 @@ type Row = Vec<Option<Vec<u8>>>;
 
 /// Rows as the server reads them.
 fn decode(table: Table, warehouses: Range<u32>) -> Vec<Row> {
-    let (bytes, count) = all(table, warehouses);
+    let (bytes, count) = fill_all(table, warehouses);
     let mut left = &bytes[..];
     let mut take = |count: usize| {
         let (taken, rest) = left.split_at(count);
         left = rest;
         taken.to_vec()
     };
-    let mut rows = Vec::new();
+    let (mut rows, columns) = (Vec::new(), columns(table));
     for _ in 0..count {
-        assert_eq!(number(&take(2)), table.columns().len() as i64);
-        let fields = table.columns().iter().map(|_| {
+        assert_eq!(number(&take(2)), columns.len() as i64);
+        let fields = columns.iter().map(|_| {
             let length = number(&take(4));
             (length >= 0).then(|| take(length as usize))
         });
@@ -59,21 +61,22 @@ fn decimal(bytes: &[u8]) -> i64 {
     let weight = words[1] as i32;
     let digits = words[4..].iter().enumerate();
     let value: i64 = digits
-        .map(|(place, digit)| digit * 10_000_i64.pow((weight - place as i32 + 1) as u32))
+        .map(|(index, digit)| digit * 10_000_i64.pow((weight - index as i32 + 1) as u32))
         .sum();
     if words[2] == 0 { value } else { -value }
 }
 
-struct Field<'a>(&'a Row, Table);
+/// The columns in the order in which rows are generated.
+fn columns(table: Table) -> Vec<&'static str> {
+    Tables::columns(table, SqlDialect::PostgreSql)
+}
+
+struct Field<'a>(&'a Row, &'a [&'static str]);
 
 impl Field<'_> {
     fn raw(&self, name: &str) -> Option<&[u8]> {
-        let place = self
-            .1
-            .columns()
-            .iter()
-            .position(|(known, _)| *known == name);
-        self.0[place.expect("a column")].as_deref()
+        let index = self.1.iter().position(|known| *known == name);
+        self.0[index.expect("a column")].as_deref()
     }
     fn int(&self, name: &str) -> i64 {
         number(self.raw(name).expect("not null"))
@@ -86,40 +89,44 @@ impl Field<'_> {
     }
 }
 
-fn each(table: Table, warehouses: Range<u32>, mut look: impl FnMut(usize, &Field<'_>)) -> usize {
-    let rows = decode(table, warehouses);
-    for (place, row) in rows.iter().enumerate() {
-        look(place, &Field(row, table));
+fn for_each_row(
+    table: Table,
+    warehouses: Range<u32>,
+    mut visit: impl FnMut(usize, &Field<'_>),
+) -> usize {
+    let (rows, columns) = (decode(table, warehouses), columns(table));
+    for (index, row) in rows.iter().enumerate() {
+        visit(index, &Field(row, &columns));
     }
     rows.len()
 }
 
 #[test]
-fn a_tenth_of_items_and_stock_is_original() {
+fn a_tenth_of_items_and_stock_is_marked_original() {
     for (table, column, id) in [
         (Table::Item, "i_data", "i_id"),
         (Table::Stock, "s_data", "s_i_id"),
     ] {
         let mut original = Vec::new();
-        let rows = each(table, 2..3, |place, row| {
-            assert_eq!(row.int(id), place as i64 + 1);
+        let rows = for_each_row(table, 2..3, |index, row| {
+            assert_eq!(row.int(id), index as i64 + 1);
             let data = row.text(column);
             assert!((26..=50).contains(&data.len()));
             if data.contains("ORIGINAL") {
-                original.push(place);
+                original.push(index);
             }
         });
         assert_eq!((rows, original.len()), (100_000, 10_000));
-        // Spread over the table, not its first tenth.
-        let early = original.iter().filter(|place| **place < 10_000).count();
+        // Spread over the whole table, not just its first tenth.
+        let early = original.iter().filter(|index| **index < 10_000).count();
         assert!((850..1150).contains(&early), "{early} in the first tenth");
     }
 }
 
 #[test]
-fn items_and_stock_keep_their_ranges() {
+fn items_and_stock_stay_in_their_ranges() {
     let (mut low, mut high) = (i64::MAX, 0);
-    each(Table::Item, 1..2, |_, row| {
+    for_each_row(Table::Item, 1..2, |_, row| {
         assert!((1..=10_000).contains(&row.int("i_im_id")));
         assert!((14..=24).contains(&row.text("i_name").len()));
         let price = row.decimal("i_price");
@@ -128,7 +135,7 @@ fn items_and_stock_keep_their_ranges() {
     assert!(low >= 10_000 && high <= 1_000_000, "1.00 to 100.00");
     assert!(low < 20_000 && high > 990_000);
     let mut quantities = HashSet::new();
-    each(Table::Stock, 2..3, |_, row| {
+    for_each_row(Table::Stock, 2..3, |_, row| {
         assert_eq!(row.int("s_w_id"), 2);
         quantities.insert(row.int("s_quantity"));
         for name in ["s_ytd", "s_order_cnt", "s_remote_cnt"] {
@@ -141,17 +148,17 @@ fn items_and_stock_keep_their_ranges() {
 }
 
 #[test]
-fn warehouses_and_districts_begin_balanced() {
-    let rows = each(Table::Warehouse, 1..201, |place, row| {
-        assert_eq!(row.int("w_id"), place as i64 + 1);
+fn warehouses_and_districts_start_balanced() {
+    let rows = for_each_row(Table::Warehouse, 1..201, |index, row| {
+        assert_eq!(row.int("w_id"), index as i64 + 1);
         assert_eq!(row.decimal("w_ytd"), 300_000 * 10_000);
         assert!((0..=2_000).contains(&row.decimal("w_tax")));
         assert!((6..=10).contains(&row.text("w_name").len()));
     });
     assert_eq!(rows, 200);
-    let rows = each(Table::District, 3..5, |place, row| {
-        assert_eq!(row.int("d_w_id"), place as i64 / 10 + 3);
-        assert_eq!(row.int("d_id"), place as i64 % 10 + 1);
+    let rows = for_each_row(Table::District, 3..5, |index, row| {
+        assert_eq!(row.int("d_w_id"), index as i64 / 10 + 3);
+        assert_eq!(row.int("d_id"), index as i64 % 10 + 1);
         assert_eq!(row.decimal("d_ytd"), 30_000 * 10_000);
         assert_eq!(row.int("d_next_o_id"), 3_001);
         assert!(row.text("d_zip").ends_with("11111"));
@@ -160,15 +167,15 @@ fn warehouses_and_districts_begin_balanced() {
 }
 
 #[test]
-fn customers_are_those_of_the_specification() {
+fn customers_match_the_specification() {
     let names = LastNames::new();
     let (mut bad, mut discounts, mut lengths) = (0, 0, HashSet::new());
-    let rows = each(Table::Customer, 2..3, |place, row| {
+    let rows = for_each_row(Table::Customer, 2..3, |index, row| {
         let id = row.int("c_id");
-        assert_eq!(id, place as i64 % 3_000 + 1);
+        assert_eq!(id, index as i64 % 3_000 + 1);
         assert_eq!(
             (row.int("c_w_id"), row.int("c_d_id")),
-            (2, place as i64 / 3_000 + 1)
+            (2, index as i64 / 3_000 + 1)
         );
         if id <= 1_000 {
             assert_eq!(row.text("c_last"), names.get(id as u32 - 1));
@@ -193,8 +200,8 @@ fn customers_are_those_of_the_specification() {
     assert_eq!((rows, bad), (30_000, 3_000));
     assert!((2_450..2_550).contains(&(discounts / 30_000)));
     assert_eq!(lengths, (300..=500).collect());
-    let rows = each(Table::History, 2..3, |place, row| {
-        assert_eq!(row.int("h_c_id"), place as i64 % 3_000 + 1);
+    let rows = for_each_row(Table::History, 2..3, |index, row| {
+        assert_eq!(row.int("h_c_id"), index as i64 % 3_000 + 1);
         assert_eq!((row.int("h_w_id"), row.int("h_c_w_id")), (2, 2));
         assert_eq!(row.int("h_d_id"), row.int("h_c_d_id"));
         assert_eq!(row.decimal("h_amount"), 10 * 10_000);
@@ -203,14 +210,14 @@ fn customers_are_those_of_the_specification() {
 }
 
 #[test]
-fn orders_are_dealt_to_customers_and_the_last_900_are_open() {
+fn customers_are_permuted_over_orders_and_the_last_900_orders_are_open() {
     let mut counts = Vec::new();
     let mut customers = [const { Vec::new() }; 10];
-    each(Table::Orders, 3..4, |place, row| {
+    for_each_row(Table::Orders, 3..4, |index, row| {
         let id = row.int("o_id");
-        assert_eq!(id, place as i64 % 3_000 + 1);
+        assert_eq!(id, index as i64 % 3_000 + 1);
         assert_eq!((row.int("o_w_id"), row.int("o_all_local")), (3, 1));
-        customers[place / 3_000].push(row.int("o_c_id"));
+        customers[index / 3_000].push(row.int("o_c_id"));
         match row.raw("o_carrier_id") {
             None => assert!(id > 2_100),
             Some(carrier) => assert!(id <= 2_100 && (1..=10).contains(&number(carrier))),
@@ -227,17 +234,17 @@ fn orders_are_dealt_to_customers_and_the_last_900_are_open() {
     let total: i64 = counts.iter().sum();
     assert_eq!(order_lines(42, 3..4), total as u64);
     assert!((298_000..302_000).contains(&total), "{total} lines");
-    let rows = each(Table::NewOrder, 3..4, |place, row| {
-        assert_eq!(row.int("no_o_id"), place as i64 % 900 + 2_101);
-        assert_eq!(row.int("no_d_id"), place as i64 / 900 + 1);
+    let rows = for_each_row(Table::NewOrder, 3..4, |index, row| {
+        assert_eq!(row.int("no_o_id"), index as i64 % 900 + 2_101);
+        assert_eq!(row.int("no_d_id"), index as i64 / 900 + 1);
     });
     assert_eq!(rows, 9_000);
     let mut lines = vec![0; 30_000];
-    each(Table::OrderLine, 3..4, |_, row| {
+    for_each_row(Table::OrderLine, 3..4, |_, row| {
         let (district, order) = (row.int("ol_d_id"), row.int("ol_o_id"));
-        let place = ((district - 1) * 3_000 + order - 1) as usize;
-        lines[place] += 1;
-        assert_eq!(row.int("ol_number"), lines[place]);
+        let index = ((district - 1) * 3_000 + order - 1) as usize;
+        lines[index] += 1;
+        assert_eq!(row.int("ol_number"), lines[index]);
         assert_eq!((row.int("ol_w_id"), row.int("ol_supply_w_id")), (3, 3));
         assert!((1..=100_000).contains(&row.int("ol_i_id")));
         assert_eq!(row.int("ol_quantity"), 5);
@@ -255,11 +262,11 @@ fn orders_are_dealt_to_customers_and_the_last_900_are_open() {
 #[test]
 fn any_split_gives_the_same_bytes() {
     for table in Table::ALL.into_iter().filter(|table| *table != Table::Item) {
-        let parts = [all(table, 1..2).0, all(table, 2..3).0].concat();
-        assert!(parts == all(table, 1..3).0, "{}", table.name());
+        let parts = [fill_all(table, 1..2).0, fill_all(table, 2..3).0].concat();
+        assert!(parts == fill_all(table, 1..3).0, "{}", table.name());
     }
-    let (whole, content) = (all(Table::OrderLine, 2..3).0, content());
-    let mut rows = Rows::new(&content, Table::OrderLine, 2..3);
+    let (whole, content) = (fill_all(Table::OrderLine, 2..3).0, content());
+    let mut rows = TpccRows::new(&content, Table::OrderLine, 2..3);
     let (mut joined, mut buffer) = (Vec::new(), Vec::new());
     while !rows.is_done() {
         rows.fill(&mut buffer, 1_000);

@@ -1,13 +1,13 @@
-//! Once it is warm, a user allocates nothing for a transaction that succeeds, in any mode.
+//! Once warm, a user allocates nothing for a transaction that succeeds, in any mode.
 
-use crate::oltp::engine::Engine;
-use crate::played::{Memory, message, play};
-use crate::played_mysql;
+use crate::SqlDialect;
+use crate::tests::mock_mysql;
+use crate::tests::mock_postgres::{MockSession, message, run_user};
 use crate::tpcc::OrderEntryProgram;
-use crate::tpcc::input::Kind;
-use crate::tpcc::options::Asked;
+use crate::tpcc::execution::Mode;
+use crate::tpcc::input::TpccTransaction;
+use crate::tpcc::options::TpccOptions;
 use crate::tpcc::profile::{PROFILES, Profile};
-use crate::tpcc::way::Mode;
 use prony_allocations::allocations;
 use prony_session::Outcome;
 use prony_wire::{Exchange, QueryMode};
@@ -15,8 +15,8 @@ use prony_wire::{Exchange, QueryMode};
 const WARM: u64 = 2_000;
 const COUNTED: u64 = 2_000;
 
-/// A server that gives one row of sevens to everything but `BEGIN` and its like.
-fn sevens(memory: &mut Memory, sql: &[u8]) -> Vec<u8> {
+/// A server that answers everything except `BEGIN` and the like with one row of answer_with_sevens.
+fn answer_with_sevens(memory: &mut MockSession, sql: &[u8]) -> Vec<u8> {
     let begins = |word: &[u8]| sql.starts_with(word);
     if begins(b"BEGIN") || begins(b"COMMIT") || begins(b"ROLLBACK") {
         memory.in_block = begins(b"BEGIN");
@@ -30,22 +30,24 @@ fn sevens(memory: &mut Memory, sql: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn no_transaction_allocates() {
+fn transactions_do_not_allocate() {
     for (profile, mode) in all() {
         let exchange = Exchange::postgres(QueryMode::Prepared, false);
-        let mut memory = Memory::default();
-        let answer = |request: &[u8]| memory.answer(request, |memory, sql, _| sevens(memory, sql));
-        none(Engine::Postgres, profile, mode, exchange, answer);
+        let mut memory = MockSession::default();
+        let answer = |request: &[u8]| {
+            memory.answer(request, |memory, sql, _| answer_with_sevens(memory, sql))
+        };
+        assert_no_allocation(SqlDialect::PostgreSql, profile, mode, exchange, answer);
     }
 }
 
 #[test]
-fn no_transaction_allocates_on_mysql() {
+fn transactions_do_not_allocate_on_mysql() {
     for (profile, mode) in all() {
         let exchange = Exchange::mysql(QueryMode::Prepared);
-        let mut memory = played_mysql::Memory::default();
+        let mut memory = mock_mysql::MockSession::default();
         let answer = |request: &[u8]| memory.answer(request);
-        none(Engine::MySql, profile, mode, exchange, answer);
+        assert_no_allocation(SqlDialect::MySql, profile, mode, exchange, answer);
     }
 }
 
@@ -54,21 +56,21 @@ fn all() -> impl Iterator<Item = (&'static Profile, Mode)> {
     PROFILES.iter().flat_map(modes)
 }
 
-fn none(
-    engine: Engine,
+fn assert_no_allocation(
+    dialect: SqlDialect,
     profile: &'static Profile,
     mode: Mode,
     exchange: Exchange,
     answer: impl FnMut(&[u8]) -> Vec<u8>,
 ) {
-    let asked = Asked {
+    let options = TpccOptions {
         profile,
         mode,
-        ..Asked::default()
+        ..TpccOptions::default()
     };
-    let program = OrderEntryProgram::new(engine, asked, 3);
+    let program = OrderEntryProgram::new(dialect, options, 3);
     let (mut done, mut allocated) = ([0; 5], 0);
-    play(&program, exchange, WARM + COUNTED, answer, |poll, desk| {
+    run_user(&program, exchange, WARM + COUNTED, answer, |poll, desk| {
         let before = allocations();
         let ended = poll();
         if done.iter().sum::<u64>() > WARM {
@@ -85,8 +87,8 @@ fn none(
     assert_eq!(
         allocated,
         0,
-        "allocations in {COUNTED} transactions: {engine:?} {} {mode:?}, {:?}",
+        "allocations in {COUNTED} transactions: {dialect:?} {} {mode:?}, {:?}",
         profile.name,
-        Kind::NAMES
+        TpccTransaction::NAMES
     );
 }

@@ -1,7 +1,7 @@
 //! Inputs have the specification's distributions, or HammerDB's.
 
 use crate::random::Random;
-use crate::tpcc::input::{Draws, Line, NewOrder, UNUSED_ITEM, Who};
+use crate::tpcc::input::{CustomerKey, InputGenerator, NewOrder, OrderLine, UNUSED_ITEM};
 use crate::tpcc::profile::{PROFILES, Profile};
 use crate::tpcc::random::{NuRand, RunConstants};
 use std::collections::HashMap;
@@ -13,34 +13,39 @@ fn profile(name: &str) -> &'static Profile {
     Profile::find(name).expect("a profile")
 }
 
-fn draws(profile: &'static Profile, warehouses: u32, all: bool, place: (u32, u32)) -> Draws {
-    let random = Random::of_client(SEED, place.0);
-    Draws::new(
+fn inputs(
+    profile: &'static Profile,
+    warehouses: u32,
+    all: bool,
+    user: (u32, u32),
+) -> InputGenerator {
+    let random = Random::of_client(SEED, user.0);
+    InputGenerator::new(
         profile,
         RunConstants::new(SEED),
         warehouses,
         all,
-        place,
+        user,
         random,
     )
 }
 
-/// Whether a share is what it should be, within five standard deviations.
+/// Whether a share is within five standard deviations of its target.
 fn is_near(hits: usize, of: usize, share: f64) -> bool {
     let deviation = (share * (1.0 - share) / of as f64).sqrt();
     (hits as f64 / of as f64 - share).abs() < 5.0 * deviation + 1e-9
 }
 
 fn orders(profile: &'static Profile) -> Vec<NewOrder> {
-    let mut draws = draws(profile, 5, false, (2, 5));
-    (0..COUNT).map(|_| draws.new_order()).collect()
+    let mut inputs = inputs(profile, 5, false, (2, 5));
+    (0..COUNT).map(|_| inputs.new_order()).collect()
 }
 
 #[test]
-fn orders_have_their_shares_of_lines_remote_lines_and_unused_items() {
+fn orders_have_the_specified_lines_remote_lines_and_unused_items() {
     for profile in &PROFILES {
         let orders = orders(profile);
-        let lines: Vec<&Line> = orders.iter().flat_map(NewOrder::lines).collect();
+        let lines: Vec<&OrderLine> = orders.iter().flat_map(NewOrder::lines).collect();
         for count in 5..=15 {
             let hits = orders.iter().filter(|o| o.lines().len() == count);
             assert!(is_near(hits.count(), COUNT, 1.0 / 11.0), "{count} lines");
@@ -51,11 +56,11 @@ fn orders_have_their_shares_of_lines_remote_lines_and_unused_items() {
             "{remote} of {}",
             lines.len()
         );
-        let unused = orders.iter().filter(|o| o.unused).count();
+        let unused = orders.iter().filter(|o| o.has_unused_item).count();
         assert!(is_near(unused, COUNT, 0.01), "{unused}");
         for order in &orders {
             let (last, others) = order.lines().split_last().expect("5 lines");
-            assert_eq!(order.unused, last.item == UNUSED_ITEM);
+            assert_eq!(order.has_unused_item, last.item == UNUSED_ITEM);
             assert!(others.iter().all(|line| (1..=100_000).contains(&line.item)));
             assert!(
                 others.windows(2).all(|pair| {
@@ -74,24 +79,24 @@ fn orders_have_their_shares_of_lines_remote_lines_and_unused_items() {
     }
 }
 
-/// Lines of one wave take from different rows of stock, and no wave is left out.
+/// Lines of one wave take from different rows of stock, and no wave is empty.
 #[test]
-fn waves_part_lines_that_take_from_the_same_stock() {
-    let mut twice = 0;
+fn lines_of_the_same_stock_row_are_in_different_waves() {
+    let mut repeated = 0;
     for order in orders(profile("standard")) {
-        let mut seen: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut waves: HashMap<(u32, u32), u32> = HashMap::new();
         for line in order.lines() {
-            let wave = seen.entry((line.supply, line.item)).or_default();
+            let wave = waves.entry((line.supply, line.item)).or_default();
             *wave += 1;
             assert_eq!(line.wave, *wave);
         }
-        twice += u32::from(order.waves() > 1);
+        repeated += u32::from(order.waves() > 1);
     }
-    assert!(twice > 5, "{twice}");
+    assert!(repeated > 5, "{repeated}");
 }
 
 #[test]
-fn customers_and_items_are_non_uniform_by_the_standard_and_uniform_by_hammerdb() {
+fn customers_and_items_are_non_uniform_except_in_hammerdb() {
     let constants = RunConstants::new(SEED);
     for (profile, uniform) in [(profile("standard"), false), (profile("hammerdb"), true)] {
         let orders = orders(profile);
@@ -105,18 +110,21 @@ fn customers_and_items_are_non_uniform_by_the_standard_and_uniform_by_hammerdb()
     }
 }
 
-/// How many pairs of the two draws give each `a | b`: those whose bits are all within it, less those
-/// within less of it.
+/// How many pairs of the two draws yield each `a | b`: the pairs whose bits all lie within it, minus
+/// those whose bits lie within a proper subset of it.
 fn or_counts(expected: NuRand) -> Vec<i64> {
     const BITS: u32 = 17;
-    let within = |low: u32, high: u32| {
+    let counts_within = |low: u32, high: u32| {
         let mut counts: Vec<i64> = (0..1 << BITS)
             .map(|number| i64::from((low..=high).contains(&number)))
             .collect();
         each_bit(&mut counts, |more, less| *more += less);
         counts
     };
-    let (one, other) = (within(0, expected.a), within(expected.low, expected.high));
+    let (one, other) = (
+        counts_within(0, expected.a),
+        counts_within(expected.low, expected.high),
+    );
     let mut both: Vec<i64> = one.iter().zip(other).map(|(a, b)| a * b).collect();
     each_bit(&mut both, |more, less| *more -= less);
     both
@@ -133,7 +141,7 @@ fn each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
     }
 }
 
-/// Compares what is drawn with the exact shares of NURand in hundred equal parts of its range.
+/// Compares drawn numbers with the exact shares of NURand in a hundred equal parts of its range.
 fn compare(drawn: &[u32], expected: NuRand, uniform: bool) {
     const PARTS: usize = 100;
     let width = expected.high - expected.low + 1;
@@ -154,18 +162,18 @@ fn compare(drawn: &[u32], expected: NuRand, uniform: bool) {
         .iter()
         .zip(shares)
         .map(|(hits, share)| {
-            let meant = share * drawn.len() as f64;
-            (f64::from(*hits) - meant).powi(2) / meant
+            let expected = share * drawn.len() as f64;
+            (f64::from(*hits) - expected).powi(2) / expected
         })
         .sum();
     assert!(chi < 180.0, "{chi} for {expected:?}, uniform: {uniform}");
 }
 
 #[test]
-fn payments_are_remote_by_name_and_of_amounts_as_they_should() {
+fn payments_have_the_specified_customers_and_amounts() {
     for profile in &PROFILES {
-        let mut draws = draws(profile, 5, false, (2, 5));
-        let payments: Vec<_> = (0..COUNT).map(|_| draws.payment()).collect();
+        let mut inputs = inputs(profile, 5, false, (2, 5));
+        let payments: Vec<_> = (0..COUNT).map(|_| inputs.payment()).collect();
         let remote = payments.iter().filter(|p| p.c_w_id != p.w_id).count();
         assert!(is_near(remote, COUNT, 0.15), "{remote}");
         for payment in payments.iter().filter(|p| p.c_w_id == p.w_id) {
@@ -173,33 +181,33 @@ fn payments_are_remote_by_name_and_of_amounts_as_they_should() {
         }
         let named = payments
             .iter()
-            .filter(|p| matches!(p.who, Who::Name { .. }));
+            .filter(|p| matches!(p.customer, CustomerKey::Name { .. }));
         assert!(is_near(named.count(), COUNT, 0.6));
         assert!(payments.iter().all(|p| (100..=500_000).contains(&p.cents)));
         let odd = payments.iter().filter(|p| p.cents % 100 != 0).count();
-        assert_eq!(odd > COUNT / 2, profile.cents);
+        assert_eq!(odd > COUNT / 2, profile.amounts_have_cents);
         for payment in &payments {
-            if let Who::Name { name, otherwise } = payment.who {
+            if let CustomerKey::Name { name, fallback } = payment.customer {
                 assert!(name < 1000);
-                assert_eq!(otherwise.is_none(), profile.finds_names);
+                assert_eq!(fallback.is_none(), profile.finds_names);
             }
         }
-        let statuses = (0..COUNT).map(|_| draws.order_status());
-        let named = statuses.filter(|s| matches!(s.who, Who::Name { .. }));
+        let statuses = (0..COUNT).map(|_| inputs.order_status());
+        let named = statuses.filter(|s| matches!(s.customer, CustomerKey::Name { .. }));
         assert!(is_near(named.count(), COUNT, 0.6));
     }
 }
 
 #[test]
-fn a_run_asks_for_other_names_than_the_load_made_frequent() {
+fn runs_search_other_names_than_those_frequent_in_the_load() {
     let last = RunConstants::new(SEED).last;
     let away = last.c.abs_diff(NuRand::LOAD_LAST.c);
     assert!((65..=119).contains(&away) && away != 96 && away != 112);
     let names = |name: &str| {
-        let mut draws = draws(profile(name), 1, false, (0, 1));
-        let names = (0..COUNT).filter_map(|_| match draws.payment().who {
-            Who::Name { name, .. } => Some(name),
-            Who::Number(_) => None,
+        let mut inputs = inputs(profile(name), 1, false, (0, 1));
+        let names = (0..COUNT).filter_map(|_| match inputs.payment().customer {
+            CustomerKey::Name { name, .. } => Some(name),
+            CustomerKey::Number(_) => None,
         });
         names.collect::<Vec<u32>>()
     };
@@ -208,14 +216,14 @@ fn a_run_asks_for_other_names_than_the_load_made_frequent() {
 }
 
 #[test]
-fn carriers_and_thresholds_are_even_and_a_terminal_keeps_its_district() {
-    let mut draws = draws(profile("standard"), 3, false, (7, 30));
+fn carriers_and_thresholds_are_uniform_and_terminals_keep_their_district() {
+    let mut inputs = inputs(profile("standard"), 3, false, (7, 30));
     let mut carriers = [0; 11];
     let mut thresholds = [0; 21];
-    let district = draws.stock_level().d_id;
+    let district = inputs.stock_level().d_id;
     for _ in 0..COUNT {
-        carriers[draws.delivery().carrier as usize] += 1;
-        let level = draws.stock_level();
+        carriers[inputs.delivery().carrier as usize] += 1;
+        let level = inputs.stock_level();
         thresholds[level.threshold as usize] += 1;
         assert_eq!((level.w_id, level.d_id), (1, district));
     }
@@ -228,15 +236,15 @@ fn carriers_and_thresholds_are_even_and_a_terminal_keeps_its_district() {
 }
 
 #[test]
-fn homes_are_spread_or_shared_as_the_profile_says() {
-    let home = |name, warehouses, all, place| {
-        let mut draws = draws(profile(name), warehouses, all, place);
-        let mut homes: Vec<u32> = (0..500).map(|_| draws.delivery().w_id).collect();
+fn homes_are_spread_or_shared_as_in_the_profile() {
+    let home = |name, warehouses, all, user| {
+        let mut inputs = inputs(profile(name), warehouses, all, user);
+        let mut homes: Vec<u32> = (0..500).map(|_| inputs.delivery().w_id).collect();
         homes.sort_unstable();
         homes.dedup();
         homes
     };
-    // Spread evenly, more users than warehouses or fewer.
+    // Spread evenly, whether there are more users than warehouses or fewer.
     let homes: Vec<u32> = (0..6)
         .flat_map(|user| home("standard", 3, false, (user, 6)))
         .collect();
@@ -246,7 +254,8 @@ fn homes_are_spread_or_shared_as_the_profile_says() {
         .collect();
     assert_eq!(homes, [1, 4, 7]);
     assert_eq!(home("standard", 4, true, (0, 100)), [1, 2, 3, 4]);
-    // One each for good, drawn; or every n-th, counted past the last as HammerDB does.
+    // Each user draws one warehouse for the whole run; or takes every n-th, wrapping around at the
+    // last as HammerDB does.
     assert_eq!(home("hammerdb", 40, false, (1, 3)).len(), 1);
     assert_eq!(home("hammerdb", 7, true, (1, 3)), [1, 2, 5]);
     assert_eq!(home("hammerdb", 7, true, (2, 3)), [2, 3, 6]);
@@ -254,10 +263,10 @@ fn homes_are_spread_or_shared_as_the_profile_says() {
 }
 
 #[test]
-fn the_only_warehouse_has_no_other() {
-    let mut draws = draws(profile("standard"), 1, true, (0, 1));
+fn a_single_warehouse_has_no_remote_transactions() {
+    let mut inputs = inputs(profile("standard"), 1, true, (0, 1));
     for _ in 0..1000 {
-        assert_eq!(draws.new_order().remote_lines(), 0);
-        assert_eq!(draws.payment().c_w_id, 1);
+        assert_eq!(inputs.new_order().remote_lines(), 0);
+        assert_eq!(inputs.payment().c_w_id, 1);
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of the running half that need no server.
+//! Tests of program execution that need no server, and of the statements on PostgreSQL.
 
 mod allocation;
 mod inputs;
+mod parameter_types;

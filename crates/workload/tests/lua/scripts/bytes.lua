@@ -1,4 +1,4 @@
--- Text in Latin-1, and bytes of no encoding.
+-- Text in Latin-1, and bytes that are valid in no encoding.
 local types = sysbench.sql.type
 function thread_init()
    con = sysbench.sql.driver():connect()

@@ -1,4 +1,4 @@
--- Statements that are closed, and what the server still holds of them.
+-- Closed statements, and the number that the server still holds.
 local function held()
    if drv:name() == "pgsql" then
       local s = con:prepare("select count(*) - 1 from pg_prepared_statements")
@@ -15,7 +15,7 @@ end
 function thread_init()
    drv = sysbench.sql.driver()
    con = drv:connect()
-   -- A refused one is none, though MySQL counts it.
+   -- MySQL counts a statement that it could not prepare.
    pcall(con.prepare, con, "select nosuch")
    at_first = held()
 end
@@ -31,7 +31,7 @@ function event()
       s:close()
       s:close()
    end
-   -- The same text twice is open until both are closed.
+   -- A text that is prepared twice stays open until it is closed twice.
    local one, two = con:prepare("select 7"), con:prepare("select 7")
    one:close()
    local before = held()

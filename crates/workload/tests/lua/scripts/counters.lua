@@ -1,4 +1,4 @@
--- A main loop over C functions, errors counted by the script, SQL before and after the threads.
+-- A main loop of C functions, errors counted by the script, queries before and after the threads.
 local ffi = require("ffi")
 ffi.cdef([[
    void sb_counter_inc(int, sb_counter_type);

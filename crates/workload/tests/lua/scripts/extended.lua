@@ -1,4 +1,4 @@
--- Tables, statements and options of its own on top of oltp_common.
+-- Extends oltp_common with tables, statements and options.
 require("oltp_common")
 
 sysbench.cmdline.options.extra_selects = { "Selects by another column", 1 }

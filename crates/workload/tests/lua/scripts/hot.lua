@@ -1,4 +1,4 @@
--- One row that all threads update, in the shape of scripts for sysbench 0.5.
+-- All threads update one row, in a script for sysbench 0.5.
 pathtest = string.match(test, "(.*/)")
 if pathtest then
    dofile(pathtest .. "common.lua")

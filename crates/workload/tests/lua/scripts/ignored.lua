@@ -1,4 +1,4 @@
--- A duplicate key in the first two tries.
+-- The first two tries fail with a duplicate key.
 function thread_init()
    con = sysbench.sql.driver():connect()
    insert = con:prepare("insert into once values (?)")

@@ -1,4 +1,4 @@
--- The server closes the thread's own connection once, because it idles.
+-- The server once closes the idle connection of the thread.
 ffi.cdef("int usleep(unsigned);")
 function thread_init()
    con = sysbench.sql.driver():connect()

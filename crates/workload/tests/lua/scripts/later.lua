@@ -1,4 +1,4 @@
--- A text of several statements, the second of which fails; what 1.1 makes of it.
+-- Texts with several statements, the second of which fails, in 1.1.
 function thread_init()
    con = sysbench.sql.driver():connect()
    con:query("drop procedure if exists broken")

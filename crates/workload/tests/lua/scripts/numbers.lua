@@ -25,7 +25,7 @@ function thread_init()
    local h = sysbench.histogram.new(10, 1, 100)
    for i = 1, 20 do h:update(i) end
    h:print()
-   -- What is asked inside a script's own coroutines goes outwards.
+   -- Queries inside a script's own coroutines are passed on.
    local co = coroutine.wrap(function()
       local inner = coroutine.wrap(function() coroutine.yield(con:query_row("select 41")) end)
       coroutine.yield(inner() + 1)

@@ -1,17 +1,21 @@
--- Several results of one statement, as 1.1 has them.
+-- Several results of one statement, in 1.1.
 function thread_init()
    con = sysbench.sql.driver():connect()
    con:query("create table r (a int)")
    con:query("create procedure two() begin select 1 union select 2 order by 1; insert into r values (1), (2), (3); select 'x'; end")
 end
 local function all(rs, more)
-   local said = {}
-   while rs do
-      local first = rs.nfields > 0 and rs:fetch_row()[1] or "-"
-      said[#said + 1] = rs.nrows .. ":" .. rs.nfields .. ":" .. first .. ":" .. tostring(con:more_results())
+   local shapes = {}
+   local is_more
+   repeat
+      -- A statement without rows has no result.
+      local shape = rs and rs.nrows .. ":" .. rs.nfields .. ":" .. rs:fetch_row()[1] or "none"
+      is_more = con:more_results()
+      shapes[#shapes + 1] = shape .. ":" .. tostring(is_more)
       rs = more()
-   end
-   print(table.concat(said, " "))
+   until not is_more
+   assert(rs == nil)
+   print(table.concat(shapes, " "))
 end
 function event()
    local function next_of_con() return con:next_result() end

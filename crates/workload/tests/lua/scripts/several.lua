@@ -1,4 +1,4 @@
--- Several connections of one thread, also in the middle of an event.
+-- Several connections of one thread, one of them opened during an event.
 function thread_init(id)
    drv = sysbench.sql.driver()
    one, two = drv:connect(), drv:connect()
@@ -6,25 +6,25 @@ function thread_init(id)
    me = drv:name() == "mysql" and "select connection_id()" or "select pg_backend_pid()"
    local ids = { one:query_row(me), two:query_row(me), one:query_row(me) }
    print("differ", ids[1] ~= ids[2], ids[1] == ids[3])
-   -- The same text is a statement of each.
+   -- Each connection has its own statement of this text.
    s1, s2 = one:prepare(me), two:prepare(me)
    print("prepared", s1:execute():fetch_row()[1] == ids[1], s2:execute():fetch_row()[1] == ids[2])
    -- Results stay with their connection.
    local r1, r2 = one:query("select 1"), two:query("select 2")
    print("rows", r1:fetch_row()[1], r2:fetch_row()[1])
-   -- What one has not committed the other does not see.
+   -- Uncommitted rows are invisible to the other connection.
    one:query("begin")
    one:query("insert into several_" .. id .. " values (1)")
    print("open", one:query_row("select count(*) from several_" .. id), two:query_row("select count(*) from several_" .. id))
    one:query("commit")
    print("closed", two:query_row("select count(*) from several_" .. id))
-   -- Who disconnects is gone from the server.
+   -- A closed connection disappears from the server.
    two:disconnect()
    print("after", pcall(two.query, two, "select 1"))
    print("stale", pcall(s2.execute, s2))
    local alive = drv:name() == "mysql" and "select count(*) from information_schema.processlist where id = "
       or "select count(*) from pg_stat_activity where pid = "
-   -- The server takes its time; each look is a query more.
+   -- The server may take some time; each check is one more query.
    for look = 1, 1000 do
       gone, looks = one:query_row(alive .. ids[2]), look
       if tonumber(gone) == 0 then break end
@@ -51,7 +51,7 @@ function event()
    if sysbench.tid == 0 then
       third:disconnect()
    else
-      -- It is lost, and closed when it is found.
+      -- Unreferenced: it is closed after garbage collection.
       third = nil
       collectgarbage()
    end

@@ -1,0 +1,224 @@
+//! Arguments of the commands that use stored runs or other tools' output: `compare`, `report`, `verify`, `price`
+//! and `audit`.
+
+use clap::Args;
+use prony_plan::scenario::parse_share;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `prony compare`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+A side is one run, several runs of the same thing separated by commas, or an experiment, whose
+variants become the sides. The id of an experiment's first run names the experiment (`ID,` is that
+run alone), and so does any of its runs if it is the only argument. Every other side is compared
+with the first.
+
+With two or more runs a side, the 95 % interval comes from Welch's t-test on the logarithms of
+their figures. With one run a side it comes from the run's seconds, and says nothing about the
+variation between runs. Sides are compared by NOPM or TPS, or by the 99th percentile if the load had
+a rate.
+
+Exit code 7: the figures are not comparable, because workload, mode, profile, scale, protocol or
+durability differs, or a run is invalid. Variants of one experiment may differ in what its plan
+varies, except in the workload. Exit code 8: a side is slower than --fail-if-slower allows.
+
+Examples:
+  prony compare 20261120-2333 last
+  prony compare 20261120-2333,20261120-2339,20261120-2345 20261120-2336,20261120-2342,20261120-2348
+  prony compare last --fail-if-slower 3% --markdown
+  prony compare before.json after.json --json | jq -r .verdict")]
+pub struct CompareArgs {
+    /// Runs, named as in `prony show`, or an experiment
+    #[arg(value_name = "SIDE", required = true)]
+    pub sides: Vec<String>,
+
+    /// Fail if a side is significantly slower than the first by more than this
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub fail_if_slower: Option<f64>,
+
+    /// Also fail if the runs do not allow a decision
+    #[arg(long, requires = "fail_if_slower")]
+    pub fail_if_unsure: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    pub json: bool,
+
+    /// Print Markdown, for a pull request
+    #[arg(long)]
+    pub markdown: bool,
+
+    /// Write JUnit XML to this file; with -, to standard output instead of everything else
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
+/// Arguments of `prony report`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The page needs no network and no script, can be printed, and contains the documents of its runs.
+Each run is compared with the first: what differs, and the figures if they are comparable.
+
+With --sheet it shows throughput against cost with the frontier, the source and date of each price,
+and the runs without a price. The page contains the sheets.
+
+Examples:
+  prony report last --output report.html
+  prony report small=20261120-2333 big=last --sheet prices.toml --output report.html
+  prony report 20261120-2333 last --output report.html
+  prony verify report.html")]
+pub struct ReportArgs {
+    /// Runs, named as in `prony show`, several separated by commas, or one experiment, for all of its runs. With
+    /// --sheet as in `prony price`: CONFIGURATION= tells on which configuration a run was measured if the sheet
+    /// does not
+    #[arg(value_name = "[CONFIGURATION=]RUN", required = true)]
+    pub runs: Vec<String>,
+
+    /// Show what their throughput costs by this price sheet, as `prony price` does [repeatable]
+    #[arg(long, alias = "prices", value_name = "FILE")]
+    pub sheet: Vec<PathBuf>,
+
+    /// With --sheet: share of the measured throughput that is used over a month [default: 30%]
+    #[arg(long, value_name = "SHARE", requires = "sheet", value_parser = parse_share)]
+    pub utilisation: Option<f64>,
+
+    /// With --sheet: rank prices of different regions too
+    #[arg(long, requires = "sheet")]
+    pub across_regions: bool,
+
+    /// Write the page to this file, in place of an older report; with -, to standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `prony verify`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Recomputes the SHA-256 of each document in the page, and generates the page again from them. Exit
+code 7: the file was changed or truncated; 1: it cannot be read or is not a report. A hash is not a
+signature: compare it with `sha256sum` of the stored run to know that the page is of that run.
+
+Examples:
+  prony verify report.html")]
+pub struct VerifyArgs {
+    /// The report
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// Arguments of `prony audit`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+The tool is recognised by its output. Values that the output does not contain are left out: a stored
+run is marked as imported, and lists what is unknown.
+
+Exit code 7: figures are implausible and must not be used. Such a run can be stored, and carries
+that verdict.
+
+Examples:
+  prony audit pgbench.log
+  pgbench -T 60 -P 1 bench 2>&1 | prony audit -
+  prony audit results.out --keep && prony show last")]
+pub struct AuditArgs {
+    /// The tool's output; - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: String,
+
+    /// Store each of its runs, for `prony show`, `prony compare` and `prony price`
+    #[arg(long)]
+    pub keep: bool,
+
+    /// The scale, or number of warehouses, if the output does not contain it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub scale: Option<u32>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `prony price`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Without a RUN, the runs that the sheet names are priced. Without --sheet, prices.toml in PRONY_HOME
+is read if it exists. The folder plans/prices has an example.
+
+A run of an experiment stands for all repeats of its variant, and an experiment as the only
+argument for all of its variants: each variant has a line, with the median of its repeats. Runs
+separated by commas are exactly these runs; `ID,` is one run alone. If repeats of one variant are
+named for different configurations, each of them counts alone.
+
+Exit code 7: a run has no price, the runs are not comparable and not ranked, or none of them
+sustains the load.
+
+Examples:
+  prony price last --sheet prices.toml
+  prony price small=20261120-2333 big=last --sheet prices.toml
+  prony price small=20261120-2333,20261120-2339 --sheet prices.toml
+  prony price --load 20000tps --p99 20ms --sheet prices.toml
+  prony price last --sheet prices.toml --json | jq .points[0].tps_per_money")]
+pub struct PriceArgs {
+    /// A run, named as in `prony show`; CONFIGURATION= tells on which configuration it was measured if the sheet
+    /// does not
+    #[arg(value_name = "[CONFIGURATION=]RUN")]
+    pub runs: Vec<String>,
+
+    /// The price sheet, a TOML file [repeatable]
+    #[arg(long, value_name = "FILE")]
+    pub sheet: Vec<PathBuf>,
+
+    /// Name the cheapest configuration that delivers this many transactions a second
+    #[arg(long, value_name = "TPS", value_parser = rate)]
+    pub load: Option<f64>,
+
+    /// With --load: upper limit of the 99th percentile of the response time
+    #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
+    pub p99: Option<Duration>,
+
+    /// With --load: upper limit of the 95th percentile of the response time
+    #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
+    pub p95: Option<Duration>,
+
+    /// Share of the measured throughput that is used over a month, for the second cost of a million transactions
+    #[arg(long, value_name = "SHARE", default_value = "30%", value_parser = parse_share)]
+    pub utilisation: f64,
+
+    /// Rank prices of different regions too
+    #[arg(long)]
+    pub across_regions: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `20000`, `20000tps` or `20000/s`.
+fn rate(text: &str) -> Result<f64, String> {
+    let number = text.trim();
+    let number = number
+        .strip_suffix("tps")
+        .or_else(|| number.strip_suffix("/s"))
+        .unwrap_or(number);
+    match number.trim().parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
+        _ => Err("give transactions a second, such as 20000 or 20000tps".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_may_have_a_unit() {
+        for text in ["20000", "20000tps", "2e4 tps", "20000/s"] {
+            assert_eq!(rate(text), Ok(20_000.0), "{text}");
+        }
+        assert!(
+            ["", "tps", "0", "-1", "nan", "inf", "20k"]
+                .iter()
+                .all(|text| rate(text).is_err())
+        );
+    }
+}

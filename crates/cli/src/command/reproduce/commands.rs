@@ -1,0 +1,304 @@
+//! A scenario as Prony command lines.
+//!
+//! A scenario with its size, duration and clients becomes the arguments of `prony load` and `prony run`, and the
+//! equivalent input, which `reproduce` executes. A password is never shown.
+
+use prony_plan::scenario::{Cached, Scenario, ScenarioSize};
+use prony_plan::{PlanInput, flag};
+use prony_runner::host::processors;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use toml::Value;
+
+/// Clients if the document does not state a number.
+pub const CLIENTS: u64 = 64;
+/// Seed of the data: that of `prony load`.
+pub const SEED: u64 = 0;
+/// Length of the window if the document does not state it.
+const DURATION: Duration = Duration::from_secs(60);
+
+/// The settings with which a scenario is run.
+#[derive(Clone, Debug)]
+pub struct ScenarioSettings {
+    /// Size of the data.
+    pub size: ScenarioSize,
+    /// Clients.
+    pub clients: u64,
+    /// Threads that drive them.
+    pub threads: u64,
+    /// Connections that load in parallel.
+    pub jobs: u32,
+    /// Warm-up.
+    pub warmup: Duration,
+    /// Measured window.
+    pub duration: Duration,
+    /// Path of the script, if there is one.
+    pub script: PathBuf,
+}
+
+impl ScenarioSettings {
+    /// The published settings, with the threads of this machine and the script in this folder.
+    pub fn published(scenario: &Scenario) -> ScenarioSettings {
+        let clients = scenario.clients.unwrap_or(CLIENTS);
+        ScenarioSettings {
+            size: scenario.size(1.0),
+            clients,
+            threads: threads(clients),
+            jobs: 1,
+            warmup: scenario.warmup.unwrap_or_default(),
+            duration: scenario.duration.unwrap_or(DURATION),
+            script: scenario.script.map_or("", |script| script.file()).into(),
+        }
+    }
+
+    /// Sets another window, and shortens the warm-up in proportion.
+    pub fn measured(mut self, duration: Duration) -> ScenarioSettings {
+        let part = duration.as_secs_f64() / self.duration.as_secs_f64();
+        let warmup_s = (self.warmup.as_secs_f64() * part.min(1.0)).ceil();
+        self.warmup = Duration::from_secs(warmup_s as u64);
+        self.duration = duration;
+        self
+    }
+}
+
+/// As many threads as this machine has CPUs, at most `clients`: Prony does not need a thread for each client.
+pub fn threads(clients: u64) -> u64 {
+    (processors() as u64).clamp(1, clients.max(1))
+}
+
+/// Whether its tables are read before the run, because all of them should be cached.
+pub fn is_prewarmed(scenario: &Scenario) -> bool {
+    scenario.cached == Some(Cached::Whole)
+}
+
+/// The input of `prony load`.
+pub fn load_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput {
+    let mut input = input(scenario.data_workload(), settings);
+    for (name, value) in options(scenario, &settings.size) {
+        match name.as_str() {
+            "profile" => input.set_option("--profile", &name, Some(value)),
+            "table_size" => input.set_option("--option", &name, Some(value)),
+            // Other settings concern the run.
+            _ => {}
+        }
+    }
+    input
+}
+
+/// The input of `prony run`.
+pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput {
+    let mut input = input(&scenario.workload, settings);
+    if scenario.script.is_some() {
+        input.set_option(
+            "--file",
+            "files",
+            Some(vec![file_argument(&settings.script)]),
+        );
+    }
+    let mut defines = scenario.define.clone();
+    defines.extend(settings.size.range.map(|range| format!("range={range}")));
+    let defines = Some(defines).filter(|defines| !defines.is_empty());
+    input.set_option("--define", "define", defines);
+    for (name, value) in options(scenario, &settings.size) {
+        let option_flag = match name.as_str() {
+            "profile" => "--profile",
+            "home" => "--home",
+            _ => "--option",
+        };
+        input.set_option(option_flag, &name, Some(value));
+    }
+    let warmup = Some(settings.warmup).filter(|warmup| !warmup.is_zero());
+    PlanInput {
+        clients: flag("--clients", Some(settings.clients)),
+        threads: flag("--threads", Some(settings.threads)),
+        protocol: flag("--protocol", scenario.protocol),
+        warmup: flag("--warmup", warmup),
+        duration: flag("--duration", Some(settings.duration)),
+        ..input
+    }
+}
+
+/// Workload and scale.
+fn input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
+    PlanInput {
+        workload: flag("WORKLOAD", Some(workload.to_owned())),
+        scale: flag("--scale", Some(settings.size.scale)),
+        ..PlanInput::default()
+    }
+}
+
+/// The command line of the load and that of the run, with flags of `reproduce`, on the server of this URL.
+pub fn command_lines(
+    scenario: &Scenario,
+    settings: &ScenarioSettings,
+    url: Option<&str>,
+    flags: &PlanInput,
+) -> [String; 2] {
+    let line = |command: &str, input: PlanInput| {
+        let url = flag("--url", url.map(str::to_owned));
+        let arguments = PlanInput { url, ..input }.arguments().join(" ");
+        format!("prony {command} {arguments}")
+    };
+    let mut load = line(
+        &format!("load {}", scenario.data_workload()),
+        load_input(scenario, settings),
+    );
+    if settings.jobs > 1 {
+        load += &format!(" --jobs {}", settings.jobs);
+    }
+    [
+        load,
+        line(
+            &format!("run {}", scenario.workload),
+            run_input(scenario, settings).overlay(flags.clone()),
+        ),
+    ]
+}
+
+/// All commands for a user to type; the server comes from the environment or is a placeholder.
+pub fn commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<String> {
+    let [load, run] = command_lines(scenario, settings, Some("URL"), &PlanInput::default());
+    let script = scenario.script.map(|script| {
+        let file = script.file();
+        format!("prony scenarios {} --script > {file}", scenario.id)
+    });
+    let data = scenario.data_workload();
+    let check = format!("prony check {data} --url URL");
+    let clean = format!("prony clean {data} --url URL");
+    script
+        .into_iter()
+        .chain([load, check, run, clean])
+        .collect()
+}
+
+/// A script's path in the syntax of `--file`.
+fn file_argument(path: &Path) -> String {
+    let path = path.display().to_string();
+    match path.contains('@') {
+        true => format!("{path}@1"),
+        false => path,
+    }
+}
+
+/// The path of a scenario's script: next to the stored runs, so that the script that a Run names remains
+/// available.
+pub fn script_path(store: &Path, scenario: &Scenario) -> PathBuf {
+    let file = scenario.script.map_or("", |script| script.file());
+    store.join("scenarios").join(file)
+}
+
+/// Options of the workload with the rows of this size.
+fn options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Value)> {
+    let rows = size.table_size.and_then(|rows| i64::try_from(rows).ok());
+    let options = scenario.options.iter();
+    options
+        .map(|(name, value)| {
+            let rows = rows.filter(|_| name == "table_size");
+            (name.clone(), rows.map_or(value.clone(), Value::from))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Command, WaitArgs, parse};
+    use crate::command::plan;
+    use prony_plan::Plan;
+    use prony_plan::scenario::{PublishedEngine, each, find};
+    use std::ffi::OsString;
+
+    fn parse_line(line: &str) -> Command {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        parse(&words).unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
+    }
+
+    fn check(input: PlanInput) -> Plan {
+        plan::check_runnable(input, "a test").unwrap_or_else(|failure| panic!("{failure:?}"))
+    }
+
+    #[test]
+    fn the_command_lines_of_every_scenario_are_valid() {
+        let folder = std::env::temp_dir().join(format!("prony-words-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("scenarios")).unwrap();
+        for scenario in each() {
+            for shrink in [1.0, 0.001] {
+                let mut settings = ScenarioSettings::published(scenario);
+                settings.size = scenario.size(shrink);
+                settings.script = script_path(&folder, scenario);
+                if let Some(script) = scenario.script {
+                    std::fs::write(&settings.script, script.text()).unwrap();
+                }
+                let [load, run] = command_lines(scenario, &settings, None, &PlanInput::default());
+                let Command::Load(args) = parse_line(&load) else {
+                    panic!("{} is not loaded", scenario.id);
+                };
+                let input = load_input(scenario, &settings);
+                assert!(input == args.input(), "{}", scenario.id);
+                assert_eq!(args.wait.io_timeout, WaitArgs::default().io_timeout);
+                assert_eq!(args.seed, SEED);
+                let loaded = check(input);
+                assert_eq!(
+                    loaded.workload.scale.map(u64::from),
+                    Some(settings.size.scale)
+                );
+                let Command::Run(args) = parse_line(&run) else {
+                    panic!("{} is not run", scenario.id);
+                };
+                let input = run_input(scenario, &settings);
+                assert!(input == args.input(), "{}", scenario.id);
+                let plan = check(input);
+                assert_eq!(
+                    u64::from(plan.drive.clients),
+                    settings.clients,
+                    "{}",
+                    scenario.id
+                );
+                assert_eq!(plan.workload.name, scenario.workload);
+                if let Some(protocol) = scenario.protocol {
+                    assert_eq!(plan.drive.protocol, protocol, "{}", scenario.id);
+                }
+                assert_eq!(plan.drive.warmup, settings.warmup, "{}", scenario.id);
+            }
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_shorter_window_shortens_the_warm_up() {
+        let scenario = find("tpcc-16vcpu-cached").unwrap();
+        let settings = ScenarioSettings::published(scenario).measured(Duration::from_secs(60));
+        assert_eq!(
+            (settings.duration.as_secs(), settings.warmup.as_secs()),
+            (60, 10)
+        );
+        let longer = ScenarioSettings::published(scenario).measured(Duration::from_secs(7_200));
+        assert_eq!(longer.warmup.as_secs(), 600);
+    }
+
+    #[test]
+    fn commands_have_the_flags_that_a_user_would_type() {
+        let scenario = find("tpcc-16vcpu-cached").unwrap();
+        assert_eq!(scenario.engine, PublishedEngine::PostgreSql);
+        let lines = commands(scenario, &ScenarioSettings::published(scenario));
+        assert_eq!(
+            lines[0],
+            "prony load tpcc --url URL --scale 576 --profile hammerdb-4.6"
+        );
+        assert!(
+            lines[2].contains("--clients 256")
+                && lines[2].ends_with("--home all --profile hammerdb-4.6"),
+            "{lines:?}"
+        );
+        let scenario = find("hotset-2c16g-0.1b-ro").unwrap();
+        let lines = commands(scenario, &ScenarioSettings::published(scenario));
+        assert_eq!(
+            lines[0],
+            "prony scenarios hotset-2c16g-0.1b-ro --script > hot-set-ro.sql"
+        );
+        assert!(
+            lines[3].ends_with("--define range=100000000 --file hot-set-ro.sql"),
+            "{lines:?}"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! The scenario's part of the Run document.
+//!
+//! It is made of a scenario and its completed steps, and never contains a password.
+
+use super::super::scenarios;
+use prony_plan::Choice;
+use prony_plan::scenario::{Cached, PublishedEngine, Scenario};
+use prony_store::scenario::{OriginalSetup, PublishedFigure};
+use prony_store::{Replication, ServerEngine};
+
+/// The steps completed before the run.
+#[derive(Clone, Debug, Default)]
+pub struct CompletedSteps {
+    /// The requested fraction of the published size.
+    pub shrink: f64,
+    /// The server was restarted.
+    pub restarted: bool,
+    /// The data was loaded.
+    pub loaded: bool,
+    /// The tables were read.
+    pub prewarmed: bool,
+}
+
+/// The scenario for the document.
+pub fn record(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenario {
+    prony_store::Scenario {
+        id: scenario.id.clone(),
+        title: scenario.title.clone(),
+        source: scenario.source.name().to_owned(),
+        place: scenario.place.clone(),
+        published: scenario
+            .figures
+            .iter()
+            .map(|figure| PublishedFigure {
+                name: figure.measure,
+                value: figure.value,
+                unit: figure.unit.to_owned(),
+            })
+            .collect(),
+        original: original_setup(scenario),
+        size_share: steps.shrink,
+        statements: scenario.statements,
+        cold: scenario.cold,
+        restarted: steps.restarted,
+        loaded: steps.loaded,
+        prewarmed: steps.prewarmed,
+        notes: scenario.notes.clone(),
+    }
+}
+
+fn original_setup(scenario: &Scenario) -> OriginalSetup {
+    let engine = match scenario.engine {
+        PublishedEngine::PostgreSql => prony_store::Engine::PostgreSql.into(),
+        PublishedEngine::MySql => prony_store::Engine::MySql.into(),
+        PublishedEngine::SqlServer => ServerEngine::Other("sqlserver".to_owned()),
+    };
+    OriginalSetup {
+        engine: Some(engine),
+        product: scenario.product.clone(),
+        version: scenario.version.clone(),
+        machine: scenario.machine.clone(),
+        cpus: scenario.cpus,
+        // The GB of a machine's memory are powers of two.
+        memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
+        data: scenarios::data(scenario),
+        cached: scenario
+            .cached
+            .map(|cached| cached.description().to_owned()),
+        cached_share: scenario.cached.and_then(|cached| match cached {
+            Cached::Whole => Some(1.0),
+            Cached::Third => Some(0.3),
+            Cached::Part => None,
+        }),
+        clients: scenario
+            .clients
+            .and_then(|clients| u32::try_from(clients).ok()),
+        protocol: scenario.protocol,
+        warmup_s: scenario.warmup.map(|time| time.as_secs_f64()),
+        duration_s: scenario.duration.map(|time| time.as_secs_f64()),
+        durability: scenario.durability.clone(),
+        replication: (scenario.replication.as_deref()).and_then(Replication::from_name),
+    }
+}

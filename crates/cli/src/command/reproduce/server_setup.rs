@@ -1,0 +1,122 @@
+//! Prepares the server for a scenario's run: cold caches, indexes, a vacuum, warm caches.
+//!
+//! Only the workload's own tables are changed, and only steps that really happened are reported.
+
+use crate::command::{output, server};
+use crate::exit::{Exit, Failure};
+use crate::shell;
+use prony_plan::scenario::Scenario;
+use prony_report::units;
+use prony_runner::Signals;
+use prony_runner::scenario_setup::{self, Prewarm};
+use prony_server::control::Error;
+use prony_server::{Control, Target};
+use std::time::{Duration, Instant};
+
+/// How long a restarted server may take to answer: it may have to recover first.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(600);
+/// Time between two attempts to connect.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+/// Restarts the server; returns whether it really restarted: a command may end before the restart
+/// begins, or restart nothing.
+///
+/// # Errors
+/// If the command fails, or the server does not answer again.
+pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
+    let started_before = scenario_setup::started_unix_s(&mut server::connect(target)?);
+    output::notice("Restarting the server with --restart-command.");
+    let status = shell::run(command, &[], signals)
+        .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
+    fail_if_interrupted(signals)?;
+    if !status.success() {
+        let what = format!("the restart command failed: {status}");
+        let hint =
+            "its output is above; old tables of the workload were dropped, and nothing was loaded";
+        return Err(Failure::new(Exit::Connect, what, hint));
+    }
+    let since = Instant::now();
+    loop {
+        fail_if_interrupted(signals)?;
+        match server::connect(target) {
+            Ok(mut control) => {
+                let is_restarted = scenario_setup::was_restarted(&mut control, started_before);
+                if !is_restarted {
+                    output::notice(
+                        "The restart command did not restart the server: its caches are not cold.",
+                    );
+                }
+                return Ok(is_restarted);
+            }
+            Err(failure) if since.elapsed() > RESTART_TIMEOUT => return Err(failure),
+            Err(_) => std::thread::sleep(RETRY_PAUSE),
+        }
+    }
+}
+
+/// The table on whose columns a scenario creates indexes.
+const INDEXED_TABLE: &str = "pgbench_history";
+
+/// Creates the indexes of a scenario.
+pub fn indexes(control: &mut Control, scenario: &Scenario) -> Result<(), Failure> {
+    for column in &scenario.indexes {
+        output::notice(&format!(
+            "Creating an index on {column} of {INDEXED_TABLE}."
+        ));
+        // A newly loaded table has no such indexes; existing tables may have them.
+        scenario_setup::create_index(control, INDEXED_TABLE, column)
+            .map_err(|error| statement_failure(&error))?;
+    }
+    Ok(())
+}
+
+/// Vacuums and analyzes tables, like pgbench.
+pub fn vacuum(control: &mut Control, tables: &[String]) -> Result<(), Failure> {
+    if !scenario_setup::has_vacuum(control) {
+        return Ok(());
+    }
+    output::notice("Vacuuming.");
+    for table in tables {
+        scenario_setup::vacuum(control, table).map_err(|error| statement_failure(&error))?;
+    }
+    Ok(())
+}
+
+/// Reads tables into the server's cache, as far as they fit.
+pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> Result<(), Failure> {
+    let prewarm = Prewarm::of(control);
+    let how = match prewarm {
+        Prewarm::Extension => "with pg_prewarm",
+        Prewarm::Scan => {
+            "with sequential scans, which fill only a part of shared_buffers (the extension pg_prewarm would fill all)"
+        }
+        Prewarm::Checksum => "with CHECKSUM TABLE",
+    };
+    let table_count = units::count_with_noun(tables.len() as u64, "table", "tables");
+    output::notice(&format!("Reading {table_count} into the cache {how}."));
+    for table in tables {
+        fail_if_interrupted(signals)?;
+        let read = prewarm.read(control, table);
+        read.map_err(|error| Failure::of(Exit::Connect, &error))?;
+    }
+    Ok(())
+}
+
+fn statement_failure(error: &Error) -> Failure {
+    Failure::of(Exit::Load, error)
+}
+
+/// Fails if a signal requested the end.
+pub fn fail_if_interrupted(signals: &Signals) -> Result<(), Failure> {
+    match signals.received() {
+        None => Ok(()),
+        Some(signal) => {
+            let hint = "loaded tables are kept";
+            Err(Failure::new(
+                signal.into(),
+                format!("ended by {} before the run", signal.name()),
+                hint,
+            ))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Shows a run live.
+//!
+//! The runner calls it; it updates the live view on stderr and the metrics for Prometheus. A failure to show a
+//! second never ends the run.
+
+use super::metrics::{MetricsServer, RunMetrics};
+use super::warnings::RunWarnings;
+use prony_drive::{DriveResult, LoadStart};
+use prony_report::{LiveView, units};
+use prony_runner::{Recording, RunObserver, RunSecond};
+use prony_store::{Run, StoreError};
+use std::io::Stderr;
+use std::time::Duration;
+
+/// Shows one run.
+pub struct LiveObserver<'a> {
+    live: LiveView<Stderr>,
+    /// The server for Prometheus, if there is one.
+    metrics: Option<&'a MetricsServer>,
+    /// The metrics of this run, once it has started.
+    run_metrics: Option<RunMetrics>,
+    /// How long transactions in flight may take after the window.
+    grace: Duration,
+    warnings: RunWarnings,
+    /// Whether connections last for the whole run.
+    has_persistent_connections: bool,
+}
+
+impl<'a> LiveObserver<'a> {
+    /// Shows a run in this view, and publishes it with `metrics`.
+    pub fn new(
+        live: LiveView<Stderr>,
+        metrics: Option<&'a MetricsServer>,
+        grace: Duration,
+    ) -> LiveObserver<'a> {
+        LiveObserver {
+            live,
+            metrics,
+            run_metrics: None,
+            grace,
+            warnings: RunWarnings::default(),
+            has_persistent_connections: true,
+        }
+    }
+
+    /// Removes the live view.
+    pub fn end(&mut self) {
+        // If stderr is closed, there is no view to remove.
+        let _ = self.live.finish();
+    }
+
+    fn print(&mut self, line: &str) {
+        let _ = self.live.say(&format!("prony: {line}"));
+    }
+}
+
+impl RunObserver for LiveObserver<'_> {
+    fn begun(&mut self, run: &Run, _: &Recording) {
+        self.run_metrics = self.metrics.map(|metrics| metrics.begin(run));
+    }
+
+    fn journal_failed(&mut self, error: &StoreError) {
+        self.print(&error.to_string());
+    }
+
+    fn started(&mut self, start: &LoadStart) {
+        self.has_persistent_connections = !start.shape.connect;
+    }
+
+    fn second(&mut self, second: &RunSecond<'_>) {
+        for line in self
+            .warnings
+            .lines(second.row, self.has_persistent_connections)
+        {
+            self.print(&line);
+        }
+        second.server.iter().for_each(|one| self.live.server(one));
+        if let Some(figures) = second.second {
+            let _ = self.live.second(figures);
+            if let Some(run_metrics) = &mut self.run_metrics {
+                run_metrics.row(second.row, figures, second.server);
+            }
+        }
+    }
+
+    fn draining(&mut self) {
+        let limit = match self.grace {
+            Duration::MAX => String::new(),
+            grace => format!(", for at most {}", units::seconds(grace.as_secs_f64())),
+        };
+        self.print(&format!(
+            "waiting for transactions that have not ended yet{limit}"
+        ));
+    }
+
+    fn ended(&mut self, _: &DriveResult) -> Option<f64> {
+        self.end();
+        None
+    }
+}

@@ -1,0 +1,80 @@
+//! The server of a run: the given one, or one that Prony starts.
+//!
+//! The result is the targets, and the throw-away server for as long as it is needed. A password is never shown.
+
+use crate::command::{embedded, server};
+use crate::exit::{Exit, Failure};
+use prony_plan::{Plan, ServerPlan};
+use prony_runner::RunServer;
+use prony_runner::signals;
+use prony_server::{Address, Environment, Target};
+use std::net::Ipv4Addr;
+
+/// Finds the server, or starts it.
+pub fn find_or_start(plan: &Plan, download: bool) -> Result<RunServer, Failure> {
+    let with_tcp_sample = plan.drive.tcp_sample > 0;
+    match &plan.server {
+        ServerPlan::Embedded => start_embedded(plan, download, with_tcp_sample),
+        ServerPlan::Url(url) => {
+            let target = server::target(Some(url))?;
+            let tcp_target = if with_tcp_sample {
+                over_tcp(&target)?
+            } else {
+                None
+            };
+            Ok(RunServer {
+                tcp_target,
+                ..RunServer::existing(target, prony_server::redact(url))
+            })
+        }
+    }
+}
+
+/// Starts a throw-away server. Clients use TCP, so that the response time can be split, or with `--tcp-sample` its unix
+/// socket. PGOPTIONS and similar variables do not apply to it.
+fn start_embedded(
+    plan: &Plan,
+    download: bool,
+    with_tcp_sample: bool,
+) -> Result<RunServer, Failure> {
+    let server = embedded::start(plan.drive.clients, download)?;
+    let environment = Environment::without_home("postgres");
+    let resolve = |url: &str| -> Result<Target, Failure> {
+        let mut target = prony_server::resolve(url, &environment)
+            .map_err(|error| Failure::of(Exit::Unexpected, &error))?;
+        signals::end_waits(&mut target);
+        Ok(target)
+    };
+    let tcp = resolve(server.tcp_url_with_password().reveal())?;
+    let (target, tcp_target) = if with_tcp_sample {
+        (resolve(&server.url())?, Some(tcp))
+    } else {
+        (tcp, None)
+    };
+    Ok(RunServer {
+        target,
+        tcp_target,
+        display_name: "embedded".to_owned(),
+        embedded: Some(server),
+    })
+}
+
+/// The same server over loopback TCP, on the port in the name of its unix socket. `None` if the target uses TCP
+/// already.
+fn over_tcp(target: &Target) -> Result<Option<Target>, Failure> {
+    let unix = |address: &Address| matches!(address, Address::Unix(_));
+    let Some(endpoint) = target.endpoints.iter().find(|one| unix(&one.address)) else {
+        return Ok(None);
+    };
+    if target.endpoints.len() > 1 {
+        let hint = "name one unix socket in the URL";
+        let what = "--tcp-sample needs one server, but several hosts are named";
+        return Err(Failure::new(Exit::Usage, what, hint));
+    }
+    let mut endpoint = endpoint.clone();
+    endpoint.address = Address::Tcp((Ipv4Addr::LOCALHOST, endpoint.port).into());
+    endpoint.host = Ipv4Addr::LOCALHOST.to_string();
+    let mut tcp = target.clone();
+    tcp.endpoints = vec![endpoint];
+    Ok(Some(tcp))
+}

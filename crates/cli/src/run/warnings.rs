@@ -1,0 +1,135 @@
+//! Warnings during a run.
+//!
+//! A warning is printed when a transaction fails for a new reason, when connections are lost, and when they are
+//! back. Warnings are not repeated, and their number is limited.
+
+use prony_measure::{ErrorClass, IntervalRow};
+use prony_report::units::count;
+
+/// Maximum lines about failed transactions; the report has all of them.
+const LINES_MAX: usize = 5;
+
+/// The warnings so far.
+#[derive(Default)]
+pub struct RunWarnings {
+    reported: Vec<ErrorClass>,
+    /// The largest number of connections at the end of a second.
+    max_connections: u32,
+    lost: bool,
+}
+
+impl RunWarnings {
+    /// The lines for one second of the run. `is_persistent`: connections last for the whole run.
+    pub fn lines(&mut self, row: &IntervalRow, is_persistent: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        for error in row.interval.errors.entries() {
+            if self.reported.contains(&error.class) || self.reported.len() >= LINES_MAX {
+                continue;
+            }
+            self.reported.push(error.class);
+            let code = String::from_utf8_lossy(&error.code);
+            let message = match error.example.as_str() {
+                "" => String::new(),
+                text => format!(": {text}"),
+            };
+            let suffix = match error.class {
+                ErrorClass::LostConnection | ErrorClass::AmbiguousCommit => "; reconnecting",
+                _ => "",
+            };
+            lines.push(format!(
+                "first failed transaction, {} ({code}){message}{suffix}",
+                error.class.name()
+            ));
+        }
+        if is_persistent {
+            let health = &row.interval.health;
+            lines.extend(self.connections(health.connections, health.missing));
+        }
+        lines
+    }
+
+    /// `missing` counts connections that were lost and are not back; those of ended threads count neither as up
+    /// nor as missing.
+    fn connections(&mut self, up: u32, missing: u32) -> Option<String> {
+        self.max_connections = self.max_connections.max(up.saturating_add(missing));
+        let lost = missing > 0;
+        if lost == std::mem::replace(&mut self.lost, lost) || (!lost && up < self.max_connections) {
+            return None;
+        }
+        let (missing, max_connections) = (u64::from(missing), u64::from(self.max_connections));
+        Some(match lost {
+            true => format!(
+                "{} of {} connections lost, retrying",
+                count(missing),
+                count(max_connections)
+            ),
+            false => format!("all {} connections are back", count(max_connections)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_measure::{Interval, ProcessHealth, RunPhase, Span};
+
+    fn row(up: u32, missing: u32, errors: &[(ErrorClass, &str)]) -> IntervalRow {
+        let span = Span {
+            index: 0,
+            phase: RunPhase::Measured,
+            start_ns: 0,
+            end_ns: 1,
+        };
+        let mut interval = Box::new(Interval::empty(span));
+        interval.health.connections = up;
+        interval.health.missing = missing;
+        for (class, message) in errors {
+            interval.errors.count(0, *class, *b"53100", 1);
+            interval.errors.example(0, *class, *b"53100", message);
+        }
+        IntervalRow {
+            interval,
+            worker_cpu_ns: Vec::new(),
+            process: ProcessHealth::default(),
+        }
+    }
+
+    #[test]
+    fn each_error_class_is_reported_once_and_an_outage_at_its_start_and_end() {
+        let full = [(ErrorClass::Resources, "No space left on device")];
+        let mut warnings = RunWarnings::default();
+        assert_eq!(warnings.lines(&row(8, 0, &[]), true), [""; 0]);
+        assert_eq!(
+            warnings.lines(&row(8, 0, &full), true),
+            ["first failed transaction, insufficient resources (53100): No space left on device"]
+        );
+        assert_eq!(warnings.lines(&row(8, 0, &full), true), [""; 0]);
+        assert_eq!(
+            warnings.lines(&row(0, 8, &[]), true),
+            ["8 of 8 connections lost, retrying"]
+        );
+        assert_eq!(warnings.lines(&row(3, 5, &[]), true), [""; 0]);
+        assert_eq!(
+            warnings.lines(&row(8, 0, &[]), true),
+            ["all 8 connections are back"]
+        );
+        // With one connection per transaction, the number of open connections is random.
+        assert_eq!(warnings.lines(&row(1, 7, &[]), false), [""; 0]);
+    }
+
+    #[test]
+    fn connections_of_an_ended_thread_are_not_reported_as_lost() {
+        let mut warnings = RunWarnings::default();
+        for (up, missing) in [(8, 0), (4, 0), (0, 0)] {
+            assert_eq!(warnings.lines(&row(up, missing, &[]), true), [""; 0]);
+        }
+        // One of two threads ends while the other waits for its connections.
+        let mut warnings = RunWarnings::default();
+        assert_eq!(warnings.lines(&row(8, 0, &[]), true), [""; 0]);
+        assert_eq!(
+            warnings.lines(&row(0, 4, &[]), true),
+            ["4 of 8 connections lost, retrying"]
+        );
+        assert_eq!(warnings.lines(&row(4, 0, &[]), true), [""; 0]);
+    }
+}

@@ -1,0 +1,111 @@
+//! `prony runs`: listing, labels and deletion.
+
+#[path = "home/document.rs"]
+mod document;
+mod home;
+
+use document::new_run;
+use home::Home;
+use serde_json::json;
+
+/// Stores a complete run.
+fn put(home: &Home, id: &str, workload: &str, started_at: &str) {
+    let mut run = new_run();
+    run["id"] = json!(id);
+    run["state"] = json!("complete");
+    run["started_at"] = json!(started_at);
+    run["workload"]["name"] = json!(workload);
+    let path = home.0.join("runs").join(format!("{id}.json"));
+    std::fs::write(path, run.to_string()).expect("it is written");
+}
+
+fn home(name: &str) -> Home {
+    let home = Home::new(name);
+    put(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
+    put(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
+    put(&home, "20261122-1003", "tpcc", "2026-11-22T10:03:00Z");
+    home
+}
+
+fn ids(listed: &str) -> Vec<&str> {
+    let words = listed.lines().filter_map(|line| line.split(' ').next());
+    words.filter(|word| word.starts_with("2026")).collect()
+}
+
+#[test]
+fn filters_select_runs_that_match_all_of_them() {
+    let home = home("filtered");
+    let listed = |more: &[&str]| home.run(&[&["runs"], more].concat(), 0);
+    assert_eq!(ids(&listed(&[])).len(), 3);
+    assert_eq!(ids(&listed(&["--workload", "tpcb"])), ["20261121-1001"]);
+    let since = ["--workload", "tpcc", "--since", "2026-11-22T00:00:00Z"];
+    assert_eq!(ids(&listed(&since)), ["20261122-1003"]);
+    assert_eq!(ids(&listed(&["--verdict", "valid", "-n", "0"])).len(), 3);
+    let none = listed(&["--verdict", "invalid"]);
+    assert_eq!(none, "No stored run matches.\n");
+    home.run(&["runs", "--since", "yesterday"], 2);
+    home.run(&["runs", "--verdict", "good"], 2);
+}
+
+#[test]
+fn labels_and_notes_are_shown_and_do_not_change_the_document() {
+    let home = home("labelled");
+    let path = home.0.join("runs/20261121-1002.json");
+    let before = std::fs::read(&path).expect("it is there");
+    home.run(
+        &["runs", "label", "20261121-1002", "before\u{1b}[2J vacuum"],
+        0,
+    );
+    home.run(&["runs", "note", "last", "the newest"], 0);
+    let listed = home.run(&["runs"], 0);
+    assert!(listed.contains("\n  [before\\x1b[2J vacuum]\n"), "{listed}");
+    assert!(listed.contains("\n  the newest\n"), "{listed}");
+    assert!(!listed.contains('\u{1b}'), "{listed:?}");
+    let found = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
+    assert_eq!(ids(&found), ["20261121-1002"]);
+    let shown = home.run(&["show", "20261121-1002"], 0);
+    assert!(
+        shown.starts_with("label: before\\x1b[2J vacuum\n"),
+        "{shown}"
+    );
+    assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), shown);
+    home.run(&["runs", "label", "last", "before\\x1b[2J vacuum"], 0);
+    home.run(&["show", "before\\x1b[2J vacuum"], 2);
+    home.run(&["runs", "label", "last", ""], 0);
+    assert_eq!(std::fs::read(&path).expect("it is there"), before);
+    home.run(&["runs", "label", "20261121-1002", ""], 0);
+    assert!(!home.run(&["runs"], 0).contains('['));
+    home.run(&["runs", "label", "20261121", "of several"], 2);
+}
+
+#[test]
+fn deleting_removes_all_named_runs_or_none() {
+    let home = home("deleted");
+    home.run(&["runs", "label", "20261121-1001", "x"], 0);
+    home.run(&["runs", "delete", "20261121-1001", "20269999"], 2);
+    assert_eq!(ids(&home.run(&["runs"], 0)).len(), 3);
+    home.run(&["runs", "delete", "20261121"], 2);
+    home.run(&["runs", "delete", "20261121-1001", "20261122"], 0);
+    assert_eq!(ids(&home.run(&["runs"], 0)), ["20261121-1002"]);
+    let files = std::fs::read_dir(home.0.join("runs")).expect("a folder");
+    assert_eq!(files.count(), 1);
+}
+
+#[test]
+fn a_huge_rate_is_printed_in_short_form() {
+    let home = home("digits");
+    let refused = home.prony(&[
+        "run",
+        "tpcb",
+        "--url",
+        "postgres://127.0.0.1:1/x",
+        "--rate",
+        "1e300",
+    ]);
+    let text = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{text}");
+    assert!(
+        text.contains("is 1e300") && !text.contains("0000000000"),
+        "{text}"
+    );
+}

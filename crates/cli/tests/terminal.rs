@@ -1,0 +1,220 @@
+//! Text from servers, files and plans reaches no terminal as control characters.
+
+#[path = "home/document.rs"]
+mod document;
+mod home;
+
+use home::Home;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::process::Command;
+
+/// Sets the title, clears the screen, changes the text direction, with C0, C1 and bidirectional
+/// marks.
+const HOSTILE: &str = "go \x1b]0;owned\x07\x1b[2J\u{9b}2J\u{202e}\x7f\r away";
+
+/// A PostgreSQL or MySQL server that refuses each connection with a hostile message.
+fn hostile_server(mysql: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    // It ends with the test's process.
+    std::thread::spawn(move || {
+        for connection in listener.incoming().flatten() {
+            let refuse = if mysql { refuse_mysql } else { refuse_postgres };
+            // A client that hangs up early has received enough.
+            let _ = refuse(connection);
+        }
+    });
+    port
+}
+
+fn refuse_postgres(mut connection: TcpStream) -> std::io::Result<()> {
+    loop {
+        let mut length = [0; 4];
+        connection.read_exact(&mut length)?;
+        let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
+        connection.read_exact(&mut body)?;
+        // Neither TLS nor GSSAPI, whose request codes have 1234 in their upper half.
+        if body.starts_with(&1234_u16.to_be_bytes()) {
+            connection.write_all(b"N")?;
+            continue;
+        }
+        let fields = format!("SFATAL\0VFATAL\0C28000\0M{HOSTILE}\0D{HOSTILE}\0H{HOSTILE}\0\0");
+        let mut message = vec![b'E'];
+        message.extend_from_slice(&(fields.len() as u32 + 4).to_be_bytes());
+        message.extend_from_slice(fields.as_bytes());
+        return connection.write_all(&message);
+    }
+}
+
+fn refuse_mysql(mut connection: TcpStream) -> std::io::Result<()> {
+    // An error instead of a greeting: code 1130.
+    let body = format!("\u{7f}XX{HOSTILE}");
+    let mut body = body.into_bytes();
+    body.splice(0..3, [0xff, 0x6a, 0x04]);
+    let mut packet = (body.len() as u32).to_le_bytes()[..3].to_vec();
+    packet.push(0);
+    packet.extend_from_slice(&body);
+    connection.write_all(&packet)
+}
+
+/// Line ends and tabs are layout.
+fn is_raw(c: char) -> bool {
+    let marks = '\u{202a}'..='\u{202e}';
+    (c.is_control() && c != '\n' && c != '\t') || marks.contains(&c)
+}
+
+/// Runs it; asserts that it fails, prints something, and prints no control character.
+fn assert_no_controls(home: &Home, arguments: &[&str], mentions: &str) {
+    let output = home.prony(arguments);
+    let text = String::from_utf8(output.stdout).expect("UTF-8")
+        + &String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(!output.status.success(), "{arguments:?}: {text:?}");
+    assert!(!text.contains(is_raw), "{arguments:?}: {text:?}");
+    assert!(text.contains(mentions), "{arguments:?}: {text:?}");
+}
+
+#[test]
+fn error_messages_of_servers_send_no_control_characters() {
+    let home = Home::new("hostile-server");
+    let port = hostile_server(false).to_string();
+    let url = format!("postgres://u@127.0.0.1:{port}/d?sslmode=prefer");
+    let escaped = "\\x1b]0;owned\\x07\\x1b[2J\\u009b2J\\u202e\\u007f";
+    for arguments in [
+        &["check", "tpcb", "--url", &url][..],
+        &["run", "tpcb", "--url", &url],
+        &["load", "tpcb", "--url", &url],
+        &["pgbench", "-h", "127.0.0.1", "-p", &port, "-U", "u", "d"],
+        &[
+            "pgbench",
+            "-i",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "u",
+            "d",
+        ],
+    ] {
+        assert_no_controls(&home, arguments, escaped);
+    }
+    let (host, db) = ("--pgsql-host=127.0.0.1", "--db-driver=pgsql");
+    let at = format!("--pgsql-port={port}");
+    assert_no_controls(
+        &home,
+        &["sysbench", "oltp_read_only", db, host, &at, "run"],
+        escaped,
+    );
+
+    let port = hostile_server(true).to_string();
+    let url = format!("mysql://u@127.0.0.1:{port}/d");
+    assert_no_controls(&home, &["run", "oltp_read_only", "--url", &url], escaped);
+    let (host, at) = ("--mysql-host=127.0.0.1", format!("--mysql-port={port}"));
+    assert_no_controls(
+        &home,
+        &["sysbench", "oltp_read_only", host, &at, "run"],
+        escaped,
+    );
+}
+
+#[test]
+fn names_of_files_and_variants_send_no_control_characters() {
+    let home = Home::new("hostile-names");
+    let escaped = "\\x1b[2J";
+    let file = home.0.join("a\x1b[2J\u{9b}.sql");
+    std::fs::write(&file, "\\nosuch\n").expect("a script");
+    let name = file.to_str().expect("UTF-8");
+    let url = "postgres://u@127.0.0.1:1/d";
+    assert_no_controls(
+        &home,
+        &["run", "script", "--file", name, "--url", url],
+        escaped,
+    );
+    assert_no_controls(&home, &["pgbench", "-f", name, "d"], escaped);
+    assert_no_controls(&home, &["show", "no\x1b[2J"], "no");
+    assert_no_controls(&home, &["audit", name], "");
+    let plan = home.0.join("plan\x1b[2J.toml");
+    let text = "workload = \"tpcb\"\n[variants.\"v\\u001b[2J\"]\nnosuch = 1\n";
+    std::fs::write(&plan, text).expect("a plan");
+    assert_no_controls(&home, &["run", plan.to_str().expect("UTF-8")], escaped);
+    let lua = home.0.join("s\x1b[2J.lua");
+    std::fs::write(&lua, "error(\"\\27]0;t\\7\")\n").expect("a script");
+    assert_no_controls(
+        &home,
+        &["sysbench", lua.to_str().expect("UTF-8"), "run"],
+        "\\x1b]0;t",
+    );
+}
+
+#[test]
+fn a_document_shown_on_a_terminal_or_as_json_is_harmless() {
+    let home = Home::new("hostile-document");
+    let mut run = document::new_run();
+    run["id"] = "20261121-100000-tpcb-0001".into();
+    run["state"] = "partial".into();
+    run["workload"]["title"] = HOSTILE.into();
+    run["server"]["version"] = HOSTILE.into();
+    run["server"]["database"] = HOSTILE.into();
+    let path = home.0.join("runs/20261121-100000-tpcb-0001.json");
+    std::fs::write(path, run.to_string()).expect("a document");
+    let text = home.run(&["show", "last", "--json"], 0);
+    let back: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(back["workload"]["title"], HOSTILE);
+    assert!(!text.contains(is_raw), "{text:?}");
+    // `script` of util-linux gives it a terminal.
+    let mut on_a_terminal = Command::new("script");
+    on_a_terminal
+        .args(["-qec", concat!(env!("CARGO_BIN_EXE_prony"), " show last")])
+        .arg("/dev/null")
+        .env("PRONY_HOME", &home.0)
+        .env("TERM", "xterm")
+        .env_remove("NO_COLOR");
+    let Ok(output) = on_a_terminal.output() else {
+        eprintln!("skipped on a terminal: there is no program called script");
+        return;
+    };
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(text.contains("\\x1b]0;owned\\x07\\x1b[2J"), "{text:?}");
+    let colours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m"];
+    let rest = colours
+        .iter()
+        .fold(text, |text, code| text.replace(code, ""));
+    assert!(!rest.replace("\r\n", "\n").contains(is_raw), "{rest:?}");
+}
+
+/// The two ends of a terminal: the user's and the program's.
+fn terminal() -> (File, OwnedFd) {
+    let (mut user, mut program) = (-1, -1);
+    let (none, no_size) = (std::ptr::null_mut(), std::ptr::null());
+    // SAFETY: both numbers are valid for writing; the rest may be null (openpty(3)).
+    let status = unsafe { libc::openpty(&mut user, &mut program, none, std::ptr::null(), no_size) };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: both were opened just now, and nothing else owns them.
+    unsafe { (File::from_raw_fd(user), OwnedFd::from_raw_fd(program)) }
+}
+
+/// It may contain rows of a server; codes that colour text pass through.
+#[test]
+fn output_of_scripts_sends_no_control_characters() {
+    let home = Home::new("hostile-script");
+    let script = home.0.join("hostile.lua");
+    let text = "print(\"\\27[1;31mred\\27[0m \\27]0;owned\\7 \\27[2J \\155\")";
+    std::fs::write(&script, text).expect("a file");
+    let (mut user, program) = terminal();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(["sysbench", &script.to_string_lossy(), "help"])
+        .env("PRONY_HOME", &home.0)
+        .stdout(program)
+        .spawn()
+        .expect("it starts");
+    let mut shown = Vec::new();
+    // When the program's end is closed, reading this one fails.
+    let _ = user.read_to_end(&mut shown);
+    child.wait().expect("it ends");
+    let shown = String::from_utf8(shown).expect("UTF-8");
+    let expected = "\x1b[1;31mred\x1b[0m \\x1b]0;owned\\x07 \\x1b[2J \\x9b";
+    assert!(shown.contains(expected), "{shown:?}");
+}

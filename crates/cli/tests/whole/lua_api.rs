@@ -1,0 +1,366 @@
+//! What Lua scripts see of sysbench's API, and what they and their commands print, compared with
+//! 1.0.20.
+
+use crate::common::control;
+use crate::lua::LuaBench;
+use prony_server::embedded::shared_mariadb;
+
+const VERSION: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
+
+/// A command that prints only this after the version.
+#[track_caller]
+fn prints(bench: &LuaBench, words: &str, status: i32, text: &str) {
+    let (ended, out, err) = bench.sysbench(words);
+    assert_eq!(
+        (ended, out.strip_prefix(VERSION).unwrap_or(&out)),
+        (status, text),
+        "{words}\n{err}"
+    );
+}
+
+const OPTIONS: &str = r#"
+local A = sysbench.cmdline
+sysbench.cmdline.options = {
+    ["my-opt"] = {"With a dash", 5}, flag = {"", nil, A.ARG_BOOL}, num = {"", nil, A.ARG_INT},
+    real = {"", nil, A.ARG_DOUBLE}, size = {"", nil, A.ARG_SIZE}, list = {"", nil, A.ARG_LIST},
+    text = {"", nil, A.ARG_STRING}, file = {"", nil, A.ARG_FILE}, plain = {""},
+}
+function prepare()
+    local o, all = sysbench.opt, {}
+    for _, name in ipairs({ "my_opt", "my-opt", "flag", "num", "real", "size", "text", "file", "plain" }) do
+        all[#all + 1] = tostring(o[name])
+    end
+    print(table.concat(all, "|") .. "|" .. table.concat(o.list, "+") .. "|" .. #o.list)
+end
+"#;
+
+#[test]
+fn options_of_a_script_have_values_of_their_type() {
+    let bench = LuaBench::maria("api_options");
+    bench.write("options.lua", OPTIONS);
+    let none_given = "5|nil|true|0|0|0||nil|||0\n";
+    prints(&bench, "options.lua prepare", 0, none_given);
+    let all = "--my-opt=9 --flag=off --num=4 --real=2.5 --size=3K --list=a,b --text=x --plain=y";
+    let expected = "9|nil|false|4|2.5|3072|x|nil|y|a+b|2\n";
+    prints(&bench, &format!("options.lua {all} prepare"), 0, expected);
+    prints(
+        &bench,
+        "options.lua --my_opt=7 prepare",
+        0,
+        "7|nil|true|0|0|0||nil|||0\n",
+    );
+    // The name is that of the command line, with or without its extension.
+    let (_, out, _) = bench.sysbench("options help");
+    assert!(out.contains("options options:\n  --file=FILENAME"), "{out}");
+}
+
+const COMMANDS: &str = r#"
+print("read", sysbench.tid)
+local function say() print("carried out", sysbench.tid) end
+function prepare() say() end
+function help() print("the script's help") end
+function cleanup() error("no") end
+function event() end
+function done() error("late") end
+sysbench.cmdline.commands = {
+    one = { say }, all = { say, sysbench.cmdline.PARALLEL_COMMAND }, fails = { function() return false end },
+    gives_up = { function() error("no") end },
+}
+"#;
+
+#[test]
+fn commands_run_in_the_state_that_read_the_script() {
+    let bench = LuaBench::maria("api_commands");
+    bench.write("mine.lua", COMMANDS);
+    for word in ["prepare", "one"] {
+        let expected = "read\t0\ncarried out\t0\n";
+        prints(&bench, &format!("mine.lua {word}"), 0, expected);
+    }
+    prints(&bench, "mine.lua help", 0, "read\t0\nthe script's help\n");
+    prints(&bench, "mine.lua fails", 1, "read\t0\n");
+    let failed = "read\t0\nFATAL: `cleanup' function failed: ./mine.lua:6: no\n";
+    prints(&bench, "./mine.lua cleanup", 1, failed);
+    let failed =
+        "read\t0\nFATAL: `sysbench.cmdline.call_command' function failed: mine.lua:11: no\n";
+    prints(&bench, "mine.lua gives_up", 1, failed);
+    prints(&bench, "mine.lua all", 0, "read\t0\ncarried out\t0\n");
+    let (status, out, _) = bench.sysbench("mine.lua --threads=3 all");
+    assert_eq!(status, 0, "{out}");
+    let count = |text: &str| out.matches(text).count();
+    assert_eq!((count("read\t"), count("carried out\t")), (4, 3), "{out}");
+    // The figures are reported: the run has not failed.
+    let (status, out, _) = bench.sysbench("mine.lua --events=1 run");
+    assert_eq!(status, 0, "{out}");
+    assert!(
+        out.ends_with("FATAL: `done' function failed: mine.lua:8: late\n"),
+        "{out}"
+    );
+    assert_eq!(out.matches("read\t0\n").count(), 2, "{out}");
+    // A module's name is reported as it was typed.
+    bench.write("empty.lua", "");
+    let none = "FATAL: cannot find the event() function in empty\n";
+    prints(&bench, "empty run", 1, none);
+}
+
+#[test]
+fn each_failing_hook_is_reported() {
+    let bench = LuaBench::maria("api_hooks");
+    bench.write(
+        "hooks.lua",
+        "sysbench.hooks.report_intermediate = function() error('one') end\n\
+         sysbench.hooks.report_cumulative = function() error(from_init) end\n\
+         function init() from_init = 'two' end\nfunction event() end",
+    );
+    let words = "hooks.lua --time=3 --events=0 --report-interval=1 run";
+    let (status, out, _) = bench.sysbench(words);
+    assert_eq!(status, 0, "{out}");
+    let (_, rest) = out.split_once("Threads started!\n\n").expect(&out);
+    let first =
+        "FATAL: `report_intermediate' function failed: hooks.lua:1: one\n(last message repeated ";
+    assert!(rest.starts_with(first), "{out}");
+    // It runs in the state that ran init().
+    let last = " times)\nFATAL: `report_cumulative' function failed: hooks.lua:2: two\n";
+    assert!(rest.ends_with(last), "{out}");
+    // A checkpoint has its title, whichever function reports.
+    bench.write(
+        "check.lua",
+        "sysbench.hooks.report_cumulative = function(stat) print('mine', stat.threads_running) end\n\
+         function event() end",
+    );
+    let words = "check.lua --time=2 --events=0 --report-checkpoints=1 run";
+    let (_, out, _) = bench.sysbench(words);
+    let expected = "Threads started!\n\n[ 1s ] Checkpoint report:\nmine\t1\nmine\t0\n";
+    assert!(out.ends_with(expected), "{out}");
+}
+
+const CLOSED: &str = r#"
+local function try(...) print(select(2, pcall(...))) end
+function prepare()
+    local con = sysbench.sql.driver():connect()
+    local rs = con:query("SELECT 1 UNION SELECT 2")
+    print(rs:free())
+    try(rs.fetch_row, rs)
+    try(rs.free, rs)
+    local st = con:prepare("SELECT ?")
+    for _, kind in ipairs({ "DATE", "TIME", "DATETIME", "TIMESTAMP", "VARCHAR" }) do
+        try(st.bind_create, st, sysbench.sql.type[kind], 10)
+    end
+    print(con:disconnect(), con:disconnect())
+    try(con.query, con, "SELECT 1")
+    try(con.prepare, con, "SELECT 1")
+    print(con:bulk_insert_init("INSERT INTO t VALUES"))
+    print(st:close())
+    con = sysbench.sql.driver():connect()
+    try(con.bulk_insert_next, con, "(1)")
+    print(con:bulk_insert_init("INSERT INTO nosuch VALUES"), con:bulk_insert_next("(1)"))
+    try(con.bulk_insert_done, con)
+end
+"#;
+
+#[test]
+fn using_a_closed_connection_prints_an_alert() {
+    for (bench, failed) in [
+        (
+            LuaBench::maria("api_closed"),
+            "FATAL: mysql_drv_query() returned error 1146 (Table 'api_closed.nosuch' doesn't exist) for query \
+             'INSERT INTO nosuch VALUES(1)'\n",
+        ),
+        (
+            LuaBench::postgres("api_closed_pg"),
+            "FATAL: PQexec() failed: 7 relation \"nosuch\" does not exist\n\
+             FATAL: failed query was: INSERT INTO nosuch VALUES(1)\n",
+        ),
+    ] {
+        bench.write("closed.lua", CLOSED);
+        let expected = "true\tdb_free_results() failed\n\
+                    ALERT: attempt to fetch row from an invalid result set\nnil\n\
+                    ALERT: attempt to free an invalid result set\ndb_free_results() failed\n\
+                    Unsupported argument type: 8\nUnsupported argument type: 7\nUnsupported argument type: 9\n\
+                    Unsupported argument type: 10\n<sql_param>\n\
+                    ALERT: attempt to close an already closed connection\ntrue\ttrue\n\
+                    ALERT: attempt to use an already closed connection\nSQL API error\n\
+                    <sql_statement>\ntrue\tdb_bulk_insert_init() failed\n0\n(last message repeated 3 times)\n\
+                    ALERT: attempt to call bulk_insert_next() before bulk_insert_init()\n\
+                    db_bulk_insert_next() failed\ntrue\ttrue\tdb_bulk_insert_next() failed\n";
+        let expected = format!("{expected}{failed}db_bulk_insert_done() failed\n");
+        let (status, out, _) = bench.sysbench("closed.lua prepare");
+        assert_eq!(status, 0, "{out}");
+        let out = out.strip_prefix(VERSION).expect("the version");
+        assert_eq!(out, expected);
+    }
+}
+
+#[test]
+fn legacy_calls_return_and_print_what_sysbench_does() {
+    let bench = LuaBench::maria("api_legacy");
+    let script = r#"
+        function prepare()
+            print("query", db_query("CREATE TABLE t(a INT)"))
+            print("update", db_query("UPDATE t SET a = 1"))
+            print("select", db_query("SELECT 1"))
+            print("bulk", db_bulk_insert_init("INSERT INTO t VALUES"))
+            db_bulk_insert_next("(1)")
+            print("done", db_bulk_insert_done())
+            print(pcall(db_query, "SELECT * FROM nosuch"))
+            print(pcall(db_prepare, "SELECT * FROM nosuch"))
+            db_bulk_insert_init("INSERT INTO nosuch VALUES")
+            db_bulk_insert_next("(1)")
+            print(pcall(db_bulk_insert_done))
+            local seen, twice = {}, 0
+            for i = 1, 20000 do
+                local number = sb_rand_uniq(1, 20000)
+                twice = twice + (seen[number] and 1 or 0)
+                seen[number] = true
+            end
+            print("twice", twice, #seen, sysbench.db.query == db_query)
+            db_query("SELECT * FROM nosuch")
+        end
+    "#;
+    bench.write("legacy.lua", script);
+    let unknown = "Table 'api_legacy.nosuch' doesn't exist";
+    let failed = format!(
+        "FATAL: mysql_drv_query() returned error 1146 ({unknown}) for query 'SELECT * FROM nosuch'\n"
+    );
+    let expected = format!(
+        "query\nupdate\nselect\nbulk\ndone\n{failed}false\tdb_query() failed\n\
+         FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"{unknown}\"\n\
+         false\tdb_prepare() failed\n\
+         FATAL: mysql_drv_query() returned error 1146 (Table 'api_legacy.nosuch' doesn't exist) for query \
+         'INSERT INTO nosuch VALUES(1)'\ntrue\ntwice\t0\t20000\ttrue\n\
+         {failed}FATAL: `prepare' function failed: legacy.lua:21: db_query() failed\n"
+    );
+    prints(&bench, "legacy.lua prepare", 1, &expected);
+}
+
+#[test]
+fn errors_of_statements_sent_as_text_show_the_text() {
+    let script = "function thread_init() con = sysbench.sql.driver():connect()\n\
+         st = con:prepare('SELECT * FROM nosuch WHERE a=? AND b=?')\n\
+         a, b = st:bind_create(sysbench.sql.type.INT), st:bind_create(sysbench.sql.type.CHAR, 9)\n\
+         st:bind_param(a, b) a:set(3) b:set('x') end\nfunction event() st:execute() end";
+    for (bench, expected) in [
+        (
+            LuaBench::maria("api_text"),
+            "FATAL: mysql_drv_query() returned error 1146 (Table 'api_text.nosuch' doesn't exist) for query \
+             'SELECT * FROM nosuch WHERE a=3 AND b='x''\n",
+        ),
+        (
+            LuaBench::postgres("api_text_pg"),
+            "FATAL: PQexec() failed: 7 relation \"nosuch\" does not exist\n\
+             FATAL: failed query was: SELECT * FROM nosuch WHERE a=3 AND b='x'\n",
+        ),
+    ] {
+        bench.write("text.lua", script);
+        let (status, out, _) = bench.sysbench("text.lua --db-ps-mode=disable run");
+        assert_eq!(status, 1);
+        assert!(
+            out.contains(&format!("{expected}FATAL: `thread_run'")),
+            "{out}"
+        );
+    }
+}
+
+#[test]
+fn output_of_bundled_tests_ignores_verbosity() {
+    let bench = LuaBench::maria("api_quiet");
+    let size = "--verbosity=1 --table-size=10 oltp_read_write";
+    prints(
+        &bench,
+        &format!("{size} prepare"),
+        0,
+        "Creating table 'sbtest1'...\nInserting 10 records into 'sbtest1'\n\
+         Creating a secondary index on 'sbtest1'...\n",
+    );
+    prints(
+        &bench,
+        &format!("{size} cleanup"),
+        0,
+        "Dropping table 'sbtest1'...\n",
+    );
+}
+
+#[test]
+fn a_table_keeps_its_comment_option() {
+    let bench = LuaBench::maria("api_comment");
+    let newer = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let words = "--table-size=10 --tables=2 oltp_read_only";
+    let (status, out, err) = bench.sysbench_with(
+        &format!("--create-table-options=COMMENT='foo' {words} prepare"),
+        &newer,
+    );
+    assert_eq!(status, 0, "{out}{err}");
+    let sql = "select group_concat(distinct table_comment) from information_schema.tables \
+               where table_schema = 'api_comment'";
+    let rows = control(&shared_mariadb().url()).query(sql).expect("rows");
+    assert_eq!(rows, [[Some("foo".to_owned())]]);
+    // What was loaded is known nevertheless: nothing is missing.
+    let (status, out, err) = bench.sysbench_with(&format!("--events=5 {words} run"), &newer);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+}
+
+#[test]
+fn version_1_1_prints_its_own_lines_and_has_its_own_calls() {
+    let bench = LuaBench::maria("api_newer");
+    let newer = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    bench.write("empty.lua", "function event() end");
+    let (status, out, _) = bench.sysbench_with("empty.lua --time=1 --warmup-time=1 run", &newer);
+    assert_eq!(status, 0, "{out}");
+    assert!(
+        out.contains("Threads started!\n\nWarming up for 1 seconds...\n\n\nThroughput:\n"),
+        "{out}"
+    );
+    let (_, out, _) = bench.sysbench_with("empty.lua --warmup-time=-1 run", &newer);
+    assert!(
+        out.ends_with("FATAL: Invalid value for --warmup-time: -1.\n\n"),
+        "{out}"
+    );
+    bench.write("jit.lua", "print('jit', (jit.status()))");
+    for (word, is_on) in [("off", false), ("on", true)] {
+        let (_, out, _) = bench.sysbench_with(&format!("--luajit-cmd={word} jit.lua"), &newer);
+        assert!(out.ends_with(&format!("jit\t{is_on}\n")), "{out}");
+    }
+    let (status, out, _) = bench.sysbench_with("--luajit-cmd=bogus jit.lua", &newer);
+    assert_eq!(status, 1, "{out}");
+    let expected = "unknown luaJIT command or jit.* modules not installed\n";
+    assert!(
+        out.ends_with(expected) && !out.contains("jit.bogus"),
+        "{out}"
+    );
+    bench.write(
+        "call.lua",
+        "function prepare() local con = sysbench.sql.driver():connect()\n\
+         con:query('CREATE PROCEDURE p() BEGIN SELECT 1; SELECT 2; END')\n\
+         local rs = con:query('CALL p()') print(rs:fetch_row()[1])\n\
+         rs = con:next_result() print(rs:fetch_row()[1])\n\
+         print(con:more_results(), con:next_result(), con:more_results(), con:next_result())\n\
+         print(con:query_row('SELECT 7')) end",
+    );
+    let (status, out, _) = bench.sysbench_with("call.lua prepare", &newer);
+    assert_eq!(status, 0, "{out}");
+    assert!(
+        out.ends_with("\n\n1\n2\ntrue\tnil\tfalse\tnil\n7\n"),
+        "{out}"
+    );
+}
+
+/// Each thread waits for all others inside a process, for a minute at most.
+const TOGETHER: &str = r#"
+local folder = "together"
+function thread_init() con = sysbench.sql.driver():connect() end
+function event(id)
+    local wait = "mkdir -p %s; : >%s/%d; for i in $(seq 600); do [ $(ls %s | wc -l) -ge 6 ] && exit 0; sleep 0.1; done; exit 1"
+    assert(os.execute(wait:format(folder, folder, id, folder)) == 0, "a thread waited for another one")
+    con:query("SELECT 1")
+    return true
+end
+"#;
+
+#[test]
+fn threads_with_a_blocking_script_do_not_wait_for_each_other() {
+    let bench = LuaBench::maria("api_together");
+    bench.write("together.lua", TOGETHER);
+    let words = "together.lua --threads=6 --events=0 --time=0 run";
+    let (status, out, err) = bench.sysbench_with(words, &[("PRONY_LUA_PATIENCE", "600")]);
+    assert_eq!(status, 0, "{out}{err}");
+    assert!(!err.contains("had to wait"), "{err}");
+}

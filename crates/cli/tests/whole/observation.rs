@@ -1,0 +1,305 @@
+//! What a run observes of its server: before, during and after it; and that it continues if it can
+//! observe less.
+
+use crate::common::{Bench, control, last, ok, signal, stderr_text, until};
+use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
+use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, Severity};
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+/// A loaded database: two units of scale, two clients.
+fn bench(name: &str) -> Bench {
+    let bench = Bench::new(name);
+    ok(&bench.prony("load tpcb --scale 2"));
+    bench
+}
+
+fn observed(run: &Run) -> &Observed {
+    run.observed.as_ref().expect("it was observed")
+}
+
+/// Whether `count` readings were taken during the load.
+fn has_rows(run: &Run, count: usize) -> bool {
+    run.observed
+        .as_ref()
+        .is_some_and(|observed| observed.series.len() >= count)
+}
+
+/// Whether an event of this kind was observed.
+fn has_event(run: &Run, kind: EventKind) -> bool {
+    let mut events = run.observed.iter().flat_map(|observed| &observed.events);
+    events.any(|event| event.kind == kind)
+}
+
+fn severity(run: &Run, id: &str) -> Option<Severity> {
+    let check = run.checks.iter().find(|check| check.id == id);
+    check.map(|check| check.severity)
+}
+
+#[test]
+fn a_run_records_its_server() {
+    let bench = bench("watched");
+    let run = bench.run("run tpcb --clients 2 --warmup 1s --duration 3s");
+    let observed = observed(&run);
+    assert_eq!((&observed.off, &observed.missing[..]), (&None, &[][..]));
+    assert!(run.server.settings.len() > 300);
+
+    let (before, after) = (
+        observed.before.as_ref().unwrap(),
+        observed.after.as_ref().unwrap(),
+    );
+    assert_eq!(
+        before.durability.as_ref().unwrap().class,
+        DurabilityClass::D3
+    );
+    assert_eq!(before.started_unix_s, after.started_unix_s);
+    let history = |tables: &[prony_store::TableState]| {
+        let found = tables.iter().find(|table| table.name == "pgbench_history");
+        found.expect("a table").bytes
+    };
+    assert!(history(&after.tables) > history(&before.tables));
+    // All that the client committed is also committed by the server's own count.
+    let of = |figures: &prony_store::Figures| figures.kinds[0].committed;
+    let client = of(&run.measured) + run.warmup.as_ref().map_or(0, of);
+    let server = after.commits.unwrap() - before.commits.unwrap();
+    assert!(
+        server >= client && server < client + 2_000,
+        "{server} {client}"
+    );
+    assert_eq!(severity(&run, "server-commits"), None);
+
+    // The server's process is on this machine, so its figures are known.
+    assert_eq!(observed.machine.shared, Some(true));
+    assert_eq!(observed.machine.source.as_deref(), Some("/proc"));
+    let trip = observed.round_trip.as_ref().expect("round trips");
+    assert!(trip.samples > 0 && trip.p50_ns > 0);
+    let cost = observed.cost.as_ref().expect("its cost");
+    assert!(!observed.series.is_empty());
+    assert!(cost.queries >= 6 * observed.series.len() as u64, "{cost:?}");
+    assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
+
+    let text = ok(&bench.local("show last"));
+    assert!(
+        text.contains("The server, in the measured window"),
+        "{text}"
+    );
+    assert!(
+        text.contains("durability class D3, replication none"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_records_the_seconds_and_events_of_its_server() {
+    let bench = bench("watched_rows");
+    let words = "run tpcb --clients 2 --duration 5m";
+    let child = bench.start_long_run(words, |run| has_rows(run, 1));
+    bench.control().execute("checkpoint").expect("a checkpoint");
+    let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_rows(run, 3);
+    until(&bench.home, is_observed);
+    signal(&child, "-INT");
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let run = last(&bench);
+    let observed = observed(&run);
+
+    // A row about each second, in order, during the load.
+    let rows = &observed.series;
+    for pair in rows.windows(2) {
+        let end_s = pair[0].at_s + pair[0].length_s;
+        assert!((pair[1].at_s - end_s).abs() < 1e-6, "{pair:?}");
+    }
+    let end = rows.last().unwrap();
+    assert!(rows[0].at_s >= 0.0 && end.at_s < 120.0, "{rows:?}");
+    assert!(
+        rows.iter()
+            .all(|row| row.commits.is_some() && row.cache_hits.is_some())
+    );
+    assert!(rows.iter().any(|row| row.log_bytes > Some(0)));
+    assert!(rows.iter().any(|row| row.connections >= Some(2)));
+    for row in rows {
+        let machine = row.machine.as_ref().expect("its machine");
+        assert!(
+            machine
+                .busy_share
+                .is_some_and(|busy| (0.0..=1.0).contains(&busy))
+        );
+        assert!(machine.server_cpu_s.is_some() && machine.memory_available_bytes.is_some());
+        let client = row.client.as_ref().and_then(|client| client.busy_share);
+        assert_eq!(client, None, "the same one");
+    }
+
+    let checkpoint = observed
+        .events
+        .iter()
+        .find(|event| event.kind == EventKind::Checkpoint);
+    let checkpoint = checkpoint.expect("a checkpoint");
+    assert!(
+        checkpoint.until_s.unwrap() >= checkpoint.at_s,
+        "{checkpoint:?}"
+    );
+}
+
+#[test]
+fn observation_can_be_disabled() {
+    let bench = bench("unwatched");
+    let words = "run select-only --clients 2 --duration 2s --no-observe";
+    let run = bench.run(words);
+    let observed = observed(&run);
+    assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
+    assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
+    assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
+    assert!(ok(&bench.prony(words)).contains("not observed: --no-observe was given"));
+}
+
+#[test]
+fn a_killed_run_keeps_its_observations() {
+    let bench = bench("watched_killed");
+    let words = "run tpcb --clients 2 --duration 5m";
+    let mut child = bench.start_long_run(words, |run| has_rows(run, 1));
+    signal(&child, "-KILL");
+    child.wait().expect("it ends");
+    let run = last(&bench);
+    assert_eq!(run.state, RunState::Partial);
+    assert!(!observed(&run).series.is_empty() && observed(&run).before.is_some());
+    assert!(observed(&run).after.is_none());
+}
+
+/// Answers this many requests like a node_exporter whose one CPU is busy half of the time.
+fn exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    let answer = move || {
+        let mut answered = 0;
+        while answered < requests {
+            let (mut socket, _) = listener.accept().expect("a request");
+            let mut request = [0; 2048];
+            if !matches!(socket.read(&mut request), Ok(1..)) {
+                continue;
+            }
+            answered += 1;
+            let half = answered as f64 * 0.5;
+            let text = format!(
+                "node_cpu_seconds_total{{cpu=\"0\",mode=\"user\"}} {half}\n\
+                 node_cpu_seconds_total{{cpu=\"0\",mode=\"idle\"}} {half}\n\
+                 node_memory_MemTotal_bytes 8e+09\n\
+                 node_memory_MemAvailable_bytes 4e+09\n"
+            );
+            let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ";
+            let _ = socket.write_all(format!("{head}{}\r\n\r\n{text}", text.len()).as_bytes());
+        }
+        answered
+    };
+    (port, std::thread::spawn(answer))
+}
+
+#[test]
+fn another_machine_is_read_through_its_node_exporter() {
+    let bench = bench("watched_far");
+    // Enough for the first reading and a few more; then it is gone, and the run continues.
+    let (port, exporter) = exporter(4);
+    let words = format!(
+        "run select-only --clients 2 --duration 5m --server-metrics http://127.0.0.1:{port}"
+    );
+    let busy_last = |run: &Run| observed(run).series.last()?.machine.as_ref()?.busy_share;
+    let child = bench.start_long_run(&words, |run| {
+        exporter.is_finished() && has_rows(run, 2) && busy_last(run).is_none()
+    });
+    signal(&child, "-INT");
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    assert_eq!(exporter.join().expect("it answered"), 4);
+    let run = last(&bench);
+    let observed = observed(&run);
+    assert_eq!(
+        observed.machine.source,
+        Some(format!("node_exporter at 127.0.0.1:{port}"))
+    );
+    assert_eq!(
+        (observed.machine.cpus, observed.machine.memory_bytes),
+        (Some(1), Some(8_000_000_000))
+    );
+    let machines = observed
+        .series
+        .iter()
+        .filter_map(|row| row.machine.as_ref());
+    let busy: Vec<f64> = machines.filter_map(|machine| machine.busy_share).collect();
+    assert!(
+        !busy.is_empty() && busy.iter().all(|share| (share - 0.5).abs() < 1e-6),
+        "{busy:?}"
+    );
+    assert_eq!(busy_last(&run), None, "absent, not zero");
+
+    for (url, exit) in [("db1:9100", 2), ("http://127.0.0.1:1", 3)] {
+        let words = format!("run select-only --duration 1s --server-metrics {url}");
+        let output = bench.prony(&words);
+        assert_eq!(output.status.code(), Some(exit), "{}", stderr_text(&output));
+        assert!(
+            stderr_text(&output).contains("--server-metrics"),
+            "{}",
+            stderr_text(&output)
+        );
+    }
+}
+
+#[test]
+fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
+    let bench = bench("watched_poor");
+    bench
+        .control()
+        .execute(
+            "create role watched_poor login password 'let-me-in'; \
+             grant select on all tables in schema public to watched_poor; \
+             revoke execute on function pg_control_checkpoint() from public",
+        )
+        .expect("a role");
+    let url = bench.url.replace(
+        &format!("postgres:{}@", bench.password),
+        "watched_poor:let-me-in@",
+    );
+    let words = "run select-only --clients 2 --duration 3s";
+    let output = bench.command(words).args(["--url", &url]).output();
+    let text = ok(&bench.assert_no_password(output.expect("it starts")));
+    let plain: Vec<&str> = text.split_whitespace().collect();
+    let plain = plain.join(" ");
+    assert!(
+        plain.contains("not observed: waits of other roles, replication lag ("),
+        "{text}"
+    );
+    assert!(
+        plain.contains("checkpoints (ERROR:") || plain.contains("checkpoints ("),
+        "{text}"
+    );
+    let run = last(&bench);
+    let observed = observed(&run);
+    assert!(observed.series.iter().any(|row| row.commits.is_some()));
+    let what: Vec<ObservedTopic> = observed.missing.iter().map(|one| one.what).collect();
+    assert_eq!(
+        what,
+        [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
+    );
+    assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
+}
+
+#[test]
+fn a_restart_during_a_run_makes_it_invalid() {
+    let installation = find().expect("PostgreSQL's programs");
+    let server =
+        EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
+    let bench = Bench::on(&server, "watched_restart");
+    ok(&bench.prony("load tpcb --scale 2"));
+    control(&server.url())
+        .execute("checkpoint")
+        .expect("a checkpoint");
+    // The loads above were long enough to tell the two starts apart.
+    let words = "run tpcb --clients 2 --duration 5m";
+    let child = bench.start_long_run(words, |run| has_rows(run, 5));
+    server.restart().expect("it starts again");
+    until(&bench.home, |run| has_event(run, EventKind::Restart));
+    signal(&child, "-INT");
+    bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let run = last(&bench);
+    let restart = run.checks.iter().find(|check| check.id == "restart");
+    let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
+    assert_eq!(restart.severity, Severity::Invalid);
+    let text = ok(&bench.local("show last"));
+    assert!(text.contains("Invalid (restart"), "{text}");
+}

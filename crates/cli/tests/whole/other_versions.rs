@@ -1,0 +1,196 @@
+//! All commands on servers of other versions: `PRONY_TEST_MYSQL` and `PRONY_TEST_POSTGRES` hold URLs of
+//! accounts that may create databases and need no password, separated by spaces; `scripts/servers` lists
+//! those it starts. Without them nothing is tested, and the test prints that.
+
+use crate::common::{control, document, ok, program};
+use prony_store::Run;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A database on one of the servers, with its own store.
+struct Bench {
+    url: String,
+    home: PathBuf,
+}
+
+impl Bench {
+    /// `url`: of the database of this name, which exists.
+    fn new(url: String, name: &str) -> Bench {
+        let home = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&home).expect("a folder");
+        Bench { url, home }
+    }
+
+    fn command(&self, words: &str) -> Command {
+        program(words, &self.home)
+    }
+
+    fn prony(&self, words: &str) -> Output {
+        let mut command = self.command(words);
+        command.args(["--url", &self.url]);
+        command.output().expect("it starts")
+    }
+
+    /// A run of this many transactions.
+    fn run(&self, words: &str, transactions: u64) -> Run {
+        let run: Run = document(&self.prony(&format!("run {words} --json")));
+        // The first entry is all kinds together.
+        let all = &run.measured.kinds[0];
+        let ended = all.committed + all.rolled_back + all.failed;
+        assert_eq!(ended, transactions, "{words} on {}", self.url);
+        let seen = run.observed.as_ref().expect("it was observed");
+        assert!(seen.before.is_some() && seen.after.is_some(), "{words}");
+        run
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.home);
+    }
+}
+
+fn named(variable: &str) -> Vec<String> {
+    let urls = std::env::var(variable).unwrap_or_default();
+    if urls.trim().is_empty() {
+        eprintln!("skipped: {variable} names no server");
+    }
+    let urls: Vec<_> = urls.split_whitespace().map(str::to_owned).collect();
+    // A password would be visible in the arguments of the processes started here.
+    let secret = |url: &String| {
+        let user = url
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('@'));
+        user.is_some_and(|(user, _)| user.contains(':'))
+    };
+    assert!(
+        !urls.iter().any(secret),
+        "{variable}: a URL with a password"
+    );
+    urls
+}
+
+/// Loads, runs, checks and cleans the workloads that both kinds of servers have.
+fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
+    ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
+    for protocol in protocols {
+        let words = format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
+        let run = bench.run(&words, 100);
+        let known = run
+            .server
+            .engine
+            .as_ref()
+            .map(prony_store::ServerEngine::id);
+        assert_eq!(known, Some(engine), "{}", bench.url);
+        let reads = run.shares.iter().find(|share| share.name == "reads");
+        assert!(reads.expect("counted").part >= 1_400, "{protocol}");
+    }
+    ok(&bench.prony("check oltp_read_write"));
+    ok(&bench.prony("clean oltp_read_write"));
+}
+
+/// Runs tpcc in each of its modes.
+fn tpcc(bench: &Bench) {
+    ok(&bench.prony("load tpcc --scale 1"));
+    for mode in ["procedures", "statements", "pipelined"] {
+        let words = format!("tpcc --mode {mode} --clients 2 --transactions 20");
+        bench.run(&words, 40);
+    }
+    ok(&bench.prony("check tpcc"));
+    ok(&bench.prony("clean tpcc"));
+}
+
+/// Runs each of the core workloads.
+fn ycsb(bench: &Bench) {
+    ok(&bench.prony("load ycsb --scale 2 --jobs 2"));
+    for letter in ["a", "b", "c", "d", "e", "f"] {
+        for protocol in ["simple", "prepared"] {
+            let words = format!(
+                "ycsb -o workload={letter} --clients 2 --transactions 20 --protocol {protocol}"
+            );
+            let run = bench.run(&words, 40);
+            let found = run.shares.last().expect("counted");
+            assert_eq!(found.part, found.whole, "{words}");
+        }
+    }
+    ok(&bench.prony("check ycsb"));
+    ok(&bench.prony("clean ycsb"));
+}
+
+#[test]
+fn other_versions_of_mysql_and_mariadb() {
+    for (place, server) in named("PRONY_TEST_MYSQL").into_iter().enumerate() {
+        let name = format!("prony_other_mysql_{place}_{}", std::process::id());
+        let mut root = control(&server);
+        let version = root.parameter("server_version").expect("it says");
+        let version = version.to_owned();
+        eprintln!("{version}");
+        root.execute(&format!("create database {name}"))
+            .expect("a database");
+        let url = format!("{}/{name}", server.trim_end_matches('/'));
+        let bench = Bench::new(url, &name);
+        let engine = match version.contains("MariaDB") {
+            true => "mariadb",
+            false => "mysql",
+        };
+        oltp(&bench, engine, &["simple", "prepared"]);
+        tpcc(&bench);
+        ycsb(&bench);
+        sysbench(&bench, &server, &name);
+        root.execute(&format!("drop database {name}"))
+            .expect("it goes");
+    }
+}
+
+/// Runs the sysbench command line with its own login options.
+fn sysbench(bench: &Bench, server: &str, database: &str) {
+    let place = server.trim_start_matches("mysql://").trim_end_matches('/');
+    let (user, place) = place.split_once('@').expect("an account in the URL");
+    let (host, port) = place.split_once(':').expect("a port in the URL");
+    let login = format!(
+        "sysbench --mysql-user={user} --mysql-host={host} --mysql-port={port} \
+         --mysql-db={database} --tables=2 --table-size=500 --threads=4"
+    );
+    let sysbench_stdout =
+        |words: &str| ok(&bench.command(&format!("{login} {words}")).output().unwrap());
+    let prepared = sysbench_stdout("oltp_read_write prepare");
+    assert!(
+        prepared.contains("Creating a secondary index on 'sbtest2'"),
+        "{prepared}"
+    );
+    let ran = sysbench_stdout("--events=50 --time=60 oltp_read_write run");
+    assert!(
+        ran.contains("transactions:                        50"),
+        "{ran}"
+    );
+    let cleaned = sysbench_stdout("oltp_read_write cleanup");
+    assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
+}
+
+#[test]
+fn other_versions_of_postgresql() {
+    for (place, server) in named("PRONY_TEST_POSTGRES").into_iter().enumerate() {
+        let name = format!("prony_other_postgres_{place}_{}", std::process::id());
+        let mut root = control(&server);
+        eprintln!("{}", root.parameter("server_version").expect("it says"));
+        root.execute(&format!("create database {name}"))
+            .expect("a database");
+        let url = server.replacen("@/postgres?", &format!("@/{name}?"), 1);
+        assert_ne!(url, server, "not like postgresql://USER@/postgres?host=…");
+        let bench = Bench::new(url, &name);
+        ok(&bench.prony("load tpcb --scale 2 --jobs 2"));
+        for protocol in ["simple", "extended", "prepared"] {
+            let words = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
+            let server = bench.run(&words, 100).server;
+            assert_eq!(server.known_engine(), Some(prony_store::Engine::PostgreSql));
+        }
+        ok(&bench.prony("check tpcb"));
+        ok(&bench.prony("clean tpcb"));
+        oltp(&bench, "postgresql", &["simple", "prepared"]);
+        tpcc(&bench);
+        ycsb(&bench);
+        // A connection of a run may take a moment to close.
+        root.execute(&format!("drop database {name} with (force)"))
+            .expect("it goes");
+    }
+}

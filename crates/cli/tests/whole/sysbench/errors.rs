@@ -1,0 +1,451 @@
+//! Errors, and errors that are ignored.
+//!
+//! Longer than 400 lines: sysbench's error options act on the same faults.
+
+use super::{Bench, DRIVERS, Driver, figure, queries, tables};
+use crate::common::{WAIT_TIMEOUT, control};
+use prony_server::embedded::{MariaDb, MariaDbOptions};
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+#[test]
+fn ignored_errors_restart_their_event_and_are_counted() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_ignored");
+        bench
+            .sysbench("--table-size=20 oltp_write_only prepare")
+            .ok();
+        // Eight users on twenty rows; a row is missing between two transactions of its event.
+        let words = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
+                     --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
+        let out = bench.sysbench(words).ok();
+        assert_eq!(figure(&out, "transactions:"), 1000.0);
+        let errors = figure(&out, "ignored errors:");
+        assert!(errors > 0.0, "{driver:?} {out}");
+        let (reads, writes, others) = queries(&out);
+        assert_eq!(reads, 0.0);
+        // Four statements per event, and at most three more for each aborted try.
+        let more = writes + others - 4_000.0;
+        assert!((0.0..=3.0 * errors).contains(&more), "{out}");
+        let doubles = "select count(*) - count(distinct id) from sbtest1";
+        assert_eq!(crate::common::number(&mut bench.control(), doubles), 0);
+    }
+}
+
+#[test]
+fn an_error_that_is_not_ignored_ends_the_run() {
+    let bench = Bench::new(Driver::Mysql, "sb_fatal");
+    bench
+        .sysbench("--table-size=20 oltp_write_only prepare")
+        .ok();
+    let words = "--table-size=20 --skip-trx --threads=8 --time=600 --mysql-ignore-errors= \
+                 oltp_write_only run";
+    let begun = Instant::now();
+    let out = bench.sysbench(words).failed(1);
+    assert!(begun.elapsed() < 5 * WAIT_TIMEOUT, "it went on");
+    assert!(
+        out.contains("FATAL: mysql_stmt_execute() returned error 1"),
+        "{out}"
+    );
+    assert!(
+        out.contains("FATAL: `thread_run' function failed: SQL error, errno = 1"),
+        "{out}"
+    );
+    assert!(!out.contains("SQL statistics"), "{out}");
+    let run = crate::common::document(&bench.prony("show last --json"));
+    assert_eq!(run.state, prony_store::RunState::Partial);
+}
+
+#[test]
+fn killed_connections_reconnect_if_their_errors_are_ignored() {
+    let bench = Bench::new(Driver::Mysql, "sb_killed");
+    bench
+        .sysbench("--table-size=100 oltp_read_only prepare")
+        .ok();
+    let words = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
+                 --report-interval=1 oltp_read_only run";
+    let mut child = bench
+        .command(words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // The connections that look and prepare first are closed when the first second is reported.
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut text = String::new();
+    while !text.contains("[ 1s ]") {
+        assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
+    }
+    let mut root = control(&bench.url);
+    let asked = "select id from information_schema.processlist where user = 'prony' and db = \
+                 'sb_killed'";
+    let ids = root.query(asked).expect("a list");
+    assert!(ids.len() >= 3, "{text}");
+    for row in ids {
+        let id = row[0].as_deref().expect("a number");
+        // It may just have ended.
+        let _ = root.execute(&format!("kill {id}"));
+    }
+    out.read_to_string(&mut text).expect("text");
+    let mut output = child.wait_with_output().expect("it ends");
+    output.stdout = text.into_bytes();
+    let out = bench.check_output(output).ok();
+    let reconnects = figure(&out, "reconnects:");
+    assert!((1.0..=3.0).contains(&reconnects), "{out}");
+    assert!(figure(&out, "ignored errors:") >= reconnects, "{out}");
+}
+
+/// Users that would reconnect forever are stopped when the time is over.
+#[test]
+fn a_run_ends_in_time_if_its_server_is_gone() {
+    let mut bench = Bench::new(Driver::Mysql, "sb_gone");
+    let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
+    let sql = "create database sb_gone";
+    control(&server.url()).execute(sql).expect("a database");
+    bench.password = server.password().reveal().to_owned();
+    bench.login[2] = format!("--mysql-port={}", server.port());
+    bench.login[4] = format!("--mysql-password={}", bench.password);
+    let prepare = bench.sysbench("--table-size=100 oltp_read_only prepare");
+    prepare.ok();
+    let script = "function thread_init() con = sysbench.sql.driver():connect() end\n\
+                  function event() con:query('SELECT 1') end\n";
+    std::fs::write(bench.home.join("one.lua"), script).expect("a file");
+    for (ignored, test) in [
+        ("all", "--table-size=100 oltp_read_only"),
+        (
+            "1213,2002,2003,2006,2013",
+            "--table-size=100 oltp_read_only",
+        ),
+        ("all", "one.lua"),
+    ] {
+        let words = format!(
+            "--mysql-ignore-errors={ignored} --threads=2 --time=4 --report-interval=1 {test} run"
+        );
+        let mut child = bench
+            .command(&words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut out = BufReader::new(child.stdout.take().expect("piped"));
+        let mut text = String::new();
+        while !text.contains("[ 1s ]") {
+            assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
+        }
+        server.kill();
+        let begun = Instant::now();
+        while child.try_wait().expect("a state").is_none() {
+            if begun.elapsed() > WAIT_TIMEOUT {
+                child.kill().expect("it is ours");
+                panic!("{words}: it goes on");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        out.read_to_string(&mut text).expect("text");
+        let mut output = child.wait_with_output().expect("it ends");
+        output.stdout = text.into_bytes();
+        let out = bench.check_output(output).ok();
+        let seconds = figure(&out, "total time:");
+        assert!(
+            (4.0..WAIT_TIMEOUT.as_secs_f64()).contains(&seconds),
+            "{out}"
+        );
+        assert!(figure(&out, "ignored errors:") > 0.0, "{out}");
+        server.restart().expect("it comes back");
+    }
+}
+
+#[test]
+fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_missing");
+        let run = |words: &str| bench.sysbench(&format!("{words} oltp_read_write run"));
+        let no_table = run("").failed(1);
+        assert!(
+            no_table.ends_with("FATAL: Thread initialization failed!\n"),
+            "{no_table}"
+        );
+        assert!(no_table.contains("sbtest1"), "{no_table}");
+        let in_text = run("--db-ps-mode=disable").failed(1);
+        let (prepared, text) = match driver {
+            Driver::Mysql => (
+                "FATAL: MySQL error: 1146 \"Table 'sb_missing.sbtest1' doesn't exist\"",
+                "FATAL: mysql_drv_query() returned error 1146 (Table 'sb_missing.sbtest1' doesn't \
+                 exist) for query 'SELECT c FROM sbtest1 WHERE id=",
+            ),
+            Driver::Pgsql => (
+                "FATAL: PQprepare() failed: ERROR:  relation \"sbtest1\" does not exist\nLINE 1: ",
+                "FATAL: PQexec() failed: 7 relation \"sbtest1\" does not exist\nFATAL: failed \
+                 query was: SELECT c FROM sbtest1 WHERE id=",
+            ),
+        };
+        assert!(no_table.contains(prepared), "{no_table}");
+        assert!(in_text.contains(text), "{in_text}");
+        assert!(in_text.contains("Threads started!\n\nFATAL"), "{in_text}");
+
+        let (password, expected, nowhere) = match driver {
+            Driver::Mysql => (
+                "--mysql-password=no",
+                "FATAL: error 1045: Access denied for user 'prony'@",
+                "--mysql-port=1",
+            ),
+            Driver::Pgsql => (
+                "--pgsql-password=no",
+                "FATAL:  password authentication failed for user \"postgres\"",
+                "--pgsql-port=1",
+            ),
+        };
+        for (command, function, last) in [
+            (
+                "run",
+                "thread_init",
+                "FATAL: Thread initialization failed!\n",
+            ),
+            (
+                "prepare",
+                "sysbench.cmdline.call_command",
+                "connection creation failed\n",
+            ),
+            ("cleanup", "cleanup", "connection creation failed\n"),
+        ] {
+            let out = bench
+                .sysbench(&format!("{password} oltp_read_write {command}"))
+                .failed(1);
+            assert!(out.contains(expected), "{out}");
+            let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
+            assert!(out.contains(&line) && out.ends_with(last), "{out}");
+        }
+        let out = run(nowhere).failed(1);
+        assert!(out.contains("onnect"), "{out}");
+    }
+}
+
+#[test]
+fn existing_tables_are_not_replaced() {
+    for driver in DRIVERS {
+        let bench = Bench::new(driver, "sb_twice");
+        bench
+            .sysbench("--table-size=100 oltp_read_write prepare")
+            .ok();
+        bench
+            .control()
+            .execute("delete from sbtest1 where id = 7")
+            .expect("a row less");
+        let out = bench
+            .sysbench("--table-size=100 oltp_read_write prepare")
+            .failed(1);
+        assert!(out.contains("already exists"), "{out}");
+        assert!(
+            out.contains("FATAL: `sysbench.cmdline.call_command' function failed"),
+            "{out}"
+        );
+        let count = "select count(*) from sbtest1";
+        assert_eq!(crate::common::number(&mut bench.control(), count), 99);
+        // Fewer rows than requested: it runs, and says so on stderr.
+        let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
+        assert!(
+            run.err.contains("sbtest1 was loaded with 100 rows"),
+            "{run:?}"
+        );
+        let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
+                    oltp_point_select --tables=1 --table-size=200 prepare`";
+        assert!(run.err.contains(hint), "{run:?}");
+        assert_eq!(queries(&run.ok()), (10.0, 0.0, 0.0));
+    }
+}
+
+/// Reading a table does not tell whether it exists.
+#[test]
+fn an_unreadable_table_counts_as_existing() {
+    let bench = Bench::new(Driver::Pgsql, "sb_unread");
+    let owner = "create role sb_unread login password 'sesame'; \
+                 create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
+    bench.control().execute(owner).expect("a role");
+    let words = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
+                 oltp_read_only prepare";
+    let out = bench.sysbench(words).failed(1);
+    assert!(out.contains("Creating table 'sbtest2'"), "{out}");
+    assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
+    assert_eq!(tables(&bench), 1);
+    let away = "drop owned by sb_unread; drop role sb_unread";
+    bench.control().execute(away).expect("it goes");
+}
+
+#[test]
+fn an_interrupted_prepare_names_sysbench_commands_once() {
+    let bench = Bench::new(Driver::Mysql, "sb_broken");
+    let words = "--tables=4 --table-size=5000000 oltp_read_only prepare";
+    let child = bench
+        .command(words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let begun = Instant::now();
+    let filled = "select count(*) from information_schema.tables where table_schema = database() \
+                  and table_name = 'sbtest1' and data_length > 1000000";
+    while crate::common::number(&mut bench.control(), filled) == 0 {
+        assert!(begun.elapsed() < WAIT_TIMEOUT, "it does not load");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    crate::common::signal(&child, "-INT");
+    let ended = bench.check_output(child.wait_with_output().expect("it ends"));
+    let all = format!("{}{}", ended.out, ended.err);
+    assert!(
+        !all.contains("prony load") && !all.contains("prony clean"),
+        "{all}"
+    );
+    assert!(
+        ended
+            .out
+            .ends_with("function failed: the load was stopped\n"),
+        "{all}"
+    );
+    let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops the existing tables";
+    assert_eq!(all.matches(drops).count(), 1, "{all}");
+    bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
+    assert_eq!(tables(&bench), 0);
+}
+
+#[test]
+fn a_hint_is_printed_once_and_only_to_stderr() {
+    for driver in [Driver::Mysql, Driver::Pgsql] {
+        let name = match driver {
+            Driver::Mysql => "mysql",
+            Driver::Pgsql => "pgsql",
+        };
+        let bench = Bench::new(driver, &format!("sb_hints_{name}"));
+        let script = "function thread_init() con = sysbench.sql.driver():connect() end \
+                      function event() con:query('select * from nosuch') end";
+        std::fs::write(bench.home.join("nosuch.lua"), script).expect("a file");
+        let prepare = "prony: hint: prepare the tables first";
+        let account = format!("prony: hint: check --{name}-user and --{name}-password");
+        let wrong = format!("--{name}-password=wrong oltp_read_only");
+        for (words, hint) in [
+            ("--threads=4 oltp_read_only run".to_owned(), prepare),
+            ("--threads=4 ./nosuch.lua run".to_owned(), prepare),
+            ("--events=1 oltp_insert run".to_owned(), prepare),
+            (format!("--threads=4 {wrong} run"), &account),
+            (format!("{wrong} prepare"), &account),
+        ] {
+            let ended = bench.sysbench(&words);
+            assert_eq!(ended.code, Some(1), "{ended:?}");
+            assert_eq!(ended.err.matches(hint).count(), 1, "{words}: {ended:?}");
+            assert!(!ended.out.contains("hint: "), "{ended:?}");
+        }
+    }
+}
+
+#[test]
+fn servers_take_turns_in_the_order_of_their_connections() {
+    let bench = Bench::new(Driver::Mysql, "sb_turns");
+    bench
+        .sysbench("--table-size=100 oltp_point_select prepare")
+        .ok();
+    // The second host of the list does not exist: one thread does not use it, the second one does.
+    let run = |threads: u32| {
+        bench.sysbench(&format!(
+            "--mysql-host=127.0.0.1,127.0.0.255 --threads={threads} --table-size=100 --events=10 --time=0 \
+             oltp_point_select run"
+        ))
+    };
+    run(1).ok();
+    let out = run(2).failed(1);
+    let expected = "FATAL: unable to connect to MySQL server on host '127.0.0.255', port ";
+    assert!(out.contains(expected), "{out}");
+}
+
+#[test]
+fn a_full_queue_and_a_forced_shutdown_end_a_run() {
+    let bench = Bench::new(Driver::Pgsql, "sb_forced");
+    bench
+        .sysbench("--table-size=100 oltp_point_select prepare")
+        .ok();
+    let out = bench
+        .sysbench("--table-size=100 --rate=10000000 oltp_point_select run")
+        .failed(1);
+    assert!(out.contains("FATAL: The event queue is full."), "{out}");
+    assert!(!out.contains("SQL statistics"), "{out}");
+    let lock = "begin; update sbtest1 set k = k";
+    let mut holder = bench.control();
+    holder.execute(lock).expect("a lock");
+    let words = "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
+    let out = bench.sysbench(words).failed(2);
+    assert!(out.contains("Forcing shutdown in 4 seconds"), "{out}");
+    assert!(
+        out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
+        "{out}"
+    );
+    let line = "Number of unfinished transactions on forced shutdown: 2\n\nGeneral statistics:";
+    assert!(out.contains(line), "{out}");
+    assert_eq!(figure(&out, "total number of events:"), 0.0);
+}
+
+#[test]
+fn unsupported_options_and_commands_are_errors() {
+    let bench = Bench::new(Driver::Mysql, "sb_not");
+    for (words, expected) in [
+        ("cpu run", "'cpu' does not measure a database"),
+        ("fileio prepare", "'fileio' does not measure a database"),
+        ("--mysql-dry-run oltp_read_only run", "--mysql-dry-run"),
+        (
+            "--mysql-compression=on oltp_read_only run",
+            "--mysql-compression",
+        ),
+        ("nosuch run", "Cannot find benchmark 'nosuch'"),
+        ("oltp_read_only", "Command is required."),
+        ("oltp_read_only dance", "Unknown command: dance"),
+        ("oltp_read_only --sise=1 run", "invalid option: --sise=1"),
+        (
+            "--db-driver=foo oltp_read_only run",
+            "invalid database driver name: 'foo'",
+        ),
+        (
+            "--db-ps-mode=foo oltp_read_only run",
+            "Invalid value for db-ps-mode: foo",
+        ),
+        (
+            "--tables=0 oltp_read_only prepare",
+            "FATAL: --tables=0 is not a valid number: 1 to ",
+        ),
+        (
+            "--table-size=abc oltp_read_only run",
+            "FATAL: --table-size=abc is not a valid number: 1 to ",
+        ),
+        (
+            "--mysql-port=abc oltp_read_only run",
+            "FATAL: Invalid value for --mysql-port: abc.",
+        ),
+        (
+            "--mysql-port=99999 oltp_read_only prepare",
+            "FATAL: Invalid value for --mysql-port: 99999.",
+        ),
+    ] {
+        let ended = bench.sysbench(words);
+        let all = format!("{}{}", ended.out, ended.err);
+        assert_eq!(ended.code, Some(1), "{words}: {all}");
+        assert!(all.contains(expected), "{words}: {all}");
+    }
+    assert_eq!(tables(&bench), 0);
+    let mut command = bench.command("--version");
+    command.env("PRONY_SYSBENCH_COMPAT", "0.5");
+    let ended = bench.check_output(command.output().expect("it starts"));
+    assert!(ended.err.contains("use 1.0 or 1.1"), "{ended:?}");
+    assert_eq!(ended.code, Some(1));
+}
+
+#[test]
+fn thread_init_timeout_limits_the_wait_for_a_server() {
+    let bench = Bench::new(Driver::Mysql, "sb_silent");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = silent.local_addr().expect("bound").port();
+    let words = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
+    let mut command = bench.command(&words);
+    command.env("PRONY_SYSBENCH_COMPAT", "1.1");
+    let out = bench
+        .check_output(command.output().expect("it starts"))
+        .failed(2);
+    let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
+    assert!(out.ends_with(line), "{out}");
+}

@@ -1,0 +1,60 @@
+//! The interface through which a session reaches the server, jobs and stored settings.
+
+use super::request::{BuildRequest, RunRequest, SchemaRequest};
+use super::settings::Settings;
+use super::tcl;
+
+/// The result of the virtual users.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VuserOutcome {
+    /// The numbers of the virtual users that failed.
+    pub failed: Vec<u32>,
+}
+
+/// Executes a session's requests. `build`, `check`, `delete` and `run` block until all virtual users have
+/// ended. They print and log the users' lines ([`super::text`]), from the first `RUNNING` to the last
+/// `FINISHED`. Their error is the reason why virtual user 1 could not continue; the session prints it, with
+/// the `FINISHED FAILED` line.
+pub trait Backend: tcl::Host {
+    /// Builds the schema.
+    ///
+    /// # Errors
+    /// The reason why it could not be built.
+    fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
+
+    /// Checks the schema.
+    ///
+    /// # Errors
+    /// The reason why it could not be checked, or what is wrong with it.
+    fn check(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
+
+    /// Deletes the schema and its role.
+    ///
+    /// # Errors
+    /// The reason why it could not be deleted.
+    fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
+
+    /// Runs the workload.
+    ///
+    /// # Errors
+    /// The reason why it could not run.
+    fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
+
+    /// Stores the settings for the next call.
+    ///
+    /// # Errors
+    /// The reason why they cannot be stored.
+    fn save(&mut self, settings: &Settings) -> Result<(), String>;
+
+    /// A new job's identifier: 24 hexadecimal digits.
+    fn job_id(&mut self) -> String;
+
+    /// The output of `jobs` with these arguments.
+    ///
+    /// # Errors
+    /// HammerDB's complaint.
+    fn jobs(&mut self, args: &[String]) -> Result<String, String>;
+
+    /// Number of processors of this machine (`numberOfCPUs`).
+    fn processors(&self) -> usize;
+}

@@ -1,0 +1,362 @@
+//! The progress of a load as HammerDB prints it.
+//!
+//! In: steps of the loader. Out: lines. Must never: report work that is not done yet, or a warehouse that the
+//! loader does not report.
+//!
+//! A single loader of few warehouses fills one table after the other, so the row count determines warehouse
+//! and district, and the lines follow HammerDB's, table by table. Otherwise warehouses are filled in any
+//! order, and a line with the number of rows is printed every ten seconds.
+
+use super::text::BuildLine;
+use prony_wire::Engine;
+use prony_workload::{LoadPhase, Progress, ProgressUpdate};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Time between two lines with row counts; HammerDB's monitor uses the same interval.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+const ITEMS: u64 = 100_000;
+const STOCK_ROWS_PER_LINE: u64 = 20_000;
+const ROWS_PER_DISTRICT: u64 = 3_000;
+const ORDERS_PER_LINE: u64 = 1_000;
+
+/// Prints the progress of one load, as virtual user 1.
+pub struct BuildProgress<'a> {
+    print: &'a (dyn Fn(String) + Sync),
+    /// Returns the current time in HammerDB's form.
+    date: fn() -> String,
+    /// Items per line: HammerDB prints fewer lines on MySQL and MariaDB.
+    items_per_line: u64,
+    workers: u32,
+    creates: bool,
+    state: Mutex<BuildState>,
+}
+
+#[derive(Default)]
+struct BuildState {
+    phase: Option<LoadPhase>,
+    table: &'static str,
+    /// Rows of all tables when this table began.
+    rows_before: u64,
+    /// Rows of this table for which lines are printed.
+    rows_printed: u64,
+    /// Warehouses that were complete when this table began: the loader may fill warehouse by warehouse.
+    warehouses_before: u64,
+    /// Rows of the table `warehouse` so far.
+    warehouse_rows: u64,
+    next_line: Duration,
+    has_started: bool,
+    has_ended: bool,
+    has_statistics: bool,
+}
+
+impl<'a> BuildProgress<'a> {
+    /// Starts at no rows. `vusers`: users that load; `creates`: the tables do not exist yet.
+    pub fn new(
+        print: &'a (dyn Fn(String) + Sync),
+        date: fn() -> String,
+        engine: Engine,
+        vusers: u32,
+        creates: bool,
+    ) -> Self {
+        BuildProgress {
+            print,
+            date,
+            items_per_line: match engine {
+                Engine::PostgreSql => 10_000,
+                Engine::MySql | Engine::MariaDb => 50_000,
+            },
+            workers: vusers,
+            creates,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Prints the last lines.
+    pub fn end(&self) {
+        self.end_rows(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn print_line(&self, line: BuildLine) {
+        (self.print)(line.to_string());
+    }
+
+    fn enter_phase(&self, state: &mut BuildState, step: &ProgressUpdate) {
+        if state.phase == Some(step.phase) {
+            return;
+        }
+        state.phase = Some(step.phase);
+        match step.phase {
+            LoadPhase::Create if self.creates => self.print_line(BuildLine::CreatingTables),
+            LoadPhase::Create => {}
+            LoadPhase::Rows => {
+                if step.table.is_empty() {
+                    self.print_start(state);
+                }
+                if self.workers > 1 {
+                    self.print_line(BuildLine::MonitoringWorkers);
+                    self.print_line(BuildLine::Workers {
+                        active: self.workers,
+                        done: 0,
+                    });
+                }
+            }
+            LoadPhase::Keys => {
+                self.end_rows(state);
+                self.print_line(BuildLine::CreatingIndexes);
+            }
+            LoadPhase::Statistics => {
+                self.end_rows(state);
+                // A load in one transaction collects them before the keys and vacuums after them.
+                if !std::mem::replace(&mut state.has_statistics, true) {
+                    self.print_line(BuildLine::GatheringStatistics);
+                }
+            }
+        }
+    }
+
+    fn print_start(&self, state: &mut BuildState) {
+        if !std::mem::replace(&mut state.has_started, true) {
+            let date = (self.date)();
+            self.print_line(BuildLine::Start { date });
+        }
+    }
+
+    /// Prints the lines after the last row.
+    fn end_rows(&self, state: &mut BuildState) {
+        self.end_table(state);
+        if state.has_started && !std::mem::replace(&mut state.has_ended, true) {
+            if self.workers > 1 {
+                self.print_line(BuildLine::Workers {
+                    active: 0,
+                    done: self.workers,
+                });
+            }
+            let date = (self.date)();
+            self.print_line(BuildLine::End { date });
+        }
+    }
+
+    /// Prints the lines after a table's last row.
+    fn end_table(&self, state: &mut BuildState) {
+        if state.table == "warehouse" {
+            state.warehouse_rows += state.rows_printed;
+        }
+        match std::mem::take(&mut state.table) {
+            "item" => self.print_line(BuildLine::ItemDone),
+            "stock" => self.print_line(BuildLine::StockDone),
+            "district" => self.print_line(BuildLine::DistrictDone),
+            _ => {}
+        }
+    }
+
+    /// Prints the lines before a table's first row.
+    fn begin_table(&self, state: &mut BuildState, step: &ProgressUpdate) {
+        let rows = step.rows_done;
+        self.print_rows(state, rows);
+        self.end_table(state);
+        (state.table, state.rows_before, state.rows_printed) = (step.table, rows, 0);
+        if step.table != "item" {
+            self.print_start(state);
+        }
+        match step.table {
+            "item" => self.print_line(BuildLine::LoadingItem),
+            "warehouse" => {
+                state.warehouses_before = state.warehouse_rows;
+                self.print_line(BuildLine::LoadingWarehouse);
+            }
+            "district" => self.print_line(BuildLine::LoadingDistrict),
+            _ => {}
+        }
+    }
+
+    /// Prints the lines that are due once all tables together have `rows_done` rows.
+    fn print_rows(&self, state: &mut BuildState, rows_done: u64) {
+        let rows = rows_done.saturating_sub(state.rows_before);
+        let (from, to) = (state.rows_printed, rows);
+        let steps = |each: u64| from / each + 1..=to / each;
+        match state.table {
+            "item" => steps(self.items_per_line).for_each(|step| {
+                self.print_line(BuildLine::Items {
+                    rows: step * self.items_per_line,
+                });
+            }),
+            "stock" => steps(STOCK_ROWS_PER_LINE).for_each(|step| {
+                self.print_stock(state.warehouses_before, step * STOCK_ROWS_PER_LINE);
+            }),
+            "customer" => steps(ROWS_PER_DISTRICT).for_each(|step| {
+                let (district, warehouse) = district(state.warehouses_before, step - 1);
+                self.print_line(BuildLine::LoadingCustomer {
+                    district,
+                    warehouse,
+                });
+                self.print_line(BuildLine::CustomerDone);
+            }),
+            "orders" => steps(ORDERS_PER_LINE).for_each(|step| {
+                self.print_orders(state.warehouses_before, step * ORDERS_PER_LINE);
+            }),
+            _ => {}
+        }
+        state.rows_printed = rows;
+    }
+
+    fn print_stock(&self, warehouses_before: u64, rows: u64) {
+        let (warehouse, within) = (
+            warehouses_before + (rows - 1) / ITEMS + 1,
+            (rows - 1) % ITEMS + 1,
+        );
+        if within == STOCK_ROWS_PER_LINE {
+            self.print_line(BuildLine::LoadingStock { warehouse });
+        }
+        self.print_line(BuildLine::Stock { rows: within });
+    }
+
+    fn print_orders(&self, warehouses_before: u64, rows: u64) {
+        let within = (rows - 1) % ROWS_PER_DISTRICT + 1;
+        if within == ORDERS_PER_LINE {
+            let (district, warehouse) = district(warehouses_before, (rows - 1) / ROWS_PER_DISTRICT);
+            self.print_line(BuildLine::LoadingOrders {
+                district,
+                warehouse,
+            });
+        }
+        self.print_line(BuildLine::Orders { rows: within });
+        if within == ROWS_PER_DISTRICT {
+            self.print_line(BuildLine::OrdersDone);
+        }
+    }
+
+    /// Prints the number of rows, at most once per interval.
+    fn print_total(&self, state: &mut BuildState, step: &ProgressUpdate) {
+        if step.elapsed < state.next_line.max(LINE_INTERVAL) || step.rows_done == 0 {
+            return;
+        }
+        state.next_line = step.elapsed + LINE_INTERVAL;
+        let percent = 100 * step.rows_done / step.rows_total.max(1);
+        let line = format!(
+            "Loaded {} of {} rows ({percent} %)",
+            step.rows_done, step.rows_total
+        );
+        (self.print)(line);
+    }
+}
+
+/// District and warehouse, counted from 1, of the district with this number, counted from 0, after
+/// `warehouses_before` warehouses.
+fn district(warehouses_before: u64, number: u64) -> (u32, u64) {
+    (
+        (number % 10) as u32 + 1,
+        warehouses_before + number / 10 + 1,
+    )
+}
+
+impl Progress for BuildProgress<'_> {
+    fn update(&self, step: &ProgressUpdate) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if step.phase != LoadPhase::Rows {
+            // Rows sent since the last step belong to the last table.
+            self.print_rows(&mut state, step.rows_done);
+        }
+        self.enter_phase(&mut state, step);
+        match (step.phase, step.table) {
+            (LoadPhase::Rows, "") => self.print_total(&mut state, step),
+            (LoadPhase::Rows, table) if table != state.table => self.begin_table(&mut state, step),
+            (LoadPhase::Rows, _) => self.print_rows(&mut state, step.rows_done),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn date() -> String {
+        "today".to_owned()
+    }
+
+    /// The lines printed for a load with this many virtual users.
+    fn printed_lines(vusers: u32, steps: impl FnOnce(&BuildProgress<'_>)) -> Vec<String> {
+        let lines = Mutex::new(Vec::new());
+        let print = |line| lines.lock().expect("one thread").push(line);
+        steps(&BuildProgress::new(
+            &print,
+            date,
+            Engine::PostgreSql,
+            vusers,
+            true,
+        ));
+        lines.into_inner().expect("one thread")
+    }
+
+    fn step(phase: LoadPhase, table: &'static str, rows_done: u64) -> ProgressUpdate {
+        ProgressUpdate {
+            phase,
+            table,
+            rows_done,
+            rows_total: 1_000_000,
+            elapsed: Duration::from_secs(60),
+        }
+    }
+
+    #[test]
+    fn one_loader_reports_every_warehouse_once_for_any_step_size() {
+        let first_tables = [("item", 0), ("warehouse", 100_000), ("district", 100_002)];
+        let tables = [
+            ("stock", 100_022),
+            ("customer", 300_022),
+            ("orders", 360_022),
+        ];
+        let mut outputs = Vec::new();
+        for pieces in [1, 7_777, 250_000] {
+            outputs.push(printed_lines(1, |progress| {
+                progress.update(&step(LoadPhase::Create, "", 0));
+                for (table, from) in first_tables.into_iter().chain(tables) {
+                    progress.update(&step(LoadPhase::Rows, table, from));
+                    let rows = [("item", 100_000), ("stock", 200_000)];
+                    let rows = rows.iter().find(|(name, _)| *name == table);
+                    let rows = rows.map_or(0, |(_, rows)| *rows);
+                    for done in (1..rows).step_by(pieces) {
+                        progress.update(&step(LoadPhase::Rows, table, from + done));
+                    }
+                }
+                progress.update(&step(LoadPhase::Rows, "new_order", 420_022));
+                progress.update(&step(LoadPhase::Statistics, "", 500_000));
+                progress.update(&step(LoadPhase::Keys, "", 500_000));
+                progress.end();
+            }));
+        }
+        assert_eq!(outputs[0], outputs[1]);
+        assert_eq!(outputs[0], outputs[2]);
+        let count = |text: &str| outputs[0].iter().filter(|line| line.contains(text)).count();
+        assert_eq!(count("Loading Items - "), 10);
+        assert_eq!(count("Loading Stock Wid="), 2);
+        assert_eq!(count("Loading Stock - "), 10);
+        assert_eq!(count("Loading Customer for DID="), 20);
+        assert_eq!(count("Loading Orders for D=10 W=2"), 1);
+        assert_eq!((count("...3000"), count("Orders Done")), (20, 20));
+        assert_eq!(count(" done"), 3, "item, stock, district");
+        assert_eq!(
+            outputs[0].last().map(String::as_str),
+            Some("CREATING TPCC INDEXES")
+        );
+    }
+
+    #[test]
+    fn several_loaders_print_row_totals() {
+        let lines = printed_lines(4, |progress| {
+            progress.update(&step(LoadPhase::Create, "", 0));
+            progress.update(&step(LoadPhase::Rows, "", 0));
+            progress.update(&step(LoadPhase::Rows, "", 250_000));
+            progress.update(&step(LoadPhase::Statistics, "", 1_000_000));
+        });
+        for line in [
+            "Workers: 4 Active 0 Done",
+            "Loaded 250000 of 1000000 rows (25 %)",
+            "Workers: 0 Active 4 Done",
+        ] {
+            assert!(lines.contains(&line.to_owned()), "{lines:?}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The hammerdbcli commands that remedies print.
+//!
+//! Must never: name a size, which a script sets before the command.
+
+use prony_workload::remedy::{Commands, LoadSpec};
+
+/// The commands of hammerdbcli, which take sizes from settings.
+pub struct HammerdbCommands;
+
+impl Commands for HammerdbCommands {
+    fn load(&self, _: &LoadSpec) -> String {
+        "buildschema".to_owned()
+    }
+
+    fn clean(&self, _: &LoadSpec) -> String {
+        "deleteschema".to_owned()
+    }
+
+    fn check(&self, _: &LoadSpec) -> Option<String> {
+        Some("checkschema".to_owned())
+    }
+
+    fn load_replaces(&self) -> bool {
+        false
+    }
+
+    fn continues_with<'a>(&self, _: &'a str) -> Option<&'a str> {
+        Some("with the same settings")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_workload::remedy::Remedy;
+
+    #[test]
+    fn commands_take_sizes_from_settings() {
+        let load = LoadSpec::of("tpcc", vec![("scale", "2".to_owned())]);
+        assert_eq!(
+            Remedy::Continue(load, "").render(&HammerdbCommands),
+            "`buildschema` with the same settings continues it; `deleteschema` drops the existing tables"
+        );
+    }
+}

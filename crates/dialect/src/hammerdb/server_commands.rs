@@ -1,0 +1,317 @@
+//! The commands that need a server: schema commands and virtual users.
+//!
+//! In: settings. Out: requests to a [`Backend`], with HammerDB's lines around them. Must never: pass on a
+//! request with invalid settings.
+
+use super::backend::{Backend, VuserOutcome};
+use super::request::{OutputOptions, RequestBuilder, SchemaRequest};
+use super::session::{Session, VirtualUsers, VuserState, puts, putscli};
+use super::text;
+use prony_wire::Engine;
+
+impl Session {
+    pub(super) fn temp_dir(backend: &dyn Backend) -> String {
+        let found = ["TMP", "TMPDIR", "TEMP"]
+            .iter()
+            .find_map(|name| backend.env_var(name));
+        let folder = found.filter(|folder| !folder.is_empty());
+        let folder = folder.unwrap_or_else(|| "/tmp".to_owned());
+        folder.trim_end_matches('/').to_owned()
+    }
+
+    pub(super) fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
+        if self.settings.option("log_to_temp") == 0 {
+            return None;
+        }
+        let folder = Self::temp_dir(backend);
+        Some(if self.settings.option("unique_log_name") == 1 {
+            format!("{folder}/hammerdb_{}.log", backend.job_id())
+        } else {
+            format!("{folder}/hammerdb.log")
+        })
+    }
+
+    pub(super) fn output_options(&self) -> OutputOptions {
+        OutputOptions {
+            show_output: self.settings.option("show_output") == 1,
+            log: self.users.as_ref().and_then(|users| users.log.clone()),
+            timestamps: self.settings.option("log_timestamps") == 1,
+        }
+    }
+
+    /// Creates virtual users and prints HammerDB's lines about them.
+    pub(super) fn create_users(
+        &mut self,
+        backend: &mut dyn Backend,
+        count: u32,
+        has_monitor: bool,
+    ) {
+        for number in 1..=count {
+            let monitor = if has_monitor && number == 1 {
+                " MONITOR"
+            } else {
+                ""
+            };
+            putscli(
+                backend,
+                &format!("Vuser {number} created{monitor} - WAIT IDLE"),
+            );
+        }
+        let log = self.log_path(backend);
+        if let Some(path) = &log {
+            putscli(backend, &format!("Logging activated\nto {path}"));
+        }
+        self.is_complete = false;
+        self.users = Some(VirtualUsers {
+            states: vec![VuserState::Idle; count as usize],
+            log,
+            has_monitor,
+        });
+    }
+
+    /// Records how virtual users ended.
+    pub(super) fn record_outcome(
+        &mut self,
+        backend: &mut dyn Backend,
+        outcome: Result<VuserOutcome, String>,
+    ) {
+        let failed = match outcome {
+            Ok(ended) => ended.failed,
+            Err(reason) => {
+                putscli(backend, &text::failure(1, &reason));
+                putscli(backend, &text::finished(1, false));
+                let all = self.users.as_ref().map_or(0, |users| users.states.len());
+                (1..=u32::try_from(all).unwrap_or(u32::MAX)).collect()
+            }
+        };
+        if let Some(users) = &mut self.users {
+            for (index, state) in users.states.iter_mut().enumerate() {
+                let is_failed = failed.iter().any(|number| *number as usize == index + 1);
+                *state = if is_failed {
+                    VuserState::Failed
+                } else {
+                    VuserState::Success
+                };
+            }
+        }
+        self.is_complete = true;
+        putscli(backend, "ALL VIRTUAL USERS COMPLETE");
+    }
+
+    /// Whether virtual users exist, which prevents work on the schema.
+    pub(super) fn is_busy(&self, backend: &mut dyn Backend, verb: &str) -> bool {
+        let busy = self.users.is_some();
+        if busy {
+            let complaint = format!(
+                "Error: Cannot {verb} schema with Virtual Users active, destroy Virtual Users first"
+            );
+            puts(backend, &complaint);
+        }
+        busy
+    }
+
+    pub(super) fn build(&mut self, backend: &mut dyn Backend) {
+        if self.is_busy(backend, "build") {
+            return;
+        }
+        let job = backend.job_id();
+        let mut builder = RequestBuilder::new(&self.settings);
+        let mut request = builder.build(self.output_options(), job);
+        if print_complaints(backend, &builder.complaints) {
+            return;
+        }
+        let (warehouses, vusers) = (request.warehouses, request.vusers);
+        if u64::from(vusers) > warehouses {
+            puts(
+                backend,
+                "Error:Build virtual users must be less than or equal to number of warehouses",
+            );
+            let line = format!("You have {vusers} virtual users building {warehouses} warehouses");
+            puts(backend, &line);
+            return;
+        }
+        self.clear_script(backend);
+        let all = if vusers == 1 { 1 } else { vusers + 1 };
+        puts(
+            backend,
+            &if vusers == 1 {
+                format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
+            } else {
+                format!(
+                    "Building {warehouses} Warehouses with {all} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
+                    request.owner.key("num_vu")
+                )
+            },
+        );
+        let owner = &request.owner;
+        let [address, user, database] =
+            [&owner.address(), &owner.user, &owner.database].map(|text| text.to_uppercase());
+        let (mode, storage) = match owner.engine {
+            Engine::PostgreSql => {
+                let mode = owner.ssl_mode.to_uppercase();
+                (format!(" sslmode {mode}"), "")
+            }
+            Engine::MySql | Engine::MariaDb => (String::new(), " with storage engine INNODB"),
+        };
+        let question = format!(
+            "Ready to create a {warehouses} Warehouse {} TPROC-C schema\nin host {address}{mode} under user {user} in database {database}{storage}?",
+            owner.engine.name()
+        );
+        confirm(backend, &question);
+        self.create_users(backend, all, false);
+        request.output = self.output_options();
+        let outcome = backend.build(&request);
+        self.record_outcome(backend, outcome);
+    }
+
+    pub(super) fn check(&mut self, backend: &mut dyn Backend) -> String {
+        self.run_schema_command(backend, "check", "Check", |backend, request| {
+            backend.check(request)
+        })
+    }
+
+    pub(super) fn delete(&mut self, backend: &mut dyn Backend) -> String {
+        self.run_schema_command(backend, "delete", "Delet", |backend, request| {
+            backend.delete(request)
+        })
+    }
+
+    pub(super) fn run_schema_command(
+        &mut self,
+        backend: &mut dyn Backend,
+        verb: &str,
+        stem: &str,
+        execute: impl Fn(&mut dyn Backend, &SchemaRequest) -> Result<VuserOutcome, String>,
+    ) -> String {
+        if self.is_busy(backend, verb) {
+            return String::new();
+        }
+        let job = backend.job_id();
+        let mut builder = RequestBuilder::new(&self.settings);
+        let mut request = builder.schema(self.output_options(), job);
+        if print_complaints(backend, &builder.complaints) {
+            return String::new();
+        }
+        self.clear_script(backend);
+        puts(backend, &format!("{stem}ing schema with 1 Virtual User"));
+        let (owner, role) = (&request.owner, request.owner.user.to_uppercase());
+        let (and_role, user) = match (owner.engine, verb) {
+            (Engine::PostgreSql, "delete") => (
+                format!(" and role {role}"),
+                request.superuser.user.to_uppercase(),
+            ),
+            (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, _) => (String::new(), role),
+        };
+        let question = format!(
+            "Do you want to {verb} the {} TPROC-C schema{and_role}\n in host {} under user {user}?",
+            owner.database.to_uppercase(),
+            owner.address().to_uppercase(),
+        );
+        confirm(backend, &question);
+        self.create_users(backend, 1, false);
+        request.output = self.output_options();
+        let outcome = execute(backend, &request);
+        self.record_outcome(backend, outcome);
+        String::new()
+    }
+
+    pub(super) fn is_timed(&self) -> bool {
+        let key = format!("{}_driver", self.settings.database);
+        let driver = self.settings.value(&self.settings.database, "tpcc", &key);
+        driver != Some("test")
+    }
+
+    pub(super) fn create(&mut self, backend: &mut dyn Backend) {
+        if !self.is_loaded {
+            self.is_loaded = true;
+            putscli(backend, "Script loaded, Type \"print script\" to view");
+        }
+        if self.users.is_some() {
+            putscli(
+                backend,
+                "Error: Virtual Users exist, destroy with vudestroy before creating",
+            );
+            return;
+        }
+        let drivers = u32::try_from(self.settings.option("virtual_users")).unwrap_or(1);
+        let (all, suffix) = if self.is_timed() {
+            (drivers.saturating_add(1), " with Monitor VU")
+        } else {
+            (drivers, "")
+        };
+        self.create_users(backend, all, self.is_timed());
+        putscli(backend, &format!("{all} Virtual Users Created{suffix}"));
+    }
+
+    pub(super) fn run(&mut self, backend: &mut dyn Backend) -> String {
+        let job = backend.job_id();
+        let folder = Self::temp_dir(backend);
+        let profile = if self.settings.generic("timeprofile", "xt_unique_log_name") == "1" {
+            format!("{folder}/hdbxtprofile_{job}.log")
+        } else {
+            format!("{folder}/hdbxtprofile.log")
+        };
+        let mut builder = RequestBuilder::new(&self.settings);
+        let mut request = builder.run(self.output_options(), job.clone(), profile);
+        if print_complaints(backend, &builder.complaints) {
+            return String::new();
+        }
+        if self.users.is_none() {
+            self.create(backend);
+        }
+        if !self.is_loaded {
+            putscli(
+                backend,
+                "Error: There is no workload to run because the Script is empty",
+            );
+            return String::new();
+        }
+        // The virtual users that were created run, even if settings have changed since; but those of a build or
+        // of the other driver do not fit this driver.
+        let created = self.users.as_ref();
+        if created.is_some_and(|users| users.has_monitor != self.is_timed()) {
+            putscli(
+                backend,
+                "Error: Virtual Users exist, destroy with vudestroy before creating",
+            );
+            return String::new();
+        }
+        let created = created.map_or(0, |users| users.states.len());
+        let monitor = u32::from(self.is_timed());
+        request.vusers = u32::try_from(created)
+            .unwrap_or(u32::MAX)
+            .saturating_sub(monitor);
+        request.output = self.output_options();
+        request.counter.clone_from(&self.counter);
+        let outcome = backend.run(&request);
+        self.record_outcome(backend, outcome);
+        format!("jobid={job}")
+    }
+
+    pub(super) fn destroy(&mut self, backend: &mut dyn Backend) {
+        if self.users.take().is_some() {
+            putscli(backend, "vudestroy success");
+        } else {
+            putscli(backend, "No Virtual Users found to destroy");
+        }
+        self.is_complete = false;
+    }
+}
+
+/// Prints complaints; returns whether there were any.
+fn print_complaints(backend: &mut dyn Backend, complaints: &[String]) -> bool {
+    let mut printed: Vec<&String> = Vec::new();
+    for complaint in complaints {
+        if !printed.contains(&complaint) {
+            puts(backend, complaint);
+            printed.push(complaint);
+        }
+    }
+    !complaints.is_empty()
+}
+
+/// Prints a question and the answer that HammerDB itself gives to it.
+fn confirm(backend: &mut dyn Backend, question: &str) {
+    putscli(backend, question);
+    putscli(backend, "Enter yes or no: replied yes");
+}

@@ -1,0 +1,220 @@
+//! Commands that change or run commands: `rename`, `namespace`, `apply`, `uplevel`, `subst`, `time`.
+//!
+//! Must never: lose the callers' frames, however a script ends.
+
+use std::rc::Rc;
+
+use super::interp::{Interp, error, wrong_args};
+use super::number::integer;
+use super::{Flow, Host, TclResult, list, parse, pattern};
+
+/// Tcl's commands that are implemented.
+const BUILT_IN: &str = "\
+    after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
+    fconfigure file flush for foreach format gets glob global if incr info join lappend lassign lindex linsert \
+    list llength lmap lrange lrepeat lreplace lreverse lsearch lset lsort namespace open package pid proc puts \
+    pwd read regexp regsub rename return scan set source split string subst switch time try unset update uplevel \
+    upvar variable while";
+
+/// Tcl's commands that are refused: no benchmark script needs them, and they act outside the script.
+const UNSUPPORTED: &str = "binary coroutine encoding fileevent interp load socket trace";
+
+/// The names of Tcl's own commands.
+pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.split(' ')
+}
+
+impl Interp {
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn meta_command(
+        &mut self,
+        host: &mut dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> Option<TclResult> {
+        Some(match (name, args) {
+            ("rename", [old, new]) => self.rename(host, old, new),
+            ("rename", _) => wrong_args("rename oldName newName"),
+            ("apply", [lambda, args @ ..]) => self.apply(host, lambda, args),
+            ("apply", []) => wrong_args("apply lambdaExpr ?arg ...?"),
+            ("uplevel", args) => self.uplevel(host, args),
+            ("subst", args) => self.subst(host, args),
+            ("time", [script]) => self.time(host, script, "1"),
+            ("time", [script, count]) => self.time(host, script, count),
+            ("time", _) => wrong_args("time command ?count?"),
+            ("exec", _) => {
+                error("Prony's hammerdbcli does not support exec: it starts no other programs")
+            }
+            ("namespace", args) => self.in_namespace(host, args),
+            (name, _) if UNSUPPORTED.split(' ').any(|one| one == name) => {
+                error(format!("Prony's hammerdbcli does not support {name}"))
+            }
+            _ => return None,
+        })
+    }
+
+    /// A name in the current namespace, without the leading `::` of an absolute name.
+    pub(super) fn qualified(&self, name: &str) -> String {
+        match name.strip_prefix("::") {
+            Some(absolute) => absolute.to_owned(),
+            None if self.namespace.is_empty() => name.to_owned(),
+            None => format!("{}::{name}", self.namespace),
+        }
+    }
+
+    /// `namespace SUBCOMMAND ...`.
+    fn in_namespace(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
+        let words: Vec<&str> = args.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["eval", name, script @ ..] if !script.is_empty() => {
+                let namespace = self.qualified(name);
+                let caller = std::mem::replace(&mut self.namespace, namespace);
+                // Its variables are the global ones.
+                let above = self.frames.split_off(1);
+                let outcome = self.eval_text(host, &script.join(" "));
+                self.frames.truncate(1);
+                self.frames.extend(above);
+                self.namespace = caller;
+                outcome
+            }
+            ["current"] => Ok(format!("::{}", self.namespace)),
+            ["tail", name] => Ok(name.rsplit("::").next().unwrap_or(name).to_owned()),
+            ["qualifiers", name] => {
+                let parts = name.rsplit_once("::");
+                Ok(parts.map_or("", |(before, _)| before).to_owned())
+            }
+            ["import", patterns @ ..] => {
+                self.import(patterns);
+                Ok(String::new())
+            }
+            // These have no effect, because all procedures can be imported.
+            ["export" | "forget" | "path", ..] => Ok(String::new()),
+            [other, ..] => error(format!("namespace: \"{other}\" is not supported")),
+            [] => wrong_args("namespace subcommand ?arg ...?"),
+        }
+    }
+
+    /// Makes procedures of other namespaces, such as `a::*`, available in the current one.
+    fn import(&mut self, patterns: &[&str]) {
+        for pattern in patterns {
+            let pattern = pattern.strip_prefix("::").unwrap_or(pattern);
+            let (from, wanted) = pattern.rsplit_once("::").unwrap_or(("", pattern));
+            let in_pattern = |name: &String| {
+                let split = name.rsplit_once("::").unwrap_or(("", name));
+                (split.0 == from && pattern::matches(wanted, split.1))
+                    .then(|| (split.1.to_owned(), name.clone()))
+            };
+            let found: Vec<_> = self.procs.keys().filter_map(in_pattern).collect();
+            for (tail, name) in found {
+                let procedure = Rc::clone(&self.procs[&name]);
+                let local = self.qualified(&tail);
+                self.procs.insert(local, procedure);
+            }
+        }
+    }
+
+    /// Whether a command of this name exists.
+    pub(super) fn has_command(&self, host: &dyn Host, name: &str) -> bool {
+        self.procs.contains_key(name)
+            || self.aliases.contains_key(name)
+            || (!self.removed.contains(name)
+                && (built_in().any(|one| one == name) || host.has_command(name)))
+    }
+
+    fn rename(&mut self, host: &dyn Host, old: &str, new: &str) -> TclResult {
+        let [old, new] = [old, new].map(|name| name.strip_prefix("::").unwrap_or(name));
+        if !self.has_command(host, old) {
+            let verb = if new.is_empty() { "delete" } else { "rename" };
+            return error(format!("can't {verb} \"{old}\": command doesn't exist"));
+        }
+        if !new.is_empty() && self.has_command(host, new) {
+            return error(format!("can't rename to \"{new}\": command already exists"));
+        }
+        if let Some(procedure) = self.procs.remove(old) {
+            if !new.is_empty() {
+                self.procs.insert(new.to_owned(), procedure);
+            }
+            return Ok(String::new());
+        }
+        let real = self.aliases.remove(old).unwrap_or_else(|| old.to_owned());
+        self.removed.insert(real.clone());
+        if new == real {
+            self.removed.remove(&real);
+        } else if !new.is_empty() {
+            self.aliases.insert(new.to_owned(), real);
+        }
+        Ok(String::new())
+    }
+
+    fn apply(&mut self, host: &mut dyn Host, lambda: &str, args: &[String]) -> TclResult {
+        let parts = list::split(lambda).map_err(Flow::Error)?;
+        let ([parameters, body] | [parameters, body, _]) = parts.as_slice() else {
+            return error(format!(
+                "can't interpret \"{lambda}\" as a lambda expression"
+            ));
+        };
+        let procedure = Self::parse_procedure(parameters, body)?;
+        self.call(host, "apply lambdaExpr", &procedure, args)
+    }
+
+    fn uplevel(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
+        let is_level = |text: &str| {
+            let digits = text.strip_prefix('#').unwrap_or(text);
+            !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+        };
+        let (level, script) = match args {
+            [level, script @ ..] if is_level(level) && !script.is_empty() => {
+                (level.as_str(), script)
+            }
+            [] => return wrong_args("uplevel ?level? command ?arg ...?"),
+            script => ("1", script),
+        };
+        let to = self.frame_of_level(level)?;
+        let above = self.frames.split_off(to + 1);
+        let outcome = self.eval_text(host, &script.join(" "));
+        self.frames.truncate(to + 1);
+        self.frames.extend(above);
+        outcome
+    }
+
+    fn subst(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
+        let usage = "subst ?-nobackslashes? ?-nocommands? ?-novariables? string";
+        let [options @ .., text] = args else {
+            return wrong_args(usage);
+        };
+        let mut enabled = parse::Substitutions::default();
+        for option in options {
+            match option.as_str() {
+                "-nobackslashes" => enabled.backslashes = false,
+                "-nocommands" => enabled.commands = false,
+                "-novariables" => enabled.variables = false,
+                other => {
+                    return error(format!(
+                        "bad option \"{other}\": must be -nobackslashes, -nocommands, or -novariables"
+                    ));
+                }
+            }
+        }
+        let parts = parse::substitutions(text, enabled).map_err(Flow::Error)?;
+        self.enter(host)?;
+        let outcome = self.substitute(host, &parts);
+        self.leave();
+        outcome
+    }
+
+    fn time(&mut self, host: &mut dyn Host, script: &str, count: &str) -> TclResult {
+        let Some(count) = integer(count) else {
+            return error(format!("expected integer but got \"{count}\""));
+        };
+        let begun_us = host.now_us();
+        for _ in 0..count {
+            self.step(host)?;
+            self.eval_text(host, script)?;
+        }
+        let each = match count {
+            ..=0 => 0,
+            count => host.now_us().saturating_sub(begun_us) / count,
+        };
+        Ok(format!("{each} microseconds per iteration"))
+    }
+}

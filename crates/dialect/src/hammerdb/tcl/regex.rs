@@ -1,0 +1,364 @@
+//! `regexp`, `regsub`.
+//!
+//! In: the words of a command. Out: matches, or the changed text. Must never: take exponential time (the
+//! crate `regex` takes time in proportion to pattern and text), or search for a further match without
+//! checking whether the script may continue.
+//!
+//! The crate's syntax differs from Tcl's advanced regular expressions: there are no back references and no
+//! look-ahead, which are errors; and of several alternatives that match at one position the first is used,
+//! where Tcl uses the longest.
+
+use regex::{Captures, Regex, RegexBuilder};
+
+use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
+use super::number::integer;
+use super::{Flow, Host, TclResult, list};
+
+/// Size limit of a compiled pattern, in bytes.
+const SIZE_MAX: usize = 1 << 20;
+
+const SWITCHES: &str =
+    "-all, -expanded, -indices, -inline, -line, -lineanchor, -linestop, -nocase, -start, or --";
+
+/// The options before the pattern.
+#[derive(Default)]
+struct Options {
+    all: bool,
+    inline: bool,
+    indices: bool,
+    no_case: bool,
+    expanded: bool,
+    line_anchor: bool,
+    line_stop: bool,
+    start: usize,
+}
+
+impl Options {
+    /// Parses the options; returns them with the remaining arguments.
+    fn read(mut args: &[String]) -> Result<(Self, &[String]), Flow> {
+        let mut options = Options::default();
+        while let [option, rest @ ..] = args
+            && option.starts_with('-')
+        {
+            args = rest;
+            match option.as_str() {
+                "-all" => options.all = true,
+                "-inline" => options.inline = true,
+                "-indices" => options.indices = true,
+                "-nocase" => options.no_case = true,
+                "-expanded" => options.expanded = true,
+                "-line" => (options.line_anchor, options.line_stop) = (true, true),
+                "-lineanchor" => options.line_anchor = true,
+                "-linestop" => options.line_stop = true,
+                "-start" => {
+                    let [start, rest @ ..] = args else {
+                        return wrong_args("regexp ?-option ...? exp string ?matchVar? ...");
+                    };
+                    let number = integer(start);
+                    let Some(number) = number else {
+                        return error(format!("expected integer but got \"{start}\""));
+                    };
+                    options.start = usize::try_from(number).unwrap_or(0);
+                    args = rest;
+                }
+                "--" => break,
+                other => return error(format!("bad option \"{other}\": must be {SWITCHES}")),
+            }
+        }
+        Ok((options, args))
+    }
+
+    fn compile(&self, pattern: &str) -> Result<Regex, Flow> {
+        let built = RegexBuilder::new(&translate(pattern))
+            .case_insensitive(self.no_case)
+            .ignore_whitespace(self.expanded)
+            .multi_line(self.line_anchor)
+            // In Tcl a dot matches line ends too, unless -line is given.
+            .dot_matches_new_line(!self.line_stop)
+            .size_limit(SIZE_MAX)
+            .build();
+        built.map_err(|reason| {
+            let reason = match &reason {
+                regex::Error::CompiledTooBig(_) => "it is too large".to_owned(),
+                other => {
+                    let text = other.to_string();
+                    text.lines()
+                        .last()
+                        .unwrap_or_default()
+                        .replace("error: ", "")
+                }
+            };
+            Flow::Error(format!(
+                "couldn't compile regular expression pattern: {reason}"
+            ))
+        })
+    }
+}
+
+/// Compiles the pattern of `switch -regexp` and `lsearch -regexp`.
+pub(super) fn compile(pattern: &str, no_case: bool) -> Result<Regex, Flow> {
+    let options = Options {
+        no_case,
+        ..Options::default()
+    };
+    options.compile(pattern)
+}
+
+/// Translates a Tcl pattern to the crate's syntax.
+fn translate(pattern: &str) -> String {
+    let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
+    if let Some(literal) = pattern.strip_prefix("***=") {
+        return regex::escape(literal);
+    }
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut chars = pattern.chars().peekable();
+    // Position within a bracket expression; none outside.
+    let mut in_class: Option<usize> = None;
+    while let Some(c) = chars.next() {
+        if let Some(position) = &mut in_class {
+            *position += 1;
+            let first = *position == 1;
+            match c {
+                '^' if first => {
+                    *position = 0;
+                    out.push('^');
+                    // Only one `^` negates.
+                    if chars.next_if_eq(&'^').is_some() {
+                        out.push_str("\\^");
+                        *position = 1;
+                    }
+                }
+                ']' if first => out.push_str("\\]"),
+                ']' => {
+                    in_class = None;
+                    out.push(']');
+                }
+                '[' if chars.peek() == Some(&':') => {
+                    out.push('[');
+                    for c in chars.by_ref() {
+                        out.push(c);
+                        if c == ']' {
+                            break;
+                        }
+                    }
+                }
+                // These have another meaning inside the crate's brackets.
+                '[' | '&' | '~' => out.extend(['\\', c]),
+                '-' if first || chars.peek() == Some(&']') => out.push_str("\\-"),
+                '\\' => {
+                    out.push('\\');
+                    out.extend(chars.next());
+                }
+                c => out.push(c),
+            }
+            continue;
+        }
+        match c {
+            '[' => {
+                in_class = Some(0);
+                out.push('[');
+            }
+            // This brace does not begin a count.
+            '{' if !chars.peek().is_some_and(char::is_ascii_digit) => out.push_str("\\{"),
+            '\\' => match chars.next() {
+                Some('m') => out.push_str("\\b{start}"),
+                Some('M') => out.push_str("\\b{end}"),
+                Some('y') => out.push_str("\\b"),
+                Some('Y') => out.push_str("\\B"),
+                Some('Z') => out.push_str("\\z"),
+                Some(c) if c.is_alphanumeric() || c.is_ascii_punctuation() => {
+                    out.extend(['\\', c]);
+                }
+                Some(c) => out.push(c),
+                None => out.push('\\'),
+            },
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The byte offset of a character offset.
+fn byte_at(text: &str, position: usize) -> usize {
+    let mut places = text.char_indices().map(|(at, _)| at);
+    places.nth(position).unwrap_or(text.len())
+}
+
+/// A position in a text, in bytes and in characters.
+#[derive(Clone, Copy, Default)]
+struct Position {
+    byte: usize,
+    character: usize,
+}
+
+impl Position {
+    /// Moves to a byte that is not before the position, so that characters are counted only once.
+    fn advance(&mut self, text: &str, byte: usize) {
+        self.character += text[self.byte..byte].chars().count();
+        self.byte = byte;
+    }
+}
+
+/// A group of a match as Tcl returns it: its text, or the indices of its first and last characters. `start`:
+/// the start of the match, if indices are requested.
+fn group(text: &str, found: &Captures<'_>, number: usize, start: Option<Position>) -> String {
+    let found = found.get(number);
+    let Some(mut position) = start else {
+        return found.map_or("", |found| found.as_str()).to_owned();
+    };
+    let Some(found) = found else {
+        return "-1 -1".to_owned();
+    };
+    position.advance(text, found.start());
+    let first = position.character;
+    position.advance(text, found.end());
+    // The last index of an empty match is before its start.
+    let last = position.character.checked_sub(1);
+    format!(
+        "{first} {}",
+        last.map_or("-1".to_owned(), |last| last.to_string())
+    )
+}
+
+impl Interp {
+    /// Runs a command of this module; none if the name is not among them.
+    pub(super) fn regex_command(
+        &mut self,
+        host: &dyn Host,
+        name: &str,
+        args: &[String],
+    ) -> Option<TclResult> {
+        match name {
+            "regexp" => Some(self.regexp(host, args)),
+            "regsub" => Some(self.regsub(host, args)),
+            _ => None,
+        }
+    }
+
+    fn regexp(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
+        let (options, rest) = Options::read(args)?;
+        let [pattern, text, variables @ ..] = rest else {
+            return wrong_args("regexp ?-option ...? exp string ?matchVar? ?subMatchVar ...?");
+        };
+        if options.inline && !variables.is_empty() {
+            return error("regexp match variables not allowed when using -inline");
+        }
+        let pattern = options.compile(pattern)?;
+        let start = byte_at(text, options.start);
+        let mut count = 0;
+        let mut inline = Vec::new();
+        let mut bytes = 0;
+        let mut last = None;
+        let mut position = options.indices.then(Position::default);
+        for found in all_matches(&pattern, text, start) {
+            self.step(host)?;
+            count += 1;
+            if let (Some(position), Some(full_match)) = (&mut position, found.get(0)) {
+                position.advance(text, full_match.start());
+            }
+            if options.inline {
+                for number in 0..found.len() {
+                    let group = group(text, &found, number, position);
+                    bytes += group.len();
+                    inline.push(group);
+                }
+                if bytes > MAX_VALUE_BYTES {
+                    return error("value too long");
+                }
+            }
+            let end = found.get(0).map_or(text.len(), |full_match| {
+                full_match.end() + usize::from(full_match.is_empty())
+            });
+            last = Some(found);
+            // Tcl does not search for an empty match at the end.
+            if !options.all || end >= text.len() {
+                break;
+            }
+        }
+        if options.inline {
+            return Ok(list::join(&inline));
+        }
+        if let Some(found) = last {
+            for (number, variable) in variables.iter().enumerate() {
+                self.set(variable, group(text, &found, number, position))?;
+            }
+        }
+        Ok(count.to_string())
+    }
+
+    fn regsub(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
+        let (options, rest) = Options::read(args)?;
+        let (pattern, text, new, variable) = match rest {
+            [pattern, text, new] => (pattern, text, new, None),
+            [pattern, text, new, variable] => (pattern, text, new, Some(variable)),
+            _ => return wrong_args("regsub ?-option ...? exp string subSpec ?varName?"),
+        };
+        let pattern = options.compile(pattern)?;
+        let start = byte_at(text, options.start);
+        let (mut changed, mut at, mut count) = (String::new(), 0, 0);
+        for found in all_matches(&pattern, text, start) {
+            self.step(host)?;
+            let Some(full_match) = found.get(0) else {
+                break;
+            };
+            changed.push_str(&text[at..full_match.start()]);
+            push_replacement(&mut changed, new, &found);
+            at = full_match.end();
+            count += 1;
+            if changed.len() > MAX_VALUE_BYTES {
+                return error("value too long");
+            }
+            if !options.all {
+                break;
+            }
+        }
+        changed.push_str(&text[at..]);
+        match variable {
+            None => Ok(changed),
+            Some(variable) => {
+                self.set(variable, changed)?;
+                Ok(count.to_string())
+            }
+        }
+    }
+}
+
+/// The matches from a byte offset on; the text before it still counts as context.
+fn all_matches<'t>(
+    pattern: &Regex,
+    text: &'t str,
+    start: usize,
+) -> impl Iterator<Item = Captures<'t>> {
+    let mut next = Some(start);
+    std::iter::from_fn(move || {
+        let found = pattern.captures_at(text, next?)?;
+        let full_match = found.get(0)?;
+        next = match full_match.is_empty() {
+            false => Some(full_match.end()),
+            // After an empty match the search skips one character.
+            true => {
+                let rest = text[full_match.end()..].chars().next();
+                rest.map(|c| full_match.end() + c.len_utf8())
+            }
+        };
+        Some(found)
+    })
+}
+
+/// Appends the replacement of a match: `&` and `\0` are the full_match match, `\1` to `\9` its groups.
+fn push_replacement(out: &mut String, new: &str, found: &Captures<'_>) {
+    let text = |number: usize| found.get(number).map_or("", |group| group.as_str());
+    let mut chars = new.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '&' => out.push_str(text(0)),
+            '\\' => match chars.next() {
+                Some(digit @ '0'..='9') => out.push_str(text(digit as usize - '0' as usize)),
+                Some(c @ ('&' | '\\')) => out.push(c),
+                Some(c) => out.extend(['\\', c]),
+                None => out.push('\\'),
+            },
+            c => out.push(c),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! `scan`.
+//!
+//! Must never: read past the end of the text.
+
+use super::interp::{Interp, error, wrong_args};
+use super::{TclResult, list};
+
+/// A conversion of a format.
+struct Conversion {
+    kind: char,
+    /// The value is parsed and discarded (`%*d`).
+    is_discarded: bool,
+    width: usize,
+    /// The characters of `%[..]` in order, and whether the set is their complement.
+    set: (Vec<char>, bool),
+}
+
+/// A part of a format.
+enum FormatPart {
+    /// Any amount of white space.
+    Whitespace,
+    /// A literal character.
+    Literal(char),
+    /// A conversion.
+    Conversion(Conversion),
+}
+
+impl Interp {
+    /// `scan TEXT FORMAT ?variable ...?`; without variables it returns a list of the values.
+    pub(super) fn scan(&mut self, args: &[String]) -> TclResult {
+        let [text, format, variables @ ..] = args else {
+            return wrong_args("scan string format ?varName ...?");
+        };
+        let parts = match parse_format(format) {
+            Ok(parts) => parts,
+            Err(complaint) => return error(complaint),
+        };
+        let wanted = |part: &&FormatPart| matches!(part, FormatPart::Conversion(value) if !value.is_discarded);
+        let count = parts.iter().filter(wanted).count();
+        if !variables.is_empty() && count != variables.len() {
+            return error(if count > variables.len() {
+                "different numbers of variable names and field specifiers"
+            } else {
+                "variable is not assigned by any conversion specifiers"
+            });
+        }
+        let chars: Vec<char> = text.chars().collect();
+        let found = scan_values(&parts, &chars);
+        if variables.is_empty() {
+            let mut values: Vec<String> = found.unwrap_or_default();
+            values.resize(count, String::new());
+            return Ok(list::join(&values));
+        }
+        let Some(values) = found else {
+            return Ok("-1".to_owned());
+        };
+        for (variable, value) in variables.iter().zip(&values) {
+            self.set(variable, value.clone())?;
+        }
+        Ok(values.len().to_string())
+    }
+}
+
+fn parse_format(format: &str) -> Result<Vec<FormatPart>, String> {
+    let mut parts = Vec::new();
+    let mut chars = format.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c.is_whitespace() {
+            parts.push(FormatPart::Whitespace);
+            continue;
+        }
+        if c != '%' || chars.next_if_eq(&'%').is_some() {
+            parts.push(FormatPart::Literal(c));
+            continue;
+        }
+        let is_discarded = chars.next_if_eq(&'*').is_some();
+        let mut width = 0_usize;
+        while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+            chars.next();
+            width = width.saturating_mul(10).saturating_add(digit as usize);
+        }
+        while chars.next_if(|c| "lhL".contains(*c)).is_some() {}
+        let kind = chars.next().unwrap_or_default();
+        let mut set = (Vec::new(), false);
+        match kind {
+            'd' | 'i' | 'u' | 'x' | 'X' | 'o' | 'b' | 's' | 'c' | 'e' | 'f' | 'g' | 'n' => {}
+            '[' => set = parse_set(&mut chars)?,
+            other => return Err(format!("bad scan conversion character \"{other}\"")),
+        }
+        parts.push(FormatPart::Conversion(Conversion {
+            kind,
+            is_discarded,
+            width: if width == 0 { usize::MAX } else { width },
+            set,
+        }));
+    }
+    Ok(parts)
+}
+
+/// Parses the characters up to `]`.
+fn parse_set(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+) -> Result<(Vec<char>, bool), String> {
+    let negated = chars.next_if_eq(&'^').is_some();
+    let mut set = Vec::new();
+    set.extend(chars.next_if_eq(&']'));
+    loop {
+        match chars.next() {
+            None => return Err("unmatched [ in format string".to_owned()),
+            Some(']') => {
+                set.sort_unstable();
+                return Ok((set, negated));
+            }
+            Some('-') if !set.is_empty() && chars.peek().is_some_and(|c| *c != ']') => {
+                let (low, high) = (set[set.len() - 1], chars.next().unwrap_or_default());
+                // A limit that covers Latin letters, so that no format fills the memory.
+                set.extend((low..=high).take(1_000));
+            }
+            Some(c) => set.push(c),
+        }
+    }
+}
+
+/// Scans the values; none if the text ends before the first one.
+fn scan_values(parts: &[FormatPart], text: &[char]) -> Option<Vec<String>> {
+    let mut at = 0;
+    let mut values = Vec::new();
+    let skip_whitespace = |at: &mut usize| {
+        while text.get(*at).is_some_and(|c| c.is_whitespace()) {
+            *at += 1;
+        }
+    };
+    for part in parts {
+        let conversion = match part {
+            FormatPart::Whitespace => {
+                skip_whitespace(&mut at);
+                continue;
+            }
+            FormatPart::Literal(wanted) if text.get(at) == Some(wanted) => {
+                at += 1;
+                continue;
+            }
+            FormatPart::Literal(_) => break,
+            FormatPart::Conversion(conversion) => conversion,
+        };
+        if conversion.kind == 'n' {
+            values.push(at.to_string());
+            continue;
+        }
+        if !matches!(conversion.kind, 'c' | '[') {
+            skip_whitespace(&mut at);
+        }
+        if at >= text.len() {
+            return (!values.is_empty()).then_some(values);
+        }
+        let Some((value, length)) = scan_one(conversion, &text[at..]) else {
+            break;
+        };
+        at += length;
+        if !conversion.is_discarded {
+            values.push(value);
+        }
+    }
+    Some(values)
+}
+
+/// One value, and the number of characters that it takes.
+fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
+    let text = &text[..text.len().min(conversion.width)];
+    let leading = |accepts: &dyn Fn(usize, char) -> bool| {
+        let accepted = text
+            .iter()
+            .enumerate()
+            .take_while(|(at, c)| accepts(*at, **c));
+        accepted.count()
+    };
+    let prefix_of = |length: usize| text[..length].iter().collect::<String>();
+    let sign = usize::from(matches!(text.first(), Some('-' | '+')));
+    match conversion.kind {
+        'c' => Some((u32::from(*text.first()?).to_string(), 1)),
+        's' => {
+            let length = leading(&|_, c| !c.is_whitespace());
+            (length > 0).then(|| (prefix_of(length), length))
+        }
+        '[' => {
+            let (set, negated) = &conversion.set;
+            let length = leading(&|_, c| set.binary_search(&c).is_ok() != *negated);
+            (length > 0).then(|| (prefix_of(length), length))
+        }
+        'e' | 'f' | 'g' => {
+            let length = real_length(text)?;
+            let number: f64 = prefix_of(length).parse().ok()?;
+            Some((super::number::real_text(number), length))
+        }
+        kind => {
+            let hex = text.get(sign) == Some(&'0') && matches!(text.get(sign + 1), Some('x' | 'X'));
+            let (base, prefix) = match kind {
+                'x' | 'X' => (16, if hex { 2 } else { 0 }),
+                'i' if hex => (16, 2),
+                'i' if text.get(sign) == Some(&'0') => (8, 0),
+                'o' => (8, 0),
+                'b' => (2, 0),
+                _ => (10, 0),
+            };
+            let first = sign + prefix;
+            let length = leading(&|at, c| at < first || c.is_digit(base));
+            let digits: String = text.get(first..length)?.iter().collect();
+            let number = i64::from_str_radix(&digits, base).ok()?;
+            let number = if text[0] == '-' { -number } else { number };
+            Some((number.to_string(), length))
+        }
+    }
+}
+
+/// Length of the longest real number at the beginning of a text, in characters.
+fn real_length(text: &[char]) -> Option<usize> {
+    let digits = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        rest.iter().take_while(|c| c.is_ascii_digit()).count()
+    };
+    let sign = |at: usize| usize::from(matches!(text.get(at), Some('-' | '+')));
+    let start = sign(0);
+    let whole = digits(start);
+    let mut end = start + whole;
+    let mut count = whole;
+    if text.get(end) == Some(&'.') {
+        let fraction = digits(end + 1);
+        count += fraction;
+        // A point is part of the number only if a digit is.
+        end += if count > 0 { 1 + fraction } else { 0 };
+    }
+    if count == 0 {
+        return None;
+    }
+    if matches!(text.get(end), Some('e' | 'E')) {
+        let first = end + 1 + sign(end + 1);
+        let exponent = digits(first);
+        if exponent > 0 {
+            end = first + exponent;
+        }
+    }
+    Some(end)
+}

@@ -1,0 +1,217 @@
+//! The events of a run: what it prints and counts at which time.
+//!
+//! In: a request. Out: events in order of time. Must never: read a clock.
+
+use super::request::{Driver, RunRequest};
+use super::text::{self, RunLine};
+use std::time::Duration;
+
+impl RunRequest {
+    /// The number of the first virtual user that runs transactions: a timed run has a monitor before it.
+    pub fn first_vuser(&self) -> u32 {
+        match self.driver {
+            Driver::Timed { .. } => 2,
+            Driver::Test => 1,
+        }
+    }
+
+    /// The number of a client's virtual user.
+    pub fn vuser(&self, client: u32) -> u32 {
+        client + self.first_vuser()
+    }
+
+    /// The time from the start of the load to the start of a client.
+    pub fn delay(&self, client: u32) -> Duration {
+        Duration::from_millis(self.user_delay_ms).saturating_mul(client)
+    }
+}
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimelineEvent {
+    /// A virtual user prints a line.
+    Line(u32, RunLine),
+    /// A virtual user begins.
+    Running(u32),
+    /// The counters are read at the start of the window.
+    CountStart,
+    /// The counters are read at the end of the window; the last event.
+    CountEnd,
+    /// The transaction counter is read.
+    Tick,
+}
+
+/// Events by their time since the start of the load.
+#[derive(Debug, Default)]
+pub struct Timeline {
+    events: Vec<(Duration, TimelineEvent)>,
+}
+
+impl Timeline {
+    /// The timeline of a run on this many warehouses. `minute`: the length of a minute of the script;
+    /// `cipher`: the connections' cipher, which virtual users print on MySQL and MariaDB.
+    pub fn new(
+        request: &RunRequest,
+        minute: Duration,
+        warehouses: u32,
+        cipher: Option<&str>,
+    ) -> Timeline {
+        let mut timeline = Timeline::default();
+        timeline.add_monitor_events(request, minute, cipher);
+        timeline.add_user_events(request, warehouses, cipher);
+        // A stable sort: events that are due at the same time stay in this order.
+        timeline.events.sort_by_key(|(at, _)| *at);
+        if let Some(end) = timeline
+            .events
+            .iter()
+            .position(|(_, event)| *event == TimelineEvent::CountEnd)
+        {
+            timeline.events.truncate(end + 1);
+        }
+        timeline
+    }
+
+    fn push_line(&mut self, at: Duration, vuser: u32, line: RunLine) {
+        self.events.push((at, TimelineEvent::Line(vuser, line)));
+    }
+
+    fn push_cipher(&mut self, at: Duration, vuser: u32, cipher: Option<&str>) {
+        if let Some(cipher) = cipher.map(str::to_owned) {
+            self.push_line(at, vuser, RunLine::SslCipher { cipher });
+        }
+    }
+
+    fn add_monitor_events(&mut self, request: &RunRequest, minute: Duration, cipher: Option<&str>) {
+        let Driver::Timed {
+            rampup_min,
+            duration_min,
+            ..
+        } = request.driver
+        else {
+            return;
+        };
+        let after =
+            |minutes: u64| minute.saturating_mul(u32::try_from(minutes).unwrap_or(u32::MAX));
+        if request.time_profile.is_some() {
+            self.push_line(Duration::ZERO, 1, RunLine::Profiler);
+        }
+        self.push_cipher(Duration::ZERO, 1, cipher);
+        let rampup = RunLine::Rampup {
+            minutes: rampup_min,
+        };
+        self.push_line(Duration::ZERO, 1, rampup);
+        for minutes in 1..=rampup_min {
+            self.push_line(after(minutes), 1, RunLine::RampupMinutes { minutes });
+        }
+        let start = after(rampup_min);
+        self.push_line(start, 1, RunLine::RampupComplete);
+        self.events.push((start, TimelineEvent::CountStart));
+        let timing = RunLine::Timing {
+            minutes: duration_min,
+        };
+        self.push_line(start, 1, timing);
+        for minutes in 1..=duration_min {
+            let at = start.saturating_add(after(minutes));
+            self.push_line(at, 1, RunLine::Minute { minutes });
+        }
+        let end = start.saturating_add(after(duration_min));
+        if let Some(counter) = &request.counter {
+            let every = Duration::from_secs(counter.refresh_s.max(1));
+            let mut at = Duration::ZERO;
+            while at < end {
+                self.events.push((at, TimelineEvent::Tick));
+                at = at.saturating_add(every);
+            }
+        }
+        self.push_line(end, 1, RunLine::TestComplete);
+        self.events.push((end, TimelineEvent::CountEnd));
+    }
+
+    fn add_user_events(&mut self, request: &RunRequest, warehouses: u32, cipher: Option<&str>) {
+        let is_timed = matches!(request.driver, Driver::Timed { .. });
+        for client in 0..request.vusers {
+            let vuser = request.vuser(client);
+            let at = request.delay(client);
+            if vuser > 1 {
+                self.events.push((at, TimelineEvent::Running(vuser)));
+            }
+            if is_timed && request.time_profile.is_some() {
+                self.push_line(at, vuser, RunLine::Profiler);
+            }
+            self.push_cipher(at, vuser, cipher);
+            if request.all_warehouses {
+                let assigned =
+                    text::assigned_warehouses(client + 2, request.vusers, warehouses.into());
+                let count = assigned.len() as u64;
+                for (index, warehouse) in (1..).zip(assigned) {
+                    let line = RunLine::Assigning {
+                        vuser,
+                        warehouse,
+                        users: request.vusers,
+                        warehouses: warehouses.into(),
+                        index,
+                        count,
+                    };
+                    self.push_line(at, vuser, line);
+                }
+            }
+            let line = RunLine::Processing {
+                iterations: request.iterations,
+                suppressed: is_timed,
+            };
+            self.push_line(at, vuser, line);
+        }
+    }
+}
+
+impl IntoIterator for Timeline {
+    type Item = (Duration, TimelineEvent);
+    type IntoIter = std::vec::IntoIter<(Duration, TimelineEvent)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.events.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hammerdb::plan::tests::run;
+
+    #[test]
+    fn a_timed_run_counts_at_both_window_edges_and_then_ends() {
+        let mut request = run(&[]);
+        request.driver = Driver::Timed {
+            rampup_min: 1,
+            duration_min: 2,
+            vacuum: false,
+        };
+        request.vusers = 2;
+        request.user_delay_ms = 500;
+        let timeline = Timeline::new(&request, Duration::from_secs(10), 1, None);
+        let events: Vec<(Duration, TimelineEvent)> = timeline.into_iter().collect();
+        assert!(events.is_sorted_by_key(|(at, _)| *at));
+        let at = |event: &TimelineEvent| {
+            events
+                .iter()
+                .find(|(_, one)| one == event)
+                .map(|(at, _)| *at)
+        };
+        let seconds = |seconds: u64| Some(Duration::from_secs(seconds));
+        assert_eq!(at(&TimelineEvent::CountStart), seconds(10));
+        assert_eq!(at(&TimelineEvent::CountEnd), seconds(30));
+        assert_eq!(
+            at(&TimelineEvent::Running(3)),
+            Some(Duration::from_millis(500))
+        );
+        assert_eq!(
+            at(&TimelineEvent::Running(1)),
+            None,
+            "the monitor runs already"
+        );
+        assert_eq!(
+            events.last().map(|(_, event)| event),
+            Some(&TimelineEvent::CountEnd)
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! libpq's error messages, as returned by `PQerrorMessage`, without the hints that Prony prints elsewhere.
+//!
+//! In: errors of a target or of a control connection. Out: texts without the last line feed. Must never:
+//! connect, or print a password.
+
+use prony_server::control::{Cause, Error, Failure};
+use prony_server::{Address, Error as TargetError};
+
+/// The server closes the connection without a message.
+const CLOSED: &str = "server closed the connection unexpectedly";
+const CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnormally\n\
+    \tbefore or while processing the request.";
+
+/// The error of a connection string or its endpoints. `conninfo`: the string, or a database's name.
+pub fn target_error(error: &TargetError, conninfo: &str) -> String {
+    let unreadable = match error {
+        TargetError::Conninfo { .. } | TargetError::UnknownOption { .. } => {
+            // None if the string may contain a password.
+            prony_server::libpq_message(conninfo)
+        }
+        _ => None,
+    };
+    unreadable.unwrap_or_else(|| match error {
+        TargetError::Value {
+            option: "port",
+            value,
+            ..
+        } => match value.trim().parse::<i32>() {
+            Ok(_) => format!("invalid port number: \"{value}\""),
+            Err(_) => format!("invalid integer value \"{value}\" for connection option \"port\""),
+        },
+        TargetError::Value { option, value, .. } => format!("invalid {option} value: \"{value}\""),
+        TargetError::RequireAuth { problem, .. } => problem.clone(),
+        TargetError::UnknownOption { name, .. } => format!("invalid connection option \"{name}\""),
+        TargetError::Service { problem, .. } | TargetError::Host { problem, .. } => problem.clone(),
+        TargetError::NoAddress { problem, .. } => {
+            problem.replace("failed to lookup address information: ", "")
+        }
+        other => other.to_string(),
+    })
+}
+
+/// The error of a statement.
+pub fn statement_error(error: &Error, sql: &str) -> String {
+    match error {
+        Error::Statement(error) if !error.is_fatal() => error.in_statement(sql),
+        other => error_message(other),
+    }
+}
+
+/// The error of a control connection.
+pub fn error_message(error: &Error) -> String {
+    match error {
+        Error::Connect(failures) => connect_error(failures),
+        Error::Statement(error) if error.is_fatal() => format!("{error}\n{CLOSED}{CLOSED_DETAIL}"),
+        Error::Closed | Error::Dead => format!("{CLOSED}{CLOSED_DETAIL}"),
+        other => other.to_string(),
+    }
+}
+
+/// The error of failed attempts to connect.
+pub fn connect_error(failures: &[Failure]) -> String {
+    let texts: Vec<String> = failures.iter().map(attempt).collect();
+    texts.join("\n")
+}
+
+fn attempt(failure: &Failure) -> String {
+    let hint = match (&failure.cause, &failure.endpoint.address) {
+        (Cause::Io(_), Address::Unix(_)) => {
+            "\n\tIs the server running locally and accepting connections on that socket?"
+        }
+        (Cause::Io(_), Address::Tcp(_)) => {
+            "\n\tIs the server running on that host and accepting TCP/IP connections?"
+        }
+        (Cause::Closed, _) => CLOSED_DETAIL,
+        _ => "",
+    };
+    format!("{failure}{hint}")
+}

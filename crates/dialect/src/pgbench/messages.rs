@@ -1,0 +1,101 @@
+//! Formats pgbench's messages on standard error: program name, severity, text.
+//!
+//! The caller prints them.
+
+use super::level::Level;
+
+/// Formats messages as pgbench of one level.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    progname: String,
+    argv0: String,
+    /// Up to 14 messages that end the program begin with `fatal`, and hints and details with nothing.
+    has_fatal: bool,
+}
+
+impl Messages {
+    /// `argv0`: the name by which the program was called; messages begin with its last component.
+    pub fn new(argv0: &str, level: &Level) -> Self {
+        let name = argv0.rsplit('/').next().unwrap_or(argv0);
+        Self {
+            progname: name.to_owned(),
+            argv0: argv0.to_owned(),
+            has_fatal: !level.at_least(15),
+        }
+    }
+
+    /// The program's name without folders.
+    pub fn progname(&self) -> &str {
+        &self.progname
+    }
+
+    /// The program's name as typed.
+    pub fn argv0(&self) -> &str {
+        &self.argv0
+    }
+
+    fn line(&self, word: &str, text: &str) -> String {
+        // Server messages end with a line feed; one is enough.
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        format!("{}: {word}{text}\n", self.progname)
+    }
+
+    /// An error.
+    pub fn error(&self, text: &str) -> String {
+        self.line("error: ", text)
+    }
+
+    /// An error that ends the program: `fatal` in 13 and 14, `error` since then.
+    pub fn fatal(&self, text: &str) -> String {
+        self.line(if self.has_fatal { "fatal: " } else { "error: " }, text)
+    }
+
+    /// A warning.
+    pub fn warning(&self, text: &str) -> String {
+        self.line("warning: ", text)
+    }
+
+    /// Information and debugging output, without a severity.
+    pub fn info(&self, text: &str) -> String {
+        self.line("", text)
+    }
+
+    /// The detail of an error.
+    pub fn detail(&self, text: &str) -> String {
+        self.line(if self.has_fatal { "" } else { "detail: " }, text)
+    }
+
+    /// The hint about an error.
+    pub fn hint(&self, text: &str) -> String {
+        self.line(if self.has_fatal { "" } else { "hint: " }, text)
+    }
+
+    /// The hint after an error in the options.
+    pub fn try_help(&self) -> String {
+        let text = format!("Try \"{} --help\" for more information.", self.progname);
+        if self.has_fatal {
+            return text + "\n";
+        }
+        self.hint(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn severities_follow_the_level() {
+        let new = Messages::new("/x/pgbench", &Level::parse("15").unwrap());
+        assert_eq!(new.fatal("no"), "pgbench: error: no\n");
+        assert_eq!(new.detail("why"), "pgbench: detail: why\n");
+        assert_eq!(new.error("ERROR:  x\n"), "pgbench: error: ERROR:  x\n");
+        let old = Messages::new("pgbench", &Level::parse("14").unwrap());
+        assert_eq!(old.fatal("no"), "pgbench: fatal: no\n");
+        assert_eq!(old.hint("do"), "pgbench: do\n");
+        assert_eq!(
+            old.try_help(),
+            "Try \"pgbench --help\" for more information.\n"
+        );
+    }
+}

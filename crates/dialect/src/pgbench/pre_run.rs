@@ -1,0 +1,139 @@
+//! What pgbench does before a run: reads scale and partitions, and vacuums.
+//!
+//! In: options and the server's answers. Out: statements and messages. Must never: connect.
+
+use super::init::SetupAction;
+use super::messages::Messages;
+use super::options::{PartitionMethod, RunOptions};
+
+/// Returns the scale, if a builtin script runs.
+pub const SCALE_SQL: &str = "select count(*) from pgbench_branches";
+
+/// Returns at most one row, for the first pgbench_accounts in the search path: its position there, the
+/// partition strategy (`r`, `h`, or null if it is not partitioned), and the number of partitions. Without
+/// such a table there is no row. If the server cannot run the query, the table counts as not partitioned.
+pub const PARTITIONS_SQL: &str = "\
+select o.n, p.partstrat, pg_catalog.count(i.inhparent) \
+from pg_catalog.pg_class as c \
+join pg_catalog.pg_namespace as n on (n.oid = c.relnamespace) \
+cross join lateral (select pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname)) as o(n) \
+left join pg_catalog.pg_partitioned_table as p on (p.partrelid = c.oid) \
+left join pg_catalog.pg_inherits as i on (c.oid = i.inhparent) \
+where c.relname = 'pgbench_accounts' and o.n is not null \
+group by 1, 2 \
+order by 1 asc \
+limit 1";
+
+/// The results of the two queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableFacts {
+    /// Rows of pgbench_branches.
+    pub scale: u32,
+    /// How pgbench_accounts is partitioned.
+    pub partitions: Option<(PartitionMethod, u32)>,
+}
+
+impl TableFacts {
+    /// Parses the results: the count, and strategy and number of the second query's row.
+    ///
+    /// # Errors
+    ///
+    /// pgbench's message about an invalid result, for [`Messages::fatal`].
+    pub fn parse(count: &str, strategy: Option<&str>, partitions: &str) -> Result<Self, String> {
+        let Ok(scale) = count.trim().parse() else {
+            return Err(format!(
+                "invalid count(*) from pgbench_branches: \"{count}\""
+            ));
+        };
+        let method = match strategy {
+            None => None,
+            Some("r") => Some(PartitionMethod::Range),
+            Some("h") => Some(PartitionMethod::Hash),
+            Some(other) => return Err(format!("unexpected partition method: \"{other}\"")),
+        };
+        let number = partitions.trim().parse().unwrap_or(0);
+        Ok(Self {
+            scale,
+            partitions: method.map(|method| (method, number)),
+        })
+    }
+}
+
+fn perhaps_initialize(database: &str) -> String {
+    format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\".")
+}
+
+/// The message if [`SCALE_SQL`] fails; `missing`: whether with SQLSTATE 42P01.
+pub fn scale_query_failed(
+    messages: &Messages,
+    server_error: &str,
+    missing: bool,
+    database: &str,
+) -> String {
+    let mut text = messages.fatal(&format!(
+        "could not count number of branches: {server_error}"
+    ));
+    if missing {
+        text += &messages.hint(&perhaps_initialize(database));
+    }
+    text
+}
+
+/// The message if [`PARTITIONS_SQL`] returns no row.
+pub fn no_accounts(messages: &Messages, database: &str) -> String {
+    messages.fatal("no pgbench_accounts table found in search_path")
+        + &messages.hint(&perhaps_initialize(database))
+}
+
+/// The warning if `-s` was given with a builtin script.
+pub fn scale_ignored(messages: &Messages, scale: u32) -> String {
+    messages.warning(&format!(
+        "scale option ignored, using count from pgbench_branches table ({scale})"
+    ))
+}
+
+/// The vacuum before a run. A failed statement is reported and ignored: [`Messages::error`] with the server's
+/// message, then [`Messages::detail`] with `(ignoring this error and continuing anyway)`.
+pub fn vacuum(options: &RunOptions) -> Vec<SetupAction> {
+    let print = |text: &str| SetupAction::Print(text.to_owned());
+    let sql = |text: &str| SetupAction::Sql(text.to_owned());
+    let mut actions = Vec::new();
+    if !options.vacuum {
+        return actions;
+    }
+    actions.extend([
+        print("starting vacuum..."),
+        sql("vacuum pgbench_branches"),
+        sql("vacuum pgbench_tellers"),
+        sql("truncate pgbench_history"),
+        print("end.\n"),
+    ]);
+    if options.vacuum_accounts {
+        actions.extend([
+            print("starting vacuum pgbench_accounts..."),
+            sql("vacuum analyze pgbench_accounts"),
+            print("end.\n"),
+        ]);
+    }
+    actions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_results_are_parsed() {
+        let facts = TableFacts::parse("10", Some("h"), "3").unwrap();
+        assert_eq!(
+            facts,
+            TableFacts {
+                scale: 10,
+                partitions: Some((PartitionMethod::Hash, 3))
+            }
+        );
+        assert_eq!(TableFacts::parse("1", None, "0").unwrap().partitions, None);
+        assert!(TableFacts::parse("1", Some("l"), "1").is_err());
+        assert!(TableFacts::parse("-1", None, "0").is_err());
+    }
+}

@@ -1,0 +1,77 @@
+//! The sysbench commands that remedies print.
+//!
+//! Must never: name a command that sysbench does not have.
+
+use prony_workload::remedy::{Commands, LoadOption, LoadSpec};
+
+/// The commands of sysbench. Its `prepare` cannot resume: it fails if tables exist.
+pub struct SysbenchCommands;
+
+impl Commands for SysbenchCommands {
+    fn load(&self, load: &LoadSpec) -> String {
+        format!(
+            "sysbench {}{} prepare",
+            load.workload,
+            options(&load.options)
+        )
+    }
+
+    fn clean(&self, load: &LoadSpec) -> String {
+        let tables: Vec<LoadOption> = load
+            .options
+            .iter()
+            .filter(|size| size.0 == "scale")
+            .cloned()
+            .collect();
+        format!("sysbench {}{} cleanup", load.dataset, options(&tables))
+    }
+
+    fn check(&self, _: &LoadSpec) -> Option<String> {
+        None
+    }
+
+    fn load_replaces(&self) -> bool {
+        false
+    }
+
+    fn continues_with<'a>(&self, _: &'a str) -> Option<&'a str> {
+        None
+    }
+}
+
+/// The options for these sizes; sysbench does not have one for each.
+fn options(sizes: &[LoadOption]) -> String {
+    let option = |(name, value): &LoadOption| match *name {
+        "scale" => format!(" --tables={value}"),
+        "table_size" => format!(" --table-size={value}"),
+        _ => String::new(),
+    };
+    sizes.iter().map(option).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_workload::remedy::Remedy;
+
+    #[test]
+    fn an_interrupted_prepare_starts_over() {
+        let sizes = [("scale", "4"), ("table_size", "100"), ("seed", "7")];
+        let load = LoadSpec {
+            workload: "oltp_read_only",
+            dataset: "oltp_read_write",
+            options: sizes.map(|(name, value)| (name, value.to_owned())).into(),
+        };
+        let text = |remedy: Remedy| remedy.render(&SysbenchCommands);
+        let prepare = "sysbench oltp_read_only --tables=4 --table-size=100 prepare";
+        let cleanup = "sysbench oltp_read_write --tables=4 cleanup";
+        assert_eq!(text(Remedy::Load(load.clone())), prepare);
+        let start_over = format!("`{cleanup}`, then `{prepare}`");
+        assert_eq!(text(Remedy::Reload("", load.clone())), start_over);
+        assert_eq!(text(Remedy::Check(load.clone())), start_over);
+        assert_eq!(
+            text(Remedy::Continue(load, "with the same seed")),
+            format!("`{cleanup}` drops the existing tables, then `{prepare}` starts over")
+        );
+    }
+}

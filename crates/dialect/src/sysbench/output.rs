@@ -1,0 +1,84 @@
+//! The output of parsing a command line, and its error.
+//!
+//! The caller prints it.
+
+/// Texts for standard output and standard error, each in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// For standard output, which is also sysbench's log.
+    pub stdout: String,
+    /// For standard error.
+    pub stderr: String,
+}
+
+/// sysbench's error about a command line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{}", output.stderr, output.stdout)]
+pub struct UsageError {
+    /// The complete output, earlier warnings included.
+    pub output: Output,
+    /// The exit status.
+    pub exit_status: u8,
+}
+
+impl Output {
+    /// An error whose last line goes to the log.
+    pub(crate) fn fatal(mut self, text: &str) -> UsageError {
+        self.stdout += &fatal(text);
+        self.into_error()
+    }
+
+    /// An error whose last line goes to standard error.
+    pub(crate) fn usage_error(mut self, text: &str) -> UsageError {
+        self.stderr += text;
+        self.stderr.push('\n');
+        self.into_error()
+    }
+
+    pub(crate) fn into_error(self) -> UsageError {
+        UsageError {
+            output: self,
+            exit_status: 1,
+        }
+    }
+}
+
+/// A log line with the reason why a run ends.
+pub fn fatal(text: &str) -> String {
+    format!("FATAL: {text}\n")
+}
+
+/// A log line with a warning.
+pub fn warning(text: &str) -> String {
+    format!("WARNING: {text}\n")
+}
+
+/// A log line for debugging.
+pub fn debug(text: &str) -> String {
+    format!("DEBUG: {text}\n")
+}
+
+/// Level of a log line, which is printed if `--verbosity` is at least this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum LogLevel {
+    /// The reason why a run ends.
+    Fatal = 0,
+    /// An alert.
+    Alert = 1,
+    /// A warning.
+    Warning = 2,
+    /// Headers, progress and reports.
+    Notice = 3,
+    /// Additional information.
+    Info = 4,
+    /// Everything.
+    Debug = 5,
+}
+
+impl LogLevel {
+    /// Whether lines of this level are printed.
+    pub fn shows_at(self, verbosity: u8) -> bool {
+        self as u8 <= verbosity
+    }
+}

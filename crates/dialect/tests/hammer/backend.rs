@@ -1,0 +1,132 @@
+//! An in-memory backend: it records requests and prints their lines.
+
+use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
+use prony_dialect::hammerdb::text::{finished, running, terminal, vuser};
+use prony_dialect::hammerdb::{
+    Backend, BuildLine, BuildRequest, Driver, RunLine, RunRequest, SchemaRequest, Settings,
+    VuserOutcome,
+};
+use prony_wire::Engine;
+
+use super::MemoryHost;
+
+#[derive(Default)]
+pub struct FakeBackend {
+    pub memory: MemoryHost,
+    pub builds: Vec<BuildRequest>,
+    pub runs: Vec<RunRequest>,
+    pub deleted: Vec<SchemaRequest>,
+    pub saved: Settings,
+    pub build_error: Option<String>,
+    pub stopped: bool,
+}
+
+impl FakeBackend {
+    pub fn print_line(&mut self, line: &str) {
+        self.memory.out.push_str(&terminal(line));
+    }
+
+    pub fn vuser_line(&mut self, number: u32, line: impl std::fmt::Display) {
+        self.print_line(&vuser(number, line));
+    }
+}
+
+impl Host for FakeBackend {
+    fn call(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
+        None
+    }
+    fn put(&mut self, channel: Channel, text: &str) {
+        self.memory.put(channel, text);
+    }
+    fn env_var(&self, name: &str) -> Option<String> {
+        (name == "PGHOST").then(|| "10.0.0.5".to_owned())
+    }
+    fn sleep(&mut self, ms: u64) {
+        self.memory.sleep(ms);
+    }
+    fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+    fn now_ms(&self) -> i64 {
+        self.memory.now_ms()
+    }
+    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        self.memory.date(seconds, format, utc)
+    }
+    fn read_file(&mut self, path: &str) -> Result<String, String> {
+        self.memory.read_file(path)
+    }
+    fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
+        self.memory.write_file(path, text, append)
+    }
+    fn path_kind(&self, path: &str) -> PathKind {
+        self.memory.path_kind(path)
+    }
+}
+
+impl Backend for FakeBackend {
+    fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
+        self.builds.push(request.clone());
+        self.print_line(&running(1));
+        if let Some(build_error) = self.build_error.take() {
+            return Err(build_error);
+        }
+        let (database, owner) = (request.owner.database.clone(), request.owner.user.clone());
+        let owner = match request.owner.engine {
+            Engine::PostgreSql => Some(owner),
+            Engine::MySql | Engine::MariaDb => None,
+        };
+        let schema = request.schema();
+        self.vuser_line(
+            1,
+            BuildLine::CreatingSchema {
+                schema: schema.clone(),
+            },
+        );
+        self.vuser_line(1, BuildLine::CreatingDatabase { database, owner });
+        self.vuser_line(1, BuildLine::Complete { schema });
+        self.print_line(&finished(1, true));
+        Ok(VuserOutcome::default())
+    }
+    fn check(&mut self, _request: &SchemaRequest) -> Result<VuserOutcome, String> {
+        Err("TPROC-C Schema check failed".to_owned())
+    }
+    fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
+        self.deleted.push(request.clone());
+        Ok(VuserOutcome::default())
+    }
+    fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
+        self.runs.push(request.clone());
+        self.print_line(&running(1));
+        if let Driver::Timed { rampup_min, .. } = request.driver {
+            self.vuser_line(
+                1,
+                RunLine::Rampup {
+                    minutes: rampup_min,
+                },
+            );
+        }
+        let result = RunLine::Result {
+            nopm: 252_970,
+            tpm: 582_385,
+            database: request.login.engine.name().to_owned(),
+            tpm_first: request.tpm_first,
+        };
+        self.vuser_line(1, result);
+        self.print_line(&finished(3, false));
+        Ok(VuserOutcome { failed: vec![3] })
+    }
+    fn save(&mut self, settings: &Settings) -> Result<(), String> {
+        self.saved = settings.clone();
+        Ok(())
+    }
+    fn job_id(&mut self) -> String {
+        "6B00C84B660B03E283635333".to_owned()
+    }
+    fn jobs(&mut self, args: &[String]) -> Result<String, String> {
+        Ok(format!("jobs {}", args.join(" ")))
+    }
+    fn processors(&self) -> usize {
+        16
+    }
+}

@@ -1,0 +1,198 @@
+//! Server times of MySQL's protocol beside an independent capture of the packets.
+//!
+//! In: a folder; `dumpcap` on the PATH, with the right to capture on `lo`. Out: for each case a capture in
+//! that folder and a line of the parts that Prony found, for `scripts/parts-by-capture` to compare. Must
+//! never: touch a server that it did not start.
+
+use prony_drive::{DriveJob, LoadStart, Observer, run};
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::{DrivePlan, QueryMode, Stop};
+use prony_server::embedded::{MariaDb, MariaDbOptions};
+use prony_server::{Environment, Target, resolve};
+use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_wire::{Statement, Statements, Value};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Executions of a transaction in a batch.
+const BATCH: usize = 3;
+
+/// One of the ways in which a transaction's statements are sent.
+struct Case {
+    name: &'static str,
+    mode: QueryMode,
+    /// All statements are one text.
+    joined: bool,
+    statements: usize,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        name: "prepared",
+        mode: QueryMode::Prepared,
+        joined: false,
+        statements: 1,
+    },
+    Case {
+        name: "extended",
+        mode: QueryMode::Extended,
+        joined: false,
+        statements: 1,
+    },
+    Case {
+        name: "prepared batch",
+        mode: QueryMode::Prepared,
+        joined: false,
+        statements: BATCH,
+    },
+    Case {
+        name: "extended batch",
+        mode: QueryMode::Extended,
+        joined: false,
+        statements: BATCH,
+    },
+    Case {
+        name: "pipelined",
+        mode: QueryMode::Prepared,
+        joined: true,
+        statements: BATCH,
+    },
+];
+
+struct Selects(Arc<Vec<Statement>>);
+
+impl Selects {
+    fn new(case: &Case) -> Selects {
+        let mut set = Statements::new();
+        let text = |n| format!("select {n}, benchmark($1, md5('prony'))");
+        let made = (0..case.statements).map(|n| {
+            let statement = set.add(&text(n));
+            if case.joined {
+                statement.joined()
+            } else {
+                statement
+            }
+        });
+        Selects(Arc::new(made.collect()))
+    }
+}
+
+impl Program for Selects {
+    fn kinds(&self) -> &[&'static str] {
+        &["select"]
+    }
+
+    fn user(&self, id: UserId, db: Db) -> User {
+        let statements = self.0.clone();
+        Box::pin(async move {
+            let ended = select(db, &statements, u64::from(id.client)).await;
+            ended.err().unwrap_or(UserExit::Stopped)
+        })
+    }
+}
+
+async fn select(mut db: Db, statements: &[Statement], mut random: u64) -> Result<(), UserExit> {
+    loop {
+        db.start(0).await?;
+        // Work that differs, so that the percentiles do.
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let values = [Value::Int((random >> 56) as i64)];
+        let batch: Vec<_> = statements.iter().map(|one| (one, &values[..])).collect();
+        let result: Result<Outcome, DbError> = db.batch(&batch).await.map(|_| Outcome::Committed);
+        db.end(result).await?;
+    }
+}
+
+struct NullObserver;
+
+impl Observer for NullObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+}
+
+fn capture(port: u16, file: &Path) -> Child {
+    let child = Command::new("dumpcap")
+        .args(["-q", "-P", "-i", "lo", "-s", "128", "-B", "256", "-f"])
+        .arg(format!("tcp port {port}"))
+        .arg("-w")
+        .arg(file)
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("dumpcap starts");
+    std::thread::sleep(Duration::from_secs(2));
+    child
+}
+
+fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
+    let plan = DrivePlan {
+        clients,
+        stop: Stop::Starts(Duration::from_secs(seconds)),
+        grace: Duration::from_secs(60),
+        protocol: case.mode,
+        ..DrivePlan::default()
+    };
+    let program = Selects::new(case);
+    let job = DriveJob {
+        program: &program,
+        target,
+        tcp_target: None,
+        plan: &plan,
+        seed: 1,
+        interrupt: &AtomicBool::new(false),
+        tap: None,
+        on_connect_refused: None,
+    };
+    let driven = run(&job, &mut NullObserver).expect("the run starts");
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    let parts = all.parts.as_ref().expect("TCP has stamps");
+    let ns = |quantile| parts.server.quantile_ns(quantile).unwrap_or(0);
+    let stamps = measured.stamps;
+    format!(
+        "{}\t{clients}\t{}\t{}\t{}\t{:.0}\t{}\t{}\t{:.0}\t{}",
+        case.name,
+        case.statements * usize::from(!case.joined) + usize::from(case.joined),
+        all.committed,
+        parts.server.samples,
+        parts.server.mean_ns(),
+        ns(0.5),
+        ns(0.99),
+        all.response.mean_ns(),
+        stamps.impossible + stamps.unstamped,
+    )
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, seconds] = &arguments[..] else {
+        panic!("usage: response_parts FOLDER SECONDS");
+    };
+    let seconds = seconds.parse().expect("a number of seconds");
+    let folder = Path::new(folder);
+    let server =
+        MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let environment = Environment::new("tester", folder);
+    let url = server.tcp_url_with_password();
+    let target = resolve(url.reveal(), &environment).expect("a good URL");
+    let mut table = std::fs::File::create(folder.join("parts.tsv")).expect("a folder to write to");
+    for (number, case) in CASES.iter().enumerate() {
+        for clients in [8, 64, 256] {
+            let file = folder.join(format!("{number}-{clients}.pcap"));
+            let mut dump = capture(server.port(), &file);
+            let line = measure(&target, case, clients, seconds);
+            std::thread::sleep(Duration::from_secs(1));
+            let pid = dump.id().to_string();
+            let _ = Command::new("kill").args(["-INT", &pid]).status();
+            let _ = dump.wait();
+            println!("{line}");
+            writeln!(table, "{}\t{}\t{line}", file.display(), server.port())
+                .expect("it is written");
+        }
+    }
+}

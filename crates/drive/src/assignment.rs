@@ -1,0 +1,98 @@
+//! What a worker must do, and when.
+//!
+//! In: a share of a run's users, the parts of the run in time. Out: plain data, and which scheduled
+//! start is due. Must never: read a clock.
+
+use crate::io::Slot;
+use crate::link::Routes;
+use crate::pace;
+use crate::run::{OnConnectRefused, Tap};
+use prony_measure::{Recorder, RunSchedule, Shape};
+use prony_session::{Conn, Program, UserId};
+use std::sync::atomic::AtomicBool;
+
+/// The work of one worker.
+pub struct Assignment<'a> {
+    /// The workload.
+    pub program: &'a dyn Program,
+    /// The users. Each has its own connection, and may request additional ones.
+    pub users: Vec<UserId>,
+    /// The routes to the servers; `route_of` holds indices into these.
+    pub routes: &'a [Routes],
+    /// The first `servers` entries of `routes` are the servers, one each. Further entries serve only
+    /// the users that `route_of` sends there.
+    pub servers: usize,
+    /// The index in `routes` that each user takes.
+    pub route_of: Vec<usize>,
+    /// Creates the record of a connection.
+    pub conn: &'a dyn Fn() -> Conn,
+    /// When set, the run ends at once.
+    pub interrupt: &'a AtomicBool,
+    /// Receives the samples.
+    pub tap: Option<Box<dyn Tap>>,
+    /// Called with the reasons when a connection that a user requested is refused.
+    pub on_connect_refused: Option<OnConnectRefused<'a>>,
+}
+
+impl<'a> Assignment<'a> {
+    /// The routes that a connection takes.
+    pub(crate) fn routes_of(&self, slot: Slot) -> &'a Routes {
+        &self.routes[self.route_of[slot as usize]]
+    }
+
+    /// Adds the route of a user's `number`th additional connection, which has the next slot. With
+    /// several servers, they take turns. Routes beyond the servers are only for the sampled users.
+    pub(crate) fn add_route(&mut self, user_slot: Slot, number: usize) {
+        let index = self.route_of[user_slot as usize] + number;
+        self.route_of.push(index % self.servers);
+    }
+}
+
+/// When the load starts and ends, the scheduled starts, and the recorder; set once all
+/// connections are up.
+pub struct Timing {
+    /// Start of the load.
+    pub start_ns: u64,
+    /// When transactions stop starting, if the run ends by time.
+    pub end_ns: Option<u64>,
+    /// From this time on, transactions count towards each user's number of transactions.
+    pub count_from_ns: u64,
+    /// How long transactions in flight at `end_ns` may take.
+    pub grace_ns: u64,
+    /// Scheduled starts, in an open loop.
+    pub schedule: Option<pace::StartSchedule>,
+    /// The run ends when more starts than this wait.
+    pub queue_max: Option<u64>,
+    /// The recorder.
+    pub recorder: Recorder,
+}
+
+impl Timing {
+    /// The timing before the load: no start is due, nothing ends, and no figure contains what is recorded.
+    pub(crate) fn before_load(kinds: usize, now_ns: u64) -> Timing {
+        // A single interval without an end: closing one would clear the users' counts.
+        let schedule = RunSchedule {
+            start_ns: 0,
+            warmup_ns: 0,
+            window_ns: None,
+            interval_ns: u64::MAX,
+        };
+        Timing {
+            start_ns: now_ns,
+            end_ns: None,
+            count_from_ns: u64::MAX,
+            grace_ns: u64::MAX,
+            schedule: None,
+            queue_max: None,
+            recorder: Recorder::new(schedule, Shape::closed(kinds)),
+        }
+    }
+
+    /// Takes a scheduled start that is due; none after the end of the window: those starts are counted as
+    /// never started.
+    pub(crate) fn take_due_start(&mut self, now_ns: u64) -> Option<u64> {
+        let schedule = self.schedule.as_mut()?;
+        let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
+    }
+}

@@ -1,0 +1,236 @@
+//! Attempts to connect: how many at a time, until when, and the pause before the next one.
+//!
+//! In: attempts that begin and end, connections that come up and are lost, and the time. Out: the next connection to open; attempts that are past
+//! their deadline. Must never: search all connections in every turn.
+
+use crate::io::{Io, Slot};
+use crate::link::LinkStep;
+use crate::worker::Worker;
+use std::collections::VecDeque;
+
+/// Most connections that a worker opens at the same time: more would only queue in the server.
+const OPENING_MAX: usize = 32;
+/// First and longest pause between attempts to connect.
+const RETRY_FIRST_NS: u64 = 50_000_000;
+const RETRY_MAX_NS: u64 = 1_000_000_000;
+/// A connection lost sooner than this does not count as a success, so that a server that accepts clients
+/// and drops them is not flooded.
+const EARLY_LOSS_NS: u64 = 100_000_000;
+
+/// The attempts of a worker's connections to connect.
+#[derive(Debug)]
+pub(crate) struct ConnectAttempts {
+    /// Connections whose attempt has not begun, because `OPENING_MAX` others are in progress.
+    queued: VecDeque<Slot>,
+    slots: Vec<SlotAttempts>,
+    /// No deadline is earlier; one that was cleared may have been.
+    earliest_ns: u64,
+}
+
+impl ConnectAttempts {
+    /// No attempts, for this number of slots.
+    pub(crate) fn new(slots: usize) -> ConnectAttempts {
+        ConnectAttempts {
+            queued: VecDeque::new(),
+            slots: vec![SlotAttempts::default(); slots],
+            earliest_ns: u64::MAX,
+        }
+    }
+
+    /// Adds a slot, after the others.
+    pub(crate) fn add_slot(&mut self) {
+        self.slots.push(SlotAttempts::default());
+    }
+
+    /// Whether another connection can be opened while `opening` others are.
+    pub(crate) fn may_begin(opening: usize) -> bool {
+        opening < OPENING_MAX
+    }
+
+    /// Adds a connection that has to wait for others.
+    pub(crate) fn enqueue(&mut self, slot: Slot) {
+        self.queued.push_back(slot);
+    }
+
+    /// Takes the next connection that waits, if another one can be opened; `opening` counts those that are
+    /// being opened.
+    pub(crate) fn take_queued(&mut self, opening: impl FnOnce() -> usize) -> Option<Slot> {
+        if self.queued.is_empty() || !Self::may_begin(opening()) {
+            return None;
+        }
+        self.queued.pop_front()
+    }
+
+    /// Whether the attempt of a slot has a deadline.
+    pub(crate) fn has_deadline(&self, slot: Slot) -> bool {
+        self.slots[slot as usize].deadline_ns != u64::MAX
+    }
+
+    /// Sets the deadline of the attempt of a slot.
+    pub(crate) fn set_deadline(&mut self, slot: Slot, deadline_ns: u64) {
+        self.slots[slot as usize].deadline_ns = deadline_ns;
+        self.earliest_ns = self.earliest_ns.min(deadline_ns);
+    }
+
+    /// The attempt of a slot has ended, or the next one gets a new deadline.
+    pub(crate) fn clear_deadline(&mut self, slot: Slot) {
+        self.slots[slot as usize].deadline_ns = u64::MAX;
+    }
+
+    /// The attempt of a slot has succeeded.
+    pub(crate) fn succeeded(&mut self, slot: Slot, now_ns: u64) {
+        self.clear_deadline(slot);
+        self.slots[slot as usize].connected_ns = now_ns;
+    }
+
+    /// The connection of a slot is lost.
+    pub(crate) fn lost(&mut self, slot: Slot, now_ns: u64) {
+        let attempts = &mut self.slots[slot as usize];
+        attempts.lost_early = now_ns - attempts.connected_ns < EARLY_LOSS_NS;
+        if !attempts.lost_early {
+            attempts.next_pause_ns = RETRY_FIRST_NS;
+        }
+    }
+
+    /// Whether the last connection of a slot was lost soon after it came up: the next attempt waits, as after a
+    /// refusal. True once for each loss.
+    pub(crate) fn take_lost_early(&mut self, slot: Slot) -> bool {
+        std::mem::take(&mut self.slots[slot as usize].lost_early)
+    }
+
+    /// The pause before the next attempt of a slot; the one after that is twice as long, up to a second.
+    pub(crate) fn take_pause_ns(&mut self, slot: Slot) -> u64 {
+        let attempts = &mut self.slots[slot as usize];
+        // Spread, so that the clients of a server that comes back do not all reconnect at once.
+        let spread_ns = u64::from(slot % 16) * 1_000_000;
+        let pause_ns = attempts.next_pause_ns + spread_ns;
+        attempts.next_pause_ns = (attempts.next_pause_ns * 2).min(RETRY_MAX_NS);
+        pause_ns
+    }
+
+    /// Whether an attempt may be past its deadline.
+    #[inline]
+    pub(crate) fn may_be_overdue(&self, now_ns: u64) -> bool {
+        now_ns >= self.earliest_ns
+    }
+
+    /// The slots whose attempt is past its deadline. Searches only if there may be one.
+    pub(crate) fn overdue(&mut self, now_ns: u64) -> Vec<Slot> {
+        if !self.may_be_overdue(now_ns) {
+            return Vec::new();
+        }
+        let deadlines = || (0..).zip(self.slots.iter().map(|of| of.deadline_ns));
+        let late = deadlines().filter(|&(_, deadline_ns)| deadline_ns <= now_ns);
+        let late = late.map(|(slot, _)| slot).collect();
+        let later = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
+        self.earliest_ns = later
+            .map(|(_, deadline_ns)| deadline_ns)
+            .min()
+            .unwrap_or(u64::MAX);
+        late
+    }
+}
+
+/// The attempts of one slot.
+#[derive(Clone, Debug)]
+struct SlotAttempts {
+    /// Deadline of the attempt; `u64::MAX` without one.
+    deadline_ns: u64,
+    /// When its last connection came up.
+    connected_ns: u64,
+    lost_early: bool,
+    next_pause_ns: u64,
+}
+
+impl Default for SlotAttempts {
+    fn default() -> Self {
+        SlotAttempts {
+            deadline_ns: u64::MAX,
+            connected_ns: 0,
+            lost_early: false,
+            next_pause_ns: RETRY_FIRST_NS,
+        }
+    }
+}
+
+impl<I: Io> Worker<'_, I> {
+    /// Sets the deadline of an attempt to connect that begins now.
+    pub(crate) fn set_attempt_deadline(&mut self, slot: Slot) {
+        let deadline_ns = self.assignment.routes_of(slot).deadline_ns(&self.clock);
+        self.attempts.set_deadline(slot, deadline_ns);
+    }
+
+    /// Ends an attempt, and moves on to the next route if there is one.
+    pub(crate) fn time_out_attempt(&mut self, slot: Slot) -> LinkStep {
+        self.set_attempt_deadline(slot);
+        let routes = self.assignment.routes_of(slot);
+        let link = &mut self.clients[slot].link;
+        link.timed_out(&mut self.io, slot, routes)
+    }
+
+    /// Ends the attempts to connect that are past their deadline.
+    pub(crate) fn time_out_overdue(&mut self, now_ns: u64) {
+        for slot in self.attempts.overdue(now_ns) {
+            let step = self.time_out_attempt(slot);
+            self.apply_reconnect_step(slot, step);
+        }
+    }
+
+    /// Starts queued connections while few enough others are being opened.
+    pub(crate) fn begin_queued(&mut self) {
+        while let Some(slot) = self.attempts.take_queued(|| self.clients.opening_count()) {
+            let step = self.begin_connect(slot);
+            self.apply_reconnect_step(slot, step);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_past_their_deadline_are_found_once_it_has_passed() {
+        let mut attempts = ConnectAttempts::new(2);
+        attempts.add_slot();
+        attempts.set_deadline(0, 100);
+        attempts.set_deadline(2, 50);
+        attempts.set_deadline(1, 70);
+        attempts.clear_deadline(1);
+        assert!(!attempts.may_be_overdue(49));
+        assert!(attempts.overdue(49).is_empty());
+        assert_eq!(attempts.overdue(80), [2]);
+        attempts.clear_deadline(2);
+        assert!(!attempts.may_be_overdue(99));
+        assert!(attempts.has_deadline(0) && !attempts.has_deadline(2));
+        assert_eq!(attempts.overdue(100), [0]);
+    }
+
+    #[test]
+    fn queued_connections_begin_in_order_while_there_is_room() {
+        let mut attempts = ConnectAttempts::new(40);
+        assert_eq!(attempts.take_queued(|| 0), None);
+        attempts.enqueue(7);
+        attempts.enqueue(3);
+        assert_eq!(attempts.take_queued(|| OPENING_MAX), None);
+        assert_eq!(attempts.take_queued(|| OPENING_MAX - 1), Some(7));
+        assert_eq!(attempts.take_queued(|| OPENING_MAX - 1), Some(3));
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_second_until_a_connection_lasts() {
+        let mut attempts = ConnectAttempts::new(18);
+        let pauses_ms: Vec<u64> = (0..7)
+            .map(|_| attempts.take_pause_ns(17) / 1_000_000)
+            .collect();
+        assert_eq!(pauses_ms, [51, 101, 201, 401, 801, 1001, 1001]);
+        attempts.succeeded(17, 1_000);
+        attempts.lost(17, 1_000 + EARLY_LOSS_NS - 1);
+        assert!(attempts.take_lost_early(17) && !attempts.take_lost_early(17));
+        assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 1001);
+        attempts.succeeded(17, 1_000);
+        attempts.lost(17, 1_000 + EARLY_LOSS_NS);
+        assert!(!attempts.take_lost_early(17));
+        assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 51);
+    }
+}

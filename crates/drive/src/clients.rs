@@ -1,0 +1,167 @@
+//! The clients of a worker: connections, and the users that own them.
+//!
+//! In: users as they are created and end. Out: each client by its slot, and how many users have not ended. Must
+//! never: contain the logic of the loop, which is in the worker.
+
+use crate::io::{Io, Slot};
+use crate::link::Link;
+use crate::prefetch::prefetch;
+use prony_session::{Conn, User, UserPhase};
+use std::ops::{Index, IndexMut};
+use std::rc::Rc;
+
+/// All clients of a worker by their slots: the users' own connections, then their additional ones.
+pub(crate) struct Clients {
+    slots: Vec<ClientSlot>,
+    /// Number of users; their own connections have the first slots.
+    users: usize,
+    /// Users that have not ended: the slots with a user.
+    live_users: usize,
+}
+
+impl Clients {
+    /// Clients without users yet, with their connections down. `conn` creates the record of a connection.
+    pub(crate) fn new(users: usize, conn: &dyn Fn() -> Conn) -> Clients {
+        let slots = 0..users as Slot;
+        Clients {
+            slots: slots.map(|slot| ClientSlot::new(conn(), slot)).collect(),
+            users,
+            live_users: 0,
+        }
+    }
+
+    /// Adds an additional connection of the user at `user_slot`, which is down. Returns its slot.
+    pub(crate) fn add_connection(&mut self, conn: Conn, user_slot: Slot) -> Slot {
+        let slot = self.slots.len() as Slot;
+        self.slots.push(ClientSlot::new(conn, user_slot));
+        self[user_slot].extra_slots.push(slot);
+        slot
+    }
+
+    /// Number of connections, whether they are up or not.
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The slots of all connections.
+    pub(crate) fn slots(&self) -> std::ops::Range<Slot> {
+        0..self.slots.len() as Slot
+    }
+
+    /// The slots of the users' own connections.
+    pub(crate) fn user_slots(&self) -> std::ops::Range<Slot> {
+        0..self.users as Slot
+    }
+
+    /// All connections.
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, ClientSlot> {
+        self.slots.iter()
+    }
+
+    /// Whether all users wait for the same thing.
+    pub(crate) fn all_users_await(&self, phase: UserPhase) -> bool {
+        let mut owners = self.slots[..self.users].iter();
+        owners.all(|client| client.conn.awaits(phase))
+    }
+
+    /// Users that have not ended.
+    #[inline]
+    pub(crate) fn live_users(&self) -> usize {
+        self.live_users
+    }
+
+    /// Adds the user of a slot that has none.
+    pub(crate) fn set_user(&mut self, slot: Slot, user: User) {
+        let before = self[slot].user.replace(user);
+        self.live_users += usize::from(before.is_none());
+    }
+
+    /// Drops the user of a slot, if it has one.
+    pub(crate) fn end_user(&mut self, slot: Slot) {
+        let ended = self[slot].user.take();
+        self.live_users -= usize::from(ended.is_some());
+    }
+
+    /// Number of connections that are being opened.
+    pub(crate) fn opening_count(&self) -> usize {
+        let is_opening = |client: &&ClientSlot| !client.link.is_up() && !client.link.is_down();
+        self.slots.iter().filter(is_opening).count()
+    }
+}
+
+impl Index<Slot> for Clients {
+    type Output = ClientSlot;
+
+    #[inline]
+    fn index(&self, slot: Slot) -> &ClientSlot {
+        &self.slots[slot as usize]
+    }
+}
+
+impl IndexMut<Slot> for Clients {
+    #[inline]
+    fn index_mut(&mut self, slot: Slot) -> &mut ClientSlot {
+        &mut self.slots[slot as usize]
+    }
+}
+
+/// One user and its connection, or an additional connection of a user.
+pub(crate) struct ClientSlot {
+    pub(crate) conn: Rc<Conn>,
+    pub(crate) link: Link,
+    /// Set and taken by [`Clients`], which counts them.
+    user: Option<User>,
+    /// The slot of its user: its own, unless it is an additional connection.
+    pub(crate) user_slot: Slot,
+    /// The slots of the user's additional connections.
+    pub(crate) extra_slots: Vec<Slot>,
+    /// Its user has closed the connection: it is not reopened automatically.
+    pub(crate) closed_by_user: bool,
+    /// Its replies carry stamps.
+    pub(crate) has_stamps: bool,
+    /// The kernel was asked for a transmit stamp of the request in flight.
+    pub(crate) stamp_requested: bool,
+    /// After the end of the run the server refused a connection that its user requested: the user gets
+    /// no further attempt.
+    pub(crate) refused_after_end: bool,
+}
+
+impl ClientSlot {
+    fn new(conn: Conn, user_slot: Slot) -> Self {
+        ClientSlot {
+            conn: Rc::new(conn),
+            link: Link::down(),
+            user: None,
+            user_slot,
+            extra_slots: Vec::new(),
+            closed_by_user: false,
+            has_stamps: false,
+            stamp_requested: false,
+            refused_after_end: false,
+        }
+    }
+
+    /// Whether it has a user that has not ended. False for an additional connection.
+    pub(crate) fn has_user(&self) -> bool {
+        self.user.is_some()
+    }
+
+    /// Its user, to be resumed.
+    #[inline]
+    pub(crate) fn user_mut(&mut self) -> Option<&mut User> {
+        self.user.as_mut()
+    }
+
+    /// Closes the connection, with the protocol's closing message if it is up.
+    pub(crate) fn close(&mut self, io: &mut impl Io, slot: Slot) {
+        self.link.close(io, slot, self.conn.closing_message());
+    }
+
+    /// Prefetches what its next reply needs into the CPU's cache.
+    pub(crate) fn prefetch(&self) {
+        prefetch(&*self.conn);
+        if let Some(user) = &self.user {
+            prefetch(&**user);
+        }
+    }
+}

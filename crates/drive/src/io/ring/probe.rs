@@ -1,0 +1,62 @@
+//! Whether this process may use io_uring.
+
+use super::Ring;
+use prony_plan::{ErrorParts, UserError};
+use std::io;
+
+/// Why io_uring cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.parts().sentence())]
+pub struct RingUnavailable {
+    problem: String,
+    hint: Option<&'static str>,
+}
+
+impl RingUnavailable {
+    /// A ring failed although io_uring itself works: see [`is_out_of_locked_memory`].
+    pub fn out_of_locked_memory() -> Self {
+        Self {
+            problem: "the rings of all threads need more locked memory than this user may have"
+                .to_owned(),
+            hint: Some("use fewer --threads, or raise ulimit -l"),
+        }
+    }
+}
+
+impl UserError for RingUnavailable {
+    fn parts(&self) -> ErrorParts {
+        let parts = ErrorParts::new(&self.problem);
+        self.hint.into_iter().fold(parts, ErrorParts::with_hint)
+    }
+}
+
+/// Whether a ring failed for lack of locked memory. Rings count as locked memory since Linux 6.13, all
+/// those of a user together; only root has it without a limit.
+pub fn is_out_of_locked_memory(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOMEM)
+}
+
+/// Checks that this process may use io_uring with every feature that the engine needs.
+///
+/// # Errors
+/// The reason.
+pub fn probe() -> Result<(), RingUnavailable> {
+    let Err(error) = Ring::new(1) else {
+        return Ok(());
+    };
+    let problem = match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "io_uring is forbidden here (containers often do)".to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
+        Some(libc::EINVAL) => {
+            "this kernel's io_uring is too old (6.1 or newer is needed)".to_owned()
+        }
+        _ if is_out_of_locked_memory(&error) => return Err(RingUnavailable::out_of_locked_memory()),
+        _ => format!("io_uring cannot be used: {error}"),
+    };
+    Err(RingUnavailable {
+        problem,
+        hint: None,
+    })
+}

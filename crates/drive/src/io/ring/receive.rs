@@ -1,0 +1,106 @@
+//! Receives of the ring: multishot, re-armed when a buffer was missing.
+
+use super::*;
+
+impl Ring {
+    pub(super) fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
+        let Some(fd) = self.fd(slot) else {
+            return Ok(());
+        };
+        let header = &raw const **self.receive_header;
+        let receive = match slot < self.registered {
+            true => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP),
+            false => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP),
+        };
+        let entry = receive.build().user_data(self.tag(Op::Receive, slot));
+        self.push(&entry)
+    }
+
+    /// Re-arms the receives that ended for lack of a buffer. Call it once a turn, after
+    /// [`Buffers::publish`]: before that no buffer can have come back. A receive that is armed while
+    /// completions are processed fails at once if replies already wait; with more such connections
+    /// than the submission queue has entries, each full queue would add as many failures as were
+    /// processed, and the turn would never end.
+    pub(super) fn arm_starved(&mut self) -> io::Result<()> {
+        let mut starved = std::mem::take(&mut self.starved);
+        let armed = starved.drain(..).try_for_each(|(slot, generation)| {
+            // Otherwise it was closed in the meantime, and perhaps reopened.
+            match self.slots[slot as usize].generation & GENERATION_MASK == generation {
+                true => self.arm_receive(slot),
+                false => Ok(()),
+            }
+        });
+        self.starved = starved;
+        armed
+    }
+
+    pub(super) fn on_completion(&mut self, entry: &cqueue::Entry) -> io::Result<Option<IoEvent>> {
+        let tag = entry.user_data();
+        let slot = tag as u32;
+        let generation = (tag >> 32) as u32 & GENERATION_MASK;
+        let result = entry.result();
+        let buffer = cqueue::buffer_select(entry.flags());
+        let current = &self.slots[slot as usize];
+        if generation != current.generation & GENERATION_MASK || current.socket.is_none() {
+            if let Some(buffer) = buffer {
+                self.buffers.give_back(buffer);
+            }
+            return Ok(None);
+        }
+        let event = |kind| {
+            Some(IoEvent {
+                slot,
+                generation,
+                kind,
+            })
+        };
+        if tag >> 56 == Op::Receive as u64 {
+            return self.on_receive(slot, generation, entry, buffer);
+        }
+        if tag >> 56 == Op::Connect as u64 {
+            self.slots[slot as usize].connecting = None;
+            if result < 0 {
+                return Ok(event(IoEventKind::Closed(-result)));
+            }
+            self.arm_receive(slot)?;
+            return Ok(event(IoEventKind::Opened));
+        }
+        Ok(self.on_send(slot, result).and_then(event))
+    }
+
+    pub(super) fn on_receive(
+        &mut self,
+        slot: Slot,
+        generation: u32,
+        entry: &cqueue::Entry,
+        buffer: Option<u16>,
+    ) -> io::Result<Option<IoEvent>> {
+        let result = entry.result();
+        if !cqueue::more(entry.flags()) {
+            if result == -libc::ENOBUFS {
+                self.starved.push((slot, generation));
+            } else if result > 0 {
+                // The kernel ended the multishot for its own reasons. Each such end uses a buffer, so
+                // a turn has a limited number of them.
+                self.arm_receive(slot)?;
+            }
+        }
+        let kind = match buffer {
+            Some(buffer) if result >= 0 => IoEventKind::Readable {
+                buffer,
+                length: result as u32,
+            },
+            _ if result == -libc::ENOBUFS => return Ok(None),
+            Some(buffer) => {
+                self.buffers.give_back(buffer);
+                IoEventKind::Closed(-result)
+            }
+            None => IoEventKind::Closed(-result.min(0)),
+        };
+        Ok(Some(IoEvent {
+            slot,
+            generation,
+            kind,
+        }))
+    }
+}

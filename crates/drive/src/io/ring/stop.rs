@@ -1,0 +1,97 @@
+//! The end of a ring.
+//!
+//! In: a ring that is dropped. Out: its memory, freed or leaked. Must never: free memory that the
+//! kernel may still write to.
+
+use super::{BUFFER_GROUP, Ring};
+use crate::io::{Io, Slot};
+use io_uring::types::{CancelBuilder, Timespec};
+use std::io;
+use std::mem::ManuallyDrop;
+
+/// Whether no request is left, judged by the result of cancelling everything.
+fn is_stopped(cancelled: &io::Result<()>) -> bool {
+    match cancelled {
+        Ok(()) => true,
+        // There was nothing to cancel: the usual result, because all sockets are shut down before.
+        Err(error) => error.raw_os_error() == Some(libc::ENOENT),
+    }
+}
+
+impl Drop for Ring {
+    /// Stops the ring before anything that it may still use is freed. If it cannot be stopped, its
+    /// memory is leaked: a leak at the end of a worker is better than a kernel that writes into memory
+    /// with a new owner.
+    fn drop(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.close(slot as Slot, &[]);
+        }
+        let _ = self.ring.submit();
+        let patience = Timespec::new().sec(1);
+        let all = CancelBuilder::any();
+        let cancelled = self
+            .ring
+            .submitter()
+            .register_sync_cancel(Some(patience), all);
+        if !is_stopped(&cancelled) {
+            return;
+        }
+        let _ = self.ring.submitter().unregister_buf_ring(BUFFER_GROUP);
+        // SAFETY: no request is left that could use them, and nothing touches them after this.
+        unsafe {
+            ManuallyDrop::drop(&mut self.buffers);
+            ManuallyDrop::drop(&mut self.receive_header);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::io::Io;
+    use crate::io::ring::{Ring, probe};
+    use prony_server::{Address, TcpOptions};
+
+    /// Whether this address is mapped in this process.
+    fn is_mapped(address: u64) -> bool {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("Linux");
+        maps.lines().any(|line| {
+            let range = line.split_whitespace().next().unwrap_or_default();
+            let (from, to) = range.split_once('-').expect("a range");
+            let number = |text| u64::from_str_radix(text, 16).expect("an address");
+            (number(from)..number(to)).contains(&address)
+        })
+    }
+
+    struct Moved(Ring);
+
+    // SAFETY: for this test alone. The other thread only drops it.
+    unsafe impl Send for Moved {}
+
+    /// The kernel accepts a ring's requests only from the thread that made it: on another thread
+    /// nothing can be cancelled, and the armed receive may still write.
+    #[test]
+    fn buffers_outlive_a_ring_that_could_not_be_stopped() {
+        if let Err(reason) = probe() {
+            eprintln!("skipped: {reason}");
+            return;
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = Address::Tcp(listener.local_addr().expect("an address"));
+        let mut ring = Ring::new(1).expect("a ring");
+        ring.open(0, &address, &TcpOptions::default())
+            .expect("a socket");
+        let mut events = Vec::new();
+        while events.is_empty() {
+            let until_ns = ring.clock.now_ns() + 20_000_000;
+            ring.turn(until_ns, &mut events).expect("a turn");
+        }
+        let buffers = ring.buffers.address();
+        let moved = Moved(ring);
+        let dropping = std::thread::spawn(move || {
+            let whole = moved;
+            drop(whole.0);
+        });
+        dropping.join().expect("no panic");
+        assert!(is_mapped(buffers));
+    }
+}

@@ -1,0 +1,127 @@
+//! The engine that drives the sockets: chosen once, created by each worker on its own thread, the same
+//! for all workers.
+//!
+//! In: the engine that the plan requests, and what the kernel allows. Out: one engine for each worker.
+//! Must never: let two workers of one run have different engines; the result names one.
+
+use crate::error::Error;
+use crate::io::epoll::Epoll;
+use crate::io::ring::{self, Ring};
+use crate::io::sim;
+use prony_plan::IoEngine;
+use std::io;
+use std::sync::mpsc::Receiver;
+
+/// Any of the engines, so that a thread can receive whichever was chosen.
+pub(crate) enum AnyIo<S> {
+    Ring(Box<Ring>),
+    Epoll(Box<Epoll>),
+    Sim(Box<sim::Sim<S>>),
+}
+
+/// Type of the simulated server if there is none.
+pub(crate) enum NoSimServer {}
+
+impl sim::SimServer for NoSimServer {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        match *self {}
+    }
+    fn request(&mut self, _: u32, _: &[u8], _: u64, _: &mut Vec<sim::Answer>) {
+        match *self {}
+    }
+}
+
+/// An engine by its name, and why it was chosen.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineChoice {
+    pub name: &'static str,
+    pub reason: String,
+    /// It was not requested explicitly, so another engine may replace it.
+    replaceable: bool,
+}
+
+impl EngineChoice {
+    fn requested(name: &'static str) -> Self {
+        EngineChoice {
+            name,
+            reason: "asked for".to_owned(),
+            replaceable: false,
+        }
+    }
+
+    /// The simulated network.
+    pub fn sim() -> Self {
+        EngineChoice::requested("sim")
+    }
+
+    /// The engine for all workers if some of them cannot create the chosen one.
+    pub fn epoll_fallback() -> Self {
+        EngineChoice {
+            name: "epoll",
+            reason: ring::RingUnavailable::out_of_locked_memory().to_string(),
+            replaceable: false,
+        }
+    }
+
+    /// Creates a worker's engine, after all workers have tried to. `tried` is called with false if this worker
+    /// needs another engine than the chosen one; `engine_receiver` then delivers the name of the engine that
+    /// all workers use. `None`: there will be no run.
+    ///
+    /// # Errors
+    /// If the kernel refuses any resource the engine needs.
+    pub fn create_engine<S>(
+        &self,
+        create: impl Fn(&str) -> io::Result<AnyIo<S>>,
+        tried: impl FnOnce(bool),
+        engine_receiver: &Receiver<&'static str>,
+    ) -> io::Result<Option<AnyIo<S>>> {
+        let engine = create(self.name);
+        tried(!self.replaceable || !engine.as_ref().is_err_and(ring::is_out_of_locked_memory));
+        match engine_receiver.recv() {
+            Ok(name) if name == self.name => engine.map(Some),
+            Ok(name) => {
+                // Dropping the engine frees its memory and its file.
+                drop(engine);
+                create(name).map(Some)
+            }
+            // A thread could not be started.
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// Chooses an engine by the plan and by what this kernel allows.
+///
+/// # Errors
+/// If io_uring was requested and cannot be used.
+pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
+    match requested {
+        IoEngine::Epoll => Ok(EngineChoice::requested("epoll")),
+        IoEngine::Ring => ring::probe()
+            .map(|()| EngineChoice::requested("ring"))
+            .map_err(Error::Ring),
+        IoEngine::Auto => Ok(match ring::probe() {
+            Ok(()) => EngineChoice {
+                name: "ring",
+                reason: "io_uring works here".to_owned(),
+                replaceable: true,
+            },
+            Err(unavailable) => EngineChoice {
+                name: "epoll",
+                reason: unavailable.to_string(),
+                replaceable: false,
+            },
+        }),
+    }
+}
+
+/// Creates an engine with real sockets, for this many connections. It must stay on its thread.
+///
+/// # Errors
+/// If the kernel refuses any resource the engine needs.
+pub(crate) fn create(name: &str, connections: usize) -> io::Result<AnyIo<NoSimServer>> {
+    Ok(match name {
+        "ring" => AnyIo::Ring(Box::new(Ring::new(connections)?)),
+        _ => AnyIo::Epoll(Box::new(Epoll::new(connections)?)),
+    })
+}

@@ -1,0 +1,215 @@
+//! From open connections to the end of the load.
+//!
+//! In: a job, a slice of its clients, an engine. Out: [`ReadySlice`], which starts the load at a given time and
+//! returns the result. Must never: start a thread before the others, or leave one running.
+
+use crate::clock::Clock;
+use crate::coordinate::{Coordinator, WorkerMessage};
+use crate::error::Error;
+use crate::io::sim;
+use crate::io_engine::{AnyIo, EngineChoice};
+use crate::link::Routes;
+use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, shape};
+use crate::run_event::panic_text;
+use crate::slice::RunSlice;
+use crate::thread::{StartSignal, WorkerShare, run_worker};
+use prony_measure::{RunSchedule, Shape};
+use prony_plan::{DrivePlan, Stop};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Time between the last connection and the common start, in which the start signal reaches all threads.
+const START_AFTER_NS: u64 = 2_000_000;
+
+/// A slice of a run whose connections are up and whose users are ready.
+pub struct ReadySlice<'a> {
+    coordinator: Coordinator<'a>,
+    start_senders: Vec<Sender<StartSignal>>,
+    choice: EngineChoice,
+    network: Network,
+    tls: Option<String>,
+    connect_s: f64,
+    shape: Shape,
+    /// When all users were ready, on the workers' clock.
+    now_ns: u64,
+}
+
+impl ReadySlice<'_> {
+    /// Starts the load as soon as all threads have the start time, and drives it to its end.
+    pub fn start(self, observer: &mut dyn Observer) -> DriveResult {
+        let now_ns = match self.choice.name {
+            // The simulated clock belongs to its worker.
+            "sim" => self.now_ns,
+            _ => Clock::System.now_ns(),
+        };
+        self.start_at(now_ns + START_AFTER_NS, observer)
+    }
+
+    /// Starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and drives it to its end.
+    /// If the time has passed, the first scheduled starts are late.
+    pub fn start_at(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
+        let start = LoadStart {
+            engine: self.choice.name,
+            engine_reason: self.choice.reason,
+            network: self.network,
+            tls: self.tls,
+            connect_s: self.connect_s,
+            schedule: schedule(self.coordinator.job.plan, start_ns),
+            shape: self.shape,
+        };
+        let give_back = self.start_senders.into_iter().map(|start_sender| {
+            let (give_back, spares) = channel();
+            let _ = start_sender.send(StartSignal {
+                schedule: start.schedule,
+                shape: start.shape,
+                spares,
+            });
+            give_back
+        });
+        let give_back: Vec<_> = give_back.collect();
+        observer.started(&start);
+        self.coordinator.collect(start, &give_back, observer)
+    }
+}
+
+/// Starts the threads of a slice, waits until all are ready, and calls `with`. Returns once all
+/// threads have ended.
+pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
+    job: &DriveJob,
+    slice: &RunSlice,
+    routes: &[Routes],
+    choice: EngineChoice,
+    create: impl Fn(&str, usize) -> io::Result<AnyIo<S>> + Sync,
+    with: impl FnOnce(ReadySlice<'_>) -> R,
+) -> Result<R, Error> {
+    let halt = AtomicBool::new(false);
+    let (network, parts) = network(job);
+    let shape = shape(job, parts || choice.name == "sim");
+    let budget = slice.budget(job.plan);
+    let (sender, messages) = channel();
+    std::thread::scope(|scope| {
+        let (mut engine_senders, mut start_senders) = (Vec::new(), Vec::new());
+        for (index, worker) in (0..).zip(slice.workers.clone()) {
+            let share = WorkerShare {
+                index: index as usize,
+                worker,
+                workers: slice.all_workers,
+                clients: slice.clients_of(index),
+                budget: budget.clone(),
+            };
+            let (engine_sender, engine_receiver) = channel();
+            engine_senders.push(engine_sender);
+            let (start, start_receiver) = channel();
+            start_senders.push(start);
+            let (sender, halt, create, choice) = (sender.clone(), &halt, &create, &choice);
+            let body = move || {
+                let worker = WorkerThread {
+                    job,
+                    routes,
+                    halt,
+                    sender: &sender,
+                    start_receiver: &start_receiver,
+                };
+                let ended = worker.run(share, choice, create, &engine_receiver);
+                let _ = sender.send(WorkerMessage::Ended(index as usize, ended));
+            };
+            let thread = std::thread::Builder::new().name(format!("worker {}", worker + 1));
+            // The threads already started end when the other ends of their channels are dropped.
+            thread
+                .spawn_scoped(scope, body)
+                .map_err(|source| Error::Threads {
+                    started: engine_senders.len() as u32 - 1,
+                    wanted: slice.threads(),
+                    source,
+                })?;
+        }
+        drop(sender);
+        let coordinator = Coordinator {
+            job,
+            halt: &halt,
+            messages,
+            threads: engine_senders.len(),
+            clients: slice.clients.len() as u32,
+        };
+        let choice = match coordinator.wait_for_engines()? {
+            true => choice.clone(),
+            false => EngineChoice::epoll_fallback(),
+        };
+        for engine_sender in engine_senders {
+            let _ = engine_sender.send(choice.name);
+        }
+        let begun_ns = Clock::System.now_ns();
+        let (tls, ready_ns) = coordinator.wait_for_connections()?;
+        // Without a prologue the load begins at zero of the simulated clock.
+        let now_ns = u64::from(job.program.has_prologue()) * ready_ns;
+        Ok(with(ReadySlice {
+            coordinator,
+            start_senders,
+            choice,
+            network,
+            tls,
+            connect_s: Clock::System.now_ns().saturating_sub(begun_ns) as f64 / 1e9,
+            shape,
+            now_ns,
+        }))
+    })
+}
+
+/// What a worker's thread needs besides its share.
+struct WorkerThread<'a> {
+    job: &'a DriveJob<'a>,
+    routes: &'a [Routes],
+    halt: &'a AtomicBool,
+    sender: &'a Sender<WorkerMessage>,
+    start_receiver: &'a Receiver<StartSignal>,
+}
+
+impl WorkerThread<'_> {
+    fn run<S: sim::SimServer>(
+        &self,
+        share: WorkerShare,
+        choice: &EngineChoice,
+        create: &(impl Fn(&str, usize) -> io::Result<AnyIo<S>> + Sync),
+        engine_receiver: &Receiver<&'static str>,
+    ) -> io::Result<()> {
+        let WorkerThread {
+            job,
+            routes,
+            halt,
+            sender,
+            start_receiver,
+        } = *self;
+        let body = || {
+            let create = |name: &str| create(name, share.clients.len());
+            let tried = |created| drop(sender.send(WorkerMessage::EngineCreated(created)));
+            match choice.create_engine(create, tried, engine_receiver)? {
+                Some(AnyIo::Ring(io)) => {
+                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
+                }
+                Some(AnyIo::Epoll(io)) => {
+                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
+                }
+                Some(AnyIo::Sim(io)) => {
+                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
+                }
+                None => Ok(()),
+            }
+        };
+        // A bug in one worker must not lose what the others measured.
+        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+            let message = panic_text(&*panic);
+            Err(io::Error::other(format!("a worker panicked: {message}")))
+        })
+    }
+}
+
+fn schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
+    let window_ns = match plan.stop {
+        Stop::After(window) => Some(window.as_nanos() as u64),
+        // Transactions that have started are measured to their end.
+        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => None,
+    };
+    RunSchedule::seconds(start_ns, plan.warmup.as_nanos() as u64, window_ns)
+}

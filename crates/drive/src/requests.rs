@@ -1,0 +1,122 @@
+//! Handles the requests of users; manages the additional connections that a user may have.
+//!
+//! In: the record in which a user leaves its request. Out: requests, timers, links being opened. Must
+//! never: make the path of a user with one connection longer.
+//!
+//! A user has a request on one of its connections at a time. A user with a single connection uses its
+//! own slot; if no request is found there, its additional ones are searched.
+
+use crate::io::{Io, Slot};
+use crate::timers::TimerEvent;
+use crate::worker::Worker;
+use prony_session::{UserExit, UserPhase};
+use std::rc::Rc;
+
+impl<I: Io> Worker<'_, I> {
+    /// Handles a user's request. True: it is already complete, and the user can continue.
+    pub(crate) fn handle_request(&mut self, user_slot: Slot) -> Result<bool, UserExit> {
+        let conn = &self.clients[user_slot].conn;
+        if self.context.is_stopped() && !conn.is_in_transaction() {
+            return Err(UserExit::Stopped);
+        }
+        let slot = match conn.phase() {
+            UserPhase::Idle => self.find_request(user_slot),
+            _ => user_slot,
+        };
+        let client = &mut self.clients[slot];
+        let phase = client.conn.phase();
+        if phase == UserPhase::Renew && client.refused_after_end {
+            return Err(UserExit::Stopped);
+        }
+        client.conn.mark_busy();
+        match phase {
+            UserPhase::Send => self.send(slot),
+            UserPhase::Start => {
+                let granted = self.waiting.request(slot, &mut self.timing, &self.clock);
+                if let Some(start) = granted {
+                    client.conn.grant_start(start.scheduled_ns, start.now_ns);
+                }
+            }
+            // `start_users` opens the gate for users that are already waiting there.
+            UserPhase::Gate if self.gate.is_open() => {
+                client.conn.mark_ready(client.conn.noticed_ns())
+            }
+            UserPhase::Gate => {}
+            UserPhase::Sleep => self
+                .timers
+                .add(client.conn.wake_ns(), TimerEvent::Wake(slot)),
+            UserPhase::Reconnect | UserPhase::Renew => self.renew(slot),
+            UserPhase::Close => self.close_connection(slot),
+            UserPhase::AddConnection => self.add_connection(slot),
+            UserPhase::Busy | UserPhase::Idle | UserPhase::Ready | UserPhase::Dead => {
+                return Err(UserExit::Failed(
+                    "its program awaits something that the loop cannot complete".to_owned(),
+                ));
+            }
+        }
+        Ok(matches!(self.clients[slot].conn.phase(), UserPhase::Ready))
+    }
+
+    /// The slot with a user's request, if its own has none.
+    #[cold]
+    fn find_request(&self, user_slot: Slot) -> Slot {
+        let owner = &self.clients[user_slot];
+        let requests = |slot: &&Slot| {
+            let phase = self.clients[**slot].conn.phase();
+            matches!(
+                phase,
+                UserPhase::Send | UserPhase::Renew | UserPhase::Reconnect | UserPhase::Close
+            )
+        };
+        let Some(slot) = owner.extra_slots.iter().find(requests) else {
+            return user_slot;
+        };
+        // It could send from the moment its user was resumed, whichever connection that was for.
+        self.clients[*slot].conn.begin(owner.conn.noticed_ns());
+        *slot
+    }
+
+    /// Resumes the user of an additional connection whose wait is over. Does nothing if this is not an
+    /// additional connection.
+    #[cold]
+    pub(crate) fn resume_user(&mut self, slot: Slot) {
+        let client = &self.clients[slot];
+        if client.user_slot == slot {
+            return;
+        }
+        let (user_slot, owner) = (client.user_slot, &self.clients[client.user_slot].conn);
+        owner.begin(client.conn.noticed_ns());
+        client.conn.transfer_to(owner);
+        self.resume(user_slot)
+    }
+
+    /// Creates an additional connection, which is down.
+    fn add_connection(&mut self, user_slot: Slot) {
+        let slot = self.io.add_slot();
+        let conn = (self.assignment.conn)();
+        let added = self.clients.add_connection(conn, user_slot);
+        debug_assert_eq!(slot, added);
+        self.attempts.add_slot();
+        let conn = Rc::clone(&self.clients[slot].conn);
+        self.context.provide_connection(conn);
+        let owner = &self.clients[user_slot];
+        self.assignment
+            .add_route(user_slot, owner.extra_slots.len());
+        owner.conn.mark_ready(owner.conn.noticed_ns());
+    }
+
+    /// Closes a connection at its user's request.
+    fn close_connection(&mut self, slot: Slot) {
+        let client = &mut self.clients[slot];
+        if client.link.is_up() {
+            self.connections.closed();
+        }
+        client.close(&mut self.io, slot);
+        client.conn.mark_closed();
+        client.closed_by_user = true;
+        self.attempts.clear_deadline(slot);
+        client.conn.mark_ready(client.conn.noticed_ns());
+        // The connection no longer counts as missing.
+        self.on_connection_restored(slot);
+    }
+}

@@ -1,0 +1,94 @@
+//! The part of a run that one process drives.
+//!
+//! In: a plan, or the position of some of its clients among all. Out: the clients of each thread, and
+//! its share of a common number. Must never: change the random numbers that a client or a thread draws in
+//! the whole run.
+
+use crate::run::clients_of;
+use prony_plan::{DrivePlan, Stop};
+use prony_session::StartBudget;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Some of the clients of a plan, and the threads that drive them here. Other processes drive the
+/// rest, with the same plan and seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSlice {
+    /// The clients, of `0..plan.clients`.
+    pub clients: Range<u32>,
+    /// The threads, numbered among those of the whole run: a thread's number and its clients determine
+    /// which starts it draws.
+    pub workers: Range<u32>,
+    /// Threads of the whole run.
+    pub all_workers: u32,
+}
+
+impl RunSlice {
+    /// All clients of a plan, without idle threads.
+    pub fn whole(plan: &DrivePlan) -> RunSlice {
+        let threads = plan.threads.min(plan.clients).max(1);
+        RunSlice {
+            clients: 0..plan.clients,
+            workers: 0..threads,
+            all_workers: threads,
+        }
+    }
+
+    /// The slice that some of the threads of the whole run drive.
+    pub fn of_workers(plan: &DrivePlan, workers: Range<u32>) -> RunSlice {
+        let whole = RunSlice::whole(plan);
+        let first = |worker| clients_of(worker, plan.clients, whole.all_workers).start;
+        RunSlice {
+            clients: first(workers.start)..first(workers.end),
+            workers,
+            ..whole
+        }
+    }
+
+    /// How many threads drive it.
+    pub fn threads(&self) -> u32 {
+        self.workers.len() as u32
+    }
+
+    /// The clients of its thread `index`, from 0.
+    pub(crate) fn clients_of(&self, index: u32) -> Range<u32> {
+        let own = clients_of(index, self.clients.len() as u32, self.threads());
+        own.start + self.clients.start..own.end + self.clients.start
+    }
+
+    /// Its share of the starts that all clients of the plan take from one common number.
+    pub(crate) fn budget(&self, plan: &DrivePlan) -> Option<Arc<StartBudget>> {
+        let Stop::Shared { transactions, .. } = plan.stop else {
+            return None;
+        };
+        let clients = u128::from(plan.clients.max(1));
+        let up_to = |client: u32| (u128::from(transactions) * u128::from(client) / clients) as u64;
+        let share = up_to(self.clients.end) - up_to(self.clients.start);
+        Some(Arc::new(StartBudget::new(share)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_has_the_same_clients_in_a_slice_as_in_the_whole_run() {
+        for (clients, threads) in [(10, 4), (3, 8), (7, 7), (64, 5)] {
+            let threads = threads.min(clients);
+            for cut in 1..threads {
+                let of = |worker| clients_of(worker, clients, threads);
+                for workers in [0..cut, cut..threads] {
+                    let slice = RunSlice {
+                        clients: of(workers.start).start..of(workers.end).start,
+                        workers: workers.clone(),
+                        all_workers: threads,
+                    };
+                    for (index, worker) in workers.enumerate() {
+                        assert_eq!(slice.clients_of(index as u32), of(worker));
+                    }
+                }
+            }
+        }
+    }
+}

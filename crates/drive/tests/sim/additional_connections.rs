@@ -1,0 +1,237 @@
+//! Users that open their connections themselves, or have several.
+
+use crate::support::*;
+use prony_drive::io::sim::{Answer, Machine, SimServer};
+use prony_drive::{DriveJob, DriveResult, Error, RunEventKind, run_simulated};
+use prony_session::{Db, Program, User, UserExit, UserId};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Runs the users against a server that takes 2 ms for a statement. Also returns the number of refusals
+/// that were reported.
+fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<DriveResult, Error>, usize) {
+    let refusals = AtomicUsize::new(0);
+    let on_refused = |failures: &[prony_server::control::Failure]| {
+        assert_eq!(failures.len(), 1);
+        refusals.fetch_add(1, Ordering::Relaxed);
+    };
+    let (plan, target) = (plan(users, 1.0), target());
+    let job = DriveJob {
+        on_connect_refused: Some(&on_refused),
+        ..job(&TwoConnections, &plan, &target)
+    };
+    let server = PgServer {
+        refuse,
+        statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| answers.push(send(2 * MS, DONE)),
+    };
+    let driven = run_simulated(&job, stamped(), server, &mut TestObserver::default());
+    (driven, refusals.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_transaction_can_use_several_connections() {
+    let (driven, refusals) = run(40, |_| false);
+    let driven = driven.expect("it starts");
+    assert_eq!(
+        (driven.events.len(), refusals),
+        (0, 0),
+        "{:?}",
+        driven.events
+    );
+    let all = driven.collected.measured.all();
+    // Two statements of 2 ms, for one second; one transaction of each user opens a new connection.
+    assert!(all.committed.abs_diff(40 * 250) <= 80, "{}", all.committed);
+    assert_eq!(all.response.min_ns, 4 * MS);
+    // Both round trips are in the split.
+    let parts = all.parts.as_ref().expect("stamps").server.mean_ns();
+    assert!((parts - 4e6).abs() < 1e4, "{parts}");
+}
+
+#[test]
+fn a_refused_connection_is_reported() {
+    let (driven, refusals) = run(3, |_| true);
+    let error = driven.expect_err("the server refuses all");
+    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(refusals >= 1);
+}
+
+/// A program whose users open their connections themselves.
+struct OpensConnections<F>(F);
+
+impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for OpensConnections<F> {
+    fn kinds(&self) -> &[&'static str] {
+        &["event"]
+    }
+
+    fn opens_connections(&self) -> bool {
+        true
+    }
+
+    fn has_prologue(&self) -> bool {
+        true
+    }
+
+    fn user(&self, id: UserId, db: Db) -> User {
+        (self.0)(id, db)
+    }
+}
+
+/// Runs the program on a machine, with a time-out of two seconds for each connection.
+fn run_on(
+    program: &dyn Program,
+    clients: u32,
+    seconds: f64,
+    machine: Machine,
+    script: impl SimServer + Send,
+) -> DriveResult {
+    let target = prony_server::Target {
+        connect_timeout: Some(Duration::from_secs(2)),
+        ..target()
+    };
+    let plan = plan(clients, seconds);
+    let job = job(program, &plan, &target);
+    run_simulated(&job, machine, script, &mut TestObserver::default()).expect("it starts")
+}
+
+/// The second connection is lost twice while idle, and its user closes it each time.
+async fn loses_idle_connection(mut db: Db) -> Result<(), UserExit> {
+    let mut other = db.add_connection().await.map_err(user_failure)?;
+    db.renew().await.map_err(user_failure)?;
+    db.gate().await;
+    for _ in 0..2 {
+        other.renew().await.map_err(user_failure)?;
+        other.query("SELECT 1").await.map_err(user_failure)?;
+        db.sleep(Duration::from_millis(20)).await;
+        assert!(!other.is_up());
+        other.close_connection().await;
+        db.sleep(Duration::from_millis(200)).await;
+    }
+    loop {
+        event(&mut db).await?;
+    }
+}
+
+#[test]
+fn closing_a_lost_connection_ends_its_outage() {
+    let program = OpensConnections(|_, db| -> User {
+        Box::pin(async move {
+            loses_idle_connection(db)
+                .await
+                .err()
+                .unwrap_or(UserExit::Stopped)
+        })
+    });
+    let server = PgServer {
+        refuse: |_| false,
+        statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
+            answers.push(send(2 * MS, DONE));
+            if slot == 1 {
+                answers.push(close(3 * MS));
+            }
+        },
+    };
+    let driven = run_on(&program, 1, 1.0, stamped(), server);
+    let seen: Vec<_> = driven
+        .events
+        .iter()
+        .map(|event| (event.kind, event.count, event.until_ns.is_some()))
+        .collect();
+    assert_eq!(
+        seen,
+        [(RunEventKind::Outage, 1, true); 2],
+        "{:?}",
+        driven.events
+    );
+    for outage in &driven.events {
+        let lasted_ns = outage.until_ns.expect("its end") - outage.from_ns;
+        assert!(lasted_ns < 20 * MS, "{lasted_ns}");
+    }
+}
+
+/// A machine with fewer sockets than requested.
+fn few_sockets(limit: usize) -> Machine {
+    Machine {
+        // Otherwise a turn in which no user waits would take only a nanosecond.
+        stall_ns: MS / 10,
+        sockets_max: Some(limit),
+        ..stamped()
+    }
+}
+
+/// User 1 holds the last socket for ten events; user 0 retries until it gets it.
+async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit> {
+    db.renew().await.map_err(user_failure)?;
+    let mut other = db.add_connection().await.map_err(user_failure)?;
+    if id.client == 1 {
+        other.renew().await.map_err(user_failure)?;
+    }
+    db.gate().await;
+    if id.client == 1 {
+        for _ in 0..10 {
+            event(&mut db).await?;
+        }
+        other.close_connection().await;
+    } else {
+        let mut tries = 0;
+        while let Err(error) = other.renew().await {
+            assert!(error.message.contains("Too many open files"), "{error}");
+            tries += 1;
+            assert!(tries < 10_000, "the other user makes no progress");
+        }
+        assert!(tries > 10, "{tries}");
+        other.query("SELECT 1").await.map_err(user_failure)?;
+    }
+    loop {
+        event(&mut db).await?;
+    }
+}
+
+#[test]
+fn a_user_that_retries_without_a_free_socket_does_not_starve_others() {
+    let program = OpensConnections(|id, db| -> User {
+        Box::pin(async move {
+            retries_until_connected(id, db)
+                .await
+                .err()
+                .unwrap_or(UserExit::Stopped)
+        })
+    });
+    let driven = run_on(&program, 2, 1.0, few_sockets(3), after(2 * MS));
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+    assert_eq!(driven.collected.measured.health.connections, 3);
+}
+
+/// User 1 holds the last socket for one event; meanwhile user 0 tries to connect once, and never again.
+async fn connects_once(id: UserId, mut db: Db) -> Result<(), UserExit> {
+    db.renew().await.map_err(user_failure)?;
+    let mut other = db.add_connection().await.map_err(user_failure)?;
+    if id.client == 1 {
+        other.renew().await.map_err(user_failure)?;
+    }
+    db.gate().await;
+    if id.client == 0 {
+        assert!(other.renew().await.is_err());
+    }
+    event(&mut db).await?;
+    if id.client == 1 {
+        other.close_connection().await;
+    }
+    loop {
+        event(&mut db).await?;
+    }
+}
+
+#[test]
+fn an_attempt_that_got_no_socket_is_not_repeated_at_its_deadline() {
+    let program = OpensConnections(|id, db| -> User {
+        Box::pin(async move {
+            connects_once(id, db)
+                .await
+                .err()
+                .unwrap_or(UserExit::Stopped)
+        })
+    });
+    let driven = run_on(&program, 2, 4.0, few_sockets(3), after(2 * MS));
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+    assert_eq!(driven.collected.measured.health.connections, 2);
+}

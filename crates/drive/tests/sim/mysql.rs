@@ -1,0 +1,267 @@
+//! A simulated server that speaks just enough MySQL, and requests of several round trips.
+
+use crate::support::*;
+use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
+use prony_drive::{DriveJob, DriveResult, run_simulated};
+use prony_plan::{DrivePlan, QueryMode};
+use prony_server::{Environment, Target, resolve};
+use prony_session::{Db, DbError, Outcome, Program, User};
+use prony_wire::{Statement, Statements};
+
+const PREPARE_NS: u64 = 700_000;
+const EXECUTE_NS: u64 = 1_100_000;
+const TEXT_NS: u64 = 1_900_000;
+
+/// An OK packet: number 1, nothing changed, autocommit.
+const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+/// The answer to COM_STMT_PREPARE: statement 1, no columns, no parameters.
+const PREPARED: &[u8] = b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0";
+
+/// A greeting of protocol 10 with native passwords; without TLS.
+fn greeting() -> Vec<u8> {
+    let capabilities: u32 = 1 | 1 << 3 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 16 | 1 << 17 | 1 << 19;
+    let mut body = vec![10];
+    body.extend_from_slice(b"8.0.0-sim\0");
+    body.extend_from_slice(&7u32.to_le_bytes());
+    body.extend_from_slice(b"12345678\0");
+    body.extend_from_slice(&capabilities.to_le_bytes()[..2]);
+    // Character set and status.
+    body.extend_from_slice(&[45, 2, 0]);
+    body.extend_from_slice(&capabilities.to_le_bytes()[2..]);
+    body.push(21);
+    body.extend_from_slice(&[0; 10]);
+    body.extend_from_slice(b"123456789012\0mysql_native_password\0");
+    let mut packet = vec![body.len() as u8, 0, 0, 0];
+    packet.extend_from_slice(&body);
+    packet
+}
+
+struct MySql;
+
+impl SimServer for MySql {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        Ok(10_000)
+    }
+
+    fn greet(&mut self, _: u32, answers: &mut Vec<Answer>) {
+        answers.push(Answer {
+            after_ns: 20_000,
+            action: Action::Send(greeting().into()),
+        });
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        let mut packets = bytes;
+        // A COM_STMT_CLOSE precedes other commands, and has no answer.
+        while let [5, 0, 0, 0, 0x19, _, _, _, _, rest @ ..] = packets {
+            packets = rest;
+        }
+        match (packets.get(3), packets.get(4)) {
+            // The reply to the greeting has number 1.
+            (Some(1), _) => answers.push(send(20_000, b"\x07\0\0\x02\0\0\0\x02\0\0\0")),
+            (_, Some(0x16)) => answers.push(send(PREPARE_NS, PREPARED)),
+            (_, Some(0x17)) => answers.push(send(EXECUTE_NS, OK)),
+            (_, Some(3)) => answers.push(send(TEXT_NS, OK)),
+            _ => {}
+        }
+    }
+}
+
+fn mysql_target() -> Target {
+    let home = std::env::temp_dir();
+    let env = Environment::new("tester", &home);
+    let url = "mysql://tester@127.0.0.1/bench?ssl-mode=DISABLED";
+    resolve(url, &env).expect("a target")
+}
+
+fn drive(program: &dyn Program, plan: &DrivePlan, machine: Machine) -> DriveResult {
+    let target = mysql_target();
+    let job: DriveJob<'_> = job(program, plan, &target);
+    run_simulated(&job, machine, MySql, &mut TestObserver::default()).expect("the run starts")
+}
+
+async fn execute_once(db: &mut Db, statement: &Statement) -> Result<Outcome, DbError> {
+    db.exec(statement, &[]).await?;
+    Ok(Outcome::Committed)
+}
+
+/// One execution of a statement per transaction.
+fn executes() -> impl Program {
+    let statement = std::sync::Arc::new(Statements::new().add("DO 1"));
+    ClosureProgram(move |_, mut db: Db| -> User {
+        let statement = statement.clone();
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let result = execute_once(&mut db, &statement).await;
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    })
+}
+
+/// A batch of three executions per transaction.
+fn batches() -> impl Program {
+    let mut set = Statements::new();
+    let texts = ["DO 1", "DO 2", "DO 3"].map(|sql| set.add(sql));
+    let texts = std::sync::Arc::new(texts);
+    ClosureProgram(move |_, mut db: Db| -> User {
+        let texts = texts.clone();
+        Box::pin(async move {
+            loop {
+                if let Err(ended) = db.start(0).await {
+                    return ended;
+                }
+                let [a, b, c] = &*texts;
+                let result = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
+                let result = result.map(|_| Outcome::Committed);
+                if let Err(ended) = db.end(result).await {
+                    return ended;
+                }
+            }
+        })
+    })
+}
+
+/// Checks the parts of all committed transactions against the time that the server took for each.
+fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
+    let measured = &driven.collected.measured;
+    let all = measured.all();
+    assert!(all.committed >= 10, "{}", all.committed);
+    let parts = all.parts.as_ref().expect("the machine stamps");
+    assert_eq!(parts.server.samples, all.committed);
+    assert_eq!(
+        (parts.server.min_ns, parts.server.max_ns),
+        (server_ns, server_ns)
+    );
+    assert_eq!(parts.server.mean_ns(), server_ns as f64);
+    let sum = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
+    assert_eq!(sum, all.response.sum_ns);
+    let stamps = measured.stamps;
+    assert_eq!((stamps.impossible, stamps.unstamped), (0, 0));
+    // A stamp for each reply, whichever transactions the window cuts off.
+    let least = round_trips * all.committed;
+    assert!((least..least + 64).contains(&stamps.stamped), "{stamps:?}");
+}
+
+fn plan_with_protocol(protocol: QueryMode) -> DrivePlan {
+    DrivePlan {
+        protocol,
+        ..plan(1, 0.5)
+    }
+}
+
+/// A client that is busy for 5 ms after each turn, so that each reply waits.
+fn busy() -> Machine {
+    Machine {
+        stall_ns: 5 * MS,
+        ..stamped()
+    }
+}
+
+#[test]
+fn each_round_trip_of_the_extended_protocol_is_split() {
+    for machine in [stamped(), busy()] {
+        let driven = drive(
+            &executes(),
+            &plan_with_protocol(QueryMode::Extended),
+            machine,
+        );
+        assert_server_time(&driven, PREPARE_NS + EXECUTE_NS, 2);
+    }
+}
+
+#[test]
+fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
+    for machine in [stamped(), busy()] {
+        let driven = drive(
+            &batches(),
+            &plan_with_protocol(QueryMode::Extended),
+            machine,
+        );
+        assert_server_time(&driven, 3 * (PREPARE_NS + EXECUTE_NS), 6);
+        let all = driven.collected.measured.all();
+        assert_eq!(all.parts.expect("parts").upper_bounds, 0);
+    }
+    // As text all three share a round trip, and the time of each is unknown.
+    let driven = drive(
+        &batches(),
+        &plan_with_protocol(QueryMode::Simple),
+        stamped(),
+    );
+    let all = driven.collected.measured.all();
+    assert_eq!(all.parts.expect("parts").upper_bounds, all.committed);
+}
+
+#[test]
+fn the_first_execution_of_a_prepared_statement_is_split() {
+    let driven = drive(
+        &executes(),
+        &plan_with_protocol(QueryMode::Prepared),
+        busy(),
+    );
+    let all = driven.collected.measured.all();
+    let parts = all.parts.expect("the machine stamps");
+    assert_eq!(parts.server.min_ns, EXECUTE_NS);
+    // The first execution, which also prepared the statement.
+    assert_eq!(parts.server.max_ns, PREPARE_NS + EXECUTE_NS);
+    assert_eq!(driven.collected.measured.stamps.impossible, 0);
+}
+
+#[test]
+fn the_position_in_the_batch_is_corrected_in_each_round_trip() {
+    let machine = Machine {
+        send_cost_ns: 5_000,
+        stall_ns: MS,
+        ..stamped()
+    };
+    let mut plan = plan_with_protocol(QueryMode::Extended);
+    plan.clients = 32;
+    let driven = drive(&executes(), &plan, machine);
+    let measured = &driven.collected.measured;
+    let parts = measured.all().parts.expect("the machine stamps");
+    let wanted_ns = (PREPARE_NS + EXECUTE_NS) as f64;
+    let server_ns = parts.server.mean_ns();
+    assert!((server_ns / wanted_ns - 1.0).abs() < 0.01, "{server_ns}");
+    assert_eq!(measured.stamps.impossible, 0);
+}
+
+/// The connection is lost between the round trips of one request.
+#[test]
+fn a_connection_lost_between_round_trips_fails_one_transaction() {
+    struct Closing(u32);
+    impl SimServer for Closing {
+        fn connect(&mut self, slot: u32, now_ns: u64) -> Result<u64, i32> {
+            MySql.connect(slot, now_ns)
+        }
+        fn greet(&mut self, slot: u32, answers: &mut Vec<Answer>) {
+            MySql.greet(slot, answers);
+        }
+        fn request(&mut self, slot: u32, bytes: &[u8], now_ns: u64, answers: &mut Vec<Answer>) {
+            self.0 += u32::from(bytes.get(4) == Some(&0x17));
+            match bytes.get(4) {
+                Some(0x17) if self.0 == 3 => answers.push(close(MS)),
+                _ => MySql.request(slot, bytes, now_ns, answers),
+            }
+        }
+    }
+    let (program, plan, target) = (
+        executes(),
+        plan_with_protocol(QueryMode::Extended),
+        mysql_target(),
+    );
+    let job = job(&program, &plan, &target);
+    let driven = run_simulated(&job, stamped(), Closing(0), &mut TestObserver::default()).unwrap();
+    let all = driven.collected.measured.all();
+    assert_eq!(all.failed, 1);
+    assert!(all.committed > 100, "{}", all.committed);
+    let ended = driven
+        .events
+        .iter()
+        .filter(|event| event.until_ns.is_some());
+    assert_eq!(ended.count(), 1, "{:?}", driven.events);
+}

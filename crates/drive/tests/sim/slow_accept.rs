@@ -1,0 +1,267 @@
+//! Servers that are slow to accept a client, or refuse it.
+
+use crate::support::*;
+use prony_drive::io::sim::{Action, Answer, SimServer};
+use prony_drive::{DriveResult, Error};
+use prony_plan::{DrivePlan, Stop};
+use prony_server::Target;
+use prony_session::{Outcome, Program};
+use std::time::Duration;
+
+/// A server that is slow to accept client 2, and answers others meanwhile.
+struct SlowForClient2 {
+    connects: u32,
+}
+
+impl SimServer for SlowForClient2 {
+    fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
+        self.connects += 1;
+        Ok(if slot == 2 { 10 * MS } else { 10_000 })
+    }
+
+    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
+        if bytes[0] != 0 {
+            return answers.push(send(MS, DONE));
+        }
+        answers.push(send(20_000, WELCOME));
+        if slot == 0 {
+            answers.extend([send(MS, &NOTICE[..7]), send(2 * MS, &NOTICE[7..])]);
+        }
+        if slot == 1 && self.connects <= 3 {
+            answers.push(close(MS));
+        }
+    }
+}
+
+#[test]
+fn events_before_all_clients_are_connected_are_handled() {
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan(3, 0.1),
+        stamped(),
+        SlowForClient2 { connects: 0 },
+    )
+    .unwrap();
+    assert_eq!(driven.collected.measured.all().failed, 0);
+    assert_eq!(driven.collected.measured.health.connections, 3);
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+}
+
+/// A server that accepts each client once and never answers a later connect.
+struct AcceptsOnce(u32);
+
+impl SimServer for AcceptsOnce {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.0 += 1;
+        Ok(if self.0 <= 1 { 10_000 } else { 3_600_000 * MS })
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
+    }
+}
+
+/// Runs with a time-out of two seconds for each connection attempt.
+fn simulate_with_2s_timeout(
+    hosts: &str,
+    plan: &DrivePlan,
+    server: impl SimServer + Send,
+) -> DriveResult {
+    simulate_with_timeout(2, hosts, &Selects::new(), plan, server).unwrap()
+}
+
+/// Runs with this connection time-out.
+fn simulate_with_timeout(
+    timeout_s: u32,
+    hosts: &str,
+    program: &dyn Program,
+    plan: &DrivePlan,
+    server: impl SimServer + Send,
+) -> Result<DriveResult, Error> {
+    let env = prony_server::Environment::without_home("tester");
+    let url = format!("host={hosts} sslmode=disable user=tester dbname=bench");
+    let target = Target {
+        connect_timeout: Some(Duration::from_secs(timeout_s.into())),
+        ..prony_server::resolve(&url, &env).unwrap()
+    };
+    let job = job(program, plan, &target);
+    prony_drive::run_simulated(&job, stamped(), server, &mut TestObserver::default())
+}
+
+/// Two servers that are slow to accept a client; the first then resets the connection.
+struct SlowAccept(u32);
+
+impl SimServer for SlowAccept {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        self.0 += 1;
+        Ok(1500 * MS)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(match (bytes[0], self.0) {
+            (0, 1) => Answer {
+                after_ns: MS,
+                action: Action::Close(104), // ECONNRESET
+            },
+            (0, _) => send(MS, WELCOME),
+            _ => send(MS, DONE),
+        });
+    }
+}
+
+#[test]
+fn each_attempt_to_connect_has_its_own_deadline() {
+    let driven = simulate_with_2s_timeout("127.0.0.1,127.0.0.2", &plan(1, 0.1), SlowAccept(0));
+    assert_eq!(driven.collected.measured.all().failed, 0);
+}
+
+#[test]
+fn a_connect_time_out_fails_the_transaction() {
+    let mut plan = plan(1, 10.0);
+    plan.connect_per_transaction = true;
+    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
+    let all = driven.collected.measured.all();
+    // After that the user waits, outside a transaction, for the server to accept it.
+    assert_eq!((all.committed, all.failed), (1, 1));
+    assert_eq!(driven.collected.measured.leftover.unfinished, 0);
+}
+
+/// Transactions that open a new connection in their middle.
+fn reconnecting_program() -> impl Program {
+    repeat(|db| {
+        Box::pin(async move {
+            db.query("SELECT 1").await?;
+            db.renew().await?;
+            db.query("SELECT 1").await?;
+            Ok(Outcome::Committed)
+        })
+    })
+}
+
+/// A plan whose transactions start for a second and may take any time to end.
+fn plan_without_grace_limit(clients: u32) -> DrivePlan {
+    DrivePlan {
+        stop: Stop::Starts(Duration::from_secs(1)),
+        grace: Duration::MAX,
+        ..plan(clients, 1.0)
+    }
+}
+
+#[test]
+fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
+    let driven = simulate_with_timeout(
+        1000,
+        "127.0.0.1",
+        &reconnecting_program(),
+        &plan_without_grace_limit(1),
+        AcceptsOnce(0),
+    )
+    .unwrap();
+    let measured = &driven.collected.measured;
+    assert!(measured.seconds() < 3.0, "{}", measured.seconds());
+    assert_eq!(measured.all().committed + measured.all().failed, 0);
+    assert_eq!(measured.leftover.unfinished, 1);
+    assert!(driven.events.is_empty(), "{:?}", driven.events);
+}
+
+/// A server that takes 600 ms to accept a connection.
+struct AcceptsIn600Ms;
+
+impl SimServer for AcceptsIn600Ms {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        Ok(600 * MS)
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
+    }
+}
+
+#[test]
+fn a_connection_opened_soon_after_the_end_is_awaited() {
+    let driven = simulate_with_timeout(
+        10,
+        "127.0.0.1",
+        &reconnecting_program(),
+        &plan_without_grace_limit(2),
+        AcceptsIn600Ms,
+    )
+    .unwrap();
+    let measured = &driven.collected.measured;
+    // The first connections took 600 ms of the second already.
+    assert_eq!((measured.all().committed, measured.all().failed), (2, 0));
+    assert!(
+        (1.1..1.3).contains(&measured.seconds()),
+        "{}",
+        measured.seconds()
+    );
+    assert_eq!(measured.leftover.unfinished, 0);
+}
+
+#[test]
+fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
+    let mut plan = plan(1, 1.0);
+    plan.connect_per_transaction = true;
+    plan.grace = Duration::from_secs(600);
+    let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
+    assert!(
+        driven.collected.drain_s < 3.0,
+        "{}",
+        driven.collected.drain_s
+    );
+    let in_flight = driven.collected.measured.leftover.in_flight;
+    assert_eq!((in_flight.failed, in_flight.total()), (1, 1));
+}
+
+/// A unix socket whose backlog is full for a minute, except for the first `first` clients.
+struct FullBacklog {
+    first: u32,
+}
+
+impl SimServer for FullBacklog {
+    fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
+        let free = self.first > 0 || now_ns > 60_000 * MS;
+        self.first = self.first.saturating_sub(1);
+        if free { Ok(10_000) } else { Err(libc::EAGAIN) }
+    }
+
+    fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        answers.push(send(MS, if bytes[0] == 0 { WELCOME } else { DONE }));
+    }
+}
+
+#[test]
+fn a_full_backlog_does_not_extend_the_time_to_connect() {
+    let (server, program) = (FullBacklog { first: 1 }, Selects::new());
+    let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
+    let error = driven.map(drop).expect_err("one is not accepted");
+    assert!(error.to_string().contains("1 of 2 connections"), "{error}");
+
+    // The second connection of the user.
+    let server = FullBacklog { first: 1 };
+    let driven = simulate_with_timeout(
+        2,
+        "127.0.0.1",
+        &reconnecting_program(),
+        &plan(1, 30.0),
+        server,
+    )
+    .unwrap();
+    let measured = &driven.collected.measured;
+    assert_eq!((measured.all().committed, measured.all().failed), (0, 1));
+    let waited_s = measured.all().busy_ns as f64 / 1e9;
+    assert!((2.0..3.0).contains(&waited_s), "{waited_s}");
+}
+
+#[test]
+fn a_server_that_refuses_all_connections_is_an_error_before_the_run() {
+    let server = PgServer {
+        refuse: |_| true,
+        statement: |_, _: &[u8], _, _: &mut Vec<Answer>| {},
+    };
+    let error = simulate(&Selects::new(), &plan(2, 1.0), stamped(), server).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("0 of 2 connections"), "{text}");
+    assert!(text.contains("Connection refused"), "{text}");
+}

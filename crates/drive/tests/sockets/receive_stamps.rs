@@ -1,0 +1,57 @@
+//! The arrival times of a test server's requests in the kernel. On a busy machine the server may be woken
+//! much later.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Enables receive stamps (socket(7), SO_TIMESTAMPNS).
+pub fn enable(stream: &TcpStream) {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is a live int of the stated size.
+    let done = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_TIMESTAMPNS,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+    assert_eq!(done, 0);
+}
+
+/// Reads what has arrived, and its arrival time; the current time if the kernel does not stamp yet.
+pub fn read(stream: &TcpStream, chunk: &mut [u8]) -> io::Result<(usize, SystemTime)> {
+    let mut part = libc::iovec {
+        iov_base: chunk.as_mut_ptr().cast(),
+        iov_len: chunk.len(),
+    };
+    let mut control = [0_u64; 16];
+    // SAFETY: all zeros is an empty header.
+    let mut header: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+    header.msg_iov = &raw mut part;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control);
+    // SAFETY: the header points to memory of the stated lengths, which outlives the call.
+    let count = unsafe { libc::recvmsg(stream.as_raw_fd(), &raw mut header, 0) };
+    let length = usize::try_from(count).map_err(|_| io::Error::last_os_error())?;
+    let mut arrived = SystemTime::now();
+    // SAFETY: the kernel filled in the header that these macros walk through, and `control` is alive.
+    unsafe {
+        let mut part = libc::CMSG_FIRSTHDR(&raw const header);
+        while !part.is_null() {
+            if ((*part).cmsg_level, (*part).cmsg_type) == (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) {
+                let stamp: libc::timespec = libc::CMSG_DATA(part)
+                    .cast::<libc::timespec>()
+                    .read_unaligned();
+                arrived = UNIX_EPOCH + Duration::new(stamp.tv_sec as u64, stamp.tv_nsec as u32);
+            }
+            part = libc::CMSG_NXTHDR(&raw const header, part);
+        }
+    }
+    Ok((length, arrived))
+}

@@ -1,0 +1,24 @@
+//! Warns about a password that was sent in clear text: once per process, on stderr.
+//!
+//! Must never: print the password.
+
+use crate::output::eprint;
+use prony_server::Control;
+use std::sync::Once;
+
+static WARNED: Once = Once::new();
+
+/// Warns if the log-in of this connection sent the password unencrypted to another host.
+pub fn warn(control: &Control) {
+    if control.exposed_password() {
+        WARNED.call_once(|| eprint(&text(&control.endpoint().to_string())));
+    }
+}
+
+fn text(server: &str) -> String {
+    format!(
+        "prony: warning: the password was sent to {server} in clear text, without TLS: the server asks for \
+         the method \"password\"\n  hint: sslmode=require encrypts the connection; \
+         require_auth=scram-sha-256 never sends the password itself\n"
+    )
+}

@@ -1,0 +1,338 @@
+//! `vurun`.
+//!
+//! In: a request, a server. Out: HammerDB's lines, its result and its time profile; a run in Prony's store.
+//! Must never: print a result of a run that was cut short.
+
+mod monitor;
+mod observer;
+mod sink;
+mod store;
+mod timings;
+mod users;
+
+use super::connection;
+use super::job::Job;
+use super::lines::VuserLines;
+use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
+use monitor::{Figures, Monitor};
+use observer::HammerdbObserver;
+use prony_dialect::hammerdb::plan::{WORKLOAD, drive_plan, run_plan};
+use prony_dialect::hammerdb::{
+    Driver, HammerdbCommands, Login, RunLine, RunRequest, Timeline, VuserOutcome,
+};
+use prony_drive::{DriveResult, Tap};
+use prony_plan::Plan;
+use prony_runner::{ConnectionInfo, Signals, TerminationSignal, random_seed};
+use prony_server::Control;
+use prony_store::Run;
+use prony_wire::Engine;
+use prony_workload::remedy::Remedy;
+use prony_workload::{Error, ReadyWorkload, Workload};
+use sink::SampleSinks;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use users::{DelayedUsers, ErrorFlags};
+
+/// The inputs of a run.
+pub struct RunContext<'a> {
+    /// The folder of stored runs; the script may have changed the working directory.
+    pub store: Option<&'a Path>,
+    /// The request.
+    pub request: &'a RunRequest,
+    /// The TPC-C profile.
+    pub profile: &'static str,
+    /// How long a minute of the script takes.
+    pub minute: Duration,
+    /// Processors of this machine.
+    pub processors: usize,
+    /// The output of virtual users.
+    pub lines: &'a Arc<VuserLines>,
+    /// Signals that end the run, such as Ctrl-C.
+    pub signals: &'a Signals,
+}
+
+/// The state before the load starts.
+struct PreparedRun {
+    server: ConnectedServer,
+    loaded: ReadyWorkload,
+    workload: &'static dyn Workload,
+    plan: Plan,
+    /// The cipher of connections to MySQL and MariaDB; empty without encryption.
+    cipher: Option<String>,
+    /// If errors end clients: a flag for each client that an error ended.
+    error_flags: Option<ErrorFlags>,
+}
+
+/// The outcome of a run that has ended.
+struct EndedRun {
+    driven: DriveResult,
+    run: Run,
+    figures: Option<Figures>,
+    stored: bool,
+}
+
+/// Runs the workload.
+///
+/// # Errors
+///
+/// The reason why there is no result.
+pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, String> {
+    warn_about_ignored_settings(context.request);
+    let (ready, control) = prepare(context)?;
+    let sinks = SampleSinks::new(context, &ready);
+    let ended = drive(context, &ready, control, &sinks, job)?;
+    if ended.stored {
+        job.run = Some(ended.run.id.clone());
+    }
+    print_errors(&ended.run);
+    if let Some(reason) = no_result(context, &ended) {
+        return Err(reason);
+    }
+    let failed = sinks.failed();
+    if let Driver::Timed { vacuum, .. } = context.request.driver {
+        if vacuum {
+            context.lines.line(1, RunLine::CheckpointAndVacuum);
+            match checkpoint(&context.request.superuser) {
+                Ok(()) => context.lines.line(1, RunLine::CheckpointAndVacuumComplete),
+                // The result is still valid.
+                Err(reason) => context
+                    .lines
+                    .line(1, format!("Checkpoint and Vacuum failed: {reason}")),
+            }
+        }
+        if context.request.time_profile.is_some() {
+            context.lines.line(1, RunLine::GatheringTimings);
+        }
+    }
+    for client in 0..context.request.vusers {
+        let vuser = context.request.vuser(client);
+        if !failed.contains(&vuser) {
+            context.lines.finished(vuser, true);
+        }
+    }
+    if let Some(path) = &context.request.time_profile
+        && context.request.first_vuser() > 1
+    {
+        timings::write(path, context, sinks.times(), job)?;
+    }
+    if context.request.first_vuser() > 1 {
+        context.lines.finished(1, true);
+    }
+    Ok(VuserOutcome { failed })
+}
+
+/// Warns about settings that Prony's driver ignores.
+fn warn_about_ignored_settings(request: &RunRequest) {
+    let timed = matches!(request.driver, Driver::Timed { .. });
+    if timed && request.iterations != 10_000_000 {
+        super::eprint(&format!(
+            "hammerdbcli: {} applies only to the test driver: a timed run ends after its duration\n",
+            request.login.key("total_iterations")
+        ));
+    }
+    if request.stored_procedures {
+        super::eprint(
+            "hammerdbcli: pg_storedprocs: Prony calls one function per transaction instead\n",
+        );
+    }
+}
+
+fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
+    let (target, mut control) = connection::open(&context.request.login)?;
+    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
+    let plan = run_plan(context.request, context.profile);
+    let mut loaded = match workload.program(&mut control, &plan) {
+        Err(error) if has_used_order_numbers(&error, &control) => {
+            repair_order_numbers(workload, &mut control)
+                .and_then(|()| workload.program(&mut control, &plan))
+        }
+        program => program,
+    }
+    .map_err(|error| refusal_message(&error, &context.request.login))?;
+    let facts = prony_server::read_server_facts(&mut control).map_err(|error| error.to_string())?;
+    let drive = drive_plan(context.request, context.minute, context.processors);
+    let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
+    let error_flags: Option<ErrorFlags> = context
+        .request
+        .raise_error
+        .then(|| Arc::new(flags().collect()));
+    let program = DelayedUsers::new(
+        loaded.program,
+        context.request,
+        drive.warmup,
+        error_flags.clone(),
+    );
+    loaded.program = Arc::new(program);
+    let ready = PreparedRun {
+        server: ConnectedServer::new(target, facts, ConnectionInfo::of(&control)),
+        loaded,
+        cipher: match control.engine() {
+            Engine::PostgreSql => None,
+            Engine::MySql | Engine::MariaDb => Some(connection::cipher(&control)),
+        },
+        workload,
+        plan: Plan::of_another_tool(plan, drive),
+        error_flags,
+    };
+    Ok((ready, control))
+}
+
+/// Whether the run is refused because next order numbers are already used. HammerDB before 4.11 leaves such
+/// numbers, on PostgreSQL only.
+fn has_used_order_numbers(error: &Error, control: &Control) -> bool {
+    let remedy = match error {
+        Error::Data { remedy, .. } => remedy,
+        _ => return false,
+    };
+    match control.engine() {
+        Engine::PostgreSql => *remedy == Remedy::RepairSequences,
+        Engine::MySql | Engine::MariaDb => false,
+    }
+}
+
+/// Sets the next order numbers to unused ones, because scripts have no command for it.
+///
+/// # Errors
+///
+/// The server refuses it.
+fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Result<(), Error> {
+    let changed = workload.repair_sequences(control)?;
+    let districts = match changed {
+        1 => "1 district".to_owned(),
+        _ => format!("{changed} districts"),
+    };
+    super::eprint(&format!(
+        "hammerdbcli: d_next_o_id of {districts} was not above the highest o_id, as HammerDB \
+         before 4.11 leaves it: it was set to the next free number\n"
+    ));
+    Ok(())
+}
+
+/// The reason why the run is refused and a remedy for scripts, without Prony's options.
+fn refusal_message(error: &Error, login: &Login) -> String {
+    match error {
+        Error::Data {
+            problem,
+            remedy: Remedy::Load(_) | Remedy::Option(_) | Remedy::RepairSequences,
+        } => format!(
+            "{problem}\nbuildschema creates the schema and the functions that runs call, as {}; \
+             later runs may use another role with privileges on them",
+            login.key("user")
+        ),
+        Error::Data { problem, remedy } => {
+            format!("{problem}\n{}", remedy.render(&HammerdbCommands))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Drives the load while the monitor runs.
+fn drive(
+    context: &RunContext<'_>,
+    ready: &PreparedRun,
+    control: Control,
+    sinks: &SampleSinks,
+    job: &mut Job,
+) -> Result<EndedRun, String> {
+    let run_ended = AtomicBool::new(false);
+    let tap = |worker| -> Box<dyn Tap> { sinks.tap(worker) };
+    // The monitor counts transactions, not the runner.
+    let store = ToolStore {
+        folder: context.store,
+        start_warning: StartWarning::Always,
+        warn: &|text| super::eprint(&format!("hammerdbcli: {text}\n")),
+    };
+    let tool_run = ToolRun {
+        request: store::request_json(context, &job.dictionary),
+        plan: &ready.plan,
+        workload: ready.workload,
+        loaded: &ready.loaded,
+        server: &ready.server,
+        seed: random_seed(),
+        store,
+        signals: context.signals,
+        tap: Some(&tap),
+        on_connect_refused: None,
+    };
+    let (start_sender, start_receiver) = std::sync::mpsc::channel();
+    let (finished, monitored) = std::thread::scope(|scope| {
+        let monitor = Monitor::new(context, &ready.server.server.target, control, &run_ended);
+        let timeline = Timeline::new(
+            context.request,
+            context.minute,
+            ready.loaded.scale,
+            ready.cipher.as_deref(),
+        );
+        let monitor = scope.spawn(move || monitor.watch(&start_receiver, timeline));
+        let mut observer = HammerdbObserver::new(start_sender, &run_ended, monitor);
+        let finished = tool_run.execute(&mut observer);
+        (finished, observer.end())
+    });
+    let finished = finished.map_err(|error| error.to_string())?;
+    let figures = monitored.as_ref().ok().and_then(|result| result.figures);
+    let stored = store::report_checks(&finished, figures, &store);
+    let (run, driven) = (finished.run, finished.driven);
+    let result = monitored.map_err(|reason| match stored {
+        true => format!(
+            "{reason}; the measured part is stored: prony show {}",
+            run.id
+        ),
+        false => reason,
+    })?;
+    (job.result, job.counts) = (result.result, result.counts);
+    Ok(EndedRun {
+        driven,
+        run,
+        figures,
+        stored,
+    })
+}
+
+/// The reason why there is no result; none if there is one.
+fn no_result(context: &RunContext<'_>, ended: &EndedRun) -> Option<String> {
+    let stored = if ended.stored {
+        format!("; the measured part is stored: prony show {}", ended.run.id)
+    } else {
+        String::new()
+    };
+    if let Some(failure) = &ended.driven.failure {
+        return Some(format!("{failure}{stored}"));
+    }
+    if ended.driven.interrupted {
+        let by = context
+            .signals
+            .received()
+            .map_or("a signal", TerminationSignal::name);
+        return Some(format!("the run was ended by {by}{stored}"));
+    }
+    let is_timed = matches!(context.request.driver, Driver::Timed { .. });
+    (is_timed && ended.figures.is_none()).then(|| format!("no virtual user could continue{stored}"))
+}
+
+/// Prints the server's errors; virtual users print only that an error occurred.
+fn print_errors(run: &Run) {
+    let warmup = run.warmup.iter().flat_map(|figures| &figures.errors);
+    for error in warmup.chain(&run.measured.errors) {
+        super::eprint(&format!(
+            "hammerdbcli: {} of {} failed: {} (SQLSTATE {}): {}\n",
+            error.count,
+            error.kind_name(),
+            error.class.name(),
+            error.code,
+            error.example
+        ));
+    }
+}
+
+/// Runs `checkpoint` and `vacuum` as the superuser, like HammerDB: other roles lack the privilege.
+fn checkpoint(superuser: &Login) -> Result<(), String> {
+    let (_, mut control) = connection::open(superuser)?;
+    for statement in ["checkpoint", "vacuum"] {
+        control
+            .execute(statement)
+            .map_err(|error| format!("{statement}: {error}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Virtual user 1 of a timed run: it prints the elapsed minutes, and reads the server's counters at the
+//! start and end of the window on a separate connection.
+//!
+//! In: the run's schedule, a timeline. Out: lines, NOPM and TPM. Must never: report a figure if the window
+//! was cut short, or block the loop of a worker.
+
+use super::super::clock;
+use super::super::connection;
+use super::super::lines::open_log;
+use super::RunContext;
+use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, TransactionCounter, text};
+use prony_drive::clock::Clock;
+use prony_measure::RunSchedule;
+use prony_server::{Control, CounterStart, Target, control, counter_start};
+use prony_workload::tpcc;
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// How often to check whether the run has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long to wait for a lost server when its counters are due: a restart after a crash takes a few seconds.
+const MAX_SERVER_WAIT: Duration = Duration::from_secs(10);
+
+/// How long to wait for a reply before probing the server, so that a lost connection is noticed before the
+/// result is due.
+const IO_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The two figures of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// New orders per minute, from the districts' next order numbers.
+    pub nopm: u64,
+    /// Commits and rollbacks of the whole server per minute, from its statistics.
+    pub tpm: u64,
+}
+
+/// What the monitor measured.
+#[derive(Debug, Default)]
+pub struct MonitorResult {
+    /// None if the window was cut short.
+    pub figures: Option<Figures>,
+    /// The lines of the result.
+    pub result: Vec<String>,
+    /// The transaction counter: times and transactions per minute.
+    pub counts: Vec<(String, u64)>,
+}
+
+/// The server's counters at one time.
+#[derive(Clone, Debug)]
+struct ServerCounts {
+    orders: u64,
+    transactions: u64,
+    /// When the server started to count transactions: after a crash it starts at zero, and may soon exceed
+    /// the old count.
+    since: CounterStart,
+}
+
+/// The monitor of a timed run.
+pub struct Monitor<'a> {
+    context: &'a RunContext<'a>,
+    target: &'a Target,
+    control: Control,
+    run_ended: &'a AtomicBool,
+    counter: Option<TpmCounter>,
+}
+
+/// The transaction counter.
+struct TpmCounter {
+    log: Option<File>,
+    timestamps: bool,
+    last: Option<(u64, u64)>,
+}
+
+impl<'a> Monitor<'a> {
+    /// A monitor that ends when `run_ended` reports the end of the run.
+    pub fn new(
+        context: &'a RunContext<'a>,
+        target: &'a Target,
+        control: Control,
+        run_ended: &'a AtomicBool,
+    ) -> Self {
+        let mut control = control;
+        control.set_io_timeout(Some(IO_TIMEOUT));
+        Monitor {
+            context,
+            target,
+            control,
+            run_ended,
+            counter: context.request.counter.as_ref().map(TpmCounter::open),
+        }
+    }
+
+    /// Executes the timeline from the start of the load.
+    ///
+    /// # Errors
+    ///
+    /// The counters could not be read.
+    pub fn watch(
+        mut self,
+        started: &Receiver<RunSchedule>,
+        timeline: Timeline,
+    ) -> Result<MonitorResult, String> {
+        let mut result = MonitorResult::default();
+        // The sender is dropped if the load does not start.
+        let Ok(schedule) = started.recv() else {
+            return Ok(result);
+        };
+        let mut before = None;
+        for (at, event) in timeline {
+            let at_ns = schedule.start_ns.saturating_add(at.as_nanos() as u64);
+            if !self.wait(at_ns) {
+                break;
+            }
+            match event {
+                TimelineEvent::Line(vuser, line) => self.context.lines.line(vuser, line),
+                TimelineEvent::Running(vuser) => self.context.lines.running(vuser),
+                TimelineEvent::CountStart => before = Some(self.count()?),
+                TimelineEvent::CountEnd => {
+                    let after = self.count()?;
+                    if let Some(before) = &before {
+                        self.print_result(before, &after, &mut result)?;
+                    }
+                }
+                TimelineEvent::Tick => self.tick(&mut result),
+            }
+        }
+        Ok(result)
+    }
+
+    /// Waits until a time; false if the run ends before it.
+    fn wait(&self, at_ns: u64) -> bool {
+        loop {
+            if self.context.signals.received().is_some() {
+                return false;
+            }
+            let left_ns = at_ns.saturating_sub(Clock::System.now_ns());
+            if left_ns == 0 {
+                return true;
+            }
+            if self.run_ended.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(left_ns)));
+        }
+    }
+
+    fn print_result(
+        &self,
+        before: &ServerCounts,
+        after: &ServerCounts,
+        result: &mut MonitorResult,
+    ) -> Result<(), String> {
+        let Driver::Timed { duration_min, .. } = self.context.request.driver else {
+            return Ok(());
+        };
+        let minutes = self.context.minute.as_secs_f64() / 60.0 * duration_min as f64;
+        let lost = |what: &str| {
+            format!("the server lost its count of {what} during the run: was it restarted?")
+        };
+        if !before.since.is_same(&after.since) {
+            return Err(lost("transactions"));
+        }
+        let per_minute = |before: u64, after: u64, what: &str| {
+            let count = after.checked_sub(before).ok_or_else(|| lost(what))?;
+            Ok::<u64, String>((count as f64 / minutes) as u64)
+        };
+        let figures = Figures {
+            nopm: per_minute(before.orders, after.orders, "orders")?,
+            tpm: per_minute(before.transactions, after.transactions, "transactions")?,
+        };
+        let lines = [
+            RunLine::ActiveUsers {
+                users: self.context.request.vusers,
+            },
+            RunLine::Result {
+                nopm: figures.nopm,
+                tpm: figures.tpm,
+                database: self.context.request.login.engine.name().to_owned(),
+                tpm_first: self.context.request.tpm_first,
+            },
+        ];
+        for line in lines {
+            result.result.push(line.to_string());
+            self.context.lines.line(1, line);
+        }
+        result.figures = Some(figures);
+        if self.context.minute != super::super::ONE_MINUTE {
+            let seconds = self.context.minute.as_secs_f64();
+            let line = format!("Rehearsal: each minute of this test lasted {seconds} s");
+            self.context.lines.line(1, line);
+        }
+        Ok(())
+    }
+
+    /// Reads the counters; waits if the server is down.
+    fn count(&mut self) -> Result<ServerCounts, String> {
+        let started_ns = Clock::System.now_ns();
+        let mut reported = false;
+        loop {
+            let error = match self.read_counts() {
+                Ok(counts) => return Ok(counts),
+                Err(error) => error,
+            };
+            let since = Duration::from_nanos(Clock::System.now_ns() - started_ns);
+            let interrupted = self.context.signals.received().is_some();
+            if !error.is_lost() || since > MAX_SERVER_WAIT || interrupted {
+                return Err(format!("the server's counts could not be read: {error}"));
+            }
+            if !std::mem::replace(&mut reported, true) {
+                let limit = MAX_SERVER_WAIT.as_secs();
+                let line =
+                    format!("The server does not answer: waiting up to {limit} s for its counts");
+                self.context.lines.line(1, line);
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            if let Ok(control) = connection::connect(self.target) {
+                self.control = control;
+                self.control.set_io_timeout(Some(IO_TIMEOUT));
+            }
+        }
+    }
+
+    fn read_counts(&mut self) -> Result<ServerCounts, control::Error> {
+        Ok(ServerCounts {
+            orders: tpcc::next_orders(&mut self.control)?,
+            transactions: self.transactions()?,
+            since: counter_start(&mut self.control)?,
+        })
+    }
+
+    fn transactions(&mut self) -> Result<u64, control::Error> {
+        let readings = prony_server::read_txn_counts(&mut self.control, 1, |_| true)?;
+        let reading = readings.and_then(|readings| readings.first().copied());
+        Ok(reading.map_or(0, |reading| reading.transactions))
+    }
+
+    /// Prints a count of the transaction counter; a failed one is skipped.
+    fn tick(&mut self, result: &mut MonitorResult) {
+        let Ok(transactions) = self.transactions() else {
+            return;
+        };
+        let now_ns = Clock::System.now_ns();
+        let Some(counter) = &mut self.counter else {
+            return;
+        };
+        let tpm = counter.last.map_or(0, |(at_ns, before)| {
+            let count = transactions.saturating_sub(before) as f64;
+            (count * 60e9 / now_ns.saturating_sub(at_ns).max(1) as f64) as u64
+        });
+        counter.last = Some((now_ns, transactions));
+        let line = text::counter_line(tpm, self.context.request.login.engine.name());
+        counter.append(&line);
+        self.context.lines.status(line);
+        result.counts.push((clock::job_timestamp(), tpm));
+    }
+}
+
+impl TpmCounter {
+    fn open(counter: &TransactionCounter) -> TpmCounter {
+        let header = || text::counter_log_header(&clock::date());
+        let log = counter.log.as_ref().and_then(|path| {
+            let opened = open_log(path, &header());
+            opened
+                .map_err(|error| {
+                    super::super::eprint(&format!("hammerdbcli: {path}: {error}\n"));
+                })
+                .ok()
+        });
+        TpmCounter {
+            log,
+            timestamps: counter.timestamps,
+            last: None,
+        }
+    }
+
+    fn append(&mut self, line: &str) {
+        let stamp = self.timestamps.then(clock::date);
+        if let Some(log) = &mut self.log {
+            let entry = text::counter_entry(line, stamp.as_deref());
+            // A full disk must not end the run.
+            let _ = log.write_all(entry.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Records each transaction as it ends: errors, each virtual user's times and, with the test driver, the
+//! kind.
+//!
+//! In: samples, on the workers' threads. Out: lines, times. Must never: wait for another worker in a timed
+//! run, except to print an error.
+
+use super::super::lines::VuserLines;
+use super::users::ErrorFlags;
+use super::{PreparedRun, RunContext};
+use prony_dialect::hammerdb::RunLine;
+use prony_dialect::hammerdb::text::TransactionKind;
+use prony_drive::{Tap, clients_of};
+use prony_measure::{Distribution, Outcome, Sample};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The maximum number of errors that virtual users print; further errors are counted and reported at the end.
+const MAX_PRINTED_ERRORS: u32 = 1000;
+
+/// The times of one virtual user.
+#[derive(Clone, Default)]
+pub struct UserTimes {
+    /// The virtual user's number.
+    pub vuser: u32,
+    /// Start of its first transaction and end of its last, on the run's clock.
+    pub span_ns: Option<(u64, u64)>,
+    /// By kind, in the workload's order.
+    pub kinds: Vec<Distribution<u32>>,
+}
+
+/// The times measured by one worker, or by all.
+#[derive(Clone, Default)]
+pub struct CallTimes {
+    /// By virtual user.
+    pub users: Vec<UserTimes>,
+    /// Of all virtual users together, by kind.
+    pub all: Vec<Distribution<u64>>,
+}
+
+/// Creates the sample sink of each worker of a run.
+pub struct SampleSinks {
+    state: Arc<SinkState>,
+    clients: u32,
+    threads: u32,
+    profiled: bool,
+}
+
+struct SinkState {
+    lines: Arc<VuserLines>,
+    kinds: Vec<TransactionKind>,
+    /// The number of the first virtual user that runs transactions.
+    first_vuser: u32,
+    is_test: bool,
+    error_flags: Option<ErrorFlags>,
+    printed_errors: AtomicU32,
+    failed: Mutex<Vec<u32>>,
+    times: Mutex<CallTimes>,
+}
+
+impl SampleSinks {
+    /// The sinks of a run.
+    pub fn new(context: &RunContext<'_>, ready: &PreparedRun) -> SampleSinks {
+        let request = context.request;
+        let kinds = ready.loaded.program.kinds().iter();
+        let kinds: Vec<TransactionKind> = kinds.map(|name| TransactionKind::find(name)).collect();
+        let is_test = request.first_vuser() == 1;
+        SampleSinks {
+            clients: request.vusers,
+            threads: ready.plan.drive.threads.min(request.vusers).max(1),
+            profiled: request.time_profile.is_some() && !is_test,
+            state: Arc::new(SinkState {
+                lines: Arc::clone(context.lines),
+                kinds,
+                first_vuser: request.first_vuser(),
+                is_test,
+                error_flags: ready.error_flags.clone(),
+                printed_errors: AtomicU32::new(0),
+                failed: Mutex::default(),
+                times: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The virtual users that an error ended.
+    pub fn failed(&self) -> Vec<u32> {
+        let failed = self.state.failed.lock();
+        failed.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// All times, once the workers have ended.
+    pub fn times(&self) -> CallTimes {
+        let times = self.state.times.lock();
+        let mut times = times.unwrap_or_else(PoisonError::into_inner).clone();
+        times.users.sort_by_key(|user| user.vuser);
+        times
+    }
+
+    /// The sink of one worker.
+    pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
+        let clients = clients_of(worker as u32, self.clients, self.threads);
+        let kinds = self.state.kinds.len();
+        let times = |client| UserTimes {
+            vuser: client + self.state.first_vuser,
+            span_ns: None,
+            kinds: (0..kinds).map(|_| Distribution::coarse()).collect(),
+        };
+        let times = self.profiled.then(|| CallTimes {
+            users: clients.clone().map(times).collect(),
+            all: vec![Distribution::default(); kinds],
+        });
+        Box::new(SampleSink {
+            state: Arc::clone(&self.state),
+            first_client: clients.start,
+            times,
+        })
+    }
+}
+
+struct SampleSink {
+    state: Arc<SinkState>,
+    first_client: u32,
+    times: Option<CallTimes>,
+}
+
+impl SinkState {
+    fn record_failure(&self, client: u32, kind: TransactionKind, code: [u8; 5]) {
+        let vuser = client + self.first_vuser;
+        let Some(error_flags) = &self.error_flags else {
+            if self.printed_errors.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED_ERRORS {
+                self.lines.line(vuser, RunLine::Error { kind });
+            }
+            return;
+        };
+        let flag = error_flags.get(client as usize);
+        if flag.is_some_and(|flag| flag.swap(true, Ordering::Relaxed)) {
+            return;
+        }
+        let code = String::from_utf8_lossy(&code);
+        let reason = format!("{} failed with SQLSTATE {code}", kind.title);
+        self.lines.failed(vuser, &reason);
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.push(vuser);
+    }
+}
+
+impl Tap for SampleSink {
+    fn started(&mut self, _: u64) {}
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        let kind_index = usize::from(sample.kind);
+        if let Some(times) = &mut self.times {
+            let time_ns = sample.response_ns();
+            let user_index = (client - self.first_client) as usize;
+            if let Some(user) = times.users.get_mut(user_index) {
+                let first_ns = user
+                    .span_ns
+                    .map_or(sample.scheduled_ns, |(first_ns, _)| first_ns);
+                user.span_ns = Some((first_ns, sample.ended_ns));
+                if let Some(times) = user.kinds.get_mut(kind_index) {
+                    times.record(time_ns);
+                }
+            }
+            if let Some(times) = times.all.get_mut(kind_index) {
+                times.record(time_ns);
+            }
+        }
+        let Some(kind) = self.state.kinds.get(kind_index) else {
+            return;
+        };
+        if self.state.is_test {
+            let vuser = client + self.state.first_vuser;
+            self.state
+                .lines
+                .line(vuser, RunLine::StartTransaction { kind: *kind });
+        }
+        if let Outcome::Failed(_, code) = sample.outcome {
+            self.state.record_failure(client, *kind, code);
+        }
+    }
+
+    fn ended(&mut self, _: u64) {
+        let Some(own) = self.times.take() else {
+            return;
+        };
+        let mut times = self
+            .state
+            .times
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        times.users.extend(own.users);
+        times.all.resize_with(own.all.len(), Distribution::default);
+        for (sum, times) in times.all.iter_mut().zip(&own.all) {
+            sum.add_same(times);
+        }
+    }
+}

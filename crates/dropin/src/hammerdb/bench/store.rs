@@ -1,0 +1,67 @@
+//! The run in Prony's store.
+//!
+//! In: a request and a finished run. Out: the request for the Run document; lines about failed checks and the
+//! stored file. Must never: store a password.
+
+use super::RunContext;
+use super::monitor::Figures;
+use crate::tool_run::ToolStore;
+use prony_runner::FinishedRun;
+use prony_store::{MetricName, Run, Severity};
+use serde_json::{Map, Value, json};
+
+/// The request, for the Run document. `dictionary`: the settings, without passwords.
+pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -> Value {
+    json!({
+        "hammerdbcli": dictionary,
+        "virtual_users": context.request.vusers,
+        "job": context.request.job,
+        "minute_s": context.minute.as_secs_f64(),
+    })
+}
+
+/// Prints why the figures must not be used and where the run is stored; returns whether it is stored.
+pub fn report_checks(
+    finished: &FinishedRun,
+    figures: Option<Figures>,
+    store: &ToolStore<'_>,
+) -> bool {
+    let run = &finished.run;
+    if let Some(figures) = figures {
+        report_other_clients(run, figures);
+    }
+    let checks = run.checks.iter();
+    for check in checks.filter(|check| check.severity == Severity::Invalid) {
+        super::super::eprint(&format!(
+            "hammerdbcli: these figures must not be used: {}; {}\n",
+            check.finding, check.advice
+        ));
+    }
+    store.warn_unless_stored(finished);
+    let is_stored = matches!(finished.stored, Some(Ok(_)));
+    if is_stored {
+        super::super::eprint(&format!("hammerdbcli: run stored: prony show {}\n", run.id));
+    }
+    is_stored
+}
+
+/// The largest relative difference between the server's count of orders and the run's that transactions in
+/// flight at the ends of the window explain.
+const EDGE_TOLERANCE: f64 = 0.05;
+
+/// Reports orders of other programs. NOPM is the growth of the schema's order numbers, as in HammerDB, and so
+/// includes them.
+fn report_other_clients(run: &Run, figures: Figures) {
+    let own = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
+    let (Some(own), total) = (own, figures.nopm as f64) else {
+        return;
+    };
+    let edges = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
+    if total > own.value * (1.0 + EDGE_TOLERANCE) + edges {
+        super::super::eprint(&format!(
+            "hammerdbcli: the schema grew by {} new orders per minute, but these virtual users made \
+             only {:.0}: other clients placed orders too\n",
+            figures.nopm, own.value
+        ));
+    }
+}

@@ -1,0 +1,160 @@
+//! The time profile of a run.
+//!
+//! In: the times of all virtual users. Out: `hdbxtprofile.log`, the job's timings. Must never: report a time
+//! of a routine that was not called.
+
+use super::super::clock;
+use super::super::job::{Job, RoutineTiming, VuserTiming};
+use super::super::lines::open_log;
+use super::RunContext;
+use super::sink::{CallTimes, UserTimes};
+use prony_dialect::hammerdb::text::TransactionKind;
+use prony_dialect::hammerdb::{ProcTiming, RunLine, TimeProfile, UserTiming};
+use prony_measure::{Counter, Distribution};
+use std::sync::Arc;
+
+/// Appends the profile to a file.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(
+    path: &str,
+    context: &RunContext<'_>,
+    times: CallTimes,
+    job: &mut Job,
+) -> Result<(), String> {
+    context.lines.line(1, RunLine::CalculatingTimings);
+    let users = times.users.iter().filter_map(user_timing).collect();
+    let profile = TimeProfile {
+        database: context.request.login.engine.name().to_owned(),
+        date: clock::date(),
+        users,
+        summary: procs(&times.all),
+    };
+    job.timings = job_timings(&profile);
+    let lines = Arc::clone(context.lines);
+    lines.line(
+        1,
+        RunLine::WritingTimings {
+            path: path.to_owned(),
+        },
+    );
+    open_log(path, &profile.text())
+        .map(drop)
+        .map_err(|error| format!("cannot write the time profile {path}: {error}"))
+}
+
+/// The timings of a virtual user; none if it made no call.
+fn user_timing(times: &UserTimes) -> Option<UserTiming> {
+    let (first_ns, last_ns) = times.span_ns?;
+    Some(UserTiming {
+        vuser: times.vuser,
+        elapsed_ns: last_ns.saturating_sub(first_ns),
+        procs: procs(&times.kinds),
+    })
+}
+
+/// Timings by kind, in the workload's order.
+fn procs<C: Counter>(kinds: &[Distribution<C>]) -> Vec<ProcTiming> {
+    let named = TransactionKind::ALL.iter().zip(kinds);
+    named
+        .filter_map(|(kind, times)| ProcTiming::of(kind.routine, times))
+        .collect()
+}
+
+/// The timings as jobs store them, the summary first.
+fn job_timings(profile: &TimeProfile) -> Vec<VuserTiming> {
+    let vuser_timing = |vuser: Option<u32>, elapsed_ms: f64, users: f64, procs: &[ProcTiming]| {
+        let mut procs: Vec<&ProcTiming> = procs.iter().collect();
+        procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
+        let routine = |proc: &ProcTiming| {
+            let total_ms = ms(proc.total_ns);
+            let timing = RoutineTiming {
+                elapsed_ms: rounded(elapsed_ms),
+                calls: proc.calls.to_string(),
+                min_ms: rounded(ms(proc.min_ns)),
+                avg_ms: rounded(total_ms / proc.calls.max(1) as f64),
+                max_ms: rounded(ms(proc.max_ns)),
+                total_ms: rounded(total_ms),
+                p99_ms: rounded(ms(proc.p99_ns)),
+                p95_ms: rounded(ms(proc.p95_ns)),
+                p50_ms: rounded(ms(proc.p50_ns)),
+                sd: rounded(proc.deviation_ns / 1e3),
+                ratio_pct: rounded(100.0 * total_ms / (elapsed_ms * users).max(f64::MIN_POSITIVE)),
+            };
+            (proc.name.clone(), timing)
+        };
+        VuserTiming {
+            vuser,
+            routines: procs.into_iter().map(routine).collect(),
+        }
+    };
+    let (median_ms, count) = (
+        profile.median_elapsed_ns() / 1e6,
+        profile.users.len() as f64,
+    );
+    let mut all = vec![vuser_timing(None, median_ms, count, &profile.summary)];
+    let users = profile.users.iter();
+    all.extend(
+        users.map(|user| vuser_timing(Some(user.vuser), ms(user.elapsed_ns), 1.0, &user.procs)),
+    );
+    all
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+/// A number rounded to three decimals, as Tcl prints it: `6.9`, `24372.43`.
+fn rounded(value: f64) -> String {
+    format!("{:?}", (value * 1e3).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn job_timings_match_the_profile() {
+        assert_eq!(
+            [0.0, 62_108.0, 24_372.430_1, 0.234_56].map(rounded),
+            ["0.0", "62108.0", "24372.43", "0.235"]
+        );
+        let proc = |name: &str, calls: u64, total_ns: u64| ProcTiming {
+            name: name.to_owned(),
+            calls,
+            min_ns: 1_000_000,
+            max_ns: 3_000_000,
+            total_ns,
+            deviation_ns: 500_500.0,
+            ..ProcTiming::default()
+        };
+        let procs = vec![proc("NEWORD", 2, 4_000_000), proc("PAYMENT", 3, 5_000_000)];
+        let user = |vuser: u32, elapsed_ns: u64| UserTiming {
+            vuser,
+            elapsed_ns,
+            procs: procs.clone(),
+        };
+        let profile = TimeProfile {
+            users: vec![user(2, 10_000_000), user(3, 30_000_000)],
+            summary: vec![proc("NEWORD", 4, 8_000_000), proc("PAYMENT", 6, 10_000_000)],
+            ..TimeProfile::default()
+        };
+        let timings = job_timings(&profile);
+        assert_eq!(
+            timings.iter().map(|one| one.vuser).collect::<Vec<_>>(),
+            [None, Some(2), Some(3)]
+        );
+        let (name, all) = &timings[0].routines[0];
+        assert_eq!(
+            name, "PAYMENT",
+            "the routine with the largest total time comes first"
+        );
+        assert_eq!(
+            (all.elapsed_ms.as_str(), all.avg_ms.as_str()),
+            ("20.0", "1.667")
+        );
+        assert_eq!((all.ratio_pct.as_str(), all.sd.as_str()), ("25.0", "500.5"));
+        assert_eq!(timings[1].routines[1].1.ratio_pct, "40.0");
+    }
+}

@@ -1,0 +1,114 @@
+//! Starts the workload's users one after another.
+//!
+//! In: the workload's program. Out: the same program, with each user delayed, and ended by its first error if
+//! requested. Must never: change what a user executes.
+
+use prony_dialect::hammerdb::RunRequest;
+use prony_session::{ActionShare, Db, P90Limit, Program, User, UserExit, UserId};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// For each client, whether an error ended it.
+pub type ErrorFlags = Arc<Vec<AtomicBool>>;
+
+/// The workload's program, with delayed starts.
+pub struct DelayedUsers {
+    program: Arc<dyn Program>,
+    delay_step: Duration,
+    /// Whether some users start after the window has begun.
+    starts_late: bool,
+    error_flags: Option<ErrorFlags>,
+}
+
+impl DelayedUsers {
+    /// Wraps a program, for a run with this warm-up.
+    pub fn new(
+        program: Arc<dyn Program>,
+        request: &RunRequest,
+        warmup: Duration,
+        error_flags: Option<ErrorFlags>,
+    ) -> Self {
+        DelayedUsers {
+            program,
+            delay_step: request.delay(1),
+            starts_late: request.delay(request.vusers.saturating_sub(1)) > warmup,
+            error_flags,
+        }
+    }
+}
+
+impl Program for DelayedUsers {
+    fn kinds(&self) -> &[&'static str] {
+        self.program.kinds()
+    }
+
+    fn statements(&self) -> Vec<String> {
+        self.program.statements()
+    }
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let mut settings = self.program.settings();
+        if self.starts_late {
+            settings.push((
+                "late_starts",
+                format!("{} ms apart", self.delay_step.as_millis()),
+            ));
+        }
+        settings
+    }
+
+    fn shares(&self) -> Vec<ActionShare> {
+        self.program.shares()
+    }
+
+    fn limits(&self) -> Vec<P90Limit> {
+        self.program.limits()
+    }
+
+    fn user(&self, id: UserId, mut db: Db) -> User {
+        let (program, error_flags) = (Arc::clone(&self.program), self.error_flags.clone());
+        let delay = self.delay_step.saturating_mul(id.client);
+        Box::pin(async move {
+            if !delay.is_zero() {
+                db.sleep(delay).await;
+            }
+            let user = program.user(id, db);
+            match error_flags {
+                None => user.await,
+                Some(error_flags) => {
+                    let client = id.client as usize;
+                    UntilError {
+                        user,
+                        error_flags,
+                        client,
+                    }
+                    .await
+                }
+            }
+        })
+    }
+}
+
+/// A user that ends with its first error. The error is noticed when the transaction is counted; by then the
+/// user has sent the next one, which is not counted.
+struct UntilError {
+    user: User,
+    error_flags: ErrorFlags,
+    client: usize,
+}
+
+impl Future for UntilError {
+    type Output = UserExit;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<UserExit> {
+        let error_flags = self.error_flags.get(self.client);
+        if error_flags.is_some_and(|error_flags| error_flags.load(Ordering::Relaxed)) {
+            return Poll::Ready(UserExit::Failed("a transaction failed".to_owned()));
+        }
+        self.user.as_mut().poll(context)
+    }
+}

@@ -1,0 +1,179 @@
+//! `buildschema`.
+//!
+//! In: a request, a server. Out: role, database, tables with rows and keys, functions, statistics; HammerDB's
+//! lines about the progress. Must never: load into a database that has other tables, or report a step as done
+//! before it is done.
+
+pub mod owner;
+
+use super::lines::VuserLines;
+use super::{clock, connection};
+use owner::DatabaseState;
+use prony_dialect::hammerdb::plan::{WORKLOAD, build_plan};
+use prony_dialect::hammerdb::{
+    BuildLine, BuildProgress, BuildRequest, HammerdbCommands, PROFILES, VuserOutcome,
+};
+use prony_plan::WorkloadPlan;
+use prony_runner::Signals;
+use prony_server::{Control, Target};
+use prony_wire::Engine;
+use prony_workload::{Error, LoadRequest, Workload};
+
+/// The seed of `prony load`, so that each can resume the other's load.
+const SEED: u64 = 0;
+
+/// Builds the schema.
+///
+/// # Errors
+/// The reason why it could not be built, and how to continue.
+pub fn build(
+    request: &BuildRequest,
+    lines: &VuserLines,
+    signals: &Signals,
+) -> Result<VuserOutcome, String> {
+    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
+    let plan = build_plan(request)?;
+    if request.vusers > 1 {
+        lines.line(1, BuildLine::MonitorThread);
+    }
+    let schema = request.schema();
+    lines.line(
+        1,
+        BuildLine::CreatingSchema {
+            schema: schema.clone(),
+        },
+    );
+    let (target, database) = prepare(request, lines)?;
+    let workers = if request.vusers > 1 {
+        2..request.vusers + 2
+    } else {
+        0..0
+    };
+    for worker in workers.clone() {
+        lines.running(worker);
+        lines.line(worker, BuildLine::WorkerThread);
+        lines.line(worker, BuildLine::WaitingForMonitor);
+    }
+    let creates_tables = !matches!(database, DatabaseState::Unfinished);
+    let print = |line: String| lines.line(1, line);
+    let progress = BuildProgress::new(
+        &print,
+        clock::date,
+        request.owner.engine,
+        request.vusers,
+        creates_tables,
+    );
+    load(request, workload, &plan, &target, &progress, signals)?;
+    progress.end();
+    for worker in workers {
+        lines.finished(worker, true);
+    }
+    install_routines(request, workload, &target, lines)?;
+    lines.line(1, BuildLine::Complete { schema });
+    lines.finished(1, true);
+    Ok(VuserOutcome::default())
+}
+
+/// Creates the role and its database if needed. Returns the target and the previous state of the database.
+fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, DatabaseState), String> {
+    let (_, mut control) = connection::open(&request.superuser)?;
+    let owned_by = match request.owner.engine {
+        Engine::PostgreSql => Some(request.owner.user.clone()),
+        Engine::MySql | Engine::MariaDb => {
+            let cipher = connection::cipher(&control);
+            lines.line(1, BuildLine::SslCipher { cipher });
+            None
+        }
+    };
+    // Check first: a refused build must not change a password.
+    let database = owner::check_database(&mut control, request)?;
+    owner::create_role(&mut control, &request.owner, &request.superuser.user)?;
+    let name = &request.owner.database;
+    owner::create_or_grant_database(&mut control, request, &database)?;
+    match database {
+        DatabaseState::Missing => lines.line(
+            1,
+            BuildLine::CreatingDatabase {
+                database: name.clone(),
+                owner: owned_by,
+            },
+        ),
+        DatabaseState::Empty => lines.line(
+            1,
+            BuildLine::UsingDatabase {
+                database: name.clone(),
+            },
+        ),
+        DatabaseState::Unfinished => lines.line(
+            1,
+            format!("Continuing the unfinished build in Database {name}"),
+        ),
+    }
+    drop::<Control>(control);
+    Ok((connection::target(&request.owner)?, database))
+}
+
+fn load(
+    request: &BuildRequest,
+    workload: &dyn Workload,
+    plan: &WorkloadPlan,
+    target: &Target,
+    progress: &BuildProgress<'_>,
+    signals: &Signals,
+) -> Result<(), String> {
+    let stop = signals.flag();
+    let load_request = LoadRequest {
+        target,
+        plan,
+        jobs: request.vusers,
+        seed: SEED,
+    };
+    let loaded = workload.load(&load_request, progress, &stop);
+    if let Err(error) = loaded {
+        let problem = match error {
+            Error::Stopped { .. } => "the build was stopped".to_owned(),
+            Error::LoadFailed { .. } => error.problem(),
+            // Nothing was started, and the error contains the remedy.
+            Error::Data { .. } | Error::InvalidRequest { .. } | Error::Value { .. } => {
+                return Err(error.render(&HammerdbCommands));
+            }
+            other => other.to_string(),
+        };
+        return Err(format!(
+            "{problem}\nbuildschema with the same settings continues the build, deleteschema \
+             drops it"
+        ));
+    }
+    Ok(())
+}
+
+/// Installs the routines of all profiles, because the role of a run may lack the privilege.
+fn install_routines(
+    request: &BuildRequest,
+    workload: &dyn Workload,
+    target: &Target,
+    lines: &VuserLines,
+) -> Result<(), String> {
+    lines.line(
+        1,
+        if request.stored_procedures {
+            BuildLine::CreatingProcedures
+        } else {
+            BuildLine::CreatingFunctions
+        },
+    );
+    let mut control = connection::connect(target)?;
+    for profile in PROFILES {
+        let options = [("mode", "procedures"), ("profile", profile)];
+        let options = options.map(|(key, value)| (key.to_owned(), value.into()));
+        let plan = WorkloadPlan {
+            name: WORKLOAD.to_owned(),
+            scale: None,
+            options: options.into(),
+        };
+        workload
+            .program(&mut control, &plan)
+            .map_err(|error| error.render(&HammerdbCommands))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The role and the database of a build.
+//!
+//! In: a superuser's connection. Out: a role that can log in, and a database that the role can fill. Must never:
+//! print a password, or change a database that has tables.
+
+use super::super::connection;
+use prony_dialect::hammerdb::{BuildRequest, Login};
+use prony_server::Control;
+use prony_server::database::{self, DatabaseError};
+use prony_wire::Engine;
+use prony_workload::tpcc;
+
+/// The state of the database before the build.
+pub enum DatabaseState {
+    /// It does not exist yet.
+    Missing,
+    /// It exists, without tables.
+    Empty,
+    /// It holds an unfinished build.
+    Unfinished,
+}
+
+/// Creates the role, or sets the password of an existing one, and makes the superuser a member of it.
+///
+/// # Errors
+/// The server refuses it.
+pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
+    match owner.engine {
+        Engine::PostgreSql => {}
+        // There the connected user builds.
+        Engine::MySql | Engine::MariaDb => return Ok(()),
+    }
+    if owner.user == superuser {
+        return Ok(());
+    }
+    database::create_or_alter_role(control, &owner.user, &owner.password)
+        .and_then(|()| database::grant_role(control, &owner.user, superuser))
+        .map_err(error_text)
+}
+
+/// Reads the state of the database before anything is changed.
+///
+/// # Errors
+/// It has tables, or the server refuses the queries.
+pub fn check_database(
+    control: &mut Control,
+    request: &BuildRequest,
+) -> Result<DatabaseState, String> {
+    let owner = &request.owner;
+    if !database::database_exists(control, &owner.database).map_err(error_text)? {
+        return Ok(DatabaseState::Missing);
+    }
+    match tables(&mut connect_to_database(request)?)? {
+        Tables { all: 0, .. } => Ok(DatabaseState::Empty),
+        Tables {
+            unfinished: true, ..
+        } => Ok(DatabaseState::Unfinished),
+        _ => Err(format!(
+            "Database {} exists but is not empty, specify a new or empty database name",
+            owner.database
+        )),
+    }
+}
+
+/// Connects to the database as the superuser.
+fn connect_to_database(request: &BuildRequest) -> Result<Control, String> {
+    let login = Login {
+        database: request.owner.database.clone(),
+        ..request.superuser.clone()
+    };
+    connection::open(&login).map(|(_, control)| control)
+}
+
+/// The tables found in a database.
+pub struct Tables {
+    /// The number of tables and views.
+    pub all: u64,
+    /// Names of some tables that are not TPROC-C's.
+    pub other_tables: Vec<String>,
+    /// Whether it holds an unfinished build.
+    pub unfinished: bool,
+}
+
+/// Lists the tables in the database of this connection.
+///
+/// # Errors
+/// The server refuses it.
+pub fn tables(control: &mut Control) -> Result<Tables, String> {
+    let names = database::table_names(control).map_err(error_text)?;
+    let is_own =
+        |name: &str| TABLE_NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
+    let other_tables = names.iter().filter(|name| !is_own(name));
+    Ok(Tables {
+        all: names.len() as u64,
+        other_tables: other_tables.take(3).cloned().collect(),
+        unfinished: tpcc::is_unfinished(control).map_err(|error| error.to_string())?,
+    })
+}
+
+/// TPROC-C's tables, and the table in which Prony 0.1 recorded an unfinished build.
+const TABLE_NAMES: [&str; 10] = [
+    "warehouse",
+    "district",
+    "customer",
+    "history",
+    "new_order",
+    "orders",
+    "order_line",
+    "item",
+    "stock",
+    "prony_tpcc_load",
+];
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Creates the database, or grants the role the privileges to fill an existing one.
+///
+/// # Errors
+/// The server refuses it.
+pub fn create_or_grant_database(
+    control: &mut Control,
+    request: &BuildRequest,
+    state: &DatabaseState,
+) -> Result<(), String> {
+    let owner = &request.owner;
+    let result = match (owner.engine, state) {
+        (Engine::PostgreSql, DatabaseState::Missing) => {
+            let tablespace = Some(request.tablespace.as_str());
+            let tablespace = tablespace.filter(|name| !matches!(*name, "" | "pg_default"));
+            database::create_owned_database(control, &owner.database, &owner.user, tablespace)
+        }
+        (Engine::PostgreSql, DatabaseState::Empty) => {
+            database::grant_schema_public(&mut connect_to_database(request)?, &owner.user)
+        }
+        // As HammerDB does.
+        (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
+            database::create_latin1_database(control, &owner.database)
+        }
+        (Engine::MySql | Engine::MariaDb, DatabaseState::Empty)
+        | (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, DatabaseState::Unfinished) => {
+            Ok(())
+        }
+    };
+    result.map_err(error_text)
+}
+
+fn error_text(error: DatabaseError) -> String {
+    error.to_string()
+}

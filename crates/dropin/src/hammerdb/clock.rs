@@ -1,0 +1,115 @@
+//! The current time, and dates as text, in the system's time zone.
+//!
+//! Must never: be used for measurements.
+
+use jiff::{Timestamp, Zoned, civil, tz::TimeZone};
+
+/// HammerDB's date format: `Fri Nov 20 22:21:44 UTC 2026`.
+const HAMMERDB_FORMAT: &str = "%a %b %d %H:%M:%S %Z %Y";
+
+/// Milliseconds since 1970, UTC.
+pub fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
+}
+
+/// Microseconds since 1970, UTC.
+pub fn now_us() -> i64 {
+    Timestamp::now().as_microsecond()
+}
+
+/// The current time in HammerDB's format.
+pub fn date() -> String {
+    Zoned::now().strftime(HAMMERDB_FORMAT).to_string()
+}
+
+/// The current time as jobs store it: `2026-11-20 22:30:42`.
+pub fn job_timestamp() -> String {
+    Zoned::now().strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// UTC, or the machine's time zone.
+fn zone(utc: bool) -> TimeZone {
+    if utc {
+        TimeZone::UTC
+    } else {
+        TimeZone::system()
+    }
+}
+
+/// Formats a time with a strftime format, or in HammerDB's format.
+///
+/// # Errors
+/// The time is out of range, or the format invalid.
+pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+    let moment = Timestamp::from_second(seconds).map_err(|error| error.to_string())?;
+    let moment = moment.to_zoned(zone(utc));
+    jiff::fmt::strtime::format(format.unwrap_or(HAMMERDB_FORMAT), &moment)
+        .map_err(|error| error.to_string())
+}
+
+/// Parses a time to seconds since 1970: with a strptime format; or in RFC 3339, in HammerDB's format, as
+/// `2026-11-20 22:30:42`, as `2026-11-20`, or `now`.
+///
+/// # Errors
+/// The text does not match.
+pub fn parse(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
+    let invalid = |_| format!("unable to convert date-time string \"{text}\"");
+    if let Some(format) = format {
+        let moment = jiff::fmt::strtime::parse(format, text).map_err(invalid)?;
+        if let Ok(moment) = moment.to_timestamp() {
+            return Ok(moment.as_second());
+        }
+        let midnight = |_| moment.to_date().map(|date| date.at(0, 0, 0, 0));
+        let moment = moment.to_datetime().or_else(midnight).map_err(invalid)?;
+        return Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second());
+    }
+    let text = text.trim();
+    if text == "now" {
+        return Ok(Timestamp::now().as_second());
+    }
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Ok(moment.as_second());
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let moment = match words.as_slice() {
+        // The zone's name only decides whether the time is UTC.
+        [_, month, day, time, name, year] => {
+            let text = format!("{month} {day} {time} {year}");
+            let moment = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
+            let utc = utc || matches!(*name, "UTC" | "GMT");
+            return Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second());
+        }
+        _ => text.parse::<civil::DateTime>().map_err(invalid)?,
+    };
+    Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_formatted_and_parsed() {
+        assert_eq!(
+            format_time(1_795_213_304, Some("%s"), false).as_deref(),
+            Ok("1795213304")
+        );
+        let default_text = format_time(1_795_213_304, None, true).expect("the default format");
+        assert_eq!(default_text, "Fri Nov 20 22:21:44 UTC 2026");
+        for text in [
+            default_text.as_str(),
+            "2026-11-20 22:21:44",
+            "2026-11-20T22:21:44Z",
+        ] {
+            assert_eq!(parse(text, None, true), Ok(1_795_213_304), "{text}");
+        }
+        assert_eq!(
+            parse("20/11/2026", Some("%d/%m/%Y"), true),
+            Ok(1_795_132_800)
+        );
+        assert!(parse("soon", None, true).is_err());
+        assert!(parse("x", Some("%Y"), true).is_err());
+        assert!(format_time(i64::MAX, None, true).is_err());
+        assert!(format_time(0, Some("%!"), true).is_err());
+    }
+}

@@ -1,0 +1,200 @@
+//! Connects with a script's settings.
+//!
+//! In: a login, the environment. Out: a target, a control connection. Must never: print a password.
+
+use prony_dialect::hammerdb::{Login, text};
+use prony_runner::signals;
+use prony_server::control::Error;
+use prony_server::{Control, Environment, Target};
+use prony_wire::Engine;
+use std::path::Path;
+
+/// The target of a login. Other options (certificates, time-outs) come from the environment, as in every
+/// program that uses libpq or MySQL's client.
+///
+/// # Errors
+///
+/// The reason why the settings are invalid.
+pub fn target(login: &Login) -> Result<Target, String> {
+    let env = Environment::from_process();
+    let resolved = match login.engine {
+        Engine::PostgreSql => {
+            let port = login.port.to_string();
+            let options = [
+                ("host", login.host.as_str()),
+                ("port", &port),
+                ("sslmode", &login.ssl_mode),
+                ("user", &login.user),
+                ("password", login.password.reveal()),
+                ("dbname", &login.database),
+            ];
+            prony_server::resolve_over(&options, "the settings", "", &env)
+        }
+        Engine::MySql | Engine::MariaDb => {
+            let port = login.port.to_string();
+            prony_server::resolve_mysql(&mysql_options(login, &port), "the settings", &env)
+        }
+    };
+    let mut target = resolved.map_err(|error| error.to_string())?;
+    signals::end_waits(&mut target);
+    for warning in &target.warnings {
+        super::eprint(&format!("hammerdbcli: {warning}\n"));
+    }
+    Ok(target)
+}
+
+/// The settings of MySQL or MariaDB as options of their clients.
+fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut options: Vec<(&str, &str)> = match &login.socket {
+        Some(socket) => vec![("protocol", "socket"), ("socket", socket)],
+        None => vec![("protocol", "tcp")],
+    };
+    match &login.ssl {
+        // Without TLS a password is encrypted with the server's key, if the plugin requires it.
+        None => options.extend([("ssl-mode", "DISABLED"), ("get-server-public-key", "1")]),
+        Some(ssl) => {
+            options.extend([("ssl-mode", "VERIFY_CA"), ("ssl-ca", ssl.ca.as_str())]);
+            if let Some((certificate, key)) = &ssl.client_cert {
+                options.extend([
+                    ("ssl-cert", certificate.as_str()),
+                    ("ssl-key", key.as_str()),
+                ]);
+            }
+        }
+    }
+    options.extend([
+        ("host", login.host.as_str()),
+        ("port", port),
+        ("user", &login.user),
+        ("password", login.password.reveal()),
+        ("database", &login.database),
+    ]);
+    options
+}
+
+/// Opens a control connection, without a time limit.
+///
+/// # Errors
+///
+/// The message of libpq or of MySQL's client.
+pub fn connect(target: &Target) -> Result<Control, String> {
+    let failed = |error: Error| {
+        text::connect_failure(&target.database, &target.describe(), &target.user, &error)
+    };
+    let mut control = Control::connect(target).map_err(failed)?;
+    crate::cleartext::warn(&control);
+    // Time-outs set for a role or database are meant for applications.
+    let settings = match control.engine() {
+        Engine::PostgreSql if control.server_version() >= 140_000 => {
+            "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
+             set idle_session_timeout = 0"
+        }
+        Engine::PostgreSql => {
+            "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0"
+        }
+        Engine::MySql | Engine::MariaDb => "set session wait_timeout = 2147483",
+    };
+    control.execute(settings).map_err(failed)?;
+    Ok(control)
+}
+
+/// The cipher of a connection to MySQL or MariaDB, by the server's name for it; empty without TLS.
+pub fn cipher(control: &Control) -> String {
+    let tls = control.tls().unwrap_or_default();
+    let (_, cipher) = tls.split_once(' ').unwrap_or_default();
+    cipher.to_owned()
+}
+
+/// A login's target, and a control connection to it.
+///
+/// # Errors
+/// As for [`target`] and [`connect`].
+pub fn open(login: &Login) -> Result<(Target, Control), String> {
+    let target = target(login)?;
+    let control = connect(&target).map_err(|message| match &login.socket {
+        // The default is often the socket of another installation.
+        Some(path) if !Path::new(path).exists() => format!(
+            "{message}\nSocket {path} does not exist: to connect over TCP, use diset connection {} null",
+            login.key("socket")
+        ),
+        _ => message,
+    })?;
+    Ok((target, control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_dialect::hammerdb::Ssl;
+    use prony_wire::Secret;
+
+    #[test]
+    fn mysql_settings_with_special_characters_become_options() {
+        let mut login = Login {
+            engine: Engine::MySql,
+            host: "127.0.0.1".to_owned(),
+            port: 3306,
+            ssl_mode: String::new(),
+            socket: Some("/tmp/my sql.sock".to_owned()),
+            ssl: None,
+            user: "root".to_owned(),
+            password: Secret::new("p@ss/#:1"),
+            database: "tpcc".to_owned(),
+        };
+        let has = |login: &Login, expected: &[(&str, &str)]| {
+            let options = mysql_options(login, "3306");
+            for pair in expected {
+                assert!(options.contains(pair), "{}", pair.0);
+            }
+        };
+        let by_socket = [
+            ("protocol", "socket"),
+            ("socket", "/tmp/my sql.sock"),
+            ("ssl-mode", "DISABLED"),
+            ("get-server-public-key", "1"),
+            ("user", "root"),
+            ("password", "p@ss/#:1"),
+            ("database", "tpcc"),
+        ];
+        has(&login, &by_socket);
+        let resolved = target(&login).expect("valid settings");
+        assert_eq!(resolved.describe(), "unix:/tmp/my sql.sock");
+        login.socket = None;
+        login.ssl = Some(Ssl {
+            ca: "/c/ca.pem".to_owned(),
+            client_cert: Some(("/c/cert.pem".to_owned(), "/c/key.pem".to_owned())),
+        });
+        let with_tls = [
+            ("protocol", "tcp"),
+            ("host", "127.0.0.1"),
+            ("port", "3306"),
+            ("ssl-mode", "VERIFY_CA"),
+            ("ssl-ca", "/c/ca.pem"),
+            ("ssl-cert", "/c/cert.pem"),
+            ("ssl-key", "/c/key.pem"),
+        ];
+        has(&login, &with_tls);
+        let text = target(&login).expect_err("no such file");
+        assert!(text.contains("/c/") && !text.contains("p@ss"), "{text}");
+    }
+
+    #[test]
+    fn a_failure_without_a_database_names_the_server() {
+        // The discard port, on which no server listens.
+        let login = Login {
+            engine: Engine::MySql,
+            host: "127.0.0.1".to_owned(),
+            port: 9,
+            ssl_mode: String::new(),
+            socket: None,
+            ssl: None,
+            user: "sbtest".to_owned(),
+            password: Secret::new("x"),
+            database: String::new(),
+        };
+        let target = target(&login).expect("valid settings");
+        let text = connect(&target).err().expect("no server listens");
+        let expected = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";
+        assert!(text.starts_with(expected), "{text}");
+    }
+}

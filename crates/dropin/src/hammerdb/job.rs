@@ -1,0 +1,83 @@
+//! The record of one build, check, deletion or run.
+//!
+//! Must never: contain a password.
+
+use super::clock;
+use prony_dialect::hammerdb::Settings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A job, as stored.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Job {
+    /// 24 hexadecimal digits.
+    pub id: String,
+    /// The start, such as `2026-11-20 22:30:42`.
+    pub timestamp: String,
+    /// The database's name, such as `PostgreSQL`.
+    pub database: String,
+    /// The benchmark's name, `TPC-C`.
+    pub benchmark: String,
+    /// The dictionary, without passwords.
+    pub dictionary: Map<String, Value>,
+    /// The run's name in Prony's store, if it was stored.
+    pub run: Option<String>,
+    /// The lines of the virtual users.
+    pub lines: Vec<String>,
+    /// Such as `2 Active Virtual Users configured` and `TEST RESULT : ...`.
+    pub result: Vec<String>,
+    /// Timings of the routines: of all virtual users together, then of each user.
+    pub timings: Vec<VuserTiming>,
+    /// The transaction counter: times and transactions per minute.
+    pub counts: Vec<(String, u64)>,
+}
+
+/// Timings of one virtual user's calls, or of all users' calls.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct VuserTiming {
+    /// The virtual user; none for all users together.
+    pub vuser: Option<u32>,
+    /// By routine, that with the largest total time first.
+    pub routines: Vec<(String, RoutineTiming)>,
+}
+
+/// Timings of one routine in HammerDB's format: numbers as text, keys in HammerDB's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // Each field is named after its key.
+pub struct RoutineTiming {
+    pub elapsed_ms: String,
+    pub calls: String,
+    pub min_ms: String,
+    pub avg_ms: String,
+    pub max_ms: String,
+    pub total_ms: String,
+    pub p99_ms: String,
+    pub p95_ms: String,
+    pub p50_ms: String,
+    /// Standard deviation in microseconds, as in the time profile.
+    pub sd: String,
+    /// Share of the elapsed time, in per cent.
+    pub ratio_pct: String,
+}
+
+impl Job {
+    /// A job that starts now.
+    pub fn begin(id: &str, settings: &Settings) -> Job {
+        let section = |(name, keys): (&str, Vec<(&str, String)>)| {
+            let keys = keys.into_iter();
+            let keys: Map<String, Value> = keys
+                .map(|(key, value)| (key.to_owned(), Value::String(value)))
+                .collect();
+            (name.to_owned(), Value::Object(keys))
+        };
+        Job {
+            id: id.to_owned(),
+            timestamp: clock::job_timestamp(),
+            database: settings.database_name().to_owned(),
+            benchmark: "TPC-C".to_owned(),
+            dictionary: settings.masked().into_iter().map(section).collect(),
+            ..Job::default()
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Prints, logs and stores the lines of virtual users, from any thread.
+//!
+//! Must never: mix two lines, or end a run because its log cannot be written.
+
+use super::clock;
+use prony_dialect::hammerdb::OutputOptions;
+use prony_dialect::hammerdb::text;
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// The maximum number of lines stored in a job; further lines are only printed and logged.
+const MAX_STORED_LINES: usize = 10_000;
+
+/// The output lines of one build or run.
+pub struct VuserLines {
+    show_output: bool,
+    timestamps: bool,
+    state: Mutex<LineState>,
+}
+
+struct LineState {
+    log: Option<File>,
+    stored: Vec<String>,
+}
+
+impl VuserLines {
+    /// Opens the log for appending.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
+        let log = match &output.log {
+            Some(path) => Some(
+                open_log(path, &text::log_header(&clock::date()))
+                    .map_err(|error| format!("cannot write the log file {path}: {error}"))?,
+            ),
+            None => None,
+        };
+        Ok(VuserLines {
+            show_output: output.show_output,
+            timestamps: output.timestamps,
+            state: Mutex::new(LineState {
+                log,
+                stored: Vec::new(),
+            }),
+        })
+    }
+
+    /// Prints that a virtual user starts.
+    pub fn running(&self, number: u32) {
+        self.status(text::running(number));
+    }
+
+    /// Prints that a virtual user ended.
+    pub fn finished(&self, number: u32, success: bool) {
+        self.status(text::finished(number, success));
+    }
+
+    /// Prints the failure of a virtual user.
+    pub fn failed(&self, number: u32, reason: &str) {
+        self.status(text::failure(number, reason));
+        self.finished(number, false);
+    }
+
+    /// Prints a line that is always on the terminal and never in the log.
+    pub fn status(&self, line: String) {
+        let mut state = self.lock();
+        super::print(&text::terminal(&line));
+        state.store(line);
+    }
+
+    /// Prints and logs a line of a virtual user.
+    pub fn line(&self, number: u32, line: impl Display) {
+        let line = line.to_string();
+        let mut state = self.lock();
+        let user_line = text::vuser(number, &line);
+        if self.show_output {
+            super::print(&text::terminal(&user_line));
+        }
+        if let Some(log) = &mut state.log {
+            let stamp = self.timestamps.then(clock::date);
+            let entry = text::log(number, &line, stamp.as_deref());
+            if let Err(error) = log.write_all(entry.as_bytes()) {
+                state.log = None;
+                super::eprint(&format!(
+                    "hammerdbcli: cannot write to the log file any more: {error}\n"
+                ));
+            }
+        }
+        state.store(user_line);
+    }
+
+    /// Removes and returns all lines so far.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.lock().stored)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, LineState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LineState {
+    fn store(&mut self, line: String) {
+        if self.stored.len() < MAX_STORED_LINES {
+            self.stored.push(line);
+        }
+    }
+}
+
+/// Opens a log for appending and writes a header.
+pub fn open_log(path: &str, header: &str) -> std::io::Result<File> {
+    let mut log = OpenOptions::new().create(true).append(true).open(path)?;
+    log.write_all(header.as_bytes())?;
+    Ok(log)
+}

@@ -1,0 +1,139 @@
+//! hammerdbcli as a program: `prony hammerdbcli ...`, or a link whose name begins with `hammerdbcli`.
+//!
+//! In: the arguments; a script, from a file, standard input or a terminal. Out: the actions and output of
+//! HammerDB 4.6, and an exit status. Must never: print or store a password.
+
+mod backend;
+mod bench;
+mod build;
+mod clock;
+mod connection;
+mod input;
+mod job;
+mod jobs;
+mod lines;
+mod schema;
+mod storage;
+
+use crate::output::{eprint, print};
+use backend::ScriptBackend;
+use prony_dialect::hammerdb::tcl::Host;
+use prony_dialect::hammerdb::{
+    COMPAT_VARIABLE, Console, Invocation, Session, USAGE, banner, compat, parse_args,
+};
+use prony_plan::parse_duration;
+use prony_runner::Signals;
+use std::ffi::OsString;
+use std::io::{IsTerminal, stdin};
+use std::process::ExitCode;
+use std::time::Duration;
+use storage::Storage;
+
+/// The environment variable that shortens the minutes of a script, for rehearsals.
+const MINUTE_VARIABLE: &str = "PRONY_HAMMERDB_MINUTE";
+/// Prony's additions to the usage.
+const PRONY_USAGE: &str = "
+Without auto, commands are read from standard input or a terminal; `help` lists them.
+
+PRONY_HAMMERDB_COMPAT=4.6  use the profile hammerdb-4.6, for figures comparable with published ones
+PRONY_HAMMERDB_MINUTE=5s   a rehearsal: shorten each minute of the script to this time (1s to 60s)
+PRONY_HOME                 where settings, jobs and runs are stored [default: ~/.local/share/prony]
+TMP                        folder for logs [default: /tmp]
+";
+const ONE_MINUTE: Duration = Duration::from_secs(60);
+
+/// Whether a program name is hammerdbcli's, such as that of a link to Prony.
+pub fn is_name(argv0: &str) -> bool {
+    crate::is_called(argv0, "hammerdbcli")
+}
+
+/// Runs as hammerdbcli.
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    ExitCode::from(run_command(arguments).unwrap_or_else(|text| {
+        eprint(&text);
+        1
+    }))
+}
+
+/// Returns the exit status, or the text for standard error.
+fn run_command(arguments: &[OsString]) -> Result<u8, String> {
+    let words: Vec<_> = arguments
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
+    let invocation = parse_args(&words)?;
+    if invocation == Invocation::Help {
+        print(&format!("{USAGE}{PRONY_USAGE}"));
+        return Ok(0);
+    }
+    let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let (profile, notice) = compat(variable(COMPAT_VARIABLE).as_deref())?;
+    let minute = parse_minute(variable(MINUTE_VARIABLE).as_deref())?;
+    let signals = Signals::listen().map_err(|error| format!("hammerdbcli: {error:#}\n"))?;
+    eprint(&notice);
+    if minute != ONE_MINUTE {
+        eprint(&format!(
+            "hammerdbcli: rehearsal: each minute of the script takes {} s ({MINUTE_VARIABLE})\n",
+            minute.as_secs_f64()
+        ));
+    }
+    let storage = Storage::open();
+    let settings = storage.settings().unwrap_or_else(|reason| {
+        eprint(&format!(
+            "hammerdbcli: cannot read the stored settings: {reason}\n"
+        ));
+        Default::default()
+    });
+    let session = Session::new(settings.clone());
+    let mut backend = ScriptBackend::new(signals.clone(), storage, settings, profile, minute);
+    backend.put(
+        prony_dialect::hammerdb::tcl::Channel::Out,
+        &banner(env!("CARGO_PKG_VERSION")),
+    );
+    let status = match invocation {
+        Invocation::Auto(path) => Console::new(session, false).run_file(&mut backend, &path),
+        _ => {
+            let console = Console::new(session, stdin().is_terminal());
+            input::run(console, &mut backend, &signals)
+        }
+    };
+    signals.end_by_signal();
+    Ok(status)
+}
+
+fn parse_minute(value: Option<&str>) -> Result<Duration, String> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return Ok(ONE_MINUTE);
+    };
+    match parse_duration(value) {
+        Ok(minute) if (Duration::from_secs(1)..=ONE_MINUTE).contains(&minute) => Ok(minute),
+        _ => Err(format!(
+            "hammerdbcli: {MINUTE_VARIABLE} is \"{value}\": set it to a time from 1s to 60s, or unset it\n"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_recognized_by_name() {
+        for name in ["hammerdbcli", "./hammerdbcli", "/usr/bin/hammerdbcli-4.6"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["prony", "/hammerdbcli/prony", "hammerdb", ""] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_rehearsal_minute_takes_1_to_60_seconds() {
+        assert_eq!(parse_minute(None), Ok(ONE_MINUTE));
+        assert_eq!(parse_minute(Some("")), Ok(ONE_MINUTE));
+        assert_eq!(parse_minute(Some("5s")), Ok(Duration::from_secs(5)));
+        for wrong in ["0s", "2m", "soon"] {
+            assert!(parse_minute(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `checkschema` and `deleteschema`.
+//!
+//! In: a request, a server. Out: lines with findings; the database and role are dropped. Must never: drop the
+//! database or the role of its own connection.
+
+use super::build::owner;
+use super::connection;
+use super::lines::VuserLines;
+use prony_dialect::hammerdb::plan::WORKLOAD;
+use prony_dialect::hammerdb::{HammerdbCommands, Login, SchemaRequest, VuserOutcome};
+use prony_runner::Signals;
+use prony_server::Control;
+use prony_server::database::{database_exists, drop_database, drop_role, role_exists};
+use prony_wire::Engine;
+use prony_workload::FindingState;
+use prony_workload::stop::with_stop_watcher;
+
+/// Checks the schema.
+///
+/// # Errors
+/// The reason why it could not be checked, or what is wrong with it.
+pub fn check(
+    request: &SchemaRequest,
+    lines: &VuserLines,
+    signals: &Signals,
+) -> Result<VuserOutcome, String> {
+    let (_, mut control) = connection::open(&request.owner)?;
+    let database = &request.owner.database;
+    lines.line(1, format!("Checking {database} TPROC-C schema"));
+    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
+    let report = with_stop_watcher(&signals.flag(), |watch| {
+        watch.add(&control);
+        workload.check(&mut control)
+    });
+    let report = report.map_err(|error| error.render(&HammerdbCommands))?;
+    let mut failed = Vec::new();
+    for finding in &report.findings {
+        let state = match finding.state {
+            FindingState::Ok => "OK",
+            FindingState::Note => "NOTE",
+            FindingState::Wrong => {
+                failed.push(finding.id);
+                "FAILED"
+            }
+        };
+        lines.line(
+            1,
+            format!(
+                "{state} {}: {}",
+                finding.id,
+                finding.render(&HammerdbCommands)
+            ),
+        );
+    }
+    if let Some(scale) = report.scale
+        && u64::from(scale) != request.warehouses
+    {
+        lines.line(
+            1,
+            format!(
+                "FAILED warehouses: the schema has {scale}, and {} is {}",
+                request.owner.key("count_ware"),
+                request.warehouses
+            ),
+        );
+        failed.push("warehouses");
+    }
+    if !failed.is_empty() {
+        let failed = failed.join(", ");
+        return Err(format!("TPROC-C Schema check failed: {failed}"));
+    }
+    lines.line(
+        1,
+        format!("{database} TPROC-C Schema has been checked successfully."),
+    );
+    lines.finished(1, true);
+    Ok(VuserOutcome::default())
+}
+
+/// Drops the database and its owner.
+///
+/// # Errors
+/// The server refuses it.
+pub fn delete(
+    request: &SchemaRequest,
+    lines: &VuserLines,
+    signals: &Signals,
+) -> Result<VuserOutcome, String> {
+    let (_, mut control) = connection::open(&request.superuser)?;
+    let (owner, superuser) = (&request.owner, &request.superuser);
+    let database = &owner.database;
+    if *database == superuser.database {
+        return Err(format!(
+            "{database} is pg_defaultdbase too: a session cannot drop its own database"
+        ));
+    }
+    refuse_other_tables(&mut control, request)?;
+    lines.line(1, "DELETING TPCC SCHEMA");
+    let mut names = vec![("DATABASE", database)];
+    match owner.engine {
+        Engine::PostgreSql => names.push(("ROLE", &owner.user)),
+        // There the owner is the connected user, who is not dropped.
+        Engine::MySql | Engine::MariaDb => {}
+    }
+    for (what, name) in names {
+        let exists = match what {
+            "ROLE" => role_exists(&mut control, name),
+            _ => database_exists(&mut control, name),
+        };
+        if !exists.map_err(|error| error.to_string())? {
+            lines.line(1, format!("THERE IS NO {what} {name}"));
+            continue;
+        }
+        if what == "ROLE" && *name == superuser.user {
+            lines.line(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
+            continue;
+        }
+        lines.line(1, format!("DROPPING {what} {name}"));
+        let dropped = with_stop_watcher(&signals.flag(), |watch| {
+            watch.add(&control);
+            match what {
+                "ROLE" => drop_role(&mut control, name),
+                _ => drop_database(&mut control, name),
+            }
+        });
+        dropped.map_err(|error| match what {
+            "ROLE" => format!("the database is dropped, but not the role {name}: {error}"),
+            _ => error.to_string(),
+        })?;
+    }
+    lines.line(1, "TPCC SCHEMA DELETED");
+    lines.finished(1, true);
+    Ok(VuserOutcome::default())
+}
+
+/// Refuses to drop a database with other tables: stored settings may be forgotten, and nobody confirms.
+fn refuse_other_tables(control: &mut Control, request: &SchemaRequest) -> Result<(), String> {
+    let database = &request.owner.database;
+    if !database_exists(control, database).map_err(|error| error.to_string())? {
+        return Ok(());
+    }
+    let login = Login {
+        database: database.clone(),
+        ..request.superuser.clone()
+    };
+    let (_, mut control) = connection::open(&login)?;
+    let other_tables = owner::tables(&mut control)?.other_tables;
+    if other_tables.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "Database {database} contains tables that are not TPROC-C's ({}...): nothing was deleted",
+        other_tables.join(", ")
+    ))
+}

@@ -1,0 +1,22 @@
+//! Prints the tools' output. Control characters become visible, so that a terminal does not execute them.
+//!
+//! Must never: end a run because the output cannot be written: the run is still stored.
+
+use prony_report::visible::visible;
+use std::io::{Write, stderr, stdout};
+
+/// Prints on stdout.
+pub fn print(text: &str) {
+    print_bytes(visible(text).as_bytes());
+}
+
+/// Prints bytes on stdout without change.
+pub fn print_bytes(bytes: &[u8]) {
+    let mut out = stdout().lock();
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+/// Prints on stderr.
+pub fn eprint(text: &str) {
+    let _ = stderr().lock().write_all(visible(text).as_bytes());
+}

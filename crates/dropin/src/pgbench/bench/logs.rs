@@ -1,0 +1,100 @@
+//! The files of `-l`, one for each thread.
+//!
+//! Must never: start a run whose files cannot be written.
+
+use super::super::call::PgbenchCall;
+use crate::output::eprint;
+use prony_dialect::pgbench::{Logger, Messages, RunOptions, log_path};
+use prony_drive::Tap;
+use prony_drive::clock::Clock;
+use prony_measure::Sample;
+use prony_workload::random::RunSeeds;
+use std::fs::File;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The log files of a run.
+pub struct Logs {
+    messages: Messages,
+    loggers: Vec<Mutex<Option<Logger<File>>>>,
+    errors: Arc<Mutex<Vec<io::Error>>>,
+}
+
+/// Opens the files; none without `-l`.
+///
+/// # Errors
+/// The text for stderr.
+pub fn open(call: &PgbenchCall, options: &RunOptions, takes_default: bool) -> Result<Logs, String> {
+    let mut loggers = Vec::new();
+    if let Some(log) = &options.log {
+        let threads = options.threads;
+        let seed = options.random_seed;
+        let seeds = RunSeeds::derive(seed, options.clients, takes_default, threads);
+        for (thread, random) in (0..threads).zip(seeds.threads) {
+            let path = log_path(&log.prefix, std::process::id(), thread);
+            let file = File::create(&path).map_err(|error| {
+                let reason = prony_report::text::system_error(&error);
+                call.messages
+                    .fatal(&format!("could not open logfile \"{path}\": {reason}"))
+            })?;
+            let clients = prony_drive::clients_of(thread, options.clients, threads);
+            let sampling = random.sampling;
+            let logger = Logger::new(file, &call.level, options, log, clients, sampling);
+            loggers.push(Mutex::new(Some(logger)));
+        }
+    }
+    Ok(Logs {
+        messages: call.messages.clone(),
+        loggers,
+        errors: Arc::default(),
+    })
+}
+
+impl Logs {
+    /// The tap that logs a worker's samples.
+    pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
+        let logger = self.loggers.get(worker);
+        Box::new(LogTap {
+            logger: logger
+                .and_then(|logger| logger.lock().unwrap_or_else(PoisonError::into_inner).take()),
+            errors: Arc::clone(&self.errors),
+        })
+    }
+
+    /// Prints write errors on stderr.
+    pub fn print_errors(&self) {
+        let errors = self.errors.lock();
+        for error in errors.unwrap_or_else(PoisonError::into_inner).iter() {
+            let text = format!("could not write the log file: {error}");
+            eprint(&self.messages.error(&text));
+        }
+    }
+}
+
+struct LogTap {
+    logger: Option<Logger<File>>,
+    errors: Arc<Mutex<Vec<io::Error>>>,
+}
+
+impl Tap for LogTap {
+    fn started(&mut self, start_ns: u64) {
+        if let Some(logger) = &mut self.logger {
+            logger.start(start_ns, Clock::System.stamp_offset_ns());
+        }
+    }
+
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        if let Some(logger) = &mut self.logger {
+            logger.sample(client, sample);
+        }
+    }
+
+    fn ended(&mut self, now_ns: u64) {
+        if let Some(logger) = self.logger.take()
+            && let Err(error) = logger.finish(now_ns)
+        {
+            let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+            errors.push(error);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Observes a run: prints progress lines, and the report at the end.
+//!
+//! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: let a
+//! line cover less than its interval.
+
+use super::super::call::PgbenchCall;
+use super::logs::Logs;
+use super::script_messages::ScriptMessages;
+use crate::output::{eprint, print};
+use prony_dialect::pgbench::{
+    MeasuredRun, ProgressTime, RunOptions, TableFacts, progress, progress_line, report, run_report,
+};
+use prony_drive::clock::Clock;
+use prony_drive::{DriveResult, LoadStart, RunEventKind, clients_of};
+use prony_measure::{IntervalRow, RunSchedule, Shape, Totals};
+use prony_runner::{RunObserver, RunSecond};
+use prony_runner::{Signals, TerminationSignal};
+use prony_workload::script::{Script, Scripts};
+use std::io::{Write, stderr};
+
+/// pgbench's exit status if a client was aborted.
+const EXIT_ABORTED: u8 = 2;
+
+/// The inputs of a run's observer.
+pub struct RunContext<'a> {
+    /// The call of pgbench.
+    pub call: &'a PgbenchCall,
+    /// The command line's options.
+    pub options: &'a RunOptions,
+    /// The signals that end the run.
+    pub signals: &'a Signals,
+    /// Prints the clients' messages.
+    pub script_messages: &'a ScriptMessages,
+    /// The files of `-l`.
+    pub logs: &'a Logs,
+    /// The program that runs.
+    pub program: &'a Scripts,
+    /// The scripts.
+    pub scripts: &'a [Script],
+    /// The tables of the builtin scripts.
+    pub tables: TableFacts,
+}
+
+/// Observes one run.
+pub struct PgbenchObserver<'a> {
+    context: RunContext<'a>,
+    /// Sums since the last progress line.
+    sums: Option<(Shape, Totals)>,
+    status: u8,
+}
+
+impl<'a> PgbenchObserver<'a> {
+    /// An observer for a run that has not started.
+    pub fn new(context: RunContext<'a>) -> Self {
+        PgbenchObserver {
+            context,
+            sums: None,
+            status: 0,
+        }
+    }
+
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.status
+    }
+
+    fn add_second(&mut self, row: &IntervalRow, schedule: &RunSchedule, interval_s: u32) {
+        let Some((shape, sums)) = &mut self.sums else {
+            return;
+        };
+        sums.add(row);
+        let end_ns = row.interval.span.end_ns;
+        let interval_ns = u64::from(interval_s) * 1_000_000_000;
+        let elapsed_ns = end_ns.saturating_sub(schedule.start_ns);
+        if !elapsed_ns.is_multiple_of(interval_ns) {
+            return;
+        }
+        let at = if self.context.options.progress_timestamp {
+            let unix_ns = i128::from(end_ns) + i128::from(Clock::System.stamp_offset_ns());
+            ProgressTime::Unix(unix_ns as f64 / 1e9)
+        } else {
+            ProgressTime::Elapsed(elapsed_ns as f64 / 1e9)
+        };
+        let line = progress_line(
+            &self.context.call.level,
+            &progress(self.context.options, at, sums),
+        );
+        *sums = Totals::new(end_ns, *shape);
+        let _ = stderr().lock().write_all(line.as_bytes());
+    }
+
+    /// Prints the report, or the reason why there is none, and returns the exit status.
+    fn report(&self, driven: &DriveResult) -> u8 {
+        let RunContext {
+            call,
+            options,
+            signals,
+            script_messages,
+            ..
+        } = self.context;
+        let messages = &call.messages;
+        let mut status = 0;
+        if let (Some(client), true) = (script_messages.first_aborted(), options.exit_on_abort) {
+            // In this case pgbench prints no report.
+            let thread = thread_of(options, client);
+            let text = format!("Run was aborted due to an error in thread {thread}");
+            eprint(&messages.error(&text));
+            status = EXIT_ABORTED;
+        } else {
+            let measured = MeasuredRun {
+                totals: &driven.collected.measured,
+                connect_s: driven.start.connect_s,
+                commands: &self.context.program.command_stats(),
+            };
+            let figures = run_report(
+                options,
+                self.context.tables,
+                self.context.scripts,
+                &measured,
+            );
+            print(&report(&call.level, &figures));
+            if is_aborted(driven) || driven.interrupted {
+                let text = "Run was aborted; the above results are incomplete.";
+                eprint(&messages.fatal(text));
+                status = signals
+                    .received()
+                    .map_or(EXIT_ABORTED, TerminationSignal::exit_status);
+            }
+        }
+        if let Some(failure) = &driven.failure {
+            eprint(&messages.error(failure));
+            status = 1;
+        }
+        self.context.logs.print_errors();
+        status
+    }
+}
+
+fn is_aborted(driven: &DriveResult) -> bool {
+    let mut events = driven.events.iter();
+    events.any(|event| event.kind == RunEventKind::UserFailed)
+}
+
+/// The thread that drives a client.
+fn thread_of(options: &RunOptions, client: u32) -> u32 {
+    let RunOptions {
+        clients, threads, ..
+    } = *options;
+    (0..threads)
+        .find(|thread| clients_of(*thread, clients, threads).contains(&client))
+        .unwrap_or_default()
+}
+
+impl RunObserver for PgbenchObserver<'_> {
+    fn started(&mut self, start: &LoadStart) {
+        let sums = Totals::new(start.schedule.start_ns, start.shape);
+        self.sums = Some((start.shape, sums));
+    }
+
+    fn second(&mut self, second: &RunSecond<'_>) {
+        if let Some(interval_s) = self.context.options.progress_s {
+            self.add_second(second.row, second.schedule, interval_s);
+        }
+    }
+
+    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
+        self.status = self.report(driven);
+        None
+    }
+}

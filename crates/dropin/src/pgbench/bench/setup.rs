@@ -1,0 +1,134 @@
+//! Does what pgbench does before a run, on a separate connection.
+//!
+//! In: a server. Out: the banner, the scale and partitions of the tables, vacuumed tables, and the server's
+//! facts for the store. Must never: change more than pgbench does.
+
+use super::super::call::PgbenchCall;
+use super::super::connection;
+use crate::output::{eprint, print};
+use prony_dialect::pgbench::{
+    Limit, PARTITIONS_SQL, RunOptions, SCALE_SQL, SetupAction, TableFacts, banner, no_accounts,
+    scale_ignored, scale_query_failed, vacuum,
+};
+use prony_runner::ConnectionInfo;
+use prony_server::{Address, Control, ServerFacts, Target};
+
+/// The prepared server, and facts about it.
+pub struct PreparedServer {
+    /// The tables of the builtin scripts, if one runs.
+    pub tables: Option<TableFacts>,
+    /// The server's version and settings.
+    pub facts: ServerFacts,
+    /// Engine, address and TLS of the control connection.
+    pub connection: ConnectionInfo,
+}
+
+/// Prepares the run.
+///
+/// # Errors
+/// The text for stderr.
+pub fn prepare(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    target: &mut Target,
+) -> Result<PreparedServer, String> {
+    let messages = &call.messages;
+    connection::warn(target);
+    let mut control = connection::connect(target).map_err(|problem| {
+        connection::connect_error(call, &options.connection.dbname, &problem, "setup")
+    })?;
+    let version = control.parameter("server_version").unwrap_or_default();
+    print(&banner(&call.level, version));
+    if options.debug {
+        eprint(&messages.info(&debug_line(options, target, &control)));
+    }
+    let tables = if options.uses_builtin {
+        Some(read_table_facts(call, options, target, &mut control)?)
+    } else {
+        None
+    };
+    for action in vacuum(options) {
+        match action {
+            SetupAction::Print(text) => eprint(&text),
+            // No rows are copied before a run.
+            SetupAction::Copy { .. } => {}
+            SetupAction::Sql(sql) => {
+                let result = control.execute(&sql);
+                connection::notices(&mut control);
+                if let Err(error) = result {
+                    eprint(&messages.error(&error.to_string()));
+                    eprint(&messages.detail("(ignoring this error and continuing anyway)"));
+                }
+            }
+        }
+    }
+    let connection = ConnectionInfo::of(&control);
+    drop(control);
+    let facts = observe(target).unwrap_or_default();
+    Ok(PreparedServer {
+        tables,
+        facts,
+        connection,
+    })
+}
+
+/// Reads the server's facts on a connection with Prony's application name: connections with pgbench's name
+/// execute only pgbench's statements. If the server does not answer, it can still be measured.
+fn observe(target: &Target) -> Option<ServerFacts> {
+    let mut target = target.clone();
+    target.set_program_name("prony");
+    let mut control = Control::connect(&target).ok()?;
+    prony_server::read_server_facts(&mut control).ok()
+}
+
+fn read_table_facts(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    target: &Target,
+    control: &mut Control,
+) -> Result<TableFacts, String> {
+    let (messages, database) = (&call.messages, target.database.as_str());
+    let count = control.query_value(SCALE_SQL).map_err(|error| {
+        let missing = error.sqlstate() == Some("42P01");
+        let message = match error.server() {
+            Some(server_error) => server_error.in_statement(SCALE_SQL),
+            None => error.to_string(),
+        };
+        scale_query_failed(messages, &message, missing, database)
+    })?;
+    let count = count.unwrap_or_default();
+    // pgbench ignores a failure and assumes no partitions.
+    let row = match control.query(PARTITIONS_SQL) {
+        Ok(rows) => Some(
+            rows.into_iter()
+                .next()
+                .ok_or_else(|| no_accounts(messages, database))?,
+        ),
+        Err(_) => None,
+    };
+    let column = |number: usize| row.as_ref().and_then(|row| row.get(number)?.as_deref());
+    let facts = TableFacts::parse(&count, column(1), column(2).unwrap_or_default())
+        .map_err(|text| messages.fatal(&text))?;
+    if options.scale.is_some() {
+        eprint(&scale_ignored(messages, facts.scale));
+    }
+    Ok(facts)
+}
+
+fn debug_line(options: &RunOptions, target: &Target, control: &Control) -> String {
+    let endpoint = control.endpoint();
+    let host = match &endpoint.address {
+        Address::Unix(path) => path
+            .parent()
+            .map_or_else(String::new, |folder| folder.display().to_string()),
+        Address::Tcp(_) => endpoint.host.clone(),
+    };
+    let (name, limit) = match options.limit {
+        Limit::Transactions(count) => ("nxacts", count),
+        Limit::Seconds(seconds) => ("duration", seconds),
+    };
+    format!(
+        "pghost: {host} pgport: {} nclients: {} {name}: {limit} dbName: {}",
+        endpoint.port, options.clients, target.database
+    )
+}

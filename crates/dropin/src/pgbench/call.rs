@@ -1,0 +1,13 @@
+//! The data of one call of pgbench.
+
+use prony_dialect::pgbench::{Level, Messages};
+
+/// One call of pgbench.
+pub struct PgbenchCall {
+    /// The version of pgbench to emulate.
+    pub level: Level,
+    /// Formats messages.
+    pub messages: Messages,
+    /// The arguments without passwords, for the store.
+    pub redacted_arguments: Vec<String>,
+}

@@ -1,0 +1,256 @@
+//! Connects as libpq does with pgbench's connection options.
+//!
+//! In: `-h`, `-p`, `-U`, a database name that may be a connection string, the environment. Out: a target; a
+//! control connection; libpq's error messages. Must never: print a password.
+
+use super::call::PgbenchCall;
+use super::password;
+use crate::output::eprint;
+use prony_dialect::libpq;
+use prony_dialect::pgbench::{ConnectionOptions, Messages};
+use prony_runner::signals;
+use prony_server::control::Cause;
+use prony_server::secrets;
+use prony_server::{Control, Environment, Target, control};
+use prony_wire::Secret;
+use prony_wire::postgres::ConnectError;
+use std::time::Duration;
+
+/// The target of the options. A connection string in place of the database name overrides them, as with
+/// `PQconnectdbParams`.
+///
+/// # Errors
+/// libpq's error message.
+pub fn target(connection: &ConnectionOptions, messages: &Messages) -> Result<Target, String> {
+    resolved(connection, messages, &Environment::from_process())
+}
+
+fn resolved(
+    connection: &ConnectionOptions,
+    messages: &Messages,
+    environment: &Environment,
+) -> Result<Target, String> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let (host, port, user) = (
+        text(&connection.host),
+        text(&connection.port),
+        text(&connection.user),
+    );
+    let options = [
+        ("host", &*host),
+        ("port", &*port),
+        ("user", &*user),
+        ("fallback_application_name", messages.progname()),
+    ];
+    let text = &connection.dbname;
+    let mut target = prony_server::resolve_over(&options, "the command line", text, environment)
+        .map_err(|error| libpq::target_error(&error, text))?;
+    // libpq waits without a time limit by default.
+    target.connect_timeout.get_or_insert(Duration::MAX);
+    signals::end_waits(&mut target);
+    Ok(target)
+}
+
+/// Connects. If the server requires a password and there is none, prompts for it and stores it in the target
+/// for further connections.
+///
+/// # Errors
+/// libpq's error message.
+pub fn connect(target: &mut Target) -> Result<Control, String> {
+    let error = match Control::connect(target) {
+        Ok(control) => return Ok(control),
+        Err(error) => error,
+    };
+    if !needs_password(&error) {
+        return Err(libpq::error_message(&error));
+    }
+    let password = password::prompt();
+    if !password.is_empty() {
+        let password = Secret::new(password);
+        for endpoint in &mut target.endpoints {
+            endpoint.password = Some(password.clone());
+        }
+    }
+    Control::connect(target).map_err(|error| libpq::error_message(&error))
+}
+
+fn needs_password(error: &control::Error) -> bool {
+    let last = match error {
+        control::Error::Connect(failures) => failures.last(),
+        _ => None,
+    };
+    let cause = last.map(|failure| &failure.cause);
+    matches!(cause, Some(Cause::Login(ConnectError::PasswordNeeded)))
+}
+
+/// Prints the warnings about the connection options, as libpq does.
+pub fn warn(target: &Target) {
+    for warning in &target.warnings {
+        eprint(&format!("WARNING: {warning}\n"));
+    }
+}
+
+/// Prints the server's notices, as libpq does.
+pub fn notices(control: &mut Control) {
+    for notice in control.take_notices() {
+        eprint(&format!("{notice}\n"));
+    }
+}
+
+/// pgbench's message about a failed connection. `database`: the requested name; `purpose`: what the
+/// connection was for, such as `initialization`.
+pub fn connect_error(call: &PgbenchCall, database: &str, problem: &str, purpose: &str) -> String {
+    let messages = &call.messages;
+    if !call.level.at_least(14) {
+        // This may be a connection string from the environment.
+        let database = secrets::redact_argument(database);
+        let text = format!("connection to database \"{database}\" failed: {problem}");
+        return messages.error(&text);
+    }
+    let text = format!("could not create connection for {purpose}");
+    messages.error(problem) + &messages.fatal(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_dialect::pgbench::Level;
+    use prony_server::ProtocolOptions;
+
+    fn options(host: &str, port: &str, user: &str, dbname: &str) -> ConnectionOptions {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        ConnectionOptions {
+            host: some(host),
+            port: some(port),
+            user: some(user),
+            dbname: dbname.to_owned(),
+        }
+    }
+
+    fn resolve(
+        connection: &ConnectionOptions,
+        environment: &Environment,
+    ) -> Result<Target, String> {
+        let messages = Messages::new("/usr/bin/pgbench-15", &Level::default());
+        resolved(connection, &messages, environment)
+    }
+
+    fn environment() -> Environment {
+        Environment::without_home("me")
+            .with("PGHOST", "/env")
+            .with("PGPORT", "1")
+            .with("PGUSER", "env")
+            .with("PGDATABASE", "env")
+    }
+
+    fn describe(connection: &ConnectionOptions, environment: &Environment) -> String {
+        let target = resolve(connection, environment).expect("valid options");
+        let ProtocolOptions::PostgreSql(options) = &target.protocol else {
+            panic!("pgbench connects to PostgreSQL");
+        };
+        let name = options
+            .parameters
+            .iter()
+            .find(|(name, _)| name == "application_name");
+        format!(
+            "{} {} {} {}",
+            target.describe(),
+            target.user,
+            target.database,
+            name.map_or("", |(_, value)| value)
+        )
+    }
+
+    #[test]
+    fn connection_string_overrides_options_which_override_environment() {
+        let env = environment();
+        let cases = [
+            (
+                options("", "", "", "d"),
+                "unix:/env/.s.PGSQL.1 env d pgbench-15",
+            ),
+            (
+                options("/h", "2", "u", "d"),
+                "unix:/h/.s.PGSQL.2 u d pgbench-15",
+            ),
+            (
+                options("/h", "2", "u", "host=/s dbname=e"),
+                "unix:/s/.s.PGSQL.2 u e pgbench-15",
+            ),
+            (
+                options(
+                    "/h",
+                    "2",
+                    "u",
+                    "postgres://v@127.0.0.1:3/e?application_name=n",
+                ),
+                "tcp:127.0.0.1:3 v e n",
+            ),
+            (
+                options("", "", "u", "port=4"),
+                "unix:/env/.s.PGSQL.4 u env pgbench-15",
+            ),
+        ];
+        for (connection, expected) in cases {
+            assert_eq!(describe(&connection, &env), expected, "{connection:?}");
+        }
+        let named = env.with("PGAPPNAME", "n");
+        assert!(describe(&options("", "", "", "d"), &named).ends_with(" n"));
+    }
+
+    #[test]
+    fn connecting_has_no_time_limit_by_default() {
+        let limit = |dbname: &str| {
+            let target = resolve(&options("/h", "", "", dbname), &environment());
+            target.expect("valid options").connect_timeout
+        };
+        assert_eq!(limit("d"), Some(Duration::MAX));
+        assert_eq!(limit("connect_timeout=3"), Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn errors_have_libpqs_wording() {
+        let cases = [
+            (
+                options("", "x", "", "d"),
+                "invalid integer value \"x\" for connection option \"port\"",
+            ),
+            (options("", "0", "", "d"), "invalid port number: \"0\""),
+            (
+                options("", "", "", "host=/x,/y port=1,2,3"),
+                "could not match 3 port numbers to 2 hosts",
+            ),
+            (
+                options("", "", "", "foo=bar"),
+                "invalid connection option \"foo\"",
+            ),
+            (
+                options("", "", "", "sslmode=bar"),
+                "invalid sslmode value: \"bar\"",
+            ),
+            (
+                options("", "", "", "service=d"),
+                "definition of service \"d\" not found",
+            ),
+        ];
+        for (connection, expected) in cases {
+            let problem = resolve(&connection, &environment()).expect_err("invalid options");
+            assert_eq!(problem, expected);
+        }
+    }
+
+    #[test]
+    fn an_unreachable_server_gives_libpqs_message() {
+        let connection = options("/x,/y", "", "", "d");
+        let mut target = resolve(&connection, &environment()).expect("valid options");
+        let problem = connect(&mut target).err().expect("no server listens");
+        let message = |host: &str| {
+            format!(
+                "connection to server on socket \"{host}/.s.PGSQL.1\" failed: No such file or \
+                 directory\n\tIs the server running locally and accepting connections on that \
+                 socket?"
+            )
+        };
+        assert_eq!(problem, format!("{}\n{}", message("/x"), message("/y")));
+    }
+}

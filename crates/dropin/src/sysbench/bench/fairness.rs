@@ -1,0 +1,114 @@
+//! Counts each user's events and the time spent in them.
+//!
+//! In: samples, on the workers' threads. Out: the fairness in reports. Must never: block a worker: each
+//! writes only the counts of its own users.
+
+use prony_dialect::sysbench::Fairness;
+use prony_drive::Tap;
+use prony_measure::{Outcome, Sample};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The counts of one user.
+#[derive(Default)]
+struct UserCounts {
+    events: AtomicU64,
+    busy_ns: AtomicU64,
+}
+
+/// The counts of all users.
+pub struct ThreadCounts(Arc<[UserCounts]>);
+
+impl ThreadCounts {
+    /// Counts of zero.
+    pub fn new(users: u32) -> ThreadCounts {
+        ThreadCounts((0..users).map(|_| UserCounts::default()).collect())
+    }
+
+    /// The tap that counts one worker's samples.
+    pub fn tap(&self) -> Box<dyn Tap> {
+        Box::new(CountingTap(self.0.clone()))
+    }
+
+    /// The counts so far, by user: events, and nanoseconds spent in them.
+    pub fn snapshot(&self) -> Vec<(u64, u64)> {
+        let read = |counts: &UserCounts| {
+            let events = counts.events.load(Ordering::Relaxed);
+            (events, counts.busy_ns.load(Ordering::Relaxed))
+        };
+        self.0.iter().map(read).collect()
+    }
+}
+
+/// The fairness between two readings.
+pub fn fairness_between(from: &[(u64, u64)], to: &[(u64, u64)]) -> Fairness {
+    let threads: Vec<(u64, f64)> = to
+        .iter()
+        .enumerate()
+        .map(|(user, (events, busy_ns))| {
+            let before = from.get(user).copied().unwrap_or_default();
+            let busy_ns = busy_ns.saturating_sub(before.1);
+            (events.saturating_sub(before.0), busy_ns as f64 / 1e9)
+        })
+        .collect();
+    Fairness::from_threads(&threads)
+}
+
+/// Counts one worker's samples.
+struct CountingTap(Arc<[UserCounts]>);
+
+impl Tap for CountingTap {
+    fn started(&mut self, _: u64) {}
+
+    #[inline]
+    fn sample(&mut self, client: u32, sample: &Sample) {
+        if sample.outcome != Outcome::Committed {
+            return;
+        }
+        if let Some(counts) = self.0.get(client as usize) {
+            // Only this worker writes these counts, so a load and a store suffice.
+            let events = counts.events.load(Ordering::Relaxed) + 1;
+            counts.events.store(events, Ordering::Relaxed);
+            let busy_ns = counts.busy_ns.load(Ordering::Relaxed) + sample.response_ns();
+            counts.busy_ns.store(busy_ns, Ordering::Relaxed);
+        }
+    }
+
+    fn ended(&mut self, _: u64) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_covers_events_since_the_last_report() {
+        let thread_counts = ThreadCounts::new(2);
+        let mut tap = thread_counts.tap();
+        let mut count = |client, outcome| {
+            let sample = Sample {
+                kind: 0,
+                outcome,
+                scheduled_ns: 0,
+                started_ns: 0,
+                ended_ns: 1_000_000_000,
+                connect_ns: 0,
+                retries: 0,
+                parts: None,
+            };
+            tap.sample(client, &sample);
+        };
+        count(0, Outcome::Committed);
+        let before = thread_counts.snapshot();
+        count(0, Outcome::Committed);
+        count(0, Outcome::Skipped);
+        for _ in 0..3 {
+            count(1, Outcome::Committed);
+        }
+        let since = fairness_between(&before, &thread_counts.snapshot());
+        assert_eq!((since.events_avg, since.events_stddev), (2.0, 1.0));
+        assert_eq!((since.time_avg_s, since.time_stddev_s), (2.0, 1.0));
+        let total = fairness_between(&[], &thread_counts.snapshot());
+        assert_eq!((total.events_avg, total.events_stddev), (2.5, 0.5));
+    }
+}

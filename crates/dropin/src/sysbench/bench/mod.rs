@@ -1,0 +1,272 @@
+//! Runs any program as sysbench does.
+//!
+//! In: a program and how to drive it. Out: sysbench's lines, a stored run, an exit status. Must never: depend
+//! on a workload, or print a report of a run that an error ended.
+
+mod fairness;
+mod observer;
+
+use super::call::{CommandError, SysbenchCall, eprint};
+use super::connection;
+use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
+use fairness::ThreadCounts;
+use observer::SysbenchObserver;
+use prony_dialect::sysbench::{
+    Command, Compat, Counters, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN,
+    GeneralOptions, LogLevel, NOT_CONNECTED, Progress, QUEUE_FULL, Report, THREADS_FAILED,
+    TIME_DONE, checkpoint, debug, drive_plan, failing_function, fatal, function_failed, progress,
+    repeated, report, thread_failed, threads_late,
+};
+use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
+use prony_plan::{DrivePlan, Plan, WorkloadPlan};
+use prony_runner::{Error, Recording, Signals};
+use prony_session::Program;
+use prony_workload::{ReadyWorkload, Workload};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The inputs of a run.
+pub struct Bench<'a> {
+    /// The general options.
+    pub settings: &'a GeneralOptions,
+    /// The kind of server.
+    pub driver: Driver,
+    /// The server or servers.
+    pub server: ConnectedServer,
+    /// The program of each thread of sysbench.
+    pub program: Arc<dyn Program>,
+    /// The workload, for the store.
+    pub workload: &'a dyn Workload,
+    /// The workload's options, for the store.
+    pub plan: WorkloadPlan,
+    /// The number of tables, for the store.
+    pub scale: u32,
+    /// Processors that the load may use.
+    pub processors: usize,
+    /// Whether each thread of sysbench is an OS thread, because a script may block.
+    pub thread_per_user: bool,
+    /// The texts of the reports.
+    pub texts: &'a dyn ReportTexts,
+    /// Called when a connection of a script is refused.
+    pub on_connect_refused: Option<OnConnectRefused<'a>>,
+}
+
+/// The texts of reports, which a script may replace.
+pub trait ReportTexts {
+    /// Whether the test uses a database; otherwise lines count only events.
+    fn sql(&self) -> bool {
+        true
+    }
+
+    /// Receives the recording of the run, which is needed to end the process during the run.
+    fn set_recording(&self, _recording: &Recording) {}
+
+    /// Called when all threads have started.
+    fn threads_started(&self) {}
+
+    /// Counts of queries outside of threads since the last call, which reports include.
+    fn take_outside_queries(&self) -> Counters {
+        Counters::default()
+    }
+
+    /// A line of `--report-interval`.
+    fn progress(&self, figures: &Progress) -> String {
+        progress(figures)
+    }
+
+    /// The report of `--report-checkpoints`.
+    fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
+        checkpoint(at_s, figures, compat)
+    }
+
+    /// The report at the end.
+    fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
+        report(figures, compat)
+    }
+}
+
+/// sysbench's own texts.
+pub struct DefaultTexts;
+
+impl ReportTexts for DefaultTexts {}
+
+/// Runs the program. `error_printed`: whether an error has ended the run and its FATAL lines are printed.
+///
+/// # Errors
+/// The exit status of a run that did not complete; everything is printed.
+pub fn run(
+    call: &SysbenchCall,
+    bench: &Bench<'_>,
+    signals: &Signals,
+    error_printed: &dyn Fn() -> bool,
+) -> Result<(), CommandError> {
+    let settings = bench.settings;
+    let mut drive = drive_plan(settings, bench.processors).map_err(|lines| call.fail(&lines))?;
+    if bench.thread_per_user {
+        drive.threads = drive.clients;
+    }
+    let thread_counts = Arc::new(ThreadCounts::new(settings.threads));
+    let tap = |_| thread_counts.tap();
+    let seed = drive.seed.unwrap_or_else(time_seed);
+    let plan = Plan::of_another_tool(bench.plan.clone(), drive);
+    let loaded = ReadyWorkload::new(bench.program.clone(), bench.scale);
+    let mut observer = SysbenchObserver::new(
+        call,
+        bench,
+        &plan.drive,
+        thread_counts.clone(),
+        error_printed,
+    );
+    let store = ToolStore {
+        folder: None,
+        start_warning: StartWarning::FullDisk,
+        warn: &|text| eprint(&format!("prony: {text}\n")),
+    };
+    let run = ToolRun {
+        request: serde_json::json!({ "arguments": call.redacted_arguments }),
+        plan: &plan,
+        workload: bench.workload,
+        loaded: &loaded,
+        server: &bench.server,
+        seed,
+        store,
+        signals,
+        tap: Some(&tap),
+        on_connect_refused: bench.on_connect_refused,
+    };
+    let finished = run.execute(&mut observer);
+    match finished {
+        Ok(finished) => {
+            store.warn_unless_stored(&finished);
+            signals.end_by_signal();
+            observer.end()
+        }
+        Err(error) => {
+            signals.end_by_signal();
+            Err(not_started(call, bench, &error, error_printed()))
+        }
+    }
+}
+
+/// Prints why the threads did not start, unless that is already printed.
+fn not_started(
+    call: &SysbenchCall,
+    bench: &Bench<'_>,
+    error: &Error,
+    error_printed: bool,
+) -> CommandError {
+    if error_printed {
+        return CommandError::Status(1);
+    }
+    if let Error::NotStarted(prony_drive::Error::Connect {
+        source: ConnectError::Refused { failures, .. },
+        ..
+    }) = error
+        && connection::timed_out(failures)
+    {
+        return fail_late_start(call, bench.settings);
+    }
+    call.fail(&start_failure_lines(bench, error))
+}
+
+/// Prints the last lines; returns the result of the run.
+fn print_end(
+    call: &SysbenchCall,
+    bench: &Bench<'_>,
+    plan: &DrivePlan,
+    driven: &DriveResult,
+    observer: &mut SysbenchObserver<'_>,
+    error_printed: bool,
+) -> Result<(), CommandError> {
+    if error_printed {
+        return Err(CommandError::Status(1));
+    }
+    let mut events = driven.events.iter();
+    if events.any(|event| event.kind == RunEventKind::QueueFull) {
+        return Err(call.fail_with(QUEUE_FULL));
+    }
+    if let Some(failure) = &driven.failure {
+        return Err(call.fail_with(failure));
+    }
+    let mut events = driven.events.iter();
+    if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
+        let function = failing_function(Command::Run, true);
+        return Err(call.fail(&function_failed(function, None, &event.detail)));
+    }
+    if driven.interrupted {
+        // The signal ends sysbench; the measured figures are stored.
+        return Err(CommandError::Status(1));
+    }
+    let measured = &driven.collected.measured;
+    let unfinished = measured.leftover.unfinished;
+    let forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
+    if forced {
+        call.log(LogLevel::Fatal, &fatal(FORCED_SHUTDOWN));
+    } else {
+        let by_time = match plan.stop {
+            prony_plan::Stop::Shared { transactions, .. } => {
+                observer.events() < transactions && bench.settings.time_s.is_some()
+            }
+            _ => true,
+        };
+        let line = if by_time { TIME_DONE } else { EVENTS_DONE };
+        call.log(LogLevel::Info, line);
+        if bench.settings.threads > 1 {
+            let others = u64::from(bench.settings.threads) - 1;
+            call.log(LogLevel::Info, &repeated(others));
+        }
+        call.log(LogLevel::Info, DONE);
+    }
+    observer.report(measured.seconds(), forced.then_some(unfinished));
+    match forced {
+        true => Err(CommandError::Status(EXIT_FORCED)),
+        false => Ok(()),
+    }
+}
+
+/// Prints the lines of `--verbosity=5` about threads before they connect.
+fn log_thread_starts(call: &SysbenchCall, settings: &GeneralOptions) {
+    for thread in 0..settings.threads {
+        let text = format!("Worker thread (#{thread}) started");
+        call.log(LogLevel::Debug, &debug(&text));
+    }
+    for (is_enabled, name) in [
+        (settings.rate_tps.is_some(), "Event generating"),
+        (settings.report_interval_s.is_some(), "Reporting"),
+        (!settings.checkpoints_s.is_empty(), "Checkpoints report"),
+    ] {
+        if is_enabled {
+            call.log(LogLevel::Debug, &debug(&format!("{name} thread started")));
+        }
+    }
+}
+
+/// The failure of threads that did not connect in time.
+pub fn fail_late_start(call: &SysbenchCall, settings: &GeneralOptions) -> CommandError {
+    let text = threads_late(settings.thread_init_timeout_s);
+    call.log(LogLevel::Fatal, &fatal(&text));
+    CommandError::Status(EXIT_LATE)
+}
+
+/// The lines of the log if the threads did not start.
+fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
+    let lines = match error {
+        Error::NotStarted(prony_drive::Error::Connect {
+            source: ConnectError::Refused { failures, .. },
+            ..
+        }) => connection::unreachable(&bench.settings.database, bench.driver, failures),
+        // sysbench prints only this line, because none of its threads has started.
+        Error::NotStarted(prony_drive::Error::Threads {
+            started, source, ..
+        }) => return fatal(&thread_failed(*started, source)),
+        other => fatal(&other.to_string()),
+    };
+    let function = failing_function(Command::Run, false);
+    lines + &function_failed(function, None, NOT_CONNECTED) + &fatal(THREADS_FAILED)
+}
+
+/// A seed from the time.
+fn time_seed() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    elapsed.map_or(0, |elapsed| elapsed.as_nanos() as u64 & 0xffff_ffff)
+}

@@ -1,0 +1,244 @@
+//! Observes a run second by second: prints progress lines and reports when they are due.
+//!
+//! In: the runner's events. Out: lines on stdout, and how the run ends. Must never: let a line cover less
+//! than its interval, or average a percentile.
+
+use super::super::call::SysbenchCall;
+use super::fairness::{ThreadCounts, fairness_between};
+use super::{Bench, log_thread_starts, print_end};
+use crate::sysbench::call::CommandError;
+use prony_dialect::sysbench::{
+    Counters, Histogram, Latency, LogLevel, Progress, QueueState, Report, THREADS_STARTED, debug,
+    warming_up,
+};
+use prony_drive::{DriveResult, LoadStart};
+use prony_measure::{Distribution, Queries, RunPhase, Shape, Totals};
+use prony_plan::DrivePlan;
+use prony_runner::{Recording, RunObserver, RunSecond};
+use prony_store::Run;
+use std::sync::Arc;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Observes one run.
+pub struct SysbenchObserver<'a> {
+    call: &'a SysbenchCall,
+    bench: &'a Bench<'a>,
+    drive: &'a DrivePlan,
+    thread_counts: Arc<ThreadCounts>,
+    /// Whether an error has ended the run and its FATAL lines are printed.
+    error_printed: &'a dyn Fn() -> bool,
+    result: Result<(), CommandError>,
+    shape: Shape,
+    /// Totals since the last line, and since the last checkpoint or the start.
+    since_line: Totals,
+    since_checkpoint: Totals,
+    /// Queries outside of threads, for the same two periods.
+    outside_since_line: Counters,
+    outside_since_checkpoint: Counters,
+    /// Latencies since the last line or checkpoint.
+    latencies: Distribution<u64>,
+    /// The users' counts at the last checkpoint.
+    counts_at_checkpoint: Vec<(u64, u64)>,
+    /// The number of all events.
+    events: u64,
+}
+
+impl<'a> SysbenchObserver<'a> {
+    /// An observer for a run that has not started.
+    pub fn new(
+        call: &'a SysbenchCall,
+        bench: &'a Bench<'a>,
+        drive: &'a DrivePlan,
+        thread_counts: Arc<ThreadCounts>,
+        error_printed: &'a dyn Fn() -> bool,
+    ) -> Self {
+        let shape = Shape::closed(1);
+        SysbenchObserver {
+            call,
+            bench,
+            drive,
+            thread_counts,
+            error_printed,
+            result: Ok(()),
+            shape,
+            since_line: Totals::new(0, shape),
+            since_checkpoint: Totals::new(0, shape),
+            outside_since_line: Counters::default(),
+            outside_since_checkpoint: Counters::default(),
+            latencies: Distribution::default(),
+            counts_at_checkpoint: Vec::new(),
+            events: 0,
+        }
+    }
+
+    /// The result of the run.
+    pub fn end(self) -> Result<(), CommandError> {
+        self.result
+    }
+
+    /// The number of all successful events.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Prints the report at the end of a run of `total_s` seconds.
+    pub fn report(&mut self, total_s: f64, unfinished: Option<u64>) {
+        self.add_outside_queries();
+        let compat = self.bench.settings.compat;
+        self.print_report(total_s, unfinished, true, |report| {
+            self.bench.texts.report(report, compat)
+        });
+    }
+
+    /// Prints the figures since the last checkpoint, with the histogram at the end of the run.
+    fn print_report(
+        &self,
+        total_s: f64,
+        unfinished: Option<u64>,
+        is_last: bool,
+        text: impl FnOnce(&Report<'_>) -> String,
+    ) {
+        let settings = self.bench.settings;
+        let all = self.since_checkpoint.all();
+        let histogram = Histogram::from_distribution(&all.response);
+        let ms = |ns: f64| ns / 1e6;
+        let report = Report {
+            sql: self.bench.texts.sql(),
+            counters: counters(&self.since_checkpoint.queries, all.committed)
+                + self.outside_since_checkpoint,
+            interval_s: self.since_checkpoint.seconds(),
+            total_s,
+            latency: Latency {
+                min_ms: ms(all.response.min_ns as f64),
+                avg_ms: ms(all.response.mean_ns()),
+                max_ms: ms(all.response.max_ns as f64),
+                sum_ms: ms(all.response.sum_ns as f64),
+            },
+            percentile: settings.percentile,
+            percentile_ms: histogram.percentile_ms(settings.percentile),
+            histogram: (settings.histogram && is_last).then_some(&histogram),
+            fairness: fairness_between(&self.counts_at_checkpoint, &self.thread_counts.snapshot()),
+            unfinished,
+        };
+        self.call.log(LogLevel::Notice, &text(&report));
+    }
+
+    /// Adds queries made outside of threads to the counts.
+    fn add_outside_queries(&mut self) {
+        let queries = self.bench.texts.take_outside_queries();
+        self.outside_since_line = self.outside_since_line + queries;
+        self.outside_since_checkpoint = self.outside_since_checkpoint + queries;
+    }
+
+    fn checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
+        let total_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
+        let compat = self.bench.settings.compat;
+        self.print_report(total_s, None, false, |report| {
+            self.bench.texts.checkpoint(at_s, report, compat)
+        });
+        self.since_checkpoint = Totals::new(end_ns, self.shape);
+        self.outside_since_checkpoint = Counters::default();
+        self.latencies = Distribution::default();
+        self.counts_at_checkpoint = self.thread_counts.snapshot();
+    }
+
+    fn progress(&mut self, at_s: u64, end_ns: u64) {
+        let settings = self.bench.settings;
+        let health = self.since_line.health;
+        let figures = Progress {
+            at_s,
+            threads: settings.threads,
+            sql: self.bench.texts.sql(),
+            counters: counters(&self.since_line.queries, self.since_line.all().committed)
+                + self.outside_since_line,
+            interval_s: self.since_line.seconds(),
+            percentile: settings.percentile,
+            latency_ms: Histogram::from_distribution(&self.latencies)
+                .percentile_ms(settings.percentile),
+            queue: settings.rate_tps.map(|_| QueueState {
+                length: health.waiting,
+                concurrency: u64::from(health.under_way),
+            }),
+        };
+        let text = self.bench.texts.progress(&figures);
+        self.call.log(LogLevel::Notice, &text);
+        self.since_line = Totals::new(end_ns, self.shape);
+        self.outside_since_line = Counters::default();
+        self.latencies = Distribution::default();
+    }
+}
+
+fn counters(queries: &Queries, events: u64) -> Counters {
+    Counters {
+        events,
+        reads: queries.reads,
+        writes: queries.writes,
+        others: queries.others,
+        errors: queries.errors,
+        reconnects: queries.reconnects,
+    }
+}
+
+impl RunObserver for SysbenchObserver<'_> {
+    fn begun(&mut self, _: &Run, recording: &Recording) {
+        self.bench.texts.set_recording(recording);
+        log_thread_starts(self.call, self.bench.settings);
+    }
+
+    fn started(&mut self, start: &LoadStart) {
+        for thread in 0..self.bench.settings.threads {
+            let text = format!("Worker thread (#{thread}) initialized");
+            self.call.log(LogLevel::Debug, &debug(&text));
+        }
+        self.call.log(LogLevel::Notice, THREADS_STARTED);
+        let warmup_s = self.bench.settings.warmup_s;
+        if warmup_s > 0 {
+            self.call.log(LogLevel::Notice, &warming_up(warmup_s));
+        }
+        self.bench.texts.threads_started();
+        self.shape = start.shape;
+        let start_ns = start.schedule.window_start_ns();
+        self.since_line = Totals::new(start_ns, start.shape);
+        self.since_checkpoint = Totals::new(start_ns, start.shape);
+    }
+
+    fn second(&mut self, second: &RunSecond<'_>) {
+        let row = second.row;
+        let span = row.interval.span;
+        if span.phase == RunPhase::Warmup {
+            // The report excludes the warm-up.
+            self.counts_at_checkpoint = self.thread_counts.snapshot();
+            self.bench.texts.take_outside_queries();
+            return;
+        }
+        self.add_outside_queries();
+        self.since_line.add(row);
+        self.since_checkpoint.add(row);
+        for tally in &row.interval.kinds {
+            self.latencies.add(&tally.response);
+            self.events += tally.committed;
+        }
+        let start_ns = second.schedule.window_start_ns();
+        let elapsed_ns = span.end_ns.saturating_sub(start_ns);
+        if !elapsed_ns.is_multiple_of(SECOND_NS) {
+            return;
+        }
+        let at_s = elapsed_ns / SECOND_NS;
+        let due = |second: &u32| u64::from(*second) == at_s;
+        if self.bench.settings.checkpoints_s.iter().any(due) {
+            self.checkpoint(at_s, span.end_ns, start_ns);
+        }
+        let interval_s = self.bench.settings.report_interval_s;
+        if interval_s.is_some_and(|interval_s| at_s.is_multiple_of(u64::from(interval_s))) {
+            self.progress(at_s, span.end_ns);
+        }
+    }
+
+    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
+        let error_printed = (self.error_printed)();
+        let (call, bench, drive) = (self.call, self.bench, self.drive);
+        self.result = print_end(call, bench, drive, driven, self, error_printed);
+        None
+    }
+}

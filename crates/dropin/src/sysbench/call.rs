@@ -1,0 +1,113 @@
+//! One call of sysbench: its output and its exit status.
+//!
+//! In: texts with log levels. Out: text on stdout and stderr. Must never: buffer output, so that texts appear
+//! in order.
+
+pub use crate::output::eprint;
+use crate::output::{self, print_bytes};
+use prony_dialect::sysbench::{GeneralOptions, LogLevel, Output, UsageError, fatal, repeated};
+use prony_report::visible::visible_colored;
+use std::io::{IsTerminal, stdout};
+use std::sync::{Mutex, PoisonError};
+
+/// One call of the tool.
+pub struct SysbenchCall {
+    /// `--verbosity`.
+    verbosity: u8,
+    /// The arguments without passwords, for the store.
+    pub redacted_arguments: Vec<String>,
+}
+
+/// The advice about an error, to be printed after the error's lines.
+struct Advice {
+    pending: Option<&'static str>,
+    /// Advice that was already printed: several threads may get the same error, but its advice is printed once.
+    printed: Vec<&'static str>,
+}
+
+/// The last text of the log and the number of its repetitions; like sysbench, the log only counts those.
+static LAST_LINE: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
+
+static ADVICE: Mutex<Advice> = Mutex::new(Advice {
+    pending: None,
+    printed: Vec::new(),
+});
+
+/// Sets the advice to print on standard error after the log lines about the error.
+pub fn set_advice(text: Option<&'static str>) {
+    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    advice.pending = text.filter(|text| !advice.printed.contains(text));
+}
+
+fn print_advice() {
+    let mut advice = ADVICE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(text) = advice.pending.take() {
+        eprint(&format!("prony: hint: {text}\n"));
+        advice.printed.push(text);
+    }
+}
+
+/// Why a call failed.
+pub enum CommandError {
+    /// Everything is printed; the exit status.
+    Status(u8),
+    /// The command line is invalid.
+    Usage(UsageError),
+}
+
+impl SysbenchCall {
+    /// A call with these settings.
+    pub fn new(settings: &GeneralOptions, redacted_arguments: Vec<String>) -> SysbenchCall {
+        SysbenchCall {
+            verbosity: settings.verbosity,
+            redacted_arguments,
+        }
+    }
+
+    /// Prints to the log (stdout) if the verbosity includes this level. A repeated error is only counted,
+    /// until another text follows.
+    pub fn log(&self, level: LogLevel, text: &str) {
+        if level.shows_at(self.verbosity) && !text.is_empty() {
+            let mut last_line = LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_error = matches!(level, LogLevel::Fatal | LogLevel::Alert | LogLevel::Warning);
+            if is_error && last_line.0 == text {
+                last_line.1 += 1;
+                return;
+            }
+            let (_, repetitions) = std::mem::replace(&mut *last_line, (text.to_owned(), 0));
+            if repetitions > 0 {
+                output::print(&repeated(repetitions));
+            }
+            output::print(text);
+        }
+        if level == LogLevel::Fatal {
+            print_advice();
+        }
+    }
+
+    /// Prints why the call failed. The exit status is 1.
+    pub fn fail(&self, lines: &str) -> CommandError {
+        self.log(LogLevel::Fatal, lines);
+        CommandError::Status(1)
+    }
+
+    /// Like `fail`, with the prefix of the log level.
+    pub fn fail_with(&self, text: &str) -> CommandError {
+        self.fail(&fatal(text))
+    }
+}
+
+/// Prints the output of parsing the arguments.
+pub fn print(output: &Output) {
+    output::print(&output.stdout);
+    eprint(&output.stderr);
+}
+
+/// Prints output, such as a script's, in any encoding. On a terminal, control characters other than colours become
+/// visible, because they may come from rows of the server.
+pub fn print_output_bytes(bytes: &[u8]) {
+    match stdout().is_terminal() {
+        true => print_bytes(visible_colored(bytes).as_bytes()),
+        false => print_bytes(bytes),
+    }
+}

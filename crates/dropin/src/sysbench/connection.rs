@@ -1,0 +1,258 @@
+//! Connects with sysbench's options, and reports failures in sysbench's texts.
+//!
+//! Must never: print a password.
+
+use super::call::{eprint, set_advice};
+use prony_dialect::mysql_client;
+use prony_dialect::sysbench::{
+    Database, Driver, Endpoint, Mysql, Pgsql, connect_failure, driver, endpoints, lost_at_login,
+    mysql_unreachable, pgsql_unreachable,
+};
+use prony_runner::signals;
+use prony_server::control::{Cause, Error, Failure};
+use prony_server::{Environment, Target, resolve_mysql, resolve_over};
+use std::time::Duration;
+
+/// The driver and target of the options. `timeout_s`: the time limit, in seconds.
+///
+/// # Errors
+///
+/// Lines of the log, without the line that names the failed function.
+pub fn target(database: &Database, timeout_s: u32) -> Result<(Driver, Target), String> {
+    let driver = driver(database)?;
+    let mut target = match driver {
+        Driver::Mysql => mysql(&database.mysql)?,
+        Driver::Pgsql => {
+            let environment = Environment::from_process();
+            let port = database.pgsql.port.to_string();
+            let options = pgsql_options(&database.pgsql, &port);
+            resolve_over(&options, "the options", "", &environment)
+                .map_err(|error| pgsql_unreachable(&error.to_string()))?
+        }
+    };
+    let timeout = Duration::from_secs(u64::from(timeout_s.max(1)));
+    target.connect_timeout.get_or_insert(timeout);
+    for other in &mut target.others {
+        other.connect_timeout.get_or_insert(timeout);
+    }
+    signals::end_waits(&mut target);
+    Ok((driver, target))
+}
+
+/// A target that is never connected to, for a script that may not need a server.
+pub fn placeholder_target(driver: Driver) -> Target {
+    let environment = Environment::without_home("sbtest");
+    let options = [("host", "127.0.0.1"), ("port", "1"), ("user", "sbtest")];
+    let target = match driver {
+        Driver::Mysql => resolve_mysql(&options, "the options", &environment),
+        Driver::Pgsql => resolve_over(&options, "the options", "", &environment),
+    };
+    target.expect("a numeric address is always valid")
+}
+
+/// Whether connecting timed out, which has its own exit status in sysbench.
+pub fn timed_out(failures: &[Failure]) -> bool {
+    let last = failures.last();
+    last.is_some_and(|failure| matches!(failure.cause, Cause::Timeout))
+}
+
+/// The target on MySQL: the first endpoint, with the others that connections use in turn. Like sysbench, this
+/// ignores the mysql client's option files and environment variables.
+fn mysql(mysql: &Mysql) -> Result<Target, String> {
+    let process = Environment::from_process();
+    let mut environment = Environment::without_home("sbtest");
+    environment.mysql_sockets = process.mysql_sockets;
+    let mut targets = Vec::new();
+    for endpoint in endpoints(mysql) {
+        let port = match &endpoint {
+            Endpoint::Host(_, port) => port.to_string(),
+            Endpoint::Socket(_) => String::new(),
+        };
+        let options = mysql_options(mysql, &endpoint, &port);
+        let target = resolve_mysql(&options, "the options", &environment).map_err(|error| {
+            let (code, text) = mysql_client::target_error(&error, &endpoint);
+            mysql_unreachable(&endpoint.to_string(), code, &text)
+        })?;
+        targets.push(target);
+    }
+    let mut first = targets.remove(0);
+    first.others = targets;
+    Ok(first)
+}
+
+/// Warns that a list of ciphers is ignored, if one is given and TLS is on.
+pub fn warn_about_cipher(database: &Database) {
+    let mysql = &database.mysql;
+    let ciphers = mysql.ssl_cipher.as_ref();
+    if let Some(cipher) = ciphers.filter(|_| !matches!(mysql.ssl.as_str(), "off" | "disabled")) {
+        eprint(&format!(
+            "prony: --mysql-ssl-cipher={cipher} is ignored: client and server choose the strongest cipher of \
+             TLS 1.3 or 1.2 that both support; to allow fewer, set ssl_cipher on the server\n"
+        ));
+    }
+}
+
+/// The options as libpq keywords.
+fn pgsql_options<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6] {
+    [
+        ("host", &pgsql.host),
+        ("port", port),
+        ("user", &pgsql.user),
+        ("password", pgsql.password.reveal()),
+        ("dbname", &pgsql.database),
+        ("sslmode", pgsql.sslmode.as_deref().unwrap_or_default()),
+    ]
+}
+
+/// The options as options of MySQL's client.
+fn mysql_options<'a>(
+    mysql: &'a Mysql,
+    endpoint: &'a Endpoint,
+    port: &'a str,
+) -> Vec<(&'a str, &'a str)> {
+    let mut options = match endpoint {
+        Endpoint::Socket(path) => vec![("host", "localhost"), ("socket", path.as_str())],
+        // For localhost this means the default socket.
+        Endpoint::Host(host, _) => vec![("host", host.as_str()), ("port", port)],
+    };
+    // Version 1.0 has fixed file names.
+    let (mode, default_files) = match mysql.ssl.as_str() {
+        "off" => ("disabled", [""; 3]),
+        // As in sysbench's client library, the server is verified against the first file.
+        "on" => (
+            "VERIFY_CA",
+            ["cacert.pem", "client-cert.pem", "client-key.pem"],
+        ),
+        other => (other, [""; 3]),
+    };
+    options.extend([
+        ("user", mysql.user.as_str()),
+        ("password", mysql.password.reveal()),
+        ("database", &mysql.database),
+        ("ssl-mode", mode),
+        // Like sysbench's client library: servers from 8.0 on require it for ordinary accounts without TLS.
+        ("get-server-public-key", "1"),
+    ]);
+    if mode != "disabled" {
+        let files = [&mysql.ssl_ca, &mysql.ssl_cert, &mysql.ssl_key];
+        let names = ["ssl-ca", "ssl-cert", "ssl-key"];
+        for ((name, file), default_file) in names.into_iter().zip(files).zip(default_files) {
+            options.push((name, file.as_deref().unwrap_or(default_file)));
+        }
+    }
+    options
+}
+
+/// The log lines about a control connection that could not be opened.
+pub fn refused(database: &Database, driver: Driver, error: &Error) -> String {
+    match error {
+        Error::Connect(failures) => unreachable(database, driver, failures),
+        other => lost_at_login(database, driver, &other.to_string()),
+    }
+}
+
+/// The log lines if no connection to the server could be opened. The caller prints the advice.
+pub fn unreachable(database: &Database, driver: Driver, failures: &[Failure]) -> String {
+    let (lines, advice) = connect_failure(database, driver, failures);
+    set_advice(advice);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_dialect::sysbench::{Compat, Host, Invocation, parse_args};
+    use std::path::{Path, PathBuf};
+
+    struct HostWithoutFiles;
+
+    impl Host for HostWithoutFiles {
+        fn find_script(&self, _: &str) -> Option<PathBuf> {
+            None
+        }
+
+        fn read_file(&self, _: &Path) -> Result<String, String> {
+            Err("none".to_owned())
+        }
+    }
+
+    fn database(line: &str) -> Database {
+        let line = format!("{line} oltp_read_only run");
+        let arguments: Vec<_> = line.split_whitespace().map(Into::into).collect();
+        match parse_args(&arguments, Compat::V1_0, &HostWithoutFiles) {
+            Ok(Invocation::Native(native)) => native.settings.database,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn mysql_options_give_a_target_for_each_host_and_port() {
+        let options = database(
+            "--mysql-host=127.0.0.1,127.0.0.2 --mysql-port=1,2 --mysql-user=a:b --mysql-password=g/@h --mysql-db=d",
+        );
+        let (driver, target) = target(&options, 30).expect("valid options");
+        assert_eq!(driver, Driver::Mysql);
+        let all: Vec<String> = std::iter::once(&target)
+            .chain(&target.others)
+            .map(Target::describe)
+            .collect();
+        let addresses = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.2:1", "127.0.0.2:2"];
+        assert_eq!(all, addresses.map(|address| format!("tcp:{address}")));
+        assert_eq!(
+            (target.user.as_str(), target.database.as_str()),
+            ("a:b", "d")
+        );
+        let password = target.endpoints[0].password.as_ref();
+        assert_eq!(password.map(prony_wire::Secret::reveal), Some("g/@h"));
+        assert!(!format!("{target:?}").contains("g/@h"));
+    }
+
+    #[test]
+    fn pgsql_options_are_not_parsed_as_a_url() {
+        let options = database(
+            "--db-driver=pgsql --pgsql-host=/tmp/x --pgsql-port=5 --pgsql-user=a@b --pgsql-password=p:w/% --pgsql-db=d?",
+        );
+        let (driver, target) = target(&options, 30).expect("valid options");
+        assert_eq!(driver, Driver::Pgsql);
+        assert_eq!(target.describe(), "unix:/tmp/x/.s.PGSQL.5");
+        let names = (target.user.as_str(), target.database.as_str());
+        assert_eq!(names, ("a@b", "d?"));
+        let password = target.endpoints[0].password.as_ref();
+        assert_eq!(password.map(prony_wire::Secret::reveal), Some("p:w/%"));
+        let mut wrong = options.clone();
+        wrong.pgsql.sslmode = Some("often".to_owned());
+        let text = super::target(&wrong, 30).expect_err("invalid ssl mode");
+        assert!(
+            text.contains("often") && !text.contains("command line"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn an_option_error_does_not_mention_a_url() {
+        let mut options = database("--mysql-host=127.0.0.1 --mysql-port=0");
+        let (_, resolved) = target(&options, 30).expect("valid options");
+        assert_eq!(resolved.describe(), "tcp:127.0.0.1:3306");
+        options.mysql.ssl = "often".to_owned();
+        let text = target(&options, 30).expect_err("invalid ssl mode");
+        let expected = "invalid ssl-mode value: \"often\" (from the options)";
+        assert!(text.contains(expected) && !text.contains("URL"), "{text}");
+    }
+
+    #[test]
+    fn sockets_override_hosts_and_drivers_must_be_known() {
+        let options = database("--mysql-socket=/x/s,/y/s --mysql-host=h.invalid");
+        let (_, target) = target(&options, 30).expect("valid options");
+        assert_eq!(target.describe(), "unix:/x/s");
+        assert_eq!(target.others[0].describe(), "unix:/y/s");
+        let unknown = super::target(&database("--db-driver=foo"), 30).expect_err("no such driver");
+        assert_eq!(unknown, "FATAL: invalid database driver name: 'foo'\n");
+        let unknown_host =
+            super::target(&database("--mysql-host=h.invalid"), 30).expect_err("no such host");
+        assert_eq!(
+            unknown_host,
+            "FATAL: unable to connect to MySQL server on host 'h.invalid', port 3306, aborting...\n\
+             FATAL: error 2005: Unknown server host 'h.invalid' (-2)\n"
+        );
+    }
+}

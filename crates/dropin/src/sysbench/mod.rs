@@ -1,0 +1,81 @@
+//! sysbench as a program: `prony sysbench ...`, or a link whose name begins with `sysbench`.
+//!
+//! In: the arguments. Out: the actions and output of the chosen version of sysbench, and its exit status.
+//! Must never: print a password, or a line on stdout that sysbench does not print.
+
+mod bench;
+mod call;
+mod connection;
+mod errors;
+mod host;
+mod native;
+mod script;
+mod tables;
+
+use call::{CommandError, SysbenchCall};
+use host::ProcessHost;
+use prony_dialect::sysbench::{
+    COMPAT_VARIABLE, Compat, Invocation, Output, UsageError, fatal, parse_args,
+};
+use prony_server::secrets;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Whether a program name, such as that of a link to Prony, is sysbench's.
+pub fn is_name(argv0: &str) -> bool {
+    crate::is_called(argv0, "sysbench")
+}
+
+/// Runs as sysbench.
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(CommandError::Status(status)) => ExitCode::from(status),
+        Err(CommandError::Usage(error)) => {
+            let output = Output {
+                stdout: secrets::redact_message(&error.output.stdout, arguments),
+                stderr: secrets::redact_message(&error.output.stderr, arguments),
+            };
+            call::print(&output);
+            ExitCode::from(error.exit_status)
+        }
+    }
+}
+
+fn run(arguments: &[OsString]) -> Result<(), CommandError> {
+    let variable = std::env::var_os(COMPAT_VARIABLE);
+    let variable = variable.map(|value| value.to_string_lossy().into_owned());
+    let compat = Compat::read(variable.as_deref()).map_err(|error| {
+        CommandError::Usage(UsageError {
+            output: Output {
+                stdout: String::new(),
+                stderr: fatal(&error.to_string()),
+            },
+            exit_status: 1,
+        })
+    })?;
+    let invocation =
+        parse_args(arguments, compat, &ProcessHost::default()).map_err(CommandError::Usage)?;
+    let redact = |argument: &OsString| secrets::redact_argument(&argument.to_string_lossy());
+    let redacted_arguments: Vec<String> = arguments.iter().map(redact).collect();
+    match invocation {
+        Invocation::Print(output) => {
+            call::print(&output);
+            Ok(())
+        }
+        Invocation::Native(command) => {
+            call::print(&command.before);
+            native::run_command(
+                &SysbenchCall::new(&command.settings, redacted_arguments),
+                &command,
+            )
+        }
+        Invocation::Script(command) => {
+            call::print(&command.before);
+            script::run_command(
+                &SysbenchCall::new(&command.settings, redacted_arguments),
+                &command,
+            )
+        }
+    }
+}

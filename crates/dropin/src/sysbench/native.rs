@@ -1,0 +1,233 @@
+//! Runs the commands of bundled tests with Prony's workloads.
+//!
+//! Must never: measure another test or options than the command line's.
+
+use super::bench::{self, Bench, DefaultTexts};
+use super::call::{CommandError, SysbenchCall, eprint, set_advice};
+use super::errors::SysbenchErrorPolicy;
+use super::{connection, tables};
+use crate::tool_run::ConnectedServer;
+use prony_dialect::sysbench::{
+    Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, SysbenchCommands,
+    THREADS_FAILED, advice, command_header, failing_function, fatal, function_failed,
+    mysql_not_prepared, pgsql_not_prepared, ps_mode, unsupported, workload_plan,
+};
+use prony_plan::{QueryMode, WorkloadPlan};
+use prony_runner::host::processors;
+use prony_runner::{ConnectionInfo, Signals};
+use prony_server::control::Error;
+use prony_server::{Control, Target};
+use prony_workload::oltp::policy::OltpPolicy;
+use prony_workload::oltp::{OLTP_READ_WRITE, Oltp, OltpProgram, named, options, statements};
+use std::sync::Arc;
+
+/// A command of a bundled test, and its workload.
+pub struct BundledCommand<'a> {
+    /// The command.
+    pub native: &'a NativeCommand,
+    /// The workload.
+    pub workload: &'static Oltp,
+    /// The workload's options.
+    pub plan: WorkloadPlan,
+}
+
+impl BundledCommand<'_> {
+    /// The number of tables.
+    pub fn tables(&self) -> u32 {
+        let tables = self.plan.options.get("tables");
+        let tables = tables.and_then(toml::Value::as_integer);
+        tables
+            .and_then(|tables| u32::try_from(tables).ok())
+            .unwrap_or(1)
+    }
+}
+
+/// Runs a command of a bundled test.
+///
+/// # Errors
+/// The exit status; everything is printed.
+pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), CommandError> {
+    if let Some(reason) = unsupported(native) {
+        return Err(call.fail_with(&reason));
+    }
+    let Some(workload) = named(native.test.name) else {
+        return Err(call.fail_with(&format!("{} is not a workload", native.test.name)));
+    };
+    let mut command = BundledCommand {
+        native,
+        workload,
+        plan: workload_plan(native),
+    };
+    if native.test.name.starts_with("select_random") {
+        // These commands use the tables of all tests, and read the first one.
+        match native.command {
+            Command::Prepare => command.workload = &OLTP_READ_WRITE,
+            Command::Run => drop(command.plan.options.insert("tables".to_owned(), 1.into())),
+            _ => {}
+        }
+    }
+    if let (Command::Prepare | Command::Run, Err(problems)) = (
+        native.command,
+        options::read(&command.plan, command.workload),
+    ) {
+        let lines: Vec<String> = problems
+            .iter()
+            .map(|problem| with_typed_value(native, problem))
+            .collect();
+        return Err(call.fail_with(&lines.join("\nFATAL: ")));
+    }
+    call.log(LogLevel::Notice, &command_header(native));
+    let (driver, target) = target(call, native)?;
+    match native.command {
+        Command::Prepare => tables::prepare(call, &command, driver, &target),
+        Command::Prewarm => tables::prewarm(call, &command, driver, &target),
+        Command::Cleanup => tables::cleanup(call, &command, driver, &target),
+        Command::Run => run(call, &command, driver, target),
+        // The help was printed when the arguments were parsed.
+        Command::Help => Ok(()),
+    }
+}
+
+/// The error of an invalid option, with its name and value on the command line.
+fn with_typed_value(native: &NativeCommand, problem: &prony_workload::Error) -> String {
+    let prony_workload::Error::Value {
+        key,
+        value,
+        what,
+        hint,
+    } = problem
+    else {
+        return problem.to_string();
+    };
+    let typed = native.typed.get(key.as_str()).unwrap_or(value);
+    let option = key.replace('_', "-");
+    format!("--{option}={typed} is not {what}: {hint}")
+}
+
+/// The driver and target, if the driver's options are valid.
+fn target(call: &SysbenchCall, native: &NativeCommand) -> Result<(Driver, Target), CommandError> {
+    let database = &native.settings.database;
+    let valid = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
+    if let Err(lines) = valid {
+        return Err(threads_not_started(call, native.command, lines, NO_DRIVER));
+    }
+    connection::warn_about_cipher(database);
+    let timeout_s = native.settings.thread_init_timeout_s;
+    connection::target(database, timeout_s).map_err(|lines| {
+        let reason = prony_dialect::sysbench::NOT_CONNECTED;
+        threads_not_started(call, native.command, lines, reason)
+    })
+}
+
+/// The error of a command whose threads did not start.
+fn threads_not_started(
+    call: &SysbenchCall,
+    command: Command,
+    lines: String,
+    reason: &str,
+) -> CommandError {
+    let function = failing_function(command, false);
+    let mut lines = lines + &function_failed(function, None, reason);
+    if command == Command::Run {
+        lines += &fatal(THREADS_FAILED);
+    }
+    call.fail(&lines)
+}
+
+fn run(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    target: Target,
+) -> Result<(), CommandError> {
+    let native = command.native;
+    let database = &native.settings.database;
+    let mut control = Control::connect(&target).map_err(|error| {
+        if let Error::Connect(failures) = &error
+            && connection::timed_out(failures)
+        {
+            return bench::fail_late_start(call, &native.settings);
+        }
+        let lines = connection::refused(database, driver, &error);
+        let reason = prony_dialect::sysbench::NOT_CONNECTED;
+        threads_not_started(call, native.command, lines, reason)
+    })?;
+    crate::cleartext::warn(&control);
+    check_tables(call, command, driver, &mut control)?;
+    let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
+        .map_err(|error| call.fail_with(&error.render(&SysbenchCommands)))?;
+    let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
+    let server = ConnectedServer::new(target, facts, ConnectionInfo::of(&control));
+    drop(control);
+    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let errors = Arc::new(SysbenchErrorPolicy::new(
+        Arc::new(SysbenchCall::new(&native.settings, Vec::new())),
+        driver,
+        database.mysql.ignored.clone(),
+        signals.flag(),
+    ));
+    let scale = program.tables();
+    let program = program.with_policy(OltpPolicy {
+        errors: Some(errors.clone()),
+        event_is_row: true,
+    });
+    let bench = Bench {
+        settings: &native.settings,
+        driver,
+        server,
+        program: Arc::new(program),
+        workload: command.workload,
+        plan: command.plan.clone(),
+        scale,
+        // One thread drives some 200,000 statements a second; leave the other processors to a local server.
+        processors: processors() / 2,
+        thread_per_user: false,
+        texts: &DefaultTexts,
+        on_connect_refused: None,
+    };
+    bench::run(call, &bench, &signals, &|| errors.is_fatal())
+}
+
+/// Checks that the tables match the options. sysbench prepares its statements before the threads start, so the
+/// error is that of a prepare; without prepared statements the first event fails instead.
+fn check_tables(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    control: &mut Control,
+) -> Result<(), CommandError> {
+    let Err(problem) = OltpProgram::for_loaded_tables(control, &command.plan, command.workload)
+    else {
+        return Ok(());
+    };
+    let database = &command.native.settings.database;
+    if let prony_workload::Error::InvalidRequest { .. } = problem {
+        return Err(call.fail_with(&problem.to_string()));
+    }
+    // Some tests do not prepare statements.
+    let statements = options::read(&command.plan, command.workload)
+        .map(|options| command.workload.event.statement_kinds(&options).len())
+        .unwrap_or(0);
+    let prepared = statements > 0 && ps_mode(database) == Ok(QueryMode::Prepared);
+    for number in 1..=command.tables() {
+        let name = statements::table_name(number);
+        let sql = format!("SELECT c FROM {name} WHERE id=0");
+        let error = control.query(&sql).err();
+        let Some(server_error) = error.as_ref().and_then(|error| error.server()) else {
+            continue;
+        };
+        if !prepared {
+            return Ok(());
+        }
+        set_advice(advice(driver, server_error.number, server_error.code()));
+        let lines = match driver {
+            Driver::Mysql => mysql_not_prepared(server_error.number, &server_error.message),
+            Driver::Pgsql => pgsql_not_prepared(&server_error.in_statement(&sql)),
+        };
+        return Err(threads_not_started(call, Command::Run, lines, NOT_PREPARED));
+    }
+    // The tables exist, but may have fewer rows than the options require.
+    let problem = problem.render(&SysbenchCommands);
+    eprint(&format!("prony: {problem}\n"));
+    Ok(())
+}

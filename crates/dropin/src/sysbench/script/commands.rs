@@ -1,0 +1,91 @@
+//! Runs parallel commands of a script: once in each thread.
+//!
+//! Must never: print figures.
+
+use super::super::call::{CommandError, SysbenchCall};
+use super::logger::ScriptLogger;
+use prony_dialect::sysbench::{Driver, GeneralOptions, drive_plan};
+use prony_drive::{DriveJob, LoadStart, Observer, RunEventKind};
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::{DrivePlan, Pace, Stop};
+use prony_runner::Signals;
+use prony_runner::host::processors;
+use prony_server::Target;
+use prony_server::control::Failure;
+use prony_workload::lua::LuaProgram;
+use std::time::Duration;
+
+/// A command to run in every thread.
+pub struct ParallelCommand<'a> {
+    pub call: &'a SysbenchCall,
+    pub settings: &'a GeneralOptions,
+    pub logger: &'a ScriptLogger,
+    pub signals: &'a Signals,
+    /// Whether each thread of sysbench is an OS thread.
+    pub thread_per_user: bool,
+}
+
+/// An observer that does nothing.
+struct NoObserver;
+
+impl Observer for NoObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+}
+
+impl ParallelCommand<'_> {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// The exit status; everything is printed.
+    pub fn run(
+        &self,
+        driver: Driver,
+        target: &Target,
+        program: &LuaProgram,
+    ) -> Result<(), CommandError> {
+        let call = self.call;
+        let plan = drive_plan(self.settings, processors()).map_err(|lines| call.fail(&lines))?;
+        let clients = program.users();
+        let plan = DrivePlan {
+            clients,
+            threads: match self.thread_per_user {
+                true => clients,
+                false => plan.threads.min(clients),
+            },
+            pace: Pace::Closed,
+            stop: Stop::Transactions(1),
+            warmup: Duration::ZERO,
+            grace: Duration::MAX,
+            ..plan
+        };
+        let interrupt = self.signals.flag();
+        let refused = |failures: &[Failure]| self.logger.connect_failed(driver, failures);
+        let job = DriveJob {
+            program,
+            target,
+            tcp_target: None,
+            plan: &plan,
+            seed: plan.seed.unwrap_or(0),
+            interrupt: &interrupt,
+            tap: None,
+            on_connect_refused: Some(&refused),
+        };
+        let driven = prony_drive::run(&job, &mut NoObserver);
+        let driven = driven.map_err(|error| call.fail_with(&error.to_string()))?;
+        if self.logger.is_fatal() {
+            return Err(CommandError::Status(1));
+        }
+        if let Some(failure) = &driven.failure {
+            return Err(call.fail_with(failure));
+        }
+        let mut events = driven.events.iter();
+        if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
+            return Err(call.fail_with(&event.detail));
+        }
+        match driven.interrupted {
+            true => Err(CommandError::Status(1)),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Reports by a script's own functions.
+//!
+//! In: figures of a run. Out: the script's output; sysbench's texts for reports that it does not define. Must
+//! never: end a run because a report failed.
+
+use super::super::bench::ReportTexts;
+use super::super::call::SysbenchCall;
+use super::logger::ScriptLogger;
+use prony_dialect::sysbench::{
+    Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint, checkpoint_header,
+    progress, report,
+};
+use prony_runner::Recording;
+use prony_workload::lua::{LuaScriptError, OutsideQueries, ReportFigures, Reporter, Script};
+
+/// The reports of a script.
+pub struct Hooks<'a> {
+    call: &'a SysbenchCall,
+    script: &'a Script,
+    logger: &'a ScriptLogger,
+    /// The Lua state for intermediate reports, if the script defines them.
+    intermediate: Option<Reporter>,
+    /// The Lua state for checkpoints.
+    checkpoints: Option<Reporter>,
+    /// Whether the script prints the final report.
+    has_final_report: bool,
+    threads: u32,
+}
+
+impl<'a> Hooks<'a> {
+    /// Loads the script once more for intermediate reports, and once for checkpoints.
+    pub fn new(
+        call: &'a SysbenchCall,
+        script: &'a Script,
+        settings: &GeneralOptions,
+        logger: &'a ScriptLogger,
+    ) -> Result<Self, LuaScriptError> {
+        let mut intermediate = None;
+        if settings.report_interval_s.is_some() {
+            intermediate = Some(script.reporter()?);
+        }
+        let mut checkpoints = None;
+        if !settings.checkpoints_s.is_empty() {
+            checkpoints = Some(script.reporter()?);
+        }
+        let defines = |reporter: &Option<Reporter>,
+                       has: fn(&Reporter) -> Result<bool, LuaScriptError>| {
+            reporter.as_ref().map_or(Ok(false), has)
+        };
+        let has_intermediate = defines(&intermediate, Reporter::has_intermediate)?;
+        let has_checkpoints = defines(&checkpoints, Reporter::has_cumulative)?;
+        Ok(Hooks {
+            call,
+            script,
+            logger,
+            intermediate: intermediate.filter(|_| has_intermediate),
+            checkpoints: checkpoints.filter(|_| has_checkpoints),
+            has_final_report: script.has_cumulative()?,
+            threads: settings.threads,
+        })
+    }
+
+    /// Ends all reports of the script.
+    pub fn end(&self) {
+        self.end_intermediate();
+        self.log_failure(self.script.end_reports());
+    }
+
+    fn end_intermediate(&self) {
+        for reporter in self.intermediate.iter().chain(&self.checkpoints) {
+            self.log_failure(reporter.end());
+        }
+    }
+
+    fn log_failure(&self, result: Result<(), LuaScriptError>) {
+        if let Err(error) = result {
+            self.logger.hook_failed(&error);
+        }
+    }
+}
+
+/// The figures of the whole run.
+fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
+    let latency = figures.latency;
+    let [least, most, mean, sum] = [
+        latency.min_ms,
+        latency.max_ms,
+        latency.avg_ms,
+        latency.sum_ms,
+    ]
+    .map(|ms| ms / 1e3);
+    ReportFigures {
+        threads_running: threads,
+        time_interval_s: figures.interval_s,
+        time_total_s: figures.total_s,
+        latency_pct_s: figures.percentile_ms / 1e3,
+        latency_s: Some([least, most, mean, sum]),
+        ..counter_figures(&figures.counters)
+    }
+}
+
+fn counter_figures(counters: &Counters) -> ReportFigures {
+    ReportFigures {
+        events: counters.events,
+        reads: counters.reads,
+        writes: counters.writes,
+        other: counters.others,
+        errors: counters.errors,
+        reconnects: counters.reconnects,
+        ..ReportFigures::default()
+    }
+}
+
+impl ReportTexts for Hooks<'_> {
+    fn sql(&self) -> bool {
+        self.script.has_connected()
+    }
+
+    fn set_recording(&self, recording: &Recording) {
+        self.logger.set_recording(recording);
+        self.logger.set_starting(true);
+    }
+
+    fn threads_started(&self) {
+        self.logger.set_starting(false);
+    }
+
+    fn take_outside_queries(&self) -> Counters {
+        let OutsideQueries {
+            reads,
+            writes,
+            others,
+            errors,
+            reconnects,
+        } = self.script.take_outside_queries();
+        Counters {
+            events: 0,
+            reads,
+            writes,
+            others,
+            errors,
+            reconnects,
+        }
+    }
+
+    fn progress(&self, figures: &Progress) -> String {
+        let Some(reporter) = &self.intermediate else {
+            return progress(figures);
+        };
+        self.log_failure(
+            reporter.intermediate(&ReportFigures {
+                threads_running: figures.threads,
+                time_interval_s: figures.interval_s,
+                time_total_s: figures.at_s as f64,
+                latency_pct_s: figures.latency_ms / 1e3,
+                queue: Some(
+                    figures
+                        .queue
+                        .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
+                ),
+                ..counter_figures(&figures.counters)
+            }),
+        );
+        String::new()
+    }
+
+    fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
+        let Some(reporter) = &self.checkpoints else {
+            return checkpoint(at_s, figures, compat);
+        };
+        self.call.log(LogLevel::Notice, &checkpoint_header(at_s));
+        self.log_failure(reporter.cumulative(&report_figures(figures, self.threads)));
+        String::new()
+    }
+
+    fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
+        // The last report ends the list of intermediate ones.
+        self.end_intermediate();
+        if !self.has_final_report {
+            return report(figures, compat);
+        }
+        self.log_failure(self.script.cumulative(&report_figures(figures, 0)));
+        String::new()
+    }
+}

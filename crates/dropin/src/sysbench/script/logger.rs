@@ -1,0 +1,212 @@
+//! Logs the output of scripts and their errors.
+//!
+//! In: calls from all workers. Out: sysbench's lines on stdout; the end of the run. Must never: print the
+//! same error once per thread.
+
+use super::super::call::{SysbenchCall, eprint, print_output_bytes, set_advice};
+use super::super::connection;
+use super::failure_line;
+use prony_dialect::sysbench::{
+    Database, Driver, LogLevel, ScriptCommand, THREADS_FAILED, advice, driver, fatal,
+    function_failed, mysql_failed, mysql_next_failed, mysql_not_prepared, pgsql_failed,
+    pgsql_not_prepared, threads_late, warning,
+};
+use prony_runner::Recording;
+use prony_runner::{Signals, TerminationSignal};
+use prony_server::control::{Error, Failure};
+use prony_workload::lua::{Listener, LuaScriptError, SqlFailure, SqlOperation};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// libpq's PGRES_FATAL_ERROR.
+const FATAL_ERROR: u32 = 7;
+
+/// The warning about a script that blocks.
+const BLOCKED_WARNING: &str = "prony: the script ran for at least 0.1 s without a database query \
+    (os.execute, io.popen, its own socket, a long computation?): other users of its thread had to wait, \
+    and their figures include this wait\n";
+
+/// The logger of all Lua states of a script.
+pub struct ScriptLogger {
+    call: SysbenchCall,
+    driver: Driver,
+    database: Database,
+    /// Time limit for starting threads, seconds.
+    timeout_s: u32,
+    /// Whether threads are starting: then a connection that times out ends the run.
+    is_starting: AtomicBool,
+    start_timed_out: AtomicBool,
+    /// The first function that fails sets their flag, too.
+    signals: Signals,
+    /// The run in the store, once it has started.
+    recording: OnceLock<Recording>,
+    is_fatal: AtomicBool,
+}
+
+impl ScriptLogger {
+    /// `signals`: their flag ends the run.
+    pub fn new(call: &SysbenchCall, command: &ScriptCommand, signals: &Signals) -> ScriptLogger {
+        ScriptLogger {
+            call: SysbenchCall::new(&command.settings, call.redacted_arguments.clone()),
+            driver: driver(&command.settings.database).unwrap_or(Driver::Mysql),
+            database: command.settings.database.clone(),
+            timeout_s: command.settings.thread_init_timeout_s,
+            is_starting: AtomicBool::new(false),
+            start_timed_out: AtomicBool::new(false),
+            signals: signals.clone(),
+            recording: OnceLock::new(),
+            is_fatal: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether a function has failed and its error is printed.
+    pub fn is_fatal(&self) -> bool {
+        self.is_fatal.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether threads are starting.
+    pub fn set_starting(&self, is_starting: bool) {
+        self.is_starting.store(is_starting, Ordering::Relaxed);
+    }
+
+    /// Whether the run ended because threads did not start in time.
+    pub fn start_timed_out(&self) -> bool {
+        self.start_timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Reports a thread's failed connection.
+    pub fn connect_failed(&self, driver: Driver, failures: &[Failure]) {
+        if connection::timed_out(failures) && self.is_starting.load(Ordering::Relaxed) {
+            self.log(LogLevel::Fatal, &fatal(&threads_late(self.timeout_s)));
+            self.start_timed_out.store(true, Ordering::Relaxed);
+            self.end();
+            return;
+        }
+        let lines = connection::unreachable(&self.database, driver, failures);
+        self.log(LogLevel::Fatal, &lines);
+    }
+
+    /// Ends the run, after the reason is printed.
+    fn end(&self) {
+        self.is_fatal.store(true, Ordering::Relaxed);
+        self.signals.flag().store(true, Ordering::Relaxed);
+    }
+
+    /// Stores the recording of the run.
+    pub fn set_recording(&self, recording: &Recording) {
+        let _ = self.recording.set(recording.clone());
+    }
+
+    /// Prints to the log.
+    fn log(&self, level: LogLevel, text: &str) {
+        if !self.is_fatal() {
+            self.call.log(level, text);
+        }
+    }
+
+    /// Reports an error of a hook, which does not end the run.
+    pub fn hook_failed(&self, error: &LuaScriptError) {
+        // Not if a signal interrupted it.
+        if !self.signals.flag().load(Ordering::Relaxed) {
+            self.log(LogLevel::Fatal, &failure_line(error));
+        }
+    }
+}
+
+impl Listener for ScriptLogger {
+    fn output(&self, text: &[u8]) {
+        print_output_bytes(text);
+    }
+
+    fn unreachable(&self, lines: &str) {
+        self.log(LogLevel::Fatal, lines);
+    }
+
+    fn connection_refused(&self, error: &Error) {
+        let lines = connection::refused(&self.database, self.driver, error);
+        self.log(LogLevel::Fatal, &lines);
+    }
+
+    fn thread_blocked(&self) {
+        eprint(BLOCKED_WARNING);
+    }
+
+    fn fatal(&self, text: &str) {
+        self.log(LogLevel::Fatal, &fatal(text));
+    }
+
+    fn alert(&self, text: &str) {
+        self.log(LogLevel::Alert, &format!("ALERT: {text}\n"));
+    }
+
+    fn warning(&self, text: &str) {
+        self.log(LogLevel::Warning, &warning(text));
+    }
+
+    fn sql_failed(&self, failure: &SqlFailure<'_>) {
+        let SqlFailure {
+            number,
+            message,
+            sql,
+            ..
+        } = *failure;
+        let lines = match (self.driver, failure.operation) {
+            (Driver::Mysql, SqlOperation::Prepare) => mysql_not_prepared(number, message),
+            (Driver::Pgsql, SqlOperation::Prepare) => pgsql_not_prepared(message),
+            (Driver::Mysql, SqlOperation::NextResult | SqlOperation::NextExecutedResult) => {
+                mysql_next_failed(
+                    failure.operation == SqlOperation::NextExecutedResult,
+                    number,
+                    message,
+                    sql,
+                )
+            }
+            (Driver::Mysql, operation) => {
+                mysql_failed(operation == SqlOperation::Execute, number, message, sql)
+            }
+            (Driver::Pgsql, operation) => pgsql_failed(
+                operation == SqlOperation::Execute,
+                FATAL_ERROR,
+                message,
+                sql,
+            ),
+        };
+        let state = String::from_utf8_lossy(&failure.error.code);
+        set_advice(advice(self.driver, number, &state));
+        self.log(LogLevel::Fatal, &lines);
+    }
+
+    fn function_failed(&self, function: &str, reason: &str) {
+        if !function.is_empty() {
+            let more = match function {
+                "thread_init" => fatal(THREADS_FAILED),
+                _ => String::new(),
+            };
+            self.log(
+                LogLevel::Fatal,
+                &(function_failed(function, None, reason) + &more),
+            );
+        }
+        self.end();
+    }
+
+    fn thread_done_failed(&self, reason: &str) {
+        let lines = function_failed("thread_done", None, reason);
+        self.log(LogLevel::Fatal, &lines);
+    }
+
+    fn stuck(&self, reason: &str) {
+        let signal = self.signals.received().map(TerminationSignal::name);
+        if signal.is_none() {
+            self.log(LogLevel::Fatal, &fatal(reason));
+        }
+        // From here on no other thread writes to the store.
+        let _held = self
+            .recording
+            .get()
+            .map(|recording| recording.cut_off(signal.unwrap_or(reason)));
+        self.signals.end_by_signal();
+        // Its worker never returns, and a run ends only when all workers have returned.
+        std::process::exit(1);
+    }
+}

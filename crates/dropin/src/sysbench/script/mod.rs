@@ -1,0 +1,247 @@
+//! Runs scripts in Lua.
+//!
+//! In: a command of a script. Out: sysbench's actions and output; an exit status. Must never: run a command
+//! that the script does not define.
+
+mod commands;
+mod hooks;
+mod logger;
+mod settings;
+
+use super::bench::{self, Bench};
+use super::call::{CommandError, SysbenchCall, print};
+use super::connection;
+use crate::tool_run::ConnectedServer;
+use hooks::Hooks;
+use logger::ScriptLogger;
+use prony_dialect::sysbench::{
+    Driver, EXIT_LATE, GeneralOptions, LogLevel, NO_DRIVER, NOT_CONNECTED, Output, ScriptCommand,
+    WORKERS, fatal, function_failed, ps_mode, run_header, unknown_command,
+    unsupported_driver_option,
+};
+use prony_plan::WorkloadPlan;
+use prony_runner::host::processors;
+use prony_runner::{ConnectionInfo, Signals};
+use prony_server::control::Failure;
+use prony_server::{Control, ServerFacts, Target};
+use prony_store::Engine;
+use prony_workload::lua::{self, Command, LUA, LuaScriptError, Task};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time limit for querying the server's facts, which the run can do without.
+const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Runs a command of a script.
+///
+/// # Errors
+/// The exit status; everything is printed.
+pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), CommandError> {
+    let mysql = &command.settings.database.mysql;
+    if let Some(reason) = unsupported_driver_option(mysql) {
+        return Err(call.fail_with(&reason));
+    }
+    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let server = resolve_server(command);
+    // An invalid driver is reported when the script uses it.
+    let mut command = command.clone();
+    let database = &mut command.settings.database;
+    if ps_mode(database).is_err() {
+        "auto".clone_into(&mut database.ps_mode);
+    }
+    let command = &command;
+    let logger = Arc::new(ScriptLogger::new(call, command, &signals));
+    let settings = settings::script_settings(call, command, &server, &logger, signals.flag())?;
+    let name = settings.name.clone();
+    let script = lua::Script::open(settings).map_err(|error| report_failure(call, &error))?;
+    let run = ScriptRun {
+        call,
+        command,
+        script: &script,
+        logger: &logger,
+        signals: &signals,
+    };
+    // Without a command the script is loaded and nothing else.
+    let Some(word) = command.command.as_deref() else {
+        return Ok(());
+    };
+    let command_kind = script
+        .command(word)
+        .map_err(|error| report_failure(call, &error))?;
+    let outcome = match command_kind {
+        Command::Run => run.run(server),
+        Command::Help => return script.help().map_err(|error| report_failure(call, &error)),
+        Command::Once => run.run_once(word),
+        // A single thread needs no parallel run.
+        Command::Parallel if command.settings.threads == 1 => run.run_once(word),
+        Command::Parallel => {
+            call.log(LogLevel::Notice, WORKERS);
+            let word = word.to_owned();
+            run.run_in_threads(server, Task::Command { word })
+        }
+        Command::Missing => {
+            let text = format!("'{name}' test does not implement the '{word}' command.\n");
+            return Err(usage_failure(&text));
+        }
+        Command::Unknown => return Err(usage_failure(&format!("{}\n", unknown_command(word)))),
+    };
+    signals.end_by_signal();
+    outcome
+}
+
+/// One run of a script.
+struct ScriptRun<'a> {
+    call: &'a SysbenchCall,
+    command: &'a ScriptCommand,
+    script: &'a lua::Script,
+    logger: &'a Arc<ScriptLogger>,
+    signals: &'a Signals,
+}
+
+/// The driver and target; or the lines of the log, and the reason why threads do not start.
+type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
+
+fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
+    let database = &command.settings.database;
+    connection::warn_about_cipher(database);
+    let valid = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
+    valid.map_err(|lines| (lines, NO_DRIVER))?;
+    let timeout_s = command.settings.thread_init_timeout_s;
+    connection::target(database, timeout_s).map_err(|lines| (lines, NOT_CONNECTED))
+}
+
+/// The driver and target. If there is no server, the script gets an error when it connects.
+fn target_or_placeholder(settings: &GeneralOptions, server: ResolvedServer) -> (Driver, Target) {
+    server.unwrap_or_else(|_| {
+        let driver = prony_dialect::sysbench::driver(&settings.database);
+        let driver = driver.unwrap_or(Driver::Mysql);
+        (driver, connection::placeholder_target(driver))
+    })
+}
+
+/// The server with its facts, for the store; no facts for a script without a server.
+fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
+    let mut hurried = target.clone();
+    let timeout = target.connect_timeout.unwrap_or(FACTS_TIMEOUT);
+    hurried.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
+    let (facts, connection) = match Control::connect(&hurried) {
+        Ok(mut control) => {
+            crate::cleartext::warn(&control);
+            let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
+            (facts, ConnectionInfo::of(&control))
+        }
+        Err(_) => {
+            let engine = match driver {
+                Driver::Mysql => Engine::MySql,
+                Driver::Pgsql => Engine::PostgreSql,
+            };
+            (ServerFacts::default(), ConnectionInfo::none(engine))
+        }
+    };
+    ConnectedServer::new(target, facts, connection)
+}
+
+/// Prints why a script failed, to the log.
+fn report_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
+    match error {
+        LuaScriptError::Usage(text) => usage_failure(text),
+        other => call.fail(&failure_line(other)),
+    }
+}
+
+/// Why a script failed, as a line of the log.
+fn failure_line(error: &LuaScriptError) -> String {
+    match error {
+        LuaScriptError::Usage(text) | LuaScriptError::Fatal(text) => fatal(text),
+        LuaScriptError::Function { function, reason } => function_failed(function, None, reason),
+    }
+}
+
+/// Prints an error on standard error.
+fn usage_failure(text: &str) -> CommandError {
+    print(&Output {
+        stdout: String::new(),
+        stderr: text.to_owned(),
+    });
+    CommandError::Status(1)
+}
+
+impl ScriptRun<'_> {
+    fn run(&self, server: ResolvedServer) -> Result<(), CommandError> {
+        let ScriptRun {
+            call,
+            command,
+            script,
+            logger,
+            ..
+        } = self;
+        let settings = &command.settings;
+        let report = |error: LuaScriptError| report_failure(call, &error);
+        let program = script.program(Task::Run).map_err(report)?;
+        script.init().map_err(report)?;
+        call.log(LogLevel::Notice, &(run_header(settings) + WORKERS));
+        let hooks = Hooks::new(call, script, settings, logger).map_err(report)?;
+        let (driver, target) = target_or_placeholder(settings, server);
+        let bench = Bench {
+            settings,
+            driver,
+            server: connected_server(driver, target),
+            program: Arc::new(program),
+            workload: &LUA,
+            plan: WorkloadPlan {
+                name: "lua".to_owned(),
+                scale: None,
+                options: std::iter::once(("script".to_owned(), command.name.clone().into()))
+                    .collect(),
+            },
+            scale: 1,
+            // Scripts may need much CPU time of their own.
+            processors: processors(),
+            thread_per_user: script.may_block().map_err(report)?,
+            texts: &hooks,
+            on_connect_refused: Some(&|failures: &[Failure]| {
+                logger.connect_failed(driver, failures)
+            }),
+        };
+        let outcome = bench::run(call, &bench, self.signals, &|| logger.is_fatal());
+        // In case the last report started a list, or there was no last report.
+        hooks.end();
+        outcome.map_err(|error| match logger.start_timed_out() {
+            true => CommandError::Status(EXIT_LATE),
+            false => error,
+        })?;
+        // sysbench also exits with 0 here: the run is over and its report is printed.
+        if let Err(problem) = script.done() {
+            report_failure(call, &problem);
+        }
+        Ok(())
+    }
+
+    /// Runs a command in a single thread.
+    fn run_once(&self, word: &str) -> Result<(), CommandError> {
+        match self.script.once(word) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(CommandError::Status(1)),
+            // A signal interrupted it.
+            Err(_) if self.signals.received().is_some() => Err(CommandError::Status(1)),
+            Err(error) => Err(report_failure(self.call, &error)),
+        }
+    }
+
+    fn run_in_threads(&self, server: ResolvedServer, task: Task) -> Result<(), CommandError> {
+        let program = self
+            .script
+            .program(task)
+            .map_err(|error| report_failure(self.call, &error))?;
+        let thread_per_user = self.script.may_block();
+        let parallel = commands::ParallelCommand {
+            thread_per_user: thread_per_user.map_err(|error| report_failure(self.call, &error))?,
+            call: self.call,
+            settings: &self.command.settings,
+            logger: self.logger,
+            signals: self.signals,
+        };
+        let (driver, target) = target_or_placeholder(&self.command.settings, server);
+        parallel.run(driver, &target, &program)
+    }
+}

@@ -1,0 +1,210 @@
+//! Converts sysbench's command line to a script's [`ScriptSettings`].
+//!
+//! Must never: put a password into an argument list.
+
+use super::super::call::{CommandError, SysbenchCall, print};
+use super::super::host::ProcessHost;
+use super::logger::ScriptLogger;
+use super::usage_failure;
+use prony_dialect::sysbench::{
+    Compat, Driver, NO_DRIVER, NOT_CONNECTED, Output, RandomOptions, ScriptCommand, ScriptSource,
+    ValueType, driver, find_option, ps_mode,
+};
+use prony_plan::QueryMode;
+use prony_workload::lua::{self, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
+use prony_workload::oltp::distribution::Distribution;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The environment variable with the time that a script may run without a query, seconds.
+const PATIENCE_VARIABLE: &str = "PRONY_LUA_PATIENCE";
+/// The environment variable with the memory limit of a Lua state, MiB.
+const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
+
+/// The settings of a script. `end`: the flag that ends the run.
+///
+/// # Errors
+/// The script cannot be read.
+pub fn script_settings(
+    call: &SysbenchCall,
+    command: &ScriptCommand,
+    server: &super::ResolvedServer,
+    logger: &Arc<ScriptLogger>,
+    end: Arc<AtomicBool>,
+) -> Result<ScriptSettings, CommandError> {
+    let settings = &command.settings;
+    let database = &settings.database;
+    let compat = settings.compat;
+    let arguments = call.redacted_arguments.iter().cloned();
+    let (path, text) = read_script(command)?;
+    // An invalid driver is reported when threads start.
+    let driver = driver(database).unwrap_or(Driver::Mysql);
+    Ok(ScriptSettings {
+        text,
+        path,
+        name: Path::new(&command.name).file_name().map_or_else(
+            || command.name.clone(),
+            |name| name.to_string_lossy().into_owned(),
+        ),
+        is_v1_1: compat == Compat::V1_1,
+        version: compat.version().to_owned(),
+        version_string: compat.version_text().trim_end().to_owned(),
+        argv: std::iter::once("sysbench".to_owned())
+            .chain(arguments)
+            .collect(),
+        command: command.command.clone(),
+        general: general(command),
+        given: command.extras.iter().map(script_option).collect(),
+        threads: settings.threads,
+        driver,
+        server: server.as_ref().ok().map(|(_, target)| target.clone()),
+        mode: ps_mode(database).unwrap_or(QueryMode::Prepared),
+        no_driver: failure_lines(server, NO_DRIVER),
+        no_server: failure_lines(server, NOT_CONNECTED),
+        ignored: database.mysql.ignored.clone(),
+        random: random(&settings.random),
+        search_path: ProcessHost::default().search().to_owned(),
+        c_search_path: env_var("LUA_CPATH").map(|path| path.replace(";;", ";./?.so;")),
+        memory_limit_bytes: number(MEMORY_VARIABLE)
+            .map_or(ScriptSettings::MEMORY_LIMIT_BYTES, |mib| {
+                (mib as usize) << 20
+            }),
+        patience_s: number(PATIENCE_VARIABLE).unwrap_or(ScriptSettings::PATIENCE_S),
+        end,
+        listener: Arc::clone(logger) as Arc<dyn lua::Listener>,
+    })
+}
+
+/// The lines of the log, if the server is unusable for this reason.
+fn failure_lines(server: &super::ResolvedServer, reason: &str) -> Option<String> {
+    let (lines, found_reason) = server.as_ref().err()?;
+    (*found_reason == reason).then(|| lines.clone())
+}
+
+fn env_var(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+fn number(name: &str) -> Option<u64> {
+    env_var(name)?
+        .trim()
+        .parse()
+        .ok()
+        .filter(|number| *number > 0)
+}
+
+/// Reads a script: its path in messages, and its text.
+fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandError> {
+    let ScriptSource::File(path) = &command.source else {
+        // A prompt for a user at a terminal.
+        if std::io::stdin().is_terminal() {
+            print(&Output {
+                stdout: "Reading the script from the standard input:\n\n".to_owned(),
+                stderr: String::new(),
+            });
+        }
+        let mut text = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut text);
+        read.map_err(|error| usage_failure(&format!("cannot read standard input: {error}\n")))?;
+        return Ok(("-".to_owned(), text));
+    };
+    let text = std::fs::read(path)
+        .map_err(|error| usage_failure(&format!("cannot open {}: {error}\n", path.display())))?;
+    // Messages print the name as given.
+    let displayed_path = match Path::new(&command.name) == path {
+        true => command.name.clone(),
+        false => path.display().to_string(),
+    };
+    Ok((displayed_path, text))
+}
+
+/// The general options as typed values. Scripts may read the passwords.
+fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
+    let compat = command.settings.compat;
+    let database = &command.settings.database;
+    let value = |(name, text): (&String, &String)| {
+        let value_type = find_option(compat, name).map_or(ValueType::Text, |spec| spec.value_type);
+        let value = match value_type {
+            ValueType::Bool => ScriptOptionValue::Switch(text == "on"),
+            ValueType::Int | ValueType::Double => {
+                ScriptOptionValue::Number(text.trim().parse().unwrap_or(0.0))
+            }
+            ValueType::Size => ScriptOptionValue::Number(match name.as_str() {
+                "thread_stack_size" => command.settings.thread_stack_bytes as f64,
+                _ => text.trim().parse().unwrap_or(0.0),
+            }),
+            ValueType::Text | ValueType::File => ScriptOptionValue::Text(text.clone()),
+            ValueType::List => {
+                let items = text.split(',').filter(|item| !item.is_empty());
+                ScriptOptionValue::List(items.map(str::to_owned).collect())
+            }
+        };
+        (name.clone(), value)
+    };
+    let password = |name: &str, password: &str| {
+        (
+            name.to_owned(),
+            ScriptOptionValue::Text(password.to_owned()),
+        )
+    };
+    // These two are not options of the test.
+    let is_test_option = |name: &str| !matches!(name, "config_file" | "test");
+    let values = command
+        .values
+        .iter()
+        .filter(|(name, _)| is_test_option(name));
+    let mut all: Vec<_> = values.map(value).collect();
+    all.push(password("mysql_password", database.mysql.password.reveal()));
+    all.push(password("pgsql_password", database.pgsql.password.reveal()));
+    for (name, value) in &mut all {
+        // The settings have the values of deprecated options too.
+        let number = match name.as_str() {
+            "threads" => f64::from(command.settings.threads),
+            "time" => f64::from(command.settings.time_s.unwrap_or(0)),
+            "events" => command.settings.events.unwrap_or(0) as f64,
+            _ => continue,
+        };
+        *value = ScriptOptionValue::Number(number);
+    }
+    all
+}
+
+fn script_option(option: &prony_dialect::sysbench::GivenOption) -> ScriptOption {
+    ScriptOption {
+        name: option.name.clone(),
+        value: option.value.clone(),
+        shown: option.redacted(),
+        from_file: option.from_file,
+    }
+}
+
+fn random(options: &RandomOptions) -> RandomSettings {
+    let iterations = u32::try_from(options.spec_iterations).unwrap_or(1).max(1);
+    let pct = |pct: i32| u32::try_from(pct).unwrap_or(0).min(100);
+    let (part_pct, share_pct) = (pct(options.spec_pct), pct(options.spec_res));
+    // The distributions are defined only in these ranges.
+    let pareto_h = options.pareto_h.clamp(1e-6, 1.0 - 1e-6);
+    let zipfian_exponent = options.zipfian_exponent.max(1e-6);
+    RandomSettings {
+        default: match options.kind.as_str() {
+            "uniform" => Distribution::Uniform,
+            "gaussian" => Distribution::Gaussian { iterations },
+            "pareto" => Distribution::Pareto { h: pareto_h },
+            "zipfian" => Distribution::Zipfian {
+                exponent: zipfian_exponent,
+            },
+            _ => Distribution::Special {
+                iterations,
+                part_pct,
+                share_pct,
+            },
+        },
+        iterations,
+        part_pct,
+        share_pct,
+        pareto_h,
+        zipfian_exponent,
+    }
+}

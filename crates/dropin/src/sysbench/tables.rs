@@ -1,0 +1,260 @@
+//! `prepare`, `prewarm` and `cleanup` of the bundled tests.
+//!
+//! In: options, a server. Out: tables created, read or dropped; sysbench's lines. Must never: load into
+//! existing tables, which sysbench does not do either.
+
+use super::call::{CommandError, SysbenchCall, eprint, print_output_bytes};
+use super::connection;
+use super::errors;
+use super::native::BundledCommand;
+use prony_dialect::sysbench::{
+    Command, Driver, NOT_CONNECTED, PREWARM_MYSQL_ONLY, SysbenchCommands, creating_index,
+    creating_table, dropping_table, failing_function, function_failed, inserting, load_jobs,
+    prewarming,
+};
+use prony_runner::Signals;
+use prony_server::control::Error as ControlError;
+use prony_server::{Control, Target};
+use prony_wire::Engine;
+use prony_workload::oltp::{options, statements};
+use prony_workload::{
+    Error, LoadPhase, LoadRequest, Progress, ProgressUpdate, SqlDialect, Workload,
+};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+/// Opens a control connection for a command.
+///
+/// # Errors
+/// The server cannot be reached; everything is printed.
+pub fn connect(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    target: &Target,
+) -> Result<Control, CommandError> {
+    let control = Control::connect(target).map_err(|error| {
+        let database = &command.native.settings.database;
+        let lines = connection::refused(database, driver, &error);
+        let function = failing_function(command.native.command, false);
+        call.fail(&(lines + &function_failed(function, None, NOT_CONNECTED)))
+    })?;
+    crate::cleartext::warn(&control);
+    Ok(control)
+}
+
+/// Creates and fills the tables.
+///
+/// # Errors
+/// A table already exists, or the load fails; everything is printed.
+pub fn prepare(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    target: &Target,
+) -> Result<(), CommandError> {
+    let options = options::read(&command.plan, command.workload).map_err(|problems| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        call.fail_with(&lines.join("\n"))
+    })?;
+    let mut control = connect(call, command, driver, target)?;
+    let tables = options.tables.unwrap_or(1);
+    let dialect = SqlDialect::of(&control);
+    let existing = existing_tables(&mut control).map_err(|(error, sql)| {
+        call.fail(&errors::statement_failure(
+            driver,
+            Command::Prepare,
+            &error,
+            sql,
+        ))
+    })?;
+    for number in 1..=tables {
+        let name = statements::table_name(number);
+        if !existing.contains(&name) {
+            continue;
+        }
+        // The server reports the error.
+        print_output_bytes(creating_table(&name).as_bytes());
+        let is_bulk = !command.native.test.declares_options;
+        let create = dialect.create_table(number, &options, is_bulk);
+        if let Err(error) = control.execute(&create) {
+            let lines = errors::statement_failure(driver, Command::Prepare, &error, &create);
+            return Err(call.fail(&lines));
+        }
+    }
+    drop(control);
+    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let request = LoadRequest {
+        target,
+        plan: &command.plan,
+        jobs: load_jobs(&command.native.settings),
+        seed: 0,
+    };
+    let lines = PrepareProgress {
+        tables,
+        rows: u64::from(command.workload.rows(&options)),
+        indexed: options.create_secondary && command.native.test.declares_options,
+        printed_tables: Mutex::new(0),
+    };
+    match command.workload.load(&request, &lines, &signals.flag()) {
+        Ok(_) => {
+            lines.end();
+            Ok(())
+        }
+        Err(error) => {
+            let function = failing_function(Command::Prepare, false);
+            let problem = match &error {
+                Error::Server { source, .. } => source.to_string(),
+                other => other.problem(),
+            };
+            let failed = call.fail(&function_failed(function, None, &problem));
+            for line in error.advice(&SysbenchCommands) {
+                eprint(&format!("prony: {line}\n"));
+            }
+            signals.end_by_signal();
+            Err(failed)
+        }
+    }
+}
+
+/// Tables with sysbench's names, in the schema in which new tables are created.
+const ALL_TABLES: &str = "select table_name from information_schema.tables \
+    where table_schema = database() and table_name like 'sbtest%'";
+/// The same on PostgreSQL.
+const ALL_TABLES_POSTGRES: &str = "select relname from pg_class \
+    where relname like 'sbtest%' and pg_table_is_visible(oid)";
+
+/// The existing names, including tables that the role may not read.
+fn existing_tables(
+    control: &mut Control,
+) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
+    let sql = match control.engine() {
+        Engine::PostgreSql => ALL_TABLES_POSTGRES,
+        Engine::MySql | Engine::MariaDb => ALL_TABLES,
+    };
+    let rows = control.query(sql).map_err(|error| (error, sql))?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| row.into_iter().next()?)
+        .collect())
+}
+
+/// Prints a load in sysbench's lines, table by table in the order of their numbers. Prony builds indexes
+/// after all rows are loaded, but prints the line of each after its table's rows, as sysbench does.
+struct PrepareProgress {
+    tables: u32,
+    /// Rows per table.
+    rows: u64,
+    indexed: bool,
+    /// Tables whose lines are printed, except the index line of the last one.
+    printed_tables: Mutex<u32>,
+}
+
+impl PrepareProgress {
+    /// Prints the lines of the tables up to this one: all rows before it are loaded.
+    fn print_through(&self, table: u32) {
+        let Ok(mut printed_tables) = self.printed_tables.lock() else {
+            return;
+        };
+        while *printed_tables < table {
+            if *printed_tables > 0 && self.indexed {
+                print_output_bytes(
+                    creating_index(&statements::table_name(*printed_tables)).as_bytes(),
+                );
+            }
+            *printed_tables += 1;
+            if *printed_tables > self.tables {
+                return;
+            }
+            let name = statements::table_name(*printed_tables);
+            print_output_bytes(creating_table(&name).as_bytes());
+            if self.rows > 0 {
+                print_output_bytes(inserting(self.rows, &name).as_bytes());
+            }
+        }
+    }
+
+    /// Prints the remaining lines after all rows.
+    fn end(&self) {
+        self.print_through(self.tables + 1);
+    }
+}
+
+impl Progress for PrepareProgress {
+    fn update(&self, update: &ProgressUpdate) {
+        match update.phase {
+            LoadPhase::Create => {}
+            LoadPhase::Rows => {
+                let table = update.rows_done.checked_div(self.rows).unwrap_or(0) + 1;
+                self.print_through(u32::try_from(table).unwrap_or(u32::MAX).min(self.tables));
+            }
+            LoadPhase::Keys | LoadPhase::Statistics => self.end(),
+        }
+    }
+}
+
+/// Reads all tables and their indexes into the server's memory.
+///
+/// # Errors
+/// A table is missing, or the server is not MySQL; everything is printed.
+pub fn prewarm(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    target: &Target,
+) -> Result<(), CommandError> {
+    if driver == Driver::Pgsql {
+        let function = failing_function(Command::Prewarm, false);
+        return Err(call.fail(&function_failed(function, None, PREWARM_MYSQL_ONLY)));
+    }
+    let mut control = connect(call, command, driver, target)?;
+    for number in 1..=command.tables() {
+        let name = statements::table_name(number);
+        print_output_bytes(prewarming(&name).as_bytes());
+        let secondary = format!("select sum(k) from {name} force index (k_{number})");
+        let statements = [
+            format!("analyze table {name}"),
+            format!("select sum(length(c) + length(pad)) from {name} force index (primary)"),
+            secondary.clone(),
+        ];
+        for sql in statements {
+            match control.query(&sql) {
+                Ok(_) => {}
+                // The table has no such index.
+                Err(error) if sql == secondary && error.server().is_some() => {}
+                Err(error) => {
+                    let lines = errors::statement_failure(driver, Command::Prewarm, &error, &sql);
+                    return Err(call.fail(&lines));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Drops the tables.
+///
+/// # Errors
+/// The server refuses; everything is printed.
+pub fn cleanup(
+    call: &SysbenchCall,
+    command: &BundledCommand<'_>,
+    driver: Driver,
+    target: &Target,
+) -> Result<(), CommandError> {
+    let mut control = connect(call, command, driver, target)?;
+    for number in 1..=command.tables() {
+        let name = statements::table_name(number);
+        print_output_bytes(dropping_table(&name).as_bytes());
+        let sql = format!("DROP TABLE IF EXISTS {name}");
+        control.execute(&sql).map_err(|error| {
+            call.fail(&errors::statement_failure(
+                driver,
+                Command::Cleanup,
+                &error,
+                &sql,
+            ))
+        })?;
+    }
+    Ok(())
+}

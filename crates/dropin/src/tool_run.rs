@@ -1,0 +1,165 @@
+//! The run of a replaced tool: executed by the runner and stored if possible, with warnings in the tool's form.
+//!
+//! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a run
+//! because it cannot be stored: the tool prints its report anyway.
+
+use prony_drive::{DriveResult, LoadStart, OnConnectRefused, Tap};
+use prony_plan::Plan;
+use prony_runner::{
+    ConnectionInfo, Error, FinishedRun, Purpose, Recording, RunJob, RunObserver, RunSecond,
+    RunServer, Signals, StorePolicy,
+};
+use prony_server::{ServerFacts, Target};
+use prony_store::{Run, StoreError};
+use prony_workload::{ReadyWorkload, Workload};
+use serde_json::Value;
+use std::path::Path;
+
+/// The server of a run, as a control connection found it.
+pub struct ConnectedServer {
+    /// Where the clients connect.
+    pub server: RunServer,
+    /// The server's version and settings.
+    pub facts: ServerFacts,
+    /// Engine, address and TLS of the control connection.
+    pub connection: ConnectionInfo,
+}
+
+impl ConnectedServer {
+    /// A server of which these facts are known.
+    pub fn new(target: Target, facts: ServerFacts, connection: ConnectionInfo) -> ConnectedServer {
+        let targets = std::iter::once(&target).chain(&target.others);
+        let addresses: Vec<String> = targets.map(Target::describe).collect();
+        ConnectedServer {
+            server: RunServer::existing(target, addresses.join(", ")),
+            facts,
+            connection,
+        }
+    }
+}
+
+/// When a tool warns at the start that the run cannot be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartWarning {
+    /// Only if the disk is full.
+    FullDisk,
+    /// Whatever the reason.
+    Always,
+}
+
+/// Where a tool's run is stored, and how the tool warns if that fails.
+#[derive(Clone, Copy)]
+pub struct ToolStore<'a> {
+    /// The folder of stored runs; `None`: the default one.
+    pub folder: Option<&'a Path>,
+    /// When to warn at the start.
+    pub start_warning: StartWarning,
+    /// Prints a warning as the tool does.
+    pub warn: &'a dyn Fn(&str),
+}
+
+impl ToolStore<'_> {
+    /// Warns if the finished run could not be stored.
+    pub fn warn_unless_stored(&self, finished: &FinishedRun) {
+        if let Some(Err(error)) = &finished.stored {
+            (self.warn)(&format!("the run could not be stored: {error}"));
+        }
+    }
+}
+
+/// A run of a replaced tool, ready to start.
+pub struct ToolRun<'a> {
+    /// The call of the tool, for the document, without passwords.
+    pub request: Value,
+    /// The checked plan.
+    pub plan: &'a Plan,
+    /// The workload that the program belongs to.
+    pub workload: &'a dyn Workload,
+    /// The program of the clients.
+    pub loaded: &'a ReadyWorkload,
+    /// The server.
+    pub server: &'a ConnectedServer,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Where to store it.
+    pub store: ToolStore<'a>,
+    /// The signals that end it.
+    pub signals: &'a Signals,
+    /// Creates the tap of a worker.
+    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Called when a connection that a script requested is refused.
+    pub on_connect_refused: Option<OnConnectRefused<'a>>,
+}
+
+impl ToolRun<'_> {
+    /// Executes it. The server is not observed, because the tool would not do so.
+    ///
+    /// # Errors
+    /// The load cannot start.
+    pub fn execute(self, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+        let job = RunJob {
+            request: self.request,
+            purpose: Purpose::default(),
+            plan: self.plan,
+            workload: self.workload,
+            loaded: self.loaded,
+            server: &self.server.server,
+            facts: &self.server.facts,
+            connection: &self.server.connection,
+            observation: None,
+            count_on_server: false,
+            seed: self.seed,
+            store_policy: StorePolicy::IfPossible,
+            store_folder: self.store.folder,
+            interrupt: self.signals,
+            tap: self.tap,
+            on_connect_refused: self.on_connect_refused,
+        };
+        let store = self.store;
+        prony_runner::run(job, &mut StoreWarnings { observer, store })
+    }
+}
+
+/// Prints the warnings about the store, and passes all other events on to the tool's observer.
+struct StoreWarnings<'a> {
+    observer: &'a mut dyn RunObserver,
+    store: ToolStore<'a>,
+}
+
+impl RunObserver for StoreWarnings<'_> {
+    fn begun(&mut self, run: &Run, recording: &Recording) {
+        self.observer.begun(run, recording);
+    }
+
+    fn not_stored(&mut self, error: &StoreError) {
+        match self.store.start_warning {
+            StartWarning::Always => {
+                (self.store.warn)(&format!("the run cannot be stored: {error}"));
+            }
+            StartWarning::FullDisk if error.is_full() => {
+                (self.store.warn)(&format!("the run will not be stored: {error}"));
+            }
+            StartWarning::FullDisk => {}
+        }
+    }
+
+    fn journal_failed(&mut self, error: &StoreError) {
+        (self.store.warn)(&error.to_string());
+    }
+
+    fn started(&mut self, start: &LoadStart) {
+        self.observer.started(start);
+    }
+
+    fn second(&mut self, second: &RunSecond<'_>) {
+        self.observer.second(second);
+    }
+
+    fn draining(&mut self) {
+        self.observer.draining();
+    }
+
+    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
+        self.observer.ended(driven)
+    }
+}

@@ -1,0 +1,308 @@
+//! Differences that the variants of one experiment have on purpose.
+//!
+//! In: two Runs with their plans, and their differences. Out: the same differences; those that the plans
+//! request become caveats, which do not forbid a comparison. Must never: treat a difference as intended if
+//! no plan names it, such as another version of the server or data in another state, or make figures of two
+//! workloads comparable, whose names and statements differ.
+
+use super::Difference;
+use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
+use prony_store::{Run, Severity};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// The reason given for such a difference.
+pub(super) const VARIED_ON_PURPOSE: &str =
+    "this is what the experiment varied on purpose; the figures show its effect";
+
+/// Keys of a plan, with the differences that each explains.
+const EXPLAINED_BY_KEY: [(&str, &[&str]); 13] = [
+    ("server", &["engine", "network", "TLS"]),
+    ("workload.scale", &["scale"]),
+    ("run.clients", &["clients"]),
+    ("run.threads", &["threads"]),
+    ("run.duration", &["measured"]),
+    ("run.transactions", &["measured"]),
+    ("run.warmup", &["warm-up"]),
+    ("run.rate", &["pace"]),
+    ("run.arrival", &["pace"]),
+    ("run.protocol", &["protocol"]),
+    ("run.io", &["I/O engine"]),
+    ("run.connect_per_transaction", &["connections"]),
+    ("run.tcp_sample", &["network"]),
+];
+
+/// Settings of a workload that are read from the loaded data unless a plan names them.
+const DATA_SETTINGS: [&str; 4] = ["partitions", "population", "tables", "table_size"];
+
+/// Downgrades the intended differences between two variants of one experiment.
+pub(super) fn downgrade_intended(a: &Run, b: &Run, differences: &mut [Difference]) {
+    let Some(plan_differences) = plan_differences(a, b) else {
+        return;
+    };
+    for one in differences {
+        if plan_differences.explains(one) {
+            one.severity = one.severity.min(Severity::Caveat);
+            one.why = VARIED_ON_PURPOSE;
+        }
+    }
+}
+
+/// How two plans differ.
+struct PlanDifferences {
+    /// Keys with different values, such as `run.protocol`.
+    keys: BTreeSet<String>,
+    /// The servers' URLs in the plans.
+    servers: [String; 2],
+    /// Whether the servers are of two engines, so that the texts of their statements differ.
+    engines: bool,
+    /// Workload settings that the plans may change; empty if the workloads differ.
+    settings: BTreeSet<String>,
+}
+
+/// How the plans of two variants of one experiment differ; `None` if the Runs are not such variants.
+fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
+    let (of_a, of_b) = (a.experiment.as_ref()?, b.experiment.as_ref()?);
+    if of_a.id.is_empty() || of_a.id != of_b.id || of_a.variant == of_b.variant {
+        return None;
+    }
+    let keys = differing_keys(&a.plan, &b.plan);
+    let same_workload = a.workload.name == b.workload.name;
+    let is_workload_option = |key: &String| key.starts_with("workload.") && key != "workload.scale";
+    let mut settings = BTreeSet::new();
+    if same_workload && keys.iter().any(is_workload_option) {
+        let all = a.workload.settings.iter().chain(&b.workload.settings);
+        let names = all.map(|one| one.name.clone());
+        settings.extend(names.filter(|name| {
+            !DATA_SETTINGS.contains(&name.as_str()) || keys.contains(&format!("workload.{name}"))
+        }));
+        settings.insert("statements".to_owned());
+    }
+    let server = |run: &Run| run.plan["server"].as_str().unwrap_or("").to_owned();
+    let engines = keys.contains("server") && a.server.engine != b.server.engine;
+    if same_workload && engines {
+        settings.insert("statements".to_owned());
+    }
+    Some(PlanDifferences {
+        servers: [a, b].map(server),
+        engines,
+        settings,
+        keys,
+    })
+}
+
+impl PlanDifferences {
+    fn explains(&self, one: &Difference) -> bool {
+        let what = one.what.as_str();
+        let by_key = EXPLAINED_BY_KEY
+            .iter()
+            .any(|(key, explains)| explains.contains(&what) && self.keys.contains(*key));
+        // Settings of one engine do not exist in another; the durability class covers those of durability.
+        let other_name = self.engines
+            && DURABILITY_SETTINGS.contains(&what)
+            && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
+        by_key || self.settings.contains(what) || other_name || self.server_url_sets(what)
+    }
+
+    /// Whether the servers' URLs set this, as in `?options=-c synchronous_commit=off`.
+    fn server_url_sets(&self, what: &str) -> bool {
+        let sets = |name: &str| {
+            let [plain, coded] = [format!("{name}="), format!("{name}%3d")];
+            let each = self.servers.iter().map(|one| one.to_ascii_lowercase());
+            each.into_iter()
+                .any(|one| one.contains(&plain) || one.contains(&coded))
+        };
+        self.keys.contains("server")
+            && match what {
+                "durability" => DURABILITY_SETTINGS.iter().any(|name| sets(name)),
+                name => sets(name),
+            }
+    }
+}
+
+/// The keys of two plans whose values differ, with the table's name: `run.protocol`.
+fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
+    let none = Map::new();
+    let [a, b] = [a, b].map(|plan| plan.as_object().unwrap_or(&none));
+    let mut found = BTreeSet::new();
+    for section in a.keys().chain(b.keys()) {
+        let [of_a, of_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));
+        match (of_a.as_object(), of_b.as_object()) {
+            (Some(of_a), Some(of_b)) => {
+                let keys = of_a.keys().chain(of_b.keys());
+                let other = keys.filter(|key| of_a.get(*key) != of_b.get(*key));
+                found.extend(other.map(|key| format!("{section}.{key}")));
+            }
+            _ if of_a != of_b => {
+                found.insert(section.clone());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Verdict, compare};
+    use crate::sample::{observed_mut, observed_run};
+    use prony_store::Experiment;
+    use prony_store::{DurabilityClass, Engine, QueryMode, Setting};
+    use serde_json::json;
+
+    fn variant(name: &str) -> Run {
+        Run {
+            experiment: Some(Experiment {
+                id: "20261121-1".to_owned(),
+                variant: name.to_owned(),
+                ..Experiment::default()
+            }),
+            plan: json!({
+                "server": "postgres://h/d",
+                "workload": {"name": "tpcb", "scale": null},
+                "run": {"clients": 64, "protocol": "prepared", "rate": null,
+                    "connect_per_transaction": false},
+            }),
+            ..observed_run()
+        }
+    }
+
+    /// The difference that a change causes, and the change of plan and Run.
+    type Change = (&'static str, fn(&mut Run));
+
+    const INTENDED_CHANGES: [Change; 9] = [
+        ("protocol", |run| {
+            run.plan["run"]["protocol"] = json!("simple");
+            run.drive.protocol = Some(QueryMode::Simple);
+        }),
+        ("connections", |run| {
+            run.plan["run"]["connect_per_transaction"] = json!(true);
+            run.drive.connect_per_transaction = true;
+        }),
+        ("pace", |run| {
+            run.plan["run"]["rate"] = json!(5000.0);
+            run.drive.rate_tps = Some(5000.0);
+        }),
+        ("clients", |run| {
+            run.plan["run"]["clients"] = json!(8);
+            run.drive.clients = 8;
+        }),
+        ("scale", |run| {
+            run.plan["workload"]["scale"] = json!(77);
+            run.workload.scale = 77;
+        }),
+        ("mode", |run| {
+            run.plan["workload"]["mode"] = json!("statements");
+            run.workload
+                .settings
+                .push(Setting::new("mode", "statements"));
+        }),
+        ("statements", |run| {
+            run.plan["workload"]["files"] = json!(["other.sql"]);
+            run.workload.statements = vec!["select 2".to_owned()];
+        }),
+        ("durability", |run| {
+            run.plan["server"] = json!("postgres://h/d?options=-c%20synchronous_commit%3Doff");
+            let before = observed_mut(run).before.as_mut().unwrap();
+            before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+        }),
+        ("engine", |run| {
+            run.plan["server"] = json!("mysql://h/d");
+            run.server.engine = Some(Engine::MySql.into());
+        }),
+    ];
+
+    #[test]
+    fn intended_differences_are_caveats() {
+        let a = variant("a");
+        for (what, change) in INTENDED_CHANGES {
+            let mut b = variant("b");
+            change(&mut b);
+            for (a, b) in [(&a, &b), (&b, &a)] {
+                let found = compare(a, b);
+                assert_eq!(found.verdict, Verdict::WithCaveats, "{what}: {found:?}");
+                assert!(!found.figures.is_empty(), "{what}");
+                let [one] = &found.differences[..] else {
+                    panic!("{what}: {found:?}");
+                };
+                assert_eq!(
+                    (one.what.as_str(), one.severity, one.why),
+                    (what, Severity::Caveat, VARIED_ON_PURPOSE)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn unintended_differences_keep_their_severity() {
+        let a = variant("a");
+        // The same difference without its key in the plan, or in runs that are not variants of one
+        // experiment.
+        for (what, change) in INTENDED_CHANGES {
+            let mut not_in_plan = variant("b");
+            change(&mut not_in_plan);
+            not_in_plan.plan = a.plan.clone();
+            let mut repeat = variant("a");
+            change(&mut repeat);
+            let mut elsewhere = variant("b");
+            change(&mut elsewhere);
+            elsewhere.experiment.as_mut().unwrap().id = "20261121-2".to_owned();
+            for b in [not_in_plan, repeat, elsewhere] {
+                let found = compare(&a, &b);
+                let expected = match what {
+                    "clients" => Verdict::WithCaveats,
+                    _ => Verdict::NotComparable,
+                };
+                assert_eq!(found.verdict, expected, "{what}");
+                assert!(
+                    found
+                        .differences
+                        .iter()
+                        .all(|one| one.why != VARIED_ON_PURPOSE)
+                );
+            }
+        }
+        let mut b = variant("b");
+        INTENDED_CHANGES[0].1(&mut b);
+        b.server.version = "another".to_owned();
+        let found = compare(&a, &b);
+        let version = found
+            .differences
+            .iter()
+            .find(|one| one.what == "server version")
+            .unwrap();
+        assert!(version.severity == Severity::Caveat && version.why != VARIED_ON_PURPOSE);
+    }
+
+    #[test]
+    fn different_workloads_and_data_never_compare() {
+        let a = variant("a");
+        let mut b = variant("b");
+        b.plan["workload"]["name"] = json!("select-only");
+        b.workload.name = "select-only".to_owned();
+        b.workload.statements = vec!["select 1".to_owned()];
+        let invalid = |b: &Run| -> Vec<String> {
+            let found = compare(&a, b).differences.into_iter();
+            let invalid = found.filter(|one| one.severity == Severity::Invalid);
+            invalid.map(|one| one.what).collect()
+        };
+        assert_eq!(invalid(&b), ["workload", "statements"]);
+        let mut b = variant("b");
+        INTENDED_CHANGES[5].1(&mut b);
+        b.workload
+            .settings
+            .push(Setting::new("population", "hammerdb"));
+        assert_eq!(invalid(&b), ["population"]);
+        // With two engines, settings differ but durability is still compared.
+        let mut b = variant("b");
+        INTENDED_CHANGES[8].1(&mut b);
+        b.server
+            .settings
+            .insert("sync_binlog".to_owned(), "1".into());
+        assert_eq!(invalid(&b), [""; 0]);
+        let before = observed_mut(&mut b).before.as_mut().unwrap();
+        before.durability.as_mut().unwrap().class = DurabilityClass::D1;
+        assert_eq!(invalid(&b), ["durability"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Observations of the server in the form that checks need.
+//!
+//! In: a Run. Out: sums, means and events of the measured window. Must never: turn a missing observation
+//! into a zero.
+
+use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
+
+/// The observations; `None` if there was no observer.
+pub fn observed(run: &Run) -> Option<&Observed> {
+    run.observed.as_ref().filter(|seen| seen.off.is_none())
+}
+
+/// The measured window, seconds from the start of the load.
+pub fn window_s(run: &Run) -> (f64, f64) {
+    let begin_s = run.window.warmup_s;
+    (begin_s, begin_s + run.measured.length_s)
+}
+
+/// Rows that lie mostly in the window.
+pub fn rows(run: &Run) -> impl Iterator<Item = &ServerSecond> {
+    let (begin_s, end_s) = window_s(run);
+    let all = run.observed.iter().flat_map(|seen| &seen.series);
+    all.filter(move |row| {
+        let middle_s = row.at_s + row.length_s / 2.0;
+        begin_s <= middle_s && middle_s <= end_s
+    })
+}
+
+/// A sum over the window; `None` if no row has a value.
+pub fn sum(run: &Run, of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<u64> {
+    rows(run).filter_map(of).reduce(u64::saturating_add)
+}
+
+/// A mean over the window, weighted by time; `None` if no row has a value.
+pub fn mean(run: &Run, of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
+    let known = rows(run).filter_map(|row| Some((of(row)?, row.length_s)));
+    let (sum, seconds) = known.fold((0.0, 0.0), |(sum, all), (value, seconds)| {
+        (sum + value * seconds, all + seconds)
+    });
+    (seconds > 0.0).then(|| sum / seconds)
+}
+
+/// A mean of a figure of the server's machine.
+pub fn machine(run: &Run, of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+    mean(run, |row| of(row.machine.as_ref()?))
+}
+
+/// A mean of a figure of the client's machine, if it is not the server's.
+pub fn client(run: &Run, of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+    mean(run, |row| of(row.client.as_ref()?))
+}
+
+/// Events of the server that overlap the window; an event without an end lasts to the end of the run.
+pub fn events<'a>(run: &'a Run, kinds: &'a [EventKind]) -> impl Iterator<Item = &'a Event> {
+    let (begin_s, end_s) = window_s(run);
+    let all = run.observed.iter().flat_map(|seen| &seen.events);
+    all.filter(move |event| {
+        let over = event.until_s.is_some_and(|until_s| until_s < begin_s);
+        kinds.contains(&event.kind) && event.at_s <= end_s && !over
+    })
+}
+
+/// Overlap of an event with the window, seconds.
+pub fn overlap_s(run: &Run, event: &Event) -> f64 {
+    let (begin_s, end_s) = window_s(run);
+    let until_s = event.until_s.unwrap_or(end_s).min(end_s);
+    (until_s - event.at_s.max(begin_s)).max(0.0)
+}
+
+/// Bytes of WAL or redo log written in the window, if the load writes.
+pub fn written_bytes(run: &Run) -> Option<u64> {
+    let written = sum(run, |row| row.log_bytes)?;
+    (written >= crate::thresholds::WRITING_BYTES).then_some(written)
+}

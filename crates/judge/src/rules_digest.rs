@@ -1,0 +1,74 @@
+//! Whether [`RULES_VERSION`](crate::RULES_VERSION) was raised with the rules.
+//!
+//! The rules are the checks in `CHECKS`, the names and severities in the tables of `thresholds`, and its
+//! constants; not the sentences and comments about them.
+
+use crate::RULES_VERSION;
+
+/// Each version of the rules with their digest. If the rules change, add a line, and change none.
+const DIGESTS: [(u32, u64); 1] = [(1, 0x1f2d_4851_ce0f_640b)];
+
+const THRESHOLDS: &str = include_str!("thresholds.rs");
+const LIB: &str = include_str!("lib.rs");
+
+/// The rules in these sources, one on each line.
+fn rules(lib: &str, thresholds: &str) -> Vec<String> {
+    let checks = lib.split("const CHECKS").nth(1).unwrap();
+    let checks = checks.split("];").next().unwrap().lines().skip(1);
+    let mut rules: Vec<String> = checks.map(|line| line.trim().to_owned()).collect();
+    for row in thresholds
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! |"))
+    {
+        let cells: Vec<&str> = row.split('|').map(str::trim).take(2).collect();
+        rules.push(cells.join(" "));
+    }
+    // rustfmt may break a declaration after its `=`.
+    for constant in thresholds.split("\npub const ").skip(1) {
+        let declaration = constant.split(';').next().unwrap();
+        rules.push(declaration.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    rules
+}
+
+/// FNV-1a, which no release of Rust changes.
+fn digest(rules: &[String]) -> u64 {
+    let bytes = rules.iter().flat_map(|rule| rule.bytes().chain([b'\n']));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |digest, byte| {
+        (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[test]
+fn changed_rules_have_a_new_version() {
+    let digest = digest(&rules(LIB, THRESHOLDS));
+    assert_eq!(
+        DIGESTS.last(),
+        Some(&(RULES_VERSION, digest)),
+        "the rules have changed: raise RULES_VERSION and add ({}, {digest:#x}) to DIGESTS",
+        RULES_VERSION + 1
+    );
+    assert!(
+        DIGESTS
+            .windows(2)
+            .all(|two| two[0].0 < two[1].0 && two[0].1 != two[1].1)
+    );
+}
+
+#[test]
+fn thresholds_names_severities_and_checks_are_rules_and_comments_are_not() {
+    let was = digest(&rules(LIB, THRESHOLDS));
+    let with = |from: &str, to: &str| {
+        assert!(THRESHOLDS.contains(from), "{from}");
+        digest(&rules(LIB, &THRESHOLDS.replacen(from, to, 1)))
+    };
+    assert_ne!(
+        with("ERRORS_INVALID: f64 = 0.01", "ERRORS_INVALID: f64 = 0.02"),
+        was
+    );
+    assert_ne!(with("| `drift` | caveat", "| `trend` | caveat"), was);
+    assert_ne!(with("| `drift` | caveat", "| `drift` | note"), was);
+    assert_eq!(with("/// Largest gap", "/// The largest gap"), was);
+    let fewer = LIB.replacen("    steady::drift,\n", "", 1);
+    assert_ne!(digest(&rules(&fewer, THRESHOLDS)), was);
+}

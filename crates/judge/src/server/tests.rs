@@ -1,0 +1,166 @@
+//! Tests of the server's counters and waits, in synthetic runs.
+
+use super::*;
+use crate::sample::{healthy, observed_mut, observed_run};
+use prony_store::{Event, MissingObservation};
+
+fn with_commits(server: u64) -> Run {
+    let mut run = observed_run();
+    let seen = observed_mut(&mut run);
+    seen.after.as_mut().unwrap().commits = Some(1_000 + server);
+    run
+}
+
+#[test]
+fn commit_counts_of_client_and_server_agree() {
+    let severity = |run: &Run| commits(run).map(|check| check.severity);
+    // The client commits 9,760,000, 16,000 a second.
+    assert_eq!(severity(&with_commits(9_760_000)), None);
+    assert_eq!(severity(&with_commits(9_650_000)), None, "1 % and the lag");
+    let check = commits(&with_commits(9_600_000)).unwrap();
+    assert_eq!(check.severity, Severity::Invalid);
+    assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
+    assert_eq!(severity(&with_commits(9_860_000)), None);
+    assert_eq!(severity(&with_commits(9_900_000)), Some(Severity::Caveat));
+    let mut other = with_commits(99_000_000);
+    other.workload.description = None;
+    assert_eq!(severity(&other), None, "a script may commit more than once");
+    assert_eq!(
+        severity(&with_commits(100)),
+        None,
+        "its counters do not work"
+    );
+    let mut cached = with_commits(9_600_000);
+    cached.server.engine = Some(Engine::MariaDb.into());
+    assert_eq!(severity(&cached), Some(Severity::Invalid));
+    let settings = &mut cached.server.settings;
+    settings.insert("query_cache_type".to_owned(), "ON".into());
+    assert_eq!(
+        severity(&cached),
+        None,
+        "queries answered by the query cache are not counted as commits"
+    );
+    let mut unlogged = with_commits(9_600_000);
+    unlogged.server.engine = Some(Engine::MySql.into());
+    observed_mut(&mut unlogged).before.as_mut().unwrap().tables[0].unlogged = true;
+    assert_eq!(severity(&unlogged), None, "MyISAM counts no commits");
+    let mut partial = with_commits(9_600_000);
+    partial.state = RunState::Partial;
+    assert_eq!(severity(&partial), None);
+    assert_eq!(severity(&healthy()), None, "not observed");
+}
+
+#[test]
+fn a_restart_or_failover_is_reported() {
+    let severity = |run: &Run| restart(run).map(|check| check.severity);
+    assert_eq!(severity(&observed_run()), None);
+    let mut run = observed_run();
+    observed_mut(&mut run).events.push(Event {
+        at_s: 42.0,
+        kind: EventKind::Failover,
+        detail: "the server was the primary and is a replica".to_owned(),
+        ..Event::default()
+    });
+    let check = restart(&run).unwrap();
+    assert_eq!(check.severity, Severity::Invalid);
+    assert!(
+        check.finding.contains("at 42 s the server was the primary"),
+        "{check:?}"
+    );
+    let mut run = observed_run();
+    let after = observed_mut(&mut run).after.as_mut().unwrap();
+    after.started_unix_s = Some(1_795_000_500.0);
+    assert_eq!(severity(&run), Some(Severity::Invalid));
+    assert_eq!(commits(&run), None, "its counters were reset");
+    let mut run = observed_run();
+    observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
+    assert_eq!(severity(&run), Some(Severity::Invalid));
+}
+
+#[test]
+fn an_expected_restart_is_a_note() {
+    let mut run = observed_run();
+    let after = observed_mut(&mut run).after.as_mut().unwrap();
+    after.is_replica = Some(true);
+    assert_eq!(restart(&run).unwrap().severity, Severity::Invalid);
+    run.plan = serde_json::json!({ "run": { "expect_outage": true } });
+    assert_eq!(restart(&run).unwrap().severity, Severity::Note);
+}
+
+#[test]
+fn the_limits_of_the_throughput_are_reported() {
+    assert_eq!(limiter(&observed_run()), None);
+    let mut run = observed_run();
+    for row in &mut observed_mut(&mut run).series {
+        row.waits = [("CPU".to_owned(), 10), ("Lock/tuple".to_owned(), 30)].into();
+        row.machine.get_or_insert_default().busy_share = Some(0.95);
+        row.machine.get_or_insert_default().disk_busy_share = Some(0.99);
+    }
+    let check = limiter(&run).unwrap();
+    assert_eq!(check.severity, Severity::Note);
+    assert!(
+        check.finding.contains("95 % busy; its busiest disk"),
+        "{check:?}"
+    );
+    let waited = "75 % of the 24,000 active sessions in all samples waited for Lock/tuple";
+    assert!(check.finding.contains(waited), "{check:?}");
+    for row in &mut observed_mut(&mut run).series {
+        row.waits = [("CPU".to_owned(), 1), ("Client/ClientRead".to_owned(), 30)].into();
+        row.machine = None;
+    }
+    assert_eq!(limiter(&run), None, "the client is not the server's limit");
+}
+
+#[test]
+fn too_few_sessions_are_not_judged() {
+    let limiter_with = |sessions: u32| {
+        let mut run = observed_run();
+        let series = &mut observed_mut(&mut run).series;
+        series.iter_mut().for_each(|row| row.waits.clear());
+        series[20].waits = [("IO/WalSync".to_owned(), sessions)].into();
+        limiter(&run).map(|check| check.finding)
+    };
+    assert_eq!(limiter_with(3), None);
+    assert_eq!(limiter_with(19), None);
+    let finding = limiter_with(20).expect("enough");
+    assert!(
+        finding.contains("100 % of the 20 active sessions"),
+        "{finding}"
+    );
+}
+
+#[test]
+fn the_cost_of_observing_is_reported() {
+    let mut run = observed_run();
+    assert_eq!(observer(&run), None);
+    // 16 CPUs for 610 s.
+    observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(150.0);
+    let check = observer(&run).unwrap();
+    assert_eq!(check.severity, Severity::Caveat);
+    assert!(
+        check
+            .finding
+            .contains("1.5 % of its machine, for 3,660 queries"),
+        "{check:?}"
+    );
+}
+
+#[test]
+fn missing_observations_are_reported() {
+    assert_eq!(unobserved(&healthy()), None, "a document of an older Prony");
+    let mut run = observed_run();
+    assert_eq!(unobserved(&run), None);
+    observed_mut(&mut run).missing.push(MissingObservation {
+        what: prony_store::ObservedTopic::Checkpoints,
+        why: "permission denied".to_owned(),
+    });
+    let check = unobserved(&run).unwrap();
+    assert_eq!(check.severity, Severity::Note);
+    assert!(
+        check.finding.ends_with("Not observed: checkpoints."),
+        "{check:?}"
+    );
+    observed_mut(&mut run).off = Some("--no-observe was given".to_owned());
+    assert!(unobserved(&run).unwrap().finding.contains("--no-observe"));
+    assert_eq!(limiter(&run), None);
+}

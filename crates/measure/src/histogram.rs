@@ -1,0 +1,159 @@
+//! Histograms as text: HdrHistogram V2, uncompressed, base64. Runs of empty cells take a few bytes.
+//!
+//! The text may come from a foreign file or another machine: decoding never panics, and never allocates more
+//! memory than the text has or a histogram of [`crate::Distribution`] needs.
+
+use crate::distribution::{DIGITS, HIGHEST_NS};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::{Counter, Histogram};
+
+/// First bytes of an uncompressed histogram (HdrHistogram's `V2_COOKIE`).
+const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
+/// Cookie, length of the payload, normalizing offset, digits, lowest, highest, ratio.
+const HEADER_BYTES: usize = 40;
+/// Continuation bytes that no count needs. The crate would negate `i64::MIN` for them, which overflows.
+const OVERLONG_NUMBER: [u8; 9] = [0xff; 9];
+
+/// The text of a histogram; empty if it has no samples.
+pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
+    if histogram.is_empty() {
+        return String::new();
+    }
+    let mut bytes = Vec::new();
+    match V2Serializer::new().serialize(histogram, &mut bytes) {
+        Ok(_) => STANDARD.encode(bytes),
+        // Only a count above i64::MAX in one cell cannot be written.
+        Err(_) => String::new(),
+    }
+}
+
+/// Decodes a text of [`encode_histogram`].
+///
+/// # Errors
+/// If the text is not such a histogram, or needs more memory than those of [`crate::Distribution`].
+pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> {
+    let bytes = STANDARD
+        .decode(text)
+        .map_err(|error| format!("a histogram is not base64: {error}"))?;
+    check(&bytes)?;
+    Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|error| format!("a histogram cannot be read: {error}"))
+}
+
+/// Checks what the deserializer would trust.
+fn check(bytes: &[u8]) -> Result<(), &'static str> {
+    let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
+        return Err("a histogram is too short");
+    };
+    let number = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let long = |at: usize| u64::from(number(at)) << 32 | u64::from(number(at + 4));
+    // A compressed one could expand to any size.
+    if header[..4] != COOKIE {
+        return Err("a histogram is not in the format V2, uncompressed");
+    }
+    if number(4) as usize > payload.len() {
+        return Err("a histogram is shorter than its header says");
+    }
+    if number(12) > u32::from(DIGITS) || long(24) > HIGHEST_NS {
+        return Err("a histogram has more cells than one of Prony");
+    }
+    let mut windows = payload.windows(OVERLONG_NUMBER.len());
+    if windows.any(|bytes| bytes == OVERLONG_NUMBER) {
+        return Err("a histogram has a count that is too long");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::V2DeflateSerializer;
+
+    #[test]
+    fn a_histogram_survives_encoding() {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        for value in [1, 5, 80_000, 80_001, 3_000_000_000] {
+            histogram.record_n(value, 7).unwrap();
+        }
+        let text = encode_histogram(&histogram);
+        assert_eq!(decode_histogram::<u64>(&text).unwrap(), histogram);
+        assert_eq!(decode_histogram::<u32>(&text).unwrap().len(), 35);
+    }
+
+    #[test]
+    fn a_corrupted_text_never_panics() {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        (0..500).for_each(|value| histogram.record(value * 977).unwrap());
+        let text = encode_histogram(&histogram);
+        for end in 0..text.len() {
+            assert!(
+                decode_histogram::<u64>(&text[..end]).is_err(),
+                "cut at {end}"
+            );
+        }
+        let bytes = STANDARD.decode(&text).unwrap();
+        for index in 0..bytes.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut broken = bytes.clone();
+                broken[index] ^= flip;
+                let _ = decode_histogram::<u32>(&STANDARD.encode(broken));
+            }
+        }
+    }
+
+    /// A histogram with this payload.
+    fn with_payload(payload: &[u8]) -> String {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        histogram.record(1).unwrap();
+        let mut bytes = STANDARD.decode(encode_histogram(&histogram)).unwrap();
+        bytes.truncate(HEADER_BYTES);
+        bytes[4..8].copy_from_slice(&(payload.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(payload);
+        STANDARD.encode(bytes)
+    }
+
+    #[test]
+    fn counts_and_cells_that_no_histogram_has_are_errors() {
+        // i64::MIN empty cells, a number that never ends, i64::MAX samples, a cell beyond the last one.
+        let cases: [&[u8]; 4] = [
+            &[0xff; 9],
+            &[0xff; 40],
+            &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2],
+            &[0xff, 0xff, 0xff, 0xff, 0x0f, 2],
+        ];
+        for payload in cases {
+            let text = with_payload(payload);
+            assert!(decode_histogram::<u32>(&text).is_err(), "{payload:x?}");
+        }
+        assert_eq!(
+            decode_histogram::<u64>(&with_payload(&[1, 2]))
+                .unwrap()
+                .len(),
+            1
+        );
+        // 2^34 samples in a cell of 32 bits.
+        let large = with_payload(&[1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]);
+        assert!(decode_histogram::<u64>(&large).is_ok());
+        assert!(decode_histogram::<u32>(&large).is_err());
+    }
+
+    #[test]
+    fn a_histogram_that_would_need_more_memory_is_refused() {
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        histogram.record(1).unwrap();
+        let mut compressed = Vec::new();
+        let serialized = V2DeflateSerializer::new().serialize(&histogram, &mut compressed);
+        assert!(serialized.is_ok());
+        let refused = decode_histogram::<u64>(&STANDARD.encode(compressed)).unwrap_err();
+        assert!(refused.contains("uncompressed"), "{refused}");
+        for (highest, digits) in [(u64::MAX, 3), (HIGHEST_NS, 5)] {
+            let mut fine = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
+            fine.record(1).unwrap();
+            let refused = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();
+            assert!(refused.contains("more cells"), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The serialised form of an interval: what a journal stores, and what one machine sends to another.
+//!
+//! In: an [`Interval`]; or its form, from a file or a network. Out: the other one, equal to what was serialised.
+//! Must never: panic, or allocate more than its input and the run's shape need, whatever the form contains.
+//!
+//! Times count from the start of the load, because the clocks of two machines have no common origin.
+
+mod tally;
+
+use crate::errors::ErrorLedger;
+use crate::health::{BatchPolicyCounts, Health};
+use crate::interval::{InFlight, Interval, Leftover, StampCounts};
+use crate::queries::Queries;
+use crate::sample::{ErrorCode, TxnKind};
+use crate::schedule::{RunPhase, RunSchedule, Span};
+use crate::tally::Shape;
+use prony_wire::ErrorClass;
+use serde::{Deserialize, Serialize};
+use tally::SerializedTally;
+
+/// Largest count that is accepted: a billion a second for three days. Sums of many such counts do not overflow.
+const COUNT_MAX: u64 = 1 << 48;
+
+/// Why a serialised interval is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidInterval {
+    /// Its times cannot be those of an interval, or not of one of this run.
+    #[error("{0}")]
+    Span(&'static str),
+    /// It has other kinds of transaction or distributions than the run.
+    #[error("it does not have the run's kinds of transaction and distributions")]
+    Shape,
+    /// Its counts contradict each other, or are impossibly large.
+    #[error("{0}")]
+    Count(&'static str),
+    /// A histogram cannot be read.
+    #[error("{0}")]
+    Histogram(String),
+    /// An error has a class or code that does not exist.
+    #[error("{0}")]
+    Error(&'static str),
+}
+
+/// The serialised form of an [`Interval`]. A latency limit is not part of it: the receiver knows that of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SerializedInterval {
+    index: u32,
+    /// Name of the phase.
+    part: String,
+    /// From the start of the load, as `end_ns`.
+    start_ns: u64,
+    /// `u64::MAX` if it has no end.
+    end_ns: u64,
+    kinds: Vec<SerializedTally>,
+    errors: Vec<SerializedError>,
+    other_errors: u64,
+    cpu_user_ns: Option<u64>,
+    cpu_system_ns: Option<u64>,
+    run_queue_ns: Option<u64>,
+    turns: u64,
+    turn_max_ns: u64,
+    replies: u64,
+    connections: u32,
+    #[serde(default)]
+    missing: u32,
+    #[serde(default)]
+    waiting: u64,
+    #[serde(default)]
+    under_way: u32,
+    /// Workers that stayed under `SCHED_BATCH`, left it, or were refused it.
+    #[serde(default)]
+    batch: [u32; 3],
+    /// Stamped, unstamped, impossible, doubtful, clock steps, send cost sum, transmit stamps.
+    stamps: [u64; 7],
+    /// Unfinished, never started, misplaced.
+    leftover: [u64; 3],
+    /// Outcomes of the unfinished: committed, rolled back, failed, ambiguous, cut off.
+    #[serde(default)]
+    in_flight: [u64; 5],
+    /// Reads, writes, others, ignored errors, reconnects.
+    #[serde(default)]
+    queries: [u64; 5],
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct SerializedError {
+    kind: TxnKind,
+    class: String,
+    /// A character for each byte.
+    code: String,
+    count: u64,
+    example: String,
+}
+
+impl SerializedInterval {
+    /// Serialises an interval; `load_start_ns` is the start of the load on the clock of the interval.
+    pub fn new(interval: &Interval, load_start_ns: u64) -> SerializedInterval {
+        let (span, health, left) = (interval.span, interval.health, interval.leftover);
+        let errors = interval
+            .errors
+            .entries()
+            .iter()
+            .map(|entry| SerializedError {
+                kind: entry.kind,
+                class: entry.class.name().into(),
+                code: entry.code.iter().map(|&byte| char::from(byte)).collect(),
+                count: entry.count,
+                example: entry.example.clone(),
+            });
+        SerializedInterval {
+            index: span.index,
+            part: span.phase.name().into(),
+            start_ns: span.start_ns.saturating_sub(load_start_ns),
+            end_ns: match span.end_ns {
+                u64::MAX => u64::MAX,
+                end_ns => end_ns.saturating_sub(load_start_ns),
+            },
+            kinds: interval.kinds.iter().map(SerializedTally::new).collect(),
+            errors: errors.collect(),
+            other_errors: interval.errors.others(),
+            cpu_user_ns: health.cpu_user_ns,
+            cpu_system_ns: health.cpu_system_ns,
+            run_queue_ns: health.run_queue_ns,
+            turns: health.turns,
+            turn_max_ns: health.turn_max_ns,
+            replies: health.replies,
+            connections: health.connections,
+            missing: health.missing,
+            waiting: health.waiting,
+            under_way: health.under_way,
+            batch: health.batch.to_counts(),
+            stamps: interval.stamps.to_counts(),
+            leftover: [left.unfinished, left.never_started, left.misplaced],
+            in_flight: left.in_flight.to_counts(),
+            queries: interval.queries.to_counts(),
+        }
+    }
+
+    /// The shape that its figures have, without a latency limit. Check its number of kinds before use.
+    pub fn shape(&self) -> Shape {
+        let first = self.kinds.first();
+        Shape {
+            kinds: self.kinds.len(),
+            ..first.map_or(Shape::closed(0), SerializedTally::shape)
+        }
+    }
+
+    /// Restores the interval on a clock on which the load starts at `load_start_ns`.
+    ///
+    /// # Errors
+    /// If it does not have this shape, or contradicts itself. An interval without figures has any shape.
+    pub fn into_interval(
+        self,
+        load_start_ns: u64,
+        shape: Shape,
+    ) -> Result<Interval, InvalidInterval> {
+        self.check_counts()?;
+        let mut interval = Interval::empty(self.span(load_start_ns)?);
+        if !self.kinds.is_empty() {
+            // Before any memory for histograms is reserved.
+            let alike = self.kinds.iter().all(|tally| tally.has_shape(shape));
+            if self.kinds.len() != shape.kinds || !alike {
+                return Err(InvalidInterval::Shape);
+            }
+        }
+        interval.errors = self.errors(shape.kinds)?;
+        interval.health = self.health();
+        let [unfinished, never_started, misplaced] = self.leftover;
+        interval.leftover = Leftover {
+            unfinished,
+            in_flight: InFlight::from_counts(self.in_flight),
+            never_started,
+            misplaced,
+        };
+        interval.stamps = StampCounts::from_counts(self.stamps);
+        interval.queries = Queries::from_counts(self.queries);
+        let tallies = self.kinds.into_iter();
+        interval.kinds = tallies
+            .map(|tally| tally.into_tally(shape.limit_ns))
+            .collect::<Result<_, _>>()?;
+        Ok(interval)
+    }
+
+    /// Restores an interval that another machine recorded, for the [`crate::Collector`] of this schedule and shape,
+    /// at the time `now_ns`.
+    ///
+    /// # Errors
+    /// As [`SerializedInterval::into_interval`], and if it is not one of the schedule's intervals or cannot
+    /// have begun: the collector would reserve memory for all intervals before it.
+    pub fn into_interval_of(
+        self,
+        schedule: &RunSchedule,
+        shape: Shape,
+        now_ns: u64,
+    ) -> Result<Interval, InvalidInterval> {
+        let span = self.span(schedule.start_ns)?;
+        let own = schedule.span(span.index);
+        if (own.index, own.phase, own.start_ns) != (span.index, span.phase, span.start_ns)
+            || span.end_ns > own.end_ns
+        {
+            return Err(InvalidInterval::Span("it is not an interval of the run"));
+        }
+        if span.start_ns > now_ns {
+            return Err(InvalidInterval::Span("it lies in the future"));
+        }
+        self.into_interval(schedule.start_ns, shape)
+    }
+
+    fn span(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
+        let phase = RunPhase::from_name(&self.part);
+        let phase = phase.ok_or(InvalidInterval::Span("its part of the run is unknown"))?;
+        let on_clock = |since_start_ns: u64| match since_start_ns {
+            u64::MAX => Some(u64::MAX),
+            _ => load_start_ns.checked_add(since_start_ns),
+        };
+        match (on_clock(self.start_ns), on_clock(self.end_ns)) {
+            (Some(start_ns), Some(end_ns)) if start_ns <= end_ns => Ok(Span {
+                index: self.index,
+                phase,
+                start_ns,
+                end_ns,
+            }),
+            _ => Err(InvalidInterval::Span("its times are impossible")),
+        }
+    }
+
+    fn errors(&self, kinds: usize) -> Result<ErrorLedger, InvalidInterval> {
+        let mut errors = ErrorLedger::default();
+        for error in &self.errors {
+            if usize::from(error.kind) >= kinds {
+                return Err(InvalidInterval::Shape);
+            }
+            let class = ErrorClass::from_name(&error.class)
+                .ok_or(InvalidInterval::Error("a class of error is unknown"))?;
+            let code = error_code(&error.code).ok_or(InvalidInterval::Error(
+                "an error code does not have five characters",
+            ))?;
+            errors.count(error.kind, class, code, error.count);
+            errors.example(error.kind, class, code, &error.example);
+        }
+        errors.count_others(self.other_errors);
+        Ok(errors)
+    }
+
+    fn health(&self) -> Health {
+        Health {
+            cpu_user_ns: self.cpu_user_ns,
+            cpu_system_ns: self.cpu_system_ns,
+            run_queue_ns: self.run_queue_ns,
+            turns: self.turns,
+            turn_max_ns: self.turn_max_ns,
+            replies: self.replies,
+            connections: self.connections,
+            missing: self.missing,
+            waiting: self.waiting,
+            under_way: self.under_way,
+            batch: BatchPolicyCounts::from_counts(self.batch),
+        }
+    }
+
+    fn check_counts(&self) -> Result<(), InvalidInterval> {
+        // The sum of times for sending is added with saturation; all others may be summed in any way.
+        let [
+            stamped,
+            unstamped,
+            impossible,
+            doubtful,
+            clock_steps,
+            _,
+            transmit_stamps,
+        ] = self.stamps;
+        let stamps = [
+            stamped,
+            unstamped,
+            impossible,
+            doubtful,
+            clock_steps,
+            transmit_stamps,
+        ];
+        let health = [self.turns, self.replies, self.waiting, self.other_errors];
+        check_counts(&stamps)?;
+        check_counts(&health)?;
+        check_counts(&self.leftover)?;
+        check_counts(&self.in_flight)?;
+        check_counts(&self.queries)?;
+        let mut errors = self.errors.iter();
+        errors.try_for_each(|error| check_counts(&[error.count]))
+    }
+}
+
+fn check_counts(counts: &[u64]) -> Result<(), InvalidInterval> {
+    match counts.iter().all(|&count| count <= COUNT_MAX) {
+        true => Ok(()),
+        false => Err(InvalidInterval::Count("a count is impossibly large")),
+    }
+}
+
+/// Five characters that stand for a byte each.
+fn error_code(text: &str) -> Option<ErrorCode> {
+    let mut code = ErrorCode::default();
+    let mut chars = text.chars();
+    for byte in &mut code {
+        *byte = u8::try_from(chars.next()?).ok()?;
+    }
+    chars.next().is_none().then_some(code)
+}
+
+/// Counts that are serialised as an array, in this order.
+trait Counts<const N: usize, T> {
+    fn to_counts(self) -> [T; N];
+    fn from_counts(counts: [T; N]) -> Self;
+}
+
+macro_rules! counts {
+    ($($type:ident [$number:ty; $length:literal] { $($field:ident),+ })+) => {$(
+        impl Counts<$length, $number> for $type {
+            fn to_counts(self) -> [$number; $length] {
+                [$(self.$field),+]
+            }
+
+            fn from_counts([$($field),+]: [$number; $length]) -> $type {
+                $type { $($field),+ }
+            }
+        }
+    )+};
+}
+
+counts! {
+    BatchPolicyCounts [u32; 3] { under, left, refused }
+    InFlight [u64; 5] { committed, rolled_back, failed, ambiguous, cut_off }
+    Queries [u64; 5] { reads, writes, others, errors, reconnects }
+    StampCounts [u64; 7] {
+        stamped, unstamped, impossible, doubtful, clock_steps, send_cost_sum_ns, transmit_stamps
+    }
+}

@@ -1,0 +1,219 @@
+//! The serialised form of the counts and times of one kind of transaction.
+
+use super::{InvalidInterval, check_counts};
+use crate::distribution::{Distribution, HIGHEST_NS};
+use crate::histogram::{decode_histogram, encode_histogram};
+use crate::tally::{PartDistributions, Shape, Tally};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct SerializedTally {
+    /// Committed, rolled back, failed, skipped, retries.
+    counts: [u64; 5],
+    #[serde(default)]
+    retried: u64,
+    #[serde(default)]
+    late: u64,
+    #[serde(with = "large_number")]
+    busy_ns: u128,
+    response: SerializedTimes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    service: Option<SerializedTimes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lag: Option<SerializedTimes>,
+    /// Send wait, server, client wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parts: Option<[SerializedTimes; 3]>,
+    #[serde(default)]
+    upper_bounds: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    connect: Option<SerializedTimes>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct SerializedTimes {
+    samples: u64,
+    #[serde(with = "large_number")]
+    sum_ns: u128,
+    #[serde(default)]
+    squares_ns2: f64,
+    min_ns: u64,
+    max_ns: u64,
+    /// Text of [`encode_histogram`].
+    histogram: String,
+}
+
+impl SerializedTally {
+    pub(super) fn new(tally: &Tally<u32>) -> SerializedTally {
+        let parts = tally.parts.as_ref();
+        SerializedTally {
+            counts: [
+                tally.committed,
+                tally.rolled_back,
+                tally.failed,
+                tally.skipped,
+                tally.retries,
+            ],
+            retried: tally.retried,
+            late: tally.late,
+            busy_ns: tally.busy_ns,
+            response: SerializedTimes::new(&tally.response),
+            service: tally.service.as_ref().map(SerializedTimes::new),
+            lag: tally.lag.as_ref().map(SerializedTimes::new),
+            parts: parts
+                .map(|p| [&p.send_wait, &p.server, &p.client_wait].map(SerializedTimes::new)),
+            upper_bounds: parts.map_or(0, |parts| parts.upper_bounds),
+            connect: tally.connect.as_ref().map(SerializedTimes::new),
+        }
+    }
+
+    /// The shape of a single kind with these distributions.
+    pub(super) fn shape(&self) -> Shape {
+        Shape {
+            open_loop: self.service.is_some(),
+            parts: self.parts.is_some(),
+            connect: self.connect.is_some(),
+            ..Shape::closed(1)
+        }
+    }
+
+    /// Whether it has the distributions of this shape.
+    pub(super) fn has_shape(&self, shape: Shape) -> bool {
+        let own = self.shape();
+        (own.open_loop, own.parts, own.connect) == (shape.open_loop, shape.parts, shape.connect)
+            && self.lag.is_some() == shape.open_loop
+    }
+
+    pub(super) fn into_tally(self, limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {
+        check_counts(&self.counts)?;
+        let [committed, rolled_back, failed, skipped, retries] = self.counts;
+        let mut times = vec![&self.response];
+        times.extend(
+            [&self.service, &self.lag, &self.connect]
+                .into_iter()
+                .flatten(),
+        );
+        let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
+        let parts = self.parts.iter().flatten();
+        if times.iter().any(|times| times.samples != committed)
+            || parts.into_iter().any(|part| part.samples != part_samples)
+            || part_samples > committed
+            || self.upper_bounds > part_samples
+            || self.late > committed
+            || self.retried > retries
+        {
+            return Err(InvalidInterval::Count("its counts contradict each other"));
+        }
+        let parts = match self.parts {
+            None => None,
+            Some([send_wait, server, client_wait]) => Some(PartDistributions {
+                send_wait: send_wait.into_distribution()?,
+                server: server.into_distribution()?,
+                client_wait: client_wait.into_distribution()?,
+                upper_bounds: self.upper_bounds,
+            }),
+        };
+        let restored = |times: Option<SerializedTimes>| {
+            times.map(SerializedTimes::into_distribution).transpose()
+        };
+        Ok(Tally {
+            committed,
+            rolled_back,
+            failed,
+            skipped,
+            retries,
+            retried: self.retried,
+            late: self.late,
+            limit_ns,
+            busy_ns: self.busy_ns,
+            response: self.response.into_distribution()?,
+            service: restored(self.service)?,
+            lag: restored(self.lag)?,
+            parts,
+            connect: restored(self.connect)?,
+        })
+    }
+}
+
+impl SerializedTimes {
+    fn new(times: &Distribution<u32>) -> SerializedTimes {
+        SerializedTimes {
+            samples: times.samples,
+            sum_ns: times.sum_ns,
+            squares_ns2: times.squares_ns2,
+            min_ns: times.min_ns,
+            max_ns: times.max_ns,
+            histogram: encode_histogram(&times.histogram),
+        }
+    }
+
+    fn into_distribution(self) -> Result<Distribution<u32>, InvalidInterval> {
+        let mut times = Distribution::default();
+        if self.samples > 0 {
+            let histogram = decode_histogram(&self.histogram);
+            let histogram = histogram.map_err(InvalidInterval::Histogram)?;
+            if histogram.sigfig() != times.histogram.sigfig()
+                || histogram.low() != times.histogram.low()
+                || histogram.high() != times.histogram.high()
+            {
+                return Err(InvalidInterval::Histogram(
+                    "a histogram has other cells than the run's".to_owned(),
+                ));
+            }
+            times.histogram = histogram;
+        }
+        times.samples = self.samples;
+        times.sum_ns = self.sum_ns;
+        times.squares_ns2 = self.squares_ns2;
+        times.min_ns = self.min_ns;
+        times.max_ns = self.max_ns;
+        match is_possible(&times) {
+            true => Ok(times),
+            false => Err(InvalidInterval::Count(
+                "a histogram does not match its count, sum or extremes",
+            )),
+        }
+    }
+}
+
+/// Whether samples exist that have this count, sum and histogram, and these extremes.
+fn is_possible(times: &Distribution<u32>) -> bool {
+    let (histogram, samples) = (&times.histogram, u128::from(times.samples));
+    let (min_ns, max_ns) = (times.min_ns, times.max_ns);
+    let sums = samples * u128::from(min_ns)..=samples.saturating_mul(u128::from(max_ns));
+    // Times above an hour are all in the last cells.
+    let is_in =
+        |cell_ns: u64, time_ns: u64| time_ns > HIGHEST_NS || histogram.equivalent(cell_ns, time_ns);
+    histogram.len() == times.samples
+        && min_ns <= max_ns
+        && (samples > 0 || max_ns == 0)
+        && sums.contains(&times.sum_ns)
+        && (samples == 0 || is_in(histogram.min(), min_ns) && is_in(histogram.max(), max_ns))
+        && (0.0..=f64::MAX).contains(&times.squares_ns2)
+}
+
+/// A sum of times: a number, or decimal text if it does not fit into 64 bits.
+mod large_number {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Large {
+        Number(u64),
+        Text(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(number: &u128, to: S) -> Result<S::Ok, S::Error> {
+        match u64::try_from(*number) {
+            Ok(number) => to.serialize_u64(number),
+            Err(_) => to.collect_str(number),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
+        match Large::deserialize(from)? {
+            Large::Number(number) => Ok(number.into()),
+            Large::Text(text) => text.parse().map_err(D::Error::custom),
+        }
+    }
+}

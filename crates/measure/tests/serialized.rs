@@ -1,0 +1,384 @@
+//! An interval comes back from its serialised form as it was, on whatever clock; and no form does harm.
+
+use prony_measure::{
+    BatchPolicyCounts, Collector, ErrorClass, InFlight, Interval, InvalidInterval, Leftover,
+    Outcome, Queries, RunSchedule, Sample, SerializedInterval, ServiceTimeParts, Shape,
+    StampCounts,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const S: u64 = 1_000_000_000;
+/// Starts of the load on the clocks of two machines.
+const START_NS: u64 = 5_000 * S + 17;
+const OTHER_START_NS: u64 = 77;
+
+fn schedule(start_ns: u64) -> RunSchedule {
+    RunSchedule::seconds(start_ns, 3 * S / 2, Some(4 * S))
+}
+
+fn sample() -> impl Strategy<Value = (Sample, Option<String>)> {
+    let times = prop_oneof![0..10_000_u64, 0..100 * S, Just(u64::MAX)];
+    let outcome = prop_oneof![
+        4 => Just(Outcome::Committed),
+        1 => Just(Outcome::RolledBack),
+        1 => Just(Outcome::Skipped),
+        2 => (prop::sample::select(ErrorClass::ALL.to_vec()), any::<[u8; 5]>())
+            .prop_map(|(class, code)| Outcome::Failed(class, code)),
+    ];
+    let parts = prop::option::of((0..S, 0..S, 0..S, any::<bool>()));
+    let message = prop::option::of("\\PC{0,30}");
+    ((0..2_u16, outcome, times, 0..S, 0..3_u32), parts, message).prop_map(
+        |((kind, outcome, response_ns, lag_ns, retries), parts, message)| {
+            let sample = Sample {
+                kind,
+                outcome,
+                scheduled_ns: 0,
+                started_ns: lag_ns.min(response_ns),
+                ended_ns: response_ns,
+                connect_ns: lag_ns / 2,
+                retries,
+                parts: parts.map(|(send_wait_ns, server_ns, client_wait_ns, upper_bound)| {
+                    ServiceTimeParts {
+                        send_wait_ns,
+                        server_ns,
+                        client_wait_ns,
+                        upper_bound,
+                    }
+                }),
+            };
+            (sample, message)
+        },
+    )
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let limit = prop_oneof![Just(u64::MAX), 0..S];
+    (any::<[bool; 3]>(), limit).prop_map(|([open_loop, parts, connect], limit_ns)| Shape {
+        kinds: 2,
+        open_loop,
+        parts,
+        connect,
+        limit_ns,
+    })
+}
+
+/// An interval of [`schedule`] with figures of this shape.
+fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
+    let counts = || vec(0..1_u64 << 48, 7);
+    let small = || vec(any::<u32>(), 6);
+    let cpu = vec(prop::option::of(any::<u64>()), 3);
+    (
+        0..7_u32,
+        vec(sample(), 0..40),
+        (counts(), counts(), counts(), counts()),
+        small(),
+        cpu,
+        any::<u64>(),
+    )
+        .prop_map(move |(index, samples, counts, small, cpu, large)| {
+            let mut interval = Interval::new(schedule(START_NS).span(index), shape);
+            for (sample, message) in &samples {
+                if let (Outcome::Failed(class, code), Some(message)) = (sample.outcome, message) {
+                    interval.errors.example(sample.kind, class, code, message);
+                }
+                interval.record(sample);
+            }
+            let (one, two, three, four) = counts;
+            interval.errors.count_others(four[0]);
+            interval.leftover = Leftover {
+                unfinished: one[0],
+                in_flight: InFlight {
+                    committed: one[1],
+                    rolled_back: one[2],
+                    failed: one[3],
+                    ambiguous: one[4],
+                    cut_off: one[5],
+                },
+                never_started: one[6],
+                misplaced: four[1],
+            };
+            interval.queries = Queries {
+                reads: two[0],
+                writes: two[1],
+                others: two[2],
+                errors: two[3],
+                reconnects: two[4],
+            };
+            interval.stamps = StampCounts {
+                stamped: three[0],
+                unstamped: three[1],
+                impossible: three[2],
+                doubtful: three[3],
+                clock_steps: three[4],
+                send_cost_sum_ns: large,
+                transmit_stamps: three[5],
+            };
+            let health = &mut interval.health;
+            (health.cpu_user_ns, health.cpu_system_ns) = (cpu[0], cpu[1]);
+            health.run_queue_ns = cpu[2];
+            (health.turns, health.replies, health.waiting) = (four[2], four[3], four[4]);
+            health.turn_max_ns = large;
+            (health.connections, health.missing) = (small[0], small[1]);
+            health.under_way = small[2];
+            health.batch = BatchPolicyCounts {
+                under: small[3],
+                left: small[4],
+                refused: small[5],
+            };
+            interval
+        })
+}
+
+fn with_shape() -> impl Strategy<Value = (Shape, Interval)> {
+    shape().prop_flat_map(|shape| (Just(shape), interval(shape)))
+}
+
+/// The interval as the machine whose load starts at `OTHER_START_NS` has recorded it.
+fn on_other_clock(mut interval: Interval) -> Interval {
+    let span = &mut interval.span;
+    *span = schedule(OTHER_START_NS).span(span.index);
+    interval
+}
+
+fn json(interval: &Interval, load_start_ns: u64) -> String {
+    let serialized = SerializedInterval::new(interval, load_start_ns);
+    serde_json::to_string(&serialized).expect("it has only numbers and text")
+}
+
+fn read(text: &str) -> SerializedInterval {
+    serde_json::from_str(text).expect("it was serialised")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn an_interval_comes_back_as_it_was((shape, interval) in with_shape()) {
+        let text = json(&interval, START_NS);
+        let same_clock = read(&text).into_interval(START_NS, shape);
+        prop_assert_eq!(same_clock.as_ref(), Ok(&interval));
+        let end_ns = interval.span.start_ns;
+        let received = read(&text).into_interval_of(&schedule(START_NS), shape, end_ns);
+        prop_assert_eq!(received.as_ref(), Ok(&interval));
+        let other = on_other_clock(interval.clone());
+        prop_assert_eq!(json(&other, OTHER_START_NS), text);
+    }
+
+    #[test]
+    fn intervals_of_two_machines_add_up_to_the_row_of_their_workers(
+        (shape, one, mut two) in shape()
+            .prop_flat_map(|shape| (Just(shape), interval(shape), interval(shape)))
+    ) {
+        let run = schedule(START_NS);
+        // The collector merges the drain into the totals, not into a row.
+        let index = one.span.index % 6;
+        let one = Interval { span: run.span(index), ..one };
+        two.span = run.span(index);
+
+        let mut collector = Collector::new(run, shape, 2);
+        (0..index).for_each(|index| {
+            collector.add(0, Box::new(Interval::new(run.span(index), shape)));
+            collector.add(1, Box::new(Interval::new(run.span(index), shape)));
+            collector.next_row().expect("both workers delivered it");
+        });
+        collector.add(0, Box::new(one.clone()));
+        collector.add(1, Box::new(two.clone()));
+        let row = collector.next_row().expect("both workers delivered it");
+
+        let now_ns = run.span(index).end_ns;
+        let receive = |text: &str| read(text).into_interval_of(&run, shape, now_ns);
+        let mut sum = receive(&json(&one, START_NS)).expect("an interval of the run");
+        let other = json(&on_other_clock(two), OTHER_START_NS);
+        sum.add(&receive(&other).expect("an interval of the run"));
+        prop_assert_eq!(&sum, &*row.interval);
+    }
+
+    /// Whatever replaces a value in the form, it is read or refused, and what was read can be used.
+    #[test]
+    fn a_changed_form_is_read_or_refused(
+        (shape, interval) in with_shape(),
+        position in any::<prop::sample::Index>(),
+        value in prop::sample::select(vec![
+            json!(u64::MAX), json!(i64::MIN), json!(1_u64 << 40), json!(-1), json!(1e300), json!(null),
+            json!(""), json!("\u{e9}\u{1f600}123"), json!([]), json!({}), json!("A".repeat(60)),
+            json!(u128::MAX.to_string()), json!([u64::MAX]), json!(true),
+        ]),
+    ) {
+        let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
+        let mut pointers = Vec::new();
+        collect_pointers(&form, String::new(), &mut pointers);
+        let pointer = position.get(pointers.as_slice());
+        *form.pointer_mut(pointer).unwrap() = value;
+        let Ok(form) = serde_json::from_value::<SerializedInterval>(form) else {
+            return Ok(());
+        };
+        if let Ok(mut read) = form.into_interval_of(&schedule(START_NS), shape, u64::MAX) {
+            read.add(&interval.clone());
+            read.add(&read.clone());
+            let _ = (read.is_empty(), read.leftover.in_flight.total(), read.queries.all());
+            let _ = (read.errors.total(), read.all().and_then(|all| all.response.quantile_ns(0.5)));
+        }
+    }
+}
+
+fn collect_pointers(value: &Value, at: String, pointers: &mut Vec<String>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(list) => {
+            let numbered = list.iter().enumerate();
+            numbered
+                .map(|(index, value)| (index.to_string(), value))
+                .collect()
+        }
+        _ => Vec::new(),
+    };
+    for (key, value) in children {
+        pointers.push(format!("{at}/{key}"));
+        collect_pointers(value, format!("{at}/{key}"), pointers);
+    }
+}
+
+/// An interval with one committed transaction of one kind.
+fn small() -> (Shape, Interval) {
+    let shape = Shape::closed(1);
+    let mut interval = Interval::new(schedule(START_NS).span(2), shape);
+    interval.record(&Sample {
+        kind: 0,
+        outcome: Outcome::Committed,
+        scheduled_ns: 0,
+        started_ns: 0,
+        ended_ns: 1_000,
+        connect_ns: 0,
+        retries: 0,
+        parts: None,
+    });
+    (shape, interval)
+}
+
+/// The result of reading [`small`] after a change at a JSON pointer.
+fn changed(pointer: &str, value: Value) -> Result<Interval, InvalidInterval> {
+    let (shape, interval) = small();
+    let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
+    *form.pointer_mut(pointer).expect(pointer) = value;
+    let form: SerializedInterval = serde_json::from_value(form).expect("the types are right");
+    form.into_interval_of(&schedule(START_NS), shape, START_NS + 9 * S)
+}
+
+#[test]
+fn counts_that_are_impossible_are_refused() {
+    let (_, interval) = small();
+    assert_eq!(changed("/replies", json!(0)), Ok(interval));
+    let too_many = json!((1_u64 << 48) + 1);
+    for pointer in [
+        "/turns",
+        "/replies",
+        "/other_errors",
+        "/stamps/0",
+        "/leftover/0",
+        "/in_flight/4",
+        "/queries/2",
+        "/kinds/0/counts/2",
+    ] {
+        let refused = changed(pointer, too_many.clone());
+        assert!(
+            matches!(refused, Err(InvalidInterval::Count(_))),
+            "{pointer}: {refused:?}"
+        );
+    }
+    for (pointer, value) in [
+        ("/kinds/0/counts/0", json!(2)),
+        ("/kinds/0/late", json!(2)),
+        ("/kinds/0/retried", json!(1)),
+        ("/kinds/0/response/samples", json!(0)),
+        ("/kinds/0/response/min_ns", json!(1_001)),
+        ("/kinds/0/response/max_ns", json!(999)),
+        ("/kinds/0/response/max_ns", json!(5_000)),
+        ("/kinds/0/response/sum_ns", json!(u64::MAX)),
+        ("/kinds/0/response/squares_ns2", json!(-1.0)),
+    ] {
+        let refused = changed(pointer, value);
+        assert!(
+            matches!(refused, Err(InvalidInterval::Count(_))),
+            "{pointer}: {refused:?}"
+        );
+    }
+    let no_histogram = changed("/kinds/0/response/histogram", json!(""));
+    assert!(matches!(no_histogram, Err(InvalidInterval::Histogram(_))));
+}
+
+#[test]
+fn only_intervals_of_the_run_are_accepted() {
+    // The collector would reserve a row for each interval before this one.
+    for (pointer, value) in [
+        ("/index", json!(u32::MAX)),
+        ("/index", json!(3)),
+        ("/part", json!("warmup")),
+        ("/part", json!("lunch")),
+        ("/start_ns", json!(0)),
+        ("/start_ns", json!(u64::MAX)),
+        ("/start_ns", json!(u64::MAX - 1)),
+        ("/end_ns", json!(0)),
+        ("/end_ns", json!(9 * S)),
+    ] {
+        let refused = changed(pointer, value);
+        assert!(
+            matches!(refused, Err(InvalidInterval::Span(_))),
+            "{pointer}: {refused:?}"
+        );
+    }
+    let endless = RunSchedule::seconds(START_NS, 0, None);
+    let (shape, mut interval) = small();
+    interval.span = endless.span(u32::MAX);
+    let form = read(&json(&interval, START_NS));
+    let early = form
+        .clone()
+        .into_interval_of(&endless, shape, START_NS + 9 * S);
+    assert_eq!(early, Err(InvalidInterval::Span("it lies in the future")));
+    let now_ns = interval.span.end_ns;
+    assert_eq!(form.into_interval_of(&endless, shape, now_ns), Ok(interval));
+}
+
+#[test]
+fn a_form_of_another_shape_is_refused_before_its_histograms_are_read() {
+    let (shape, interval) = small();
+    let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
+    // 100,000 kinds would need 13 GB.
+    let kind = json!({ "counts": [0, 0, 0, 0, 0], "busy_ns": 0, "response": {
+        "samples": 0, "sum_ns": 0, "min_ns": 0, "max_ns": 0, "histogram": "" } });
+    form["kinds"] = Value::Array(vec![kind; 100_000]);
+    let form: SerializedInterval = serde_json::from_value(form).unwrap();
+    let mut refused = None;
+    let allocations = prony_allocations::allocations_of(|| {
+        refused = Some(form.into_interval(START_NS, shape));
+    });
+    assert_eq!(refused, Some(Err(InvalidInterval::Shape)));
+    assert!(allocations < 10, "{allocations} allocations");
+    let open_loop = Shape {
+        open_loop: true,
+        ..shape
+    };
+    let form = read(&json(&interval, START_NS));
+    assert_eq!(
+        form.into_interval(START_NS, open_loop),
+        Err(InvalidInterval::Shape)
+    );
+    let error =
+        json!([{ "kind": 1, "class": "deadlock", "code": "40P01", "count": 1, "example": "" }]);
+    assert_eq!(changed("/errors", error), Err(InvalidInterval::Shape));
+}
+
+#[test]
+fn a_truncated_form_is_an_error() {
+    let text = json(&small().1, START_NS);
+    for end in 0..text.len() {
+        assert!(
+            serde_json::from_str::<SerializedInterval>(&text[..end]).is_err(),
+            "{end}"
+        );
+    }
+}

@@ -1,0 +1,302 @@
+//! The unchecked input of a plan: every value is optional and comes with its location.
+//!
+//! Values of a TOML file and flags of a command line are merged into one [`PlanInput`]. Defaults are not filled
+//! in here (`check` does that), and `Debug` never prints a URL.
+
+use crate::plan::{Pace, Plan, ServerPlan, Stop};
+use crate::problem::{InputLocation, Problem};
+pub use crate::settings::PlanInput;
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// A value with the location where it was given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// The location.
+    pub place: InputLocation,
+}
+
+/// A value that may have been given, with its location.
+pub type InputValue<T> = Option<Located<T>>;
+
+/// What was read from a plan file besides its values.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileInput {
+    /// Its name, for the place of missing keys.
+    pub(crate) name: Option<String>,
+    /// Whether it has a table `[experiment]` or `[variants]`, whatever their content.
+    pub(crate) has_experiment: bool,
+    /// Mistakes; `check` adds to them.
+    pub(crate) problems: Vec<Problem>,
+    /// Keys, or whole tables, that could not be read: they do not count as missing.
+    pub(crate) refused: Vec<String>,
+}
+
+/// A flag's value: `input.clients = flag("--clients", arguments.clients)`.
+pub fn flag<T>(name: &str, value: Option<T>) -> InputValue<T> {
+    value.map(|value| Located {
+        value,
+        place: InputLocation::Flag(name.to_owned()),
+    })
+}
+
+impl fmt::Debug for PlanInput {
+    /// Without the values: the URL may contain a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PlanInput")
+            .field("file", &self.file)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PlanInput {
+    /// Sets an option of the workload from a flag, if the flag has a value.
+    pub fn set_option<T: Into<toml::Value>>(&mut self, name: &str, key: &str, value: Option<T>) {
+        if let Some(placed) = flag(name, value.map(Into::into)) {
+            self.options.insert(key.to_owned(), placed);
+        }
+    }
+
+    /// Merges `over` (flags, or a variant) into this input (a file): values of `over` replace those given here.
+    ///
+    /// Of two values that exclude each other, the one in `over` wins and the one here is dropped: `--transactions
+    /// 100` over a file's `duration`, `--url` over its `embedded = true`, `--no-observe` over its
+    /// `server_metrics`. If both are in `over`, both stay, and `check` reports the contradiction. A replaced
+    /// value is no longer checked; problems that were found while reading the file stay.
+    #[must_use]
+    pub fn overlay(mut self, over: Self) -> Self {
+        if over.duration.is_some() || over.transactions.is_some() {
+            self.duration = None;
+            self.transactions = None;
+        }
+        if over.url.is_some() || over.embedded.is_some() {
+            self.url = None;
+            self.embedded = None;
+        }
+        if over.observe.is_some() || over.server_metrics.is_some() {
+            self.observe = None;
+        }
+        if over.observe.as_ref().is_some_and(|given| !given.value) {
+            self.server_metrics = None;
+        }
+        self.replace(&over);
+        for variant in &mut self.variants {
+            variant.replace(&over);
+        }
+        let (file, over_file) = (&mut self.file, over.file);
+        file.has_experiment |= over_file.has_experiment;
+        file.name = file.name.take().or(over_file.name);
+        file.problems.extend(over_file.problems);
+        file.refused.extend(over_file.refused);
+        self.options.extend(over.options);
+        self
+    }
+
+    /// The input that produces this plan, with every default written out. `server` is the URL to write.
+    pub(crate) fn from_plan(plan: &Plan, server: Option<&str>) -> PlanInput {
+        fn given<T>(value: T) -> InputValue<T> {
+            flag("", Some(value))
+        }
+        let drive = &plan.drive;
+        let count = |number: u32| given(u64::from(number));
+        let mut input = PlanInput {
+            workload: given(plan.workload.name.clone()),
+            scale: plan.workload.scale.and_then(count),
+            clients: count(drive.clients),
+            threads: count(drive.threads),
+            warmup: given(drive.warmup),
+            grace: given(drive.grace),
+            protocol: given(drive.protocol),
+            describe: given(drive.describe),
+            connect_per_transaction: given(drive.connect_per_transaction),
+            tcp_sample: count(drive.tcp_sample),
+            io: given(drive.io),
+            pin: given(drive.pin),
+            seed: drive.seed.and_then(given),
+            expect_outage: given(plan.expect_outage),
+            observe: given(plan.observe.server),
+            server_metrics: plan.observe.server_metrics.clone().and_then(given),
+            metrics_listen: plan
+                .observe
+                .metrics_listen
+                .as_ref()
+                .and_then(|listen| given(listen.to_string())),
+            ..PlanInput::default()
+        };
+        match plan.server {
+            ServerPlan::Embedded => input.embedded = given(true),
+            ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(given),
+        }
+        if let Pace::Rate {
+            rate_tps, arrival, ..
+        } = drive.pace
+        {
+            (input.rate_tps, input.arrival) = (given(rate_tps), given(arrival));
+        }
+        match drive.stop {
+            Stop::After(time) | Stop::Starts(time) => input.duration = given(time),
+            Stop::Transactions(count) => input.transactions = given(count),
+            Stop::Shared {
+                transactions,
+                within,
+            } => {
+                (input.duration, input.transactions) = (given(within), given(transactions));
+            }
+        }
+        for (key, value) in &plan.workload.options {
+            input.set_option("", key, Some(value.clone()));
+        }
+        input
+    }
+
+    /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`. `server`
+    /// replaces the URL and is redacted by the caller.
+    pub fn to_json(&self, server: &str) -> Value {
+        let mut given = Map::new();
+        let mut add = |path: String, value: Value, place: &InputLocation| {
+            given.insert(path, json!({ "value": value, "place": place.to_string() }));
+        };
+        for (setting, value, place) in self.given() {
+            let value = match setting.path {
+                "server.url" => json!(server),
+                // The command is not stored: it may contain a password.
+                "experiment.between" => json!("a command"),
+                _ => value.to_json(),
+            };
+            add(setting.path.to_owned(), value, place);
+        }
+        for (key, placed) in &self.options {
+            add(
+                format!("workload.{key}"),
+                crate::write::toml_to_json(&placed.value),
+                &placed.place,
+            );
+        }
+        Value::Object(given)
+    }
+
+    /// The flags for this input, as a user would type them. Settings without a flag are omitted.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        for (setting, value, _) in self.given() {
+            let Some(flag) = &setting.flag else { continue };
+            match (flag.value_name, flag.off) {
+                (Some(_), _) => words.extend([setting.flag_name(), value.to_text()]),
+                (None, off) if value.to_text() == off.is_none().to_string() => {
+                    words.push(setting.flag_name())
+                }
+                (None, _) => {}
+            }
+        }
+        for (key, Located { value, place }) in &self.options {
+            let text = |value: &toml::Value| {
+                value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned)
+            };
+            match (place, value) {
+                (InputLocation::Flag(name), toml::Value::Array(list)) => {
+                    words.extend(list.iter().flat_map(|one| [name.clone(), text(one)]));
+                }
+                (InputLocation::Flag(name), value) if name != "--option" => {
+                    words.extend([name.clone(), text(value)])
+                }
+                (_, value) => words.extend(["-o".to_owned(), format!("{key}={}", text(value))]),
+            }
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{ServerPlan, Stop};
+    use std::time::Duration;
+
+    const FILE: &str = "[server]\nembedded = true\n[workload]\nname = \"tpcb\"\nbranches = 3\n\
+                        [run]\nclients = 64\nduration = \"30s\"\n";
+
+    fn file() -> PlanInput {
+        PlanInput::from_toml("p.toml", FILE).unwrap()
+    }
+
+    #[test]
+    fn flags_win_and_drop_settings_that_they_exclude() {
+        let mut flags = PlanInput {
+            url: flag("--url", Some("postgres://h/d".to_owned())),
+            transactions: flag("--transactions", Some(10)),
+            clients: flag("--clients", Some(4)),
+            ..PlanInput::default()
+        };
+        flags.options.extend([(
+            "branches".to_owned(),
+            Located {
+                value: toml::Value::Integer(7),
+                place: InputLocation::Flag("--set".to_owned()),
+            },
+        )]);
+        let plan = file().overlay(flags).check().unwrap();
+        assert_eq!(plan.server, ServerPlan::Url("postgres://h/d".to_owned()));
+        assert_eq!(plan.drive.stop, Stop::Transactions(10));
+        assert_eq!(plan.drive.clients, 4);
+        assert_eq!(plan.workload.name, "tpcb");
+        assert_eq!(plan.workload.options["branches"].as_integer(), Some(7));
+    }
+
+    #[test]
+    fn no_flags_change_nothing() {
+        let alone = file().check().unwrap();
+        assert_eq!(file().overlay(PlanInput::default()).check().unwrap(), alone);
+        assert_eq!(alone.server, ServerPlan::Embedded);
+        assert_eq!(alone.drive.clients, 64);
+    }
+
+    #[test]
+    fn contradicting_flags_are_reported_at_the_flags() {
+        let flags = PlanInput {
+            duration: flag("--duration", Some(Duration::from_secs(1))),
+            transactions: flag("--transactions", Some(10)),
+            clients: flag("--clients", Some(0)),
+            ..PlanInput::default()
+        };
+        let problems = file().overlay(flags).check().unwrap_err().to_string();
+        assert!(problems.contains("--transactions: "), "{problems}");
+        assert!(
+            problems.contains("--clients: must be from 1 to 1000000, is 0"),
+            "{problems}"
+        );
+    }
+
+    #[test]
+    fn json_has_the_given_values_and_their_places() {
+        let text =
+            "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\nx1 = 5\n";
+        let flags = PlanInput {
+            warmup: flag("--warmup", Some(Duration::from_secs(10))),
+            ..PlanInput::default()
+        };
+        let input = PlanInput::from_toml("p.toml", text).unwrap().overlay(flags);
+        let expected = json!({
+            "server.url": {"value": "postgres://u@h/d", "place": "p.toml:2:7 (server.url)"},
+            "workload.name": {"value": "tpcb", "place": "p.toml:4:8 (workload.name)"},
+            "workload.x1": {"value": 5, "place": "p.toml:5:6 (workload.x1)"},
+            "run.warmup": {"value": "10s", "place": "--warmup"},
+        });
+        assert_eq!(input.to_json("postgres://u@h/d"), expected);
+    }
+
+    #[test]
+    fn debug_hides_the_url() {
+        let input = PlanInput {
+            url: flag("--url", Some("postgres://u:secret@h/d".to_owned())),
+            workload: flag("tpcb", Some("tpcb".to_owned())),
+            ..PlanInput::default()
+        };
+        assert!(!format!("{input:?}").contains("secret"));
+        let plan = input.check().unwrap();
+        assert!(!format!("{plan:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,374 @@
+//! The table of settings: one entry for each key of a plan, with its type, limits, flag and help.
+//!
+//! [`SETTINGS`] generates the fields of [`PlanInput`], the keys of a plan file and their JSON Schema, the values
+//! that flags and variants override, the flags of the commands, and the values in the Run document. Defaults come
+//! from [`crate::DrivePlan`] and the other plan types. The table itself holds no values.
+
+mod values;
+
+pub(crate) use values::SettingValue;
+
+use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
+use crate::choice::Choice;
+use crate::experiment::{MAX_REPEATS, Order, VariantInput};
+use crate::input::{FileInput, InputValue, Located, flag as by_flag};
+use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, WorkloadPlan};
+use crate::problem::{InputLocation, Problem};
+use crate::section::Section;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The tables of a plan file, each with a description. A variant may have the first three.
+pub const TABLES: [(&str, &str); 5] = [
+    (
+        "server",
+        "Which server to load: `url` or `embedded = true`, not both. Without this table, the environment \
+         (PGHOST, PGSERVICE...) names the server.",
+    ),
+    (
+        "workload",
+        "Which workload, and its scale. Any other key is an option of that workload, which checks it.",
+    ),
+    (
+        "run",
+        "How the load is driven. `duration` and `transactions` exclude each other; `arrival` needs `rate`.",
+    ),
+    (
+        "observe",
+        "Observation of the server during a run, and publication of the run's figures.",
+    ),
+    (
+        "experiment",
+        "Several runs of the plan, or of each of its variants. Without this table and without variants, \
+         the plan is run once.",
+    ),
+];
+
+/// The tables that a variant may have.
+pub const VARIANT_TABLES: [&str; 3] = ["server", "workload", "run"];
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Table and key, such as `run.clients`.
+    pub path: &'static str,
+    /// Description for its flag's help and for its key in the schema, with a space before each line.
+    help: &'static str,
+    /// Its type and limits.
+    pub kind: SettingType,
+    /// Its flag, if it has one.
+    pub flag: Option<Flag>,
+}
+
+/// Type and limits of a value.
+#[derive(Debug)]
+pub enum SettingType {
+    /// `true` or `false`.
+    Bool,
+    /// A text.
+    Text,
+    /// A whole number.
+    Whole {
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// Transactions a second: above 0, at most [`MAX_RATE_TPS`].
+    Rate,
+    /// A duration, at most [`crate::MAX_TIME`].
+    Time,
+    /// One of these names.
+    Choice(fn() -> Vec<&'static str>),
+}
+
+/// The flag of a setting.
+#[derive(Debug)]
+pub struct Flag {
+    /// Name, without the two hyphens.
+    pub long: &'static str,
+    /// One-letter name.
+    pub short: Option<char>,
+    /// Name of its value in the help; `None` for a switch.
+    pub value_name: Option<&'static str>,
+    /// Its heading in the help.
+    pub heading: &'static str,
+    /// Help of the switch that turns the setting off.
+    pub off: Option<&'static str>,
+}
+
+const fn flag(heading: &'static str, long: &'static str, value_name: &'static str) -> Option<Flag> {
+    Some(Flag {
+        long,
+        short: None,
+        value_name: Some(value_name),
+        heading,
+        off: None,
+    })
+}
+
+const fn short(
+    heading: &'static str,
+    long: &'static str,
+    short: char,
+    value_name: &'static str,
+) -> Option<Flag> {
+    Some(Flag {
+        long,
+        short: Some(short),
+        value_name: Some(value_name),
+        heading,
+        off: None,
+    })
+}
+
+const fn switch(heading: &'static str, long: &'static str, short: Option<char>) -> Option<Flag> {
+    Some(Flag {
+        long,
+        short,
+        value_name: None,
+        heading,
+        off: None,
+    })
+}
+
+const fn off(heading: &'static str, long: &'static str, help: &'static str) -> Option<Flag> {
+    Some(Flag {
+        long,
+        short: None,
+        value_name: None,
+        heading,
+        off: Some(help),
+    })
+}
+
+const fn count(max: u32) -> SettingType {
+    SettingType::Whole {
+        min: 1,
+        max: max as u64,
+    }
+}
+
+fn names<T: Choice>() -> Vec<&'static str> {
+    T::ALL.iter().map(|(name, _)| *name).collect()
+}
+
+/// Generates the table and, for each entry, the field of `PlanInput` with the code that reads, replaces and lists
+/// it.
+macro_rules! settings {
+    ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $kind:expr, $flag:expr;)+) => {
+        /// Every setting, in the order of help and schema.
+        pub const SETTINGS: &[Setting] = &[$(Setting {
+            path: concat!(stringify!($table), ".", stringify!($key)),
+            help: concat!($($help),+),
+            kind: $kind,
+            flag: $flag,
+        }),+];
+
+        /// The unchecked input from a plan file, flags and variants: every value is optional and has its place.
+        /// Numbers have wide types, because the check reports what is out of range.
+        #[derive(Clone, Default, PartialEq)]
+        pub struct PlanInput {
+            $($(#[doc = $help])+ pub $field: InputValue<$value>,)+
+            /// All other keys of `workload`: options that the workload checks.
+            pub options: BTreeMap<String, Located<toml::Value>>,
+            /// `[variants.NAME]`, in the order of the file.
+            pub variants: Vec<VariantInput>,
+            /// What was read from a plan file besides its values.
+            pub file: FileInput,
+        }
+
+        impl PlanInput {
+            /// Reads the settings of one table of a plan file.
+            pub(crate) fn read(&mut self, section: &mut Section<'_, '_>) {
+                $(if section.name == stringify!($table) {
+                    self.$field = <$value>::from_toml(section, stringify!($key));
+                })+
+            }
+
+            /// Replaces every setting that `over` has.
+            pub(crate) fn replace(&mut self, over: &PlanInput) {
+                $(if over.$field.is_some() {
+                    self.$field.clone_from(&over.$field);
+                })+
+            }
+
+            /// The given settings, with their values and places.
+            pub(crate) fn given(&self) -> impl Iterator<Item = (&'static Setting, &dyn SettingValue, &InputLocation)> {
+                let values = [$(self.$field.as_ref().map(|given| (&given.value as &dyn SettingValue, &given.place))),+];
+                let given = SETTINGS.iter().zip(values);
+                given.filter_map(|(setting, given)| given.map(|(value, place)| (setting, value, place)))
+            }
+
+            /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
+            ///
+            /// # Errors
+            /// Why the text is not a valid value.
+            pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
+                let name = setting.flag_name();
+                $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
+                    self.$field = by_flag(&name, Some(<$value>::from_text(text, &setting.kind)?));
+                })+
+                Ok(())
+            }
+        }
+    };
+}
+
+const SERVER: &str = "Server";
+const LOAD: &str = "Load";
+const TIME: &str = "Time";
+const STATEMENTS: &str = "Statements";
+const CLIENT: &str = "Client";
+const RESULT: &str = "Result";
+const REPEATS: &str = "Repeats";
+
+settings! {
+    /// Connection URI (postgres://user@host/database) or conninfo string (host=... dbname=...), as libpq
+    /// reads it; anything it omits comes from PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE,
+    /// PGSSLMODE, the password file... Or mysql://user@host/database (mariadb:// too), with the option files
+    /// and variables of MySQL's client
+    server.url => url: String, SettingType::Text, flag(SERVER, "url", "URL");
+    /// Start a throw-away PostgreSQL, load it and remove it afterwards
+    server.embedded => embedded: bool, SettingType::Bool, switch(SERVER, "embedded", None);
+    /// Name of the workload, such as tpcb, simple-update or select-only
+    workload.name => workload: String, SettingType::Text, None;
+    /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded data;
+    /// for a load, 1]
+    workload.scale => scale: u64, count(MAX_SCALE), short(LOAD, "scale", 's', "N");
+    /// Virtual users, each with its own connection
+    run.clients => clients: u64, count(MAX_CLIENTS), short(LOAD, "clients", 'c', "N");
+    /// OS threads that drive the clients; at most as many as clients
+    run.threads => threads: u64, count(MAX_THREADS), short(LOAD, "threads", 'j', "N");
+    /// Start this many transactions a second, over all clients, however fast the server answers (an open
+    /// loop). Without it, each client starts its next transaction when the last one ends
+    run.rate => rate_tps: f64, SettingType::Rate, short(LOAD, "rate", 'R', "TPS");
+    /// Gaps between the starts of an open loop: exponential (poisson), like independent users, or even
+    run.arrival => arrival: Arrival, SettingType::Choice(names::<Arrival>), flag(LOAD, "arrival", "ARRIVAL");
+    /// Length of the measured window, which follows the warm-up
+    run.duration => duration: Duration, SettingType::Time, short(TIME, "duration", 'T', "TIME");
+    /// Measure this many transactions of each client instead of a time
+    run.transactions => transactions: u64, SettingType::Whole { min: 1, max: u64::MAX },
+        short(TIME, "transactions", 't', "N");
+    /// Drive the load for this long before the window, and report its figures separately
+    run.warmup => warmup: Duration, SettingType::Time, flag(TIME, "warmup", "TIME");
+    /// How long transactions in flight at the end may take before they are cut off
+    run.grace => grace: Duration, SettingType::Time, flag(TIME, "grace", "TIME");
+    /// How statements are sent: simple (text with the values in it), extended (parsed, bound and executed
+    /// each time) or prepared (parsed once a connection)
+    run.protocol => protocol: QueryMode, SettingType::Choice(names::<QueryMode>),
+        short(STATEMENTS, "protocol", 'M', "PROTOCOL");
+    /// Request the row description with each execution, as libpq does. The simple protocol always returns it
+    run.describe => describe: bool, SettingType::Bool,
+        off(STATEMENTS, "no-describe", "Do not request the row description with each execution, as libpq always does");
+    /// Open a new connection for each transaction
+    run.connect_per_transaction => connect_per_transaction: bool, SettingType::Bool,
+        switch(STATEMENTS, "connect-per-transaction", Some('C'));
+    /// Connect this many clients over TCP while the others use a unix socket: the kernel timestamps TCP
+    /// packets, which gives the server's part of the response time
+    run.tcp_sample => tcp_sample: u64, SettingType::Whole { min: 0, max: MAX_CLIENTS as u64 },
+        flag(CLIENT, "tcp-sample", "N");
+    /// I/O engine: io_uring (ring), epoll, or whichever a probe finds usable (auto)
+    run.io => io: IoEngine, SettingType::Choice(names::<IoEngine>), flag(CLIENT, "io", "IO");
+    /// Pin each thread to a CPU
+    run.pin => pin: bool, SettingType::Bool, switch(CLIENT, "pin", None);
+    /// Seed of all random numbers. Without it, one is chosen and named in the result
+    run.seed => seed: u64, SettingType::Whole { min: 0, max: u64::MAX }, flag(CLIENT, "seed", "N");
+    /// Measure an outage, such as a failover: outages, stalls and restarts of the server do not make the
+    /// run invalid
+    run.expect_outage => expect_outage: bool, SettingType::Bool, switch(RESULT, "expect-outage", None);
+    /// Observe the server before, during and after the run, on a separate connection. Without it, only its
+    /// version and settings are read, before the run
+    observe.server => observe: bool, SettingType::Bool,
+        off(SERVER, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
+    /// URL of the node_exporter on the server's machine, such as http://db1:9100/metrics, whose CPU, memory
+    /// and disks are then in the result. Without it, those of this machine, if the server runs here
+    observe.server_metrics => server_metrics: String, SettingType::Text, flag(SERVER, "server-metrics", "URL");
+    /// Serve the figures to Prometheus during the run, at /metrics: a port on this machine's loopback
+    /// interface, such as "9187", or an address with a port
+    observe.metrics_listen => metrics_listen: String, SettingType::Text, flag(RESULT, "metrics-listen", "ADDRESS");
+    /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1, with
+    /// variants 6]
+    experiment.repeats => repeats: u64, count(MAX_REPEATS), flag(REPEATS, "repeats", "N");
+    /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
+    /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
+    /// variant before the next)
+    experiment.order => order: Order, SettingType::Choice(names::<Order>), flag(REPEATS, "order", "ORDER");
+    /// Time to wait before each run except the first, after the command of `between`
+    experiment.pause => pause: Duration, SettingType::Time, None;
+    /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
+    /// and PRONY_REPEAT name the run that follows. If it fails, the experiment ends
+    experiment.between => between: String, SettingType::Text, None;
+}
+
+impl Setting {
+    /// Its table in a plan file.
+    pub fn table(&self) -> &'static str {
+        self.path.split('.').next().unwrap_or_default()
+    }
+
+    /// Its key in that table.
+    pub fn key(&self) -> &'static str {
+        let (_, key) = self.path.split_once('.').unwrap_or_default();
+        key
+    }
+
+    /// Its description.
+    pub fn help(&self) -> &'static str {
+        self.help.trim_start()
+    }
+
+    /// Its flag, such as `--clients`; empty if it has none.
+    pub fn flag_name(&self) -> String {
+        let long = self.flag.as_ref().map(|flag| flag.long);
+        long.map(|long| format!("--{long}")).unwrap_or_default()
+    }
+
+    /// Its default, if that is a single value.
+    pub fn default(&self) -> Option<Value> {
+        let defaults = defaults();
+        let mut given = defaults.given();
+        let (_, value, _) = given.find(|(setting, _, _)| setting.path == self.path)?;
+        Some(value.to_json())
+    }
+
+    /// The problem of a value of the right type that is out of range, if it is.
+    pub(crate) fn problem(
+        &self,
+        value: &dyn SettingValue,
+        place: &InputLocation,
+    ) -> Option<Problem> {
+        let (message, hint) = value.range_error(&self.kind)?;
+        let problem = Problem::new(place.clone(), message);
+        Some(match hint {
+            Some(hint) => problem.hint(hint),
+            None => problem,
+        })
+    }
+}
+
+/// The defaults of the settings that have one.
+fn defaults() -> PlanInput {
+    let plan = Plan {
+        observe: Default::default(),
+        ..Plan::of_another_tool(WorkloadPlan::default(), DrivePlan::default())
+    };
+    let mut defaults = PlanInput::from_plan(&plan, None);
+    defaults.workload = None;
+    defaults.embedded = by_flag("", Some(false));
+    defaults.arrival = by_flag("", Some(Arrival::default()));
+    defaults.order = by_flag("", Some(Order::default()));
+    defaults.pause = by_flag("", Some(Duration::ZERO));
+    defaults
+}
+
+/// The settings of one table.
+pub(crate) fn of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
+    SETTINGS
+        .iter()
+        .filter(move |setting| setting.table() == table)
+}
+
+#[cfg(test)]
+mod tests;

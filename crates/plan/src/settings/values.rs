@@ -1,0 +1,177 @@
+//! The types of settings: reading a value from a plan file or a flag, its limits, and writing it.
+//!
+//! Text is never quoted, because it may contain a password.
+
+use super::SettingType;
+use crate::check::{MAX_RATE_TPS, MAX_TIME};
+use crate::choice::Choice;
+use crate::duration::{format_duration, format_number, parse_duration};
+use crate::input::InputValue;
+use crate::section::Section;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A message, and what to do about it.
+type RangeError = (String, Option<&'static str>);
+
+/// A value of a setting.
+pub(crate) trait SettingValue {
+    /// Reads the key of a plan file.
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Self>
+    where
+        Self: Sized;
+
+    /// Reads the value of a flag.
+    ///
+    /// # Errors
+    /// What is expected, as text.
+    fn from_text(text: &str, kind: &SettingType) -> Result<Self, String>
+    where
+        Self: Sized;
+
+    /// The value in the Run document and the schema.
+    fn to_json(&self) -> Value;
+
+    /// The value as text of a flag.
+    fn to_text(&self) -> String {
+        match self.to_json() {
+            Value::String(text) => text,
+            value => value.to_string(),
+        }
+    }
+
+    /// What is wrong if it is out of range.
+    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+        None
+    }
+}
+
+impl SettingValue for bool {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<bool> {
+        section.bool(key)
+    }
+
+    fn from_text(text: &str, _kind: &SettingType) -> Result<bool, String> {
+        text.parse().map_err(|_| "must be true or false".to_owned())
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+}
+
+impl SettingValue for String {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<String> {
+        section.text(key)
+    }
+
+    fn from_text(text: &str, _kind: &SettingType) -> Result<String, String> {
+        Ok(text.to_owned())
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+        let message = "contains a zero byte".to_owned();
+        self.contains('\0').then_some((message, None))
+    }
+}
+
+impl SettingValue for u64 {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<u64> {
+        section.whole(key)
+    }
+
+    fn from_text(text: &str, kind: &SettingType) -> Result<u64, String> {
+        text.parse().map_err(|_| match *kind {
+            SettingType::Whole { min: 0, .. } => "must be a whole number".to_owned(),
+            SettingType::Whole { min, max } if max < u64::MAX => {
+                format!("must be from {min} to {max}")
+            }
+            _ => "must be a positive whole number".to_owned(),
+        })
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn range_error(&self, kind: &SettingType) -> Option<RangeError> {
+        let SettingType::Whole { min, max } = *kind else {
+            return None;
+        };
+        let range = match max {
+            u64::MAX => format!("at least {min}"),
+            _ => format!("from {min} to {max}"),
+        };
+        let message = format!("must be {range}, is {self}");
+        (!(min..=max).contains(self)).then_some((message, None))
+    }
+}
+
+impl SettingValue for f64 {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<f64> {
+        section.number(key)
+    }
+
+    fn from_text(text: &str, _kind: &SettingType) -> Result<f64, String> {
+        let rate = text
+            .parse()
+            .ok()
+            .filter(|rate: &f64| !rate.is_sign_negative());
+        rate.ok_or_else(|| "must be a positive number of transactions a second".to_owned())
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self)
+    }
+
+    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+        // Written so that NaN is refused.
+        if *self > 0.0 && *self <= MAX_RATE_TPS {
+            return None;
+        }
+        let message = format!(
+            "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions a second, is {}",
+            format_number(*self)
+        );
+        let hint = "leave rate out for a closed loop, as fast as the server answers";
+        Some((message, Some(hint)))
+    }
+}
+
+impl SettingValue for Duration {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Duration> {
+        section.duration(key)
+    }
+
+    fn from_text(text: &str, _kind: &SettingType) -> Result<Duration, String> {
+        parse_duration(text).map_err(|error| error.to_string())
+    }
+
+    fn to_json(&self) -> Value {
+        json!(format_duration(*self))
+    }
+
+    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+        let message = format!("must be at most 366d, is {}", format_duration(*self));
+        (*self > MAX_TIME).then_some((message, None))
+    }
+}
+
+impl<T: Choice> SettingValue for T {
+    fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<T> {
+        section.choice(key)
+    }
+
+    fn from_text(text: &str, _kind: &SettingType) -> Result<T, String> {
+        let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
+        T::from_name(text).ok_or_else(|| format!("must be one of {}", names.join(", ")))
+    }
+
+    fn to_json(&self) -> Value {
+        json!(self.name())
+    }
+}

@@ -1,0 +1,105 @@
+//! Errors in the parts that a user reads: the problem, its place, and what to do about it.
+//!
+//! Errors that reach a user implement [`UserError`], so that a caller never has to take a message apart to
+//! find its hint. `Display` joins the parts for logs, and for callers that print a single text.
+
+/// The parts of an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErrorParts {
+    /// What is wrong; has several lines if the server's message has.
+    pub problem: String,
+    /// Where, and what is there: folders that were tried, the end of a log, the tables that a load left
+    /// behind. May have several lines.
+    pub place: Option<String>,
+    /// What to do about it; may have several lines.
+    pub hint: Option<String>,
+}
+
+/// An error that is shown to users.
+pub trait UserError: std::error::Error {
+    /// Its parts. None of them contains a password.
+    fn parts(&self) -> ErrorParts;
+}
+
+impl ErrorParts {
+    /// A problem without place and hint.
+    pub fn new(problem: impl Into<String>) -> Self {
+        Self {
+            problem: problem.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds lines to the place.
+    #[must_use]
+    pub fn with_place(mut self, place: impl Into<String>) -> Self {
+        add_lines(&mut self.place, place.into());
+        self
+    }
+
+    /// Adds lines to the hint.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        add_lines(&mut self.hint, hint.into());
+        self
+    }
+
+    /// Precedes the problem with what failed because of it.
+    #[must_use]
+    pub fn with_context(mut self, context: impl std::fmt::Display) -> Self {
+        self.problem.insert_str(0, &context.to_string());
+        self
+    }
+
+    /// The problem, and after a semicolon the hint.
+    pub fn sentence(&self) -> String {
+        match &self.hint {
+            Some(hint) => format!("{}; {hint}", self.problem),
+            None => self.problem.clone(),
+        }
+    }
+
+    /// The problem, then each line of the place and the hint on indented lines.
+    pub fn paragraph(&self) -> String {
+        let mut text = self.problem.clone();
+        for line in self.place.iter().flat_map(|place| place.lines()) {
+            text += &format!("\n  {line}");
+        }
+        if let Some(hint) = &self.hint {
+            text += &format!("\n  hint: {hint}");
+        }
+        text
+    }
+}
+
+fn add_lines(text: &mut Option<String>, lines: String) {
+    match text {
+        Some(text) => {
+            text.push('\n');
+            text.push_str(&lines);
+        }
+        None => *text = Some(lines),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_joined_for_logs() {
+        let bare = ErrorParts::new("disk full");
+        assert_eq!(bare.sentence(), "disk full");
+        assert_eq!(bare.paragraph(), "disk full");
+        let parts = bare
+            .with_context("loading: ")
+            .with_place("a\nb")
+            .with_hint("make room")
+            .with_hint("or stop");
+        assert_eq!(parts.hint.as_deref(), Some("make room\nor stop"));
+        assert_eq!(
+            parts.paragraph(),
+            "loading: disk full\n  a\n  b\n  hint: make room\nor stop"
+        );
+    }
+}

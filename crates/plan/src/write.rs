@@ -1,0 +1,197 @@
+//! Writes plans as TOML and JSON, and the JSON Schema of plan files.
+//!
+//! A server's URL is written as the caller has redacted it, and nowhere else.
+
+use crate::experiment::{MAX_NAME, MAX_VARIANTS};
+use crate::input::PlanInput;
+use crate::plan::Plan;
+use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, of_table};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// The JSON Schema of a plan file, for editors and other programs.
+pub fn json_schema() -> Value {
+    let mut definitions = Map::new();
+    definitions.insert("duration".to_owned(), duration_schema());
+    let mut tables = Map::new();
+    for (name, help) in TABLES {
+        let table = table_schema(name, help, true);
+        definitions.insert(name.to_owned(), table);
+        tables.insert(name.to_owned(), json!({"$ref": format!("#/$defs/{name}")}));
+    }
+    let mut changes = Map::new();
+    for (name, help) in TABLES
+        .iter()
+        .filter(|(name, _)| VARIANT_TABLES.contains(name))
+    {
+        let of_variant = format!("variant_{name}");
+        changes.insert(
+            (*name).to_owned(),
+            json!({"$ref": format!("#/$defs/{of_variant}")}),
+        );
+        definitions.insert(of_variant, table_schema(name, help, false));
+    }
+    definitions.insert(
+        "variant".to_owned(),
+        json!({
+            "type": "object",
+            "description": "What a variant changes: tables that override those of the plan.",
+            "properties": changes,
+            "additionalProperties": false,
+        }),
+    );
+    tables.insert(
+        "variants".to_owned(),
+        json!({
+            "type": "object",
+            "description": "What to compare, by name: `[variants.NAME.run]` and similar tables override those \
+                            of the plan, and an empty `[variants.NAME]` changes nothing.",
+            "propertyNames": {"pattern": format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME - 1)},
+            "minProperties": 2,
+            "maxProperties": MAX_VARIANTS,
+            "additionalProperties": {"$ref": "#/$defs/variant"},
+        }),
+    );
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Prony plan",
+        "description": "A benchmark: which server, which workload, and how it is driven.",
+        "type": "object",
+        "properties": tables,
+        "additionalProperties": false,
+        // The workload may be named in the variants instead.
+        "anyOf": [{"required": ["workload"]}, {"required": ["variants"]}],
+        "$defs": definitions,
+    })
+}
+
+/// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits the
+/// plan's values.
+fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
+    let properties: Map<String, Value> = of_table(name)
+        .map(|setting| {
+            (
+                setting.key().to_owned(),
+                setting_schema(setting, with_defaults),
+            )
+        })
+        .collect();
+    let mut table = json!({
+        "type": "object",
+        "description": help,
+        "properties": properties,
+        "additionalProperties": name == "workload",
+    });
+    if name == "run" {
+        table["not"] = json!({"required": ["duration", "transactions"]});
+    }
+    match name {
+        "workload" if with_defaults => table["required"] = json!(["name"]),
+        "run" if with_defaults => table["dependentRequired"] = json!({"arrival": ["rate"]}),
+        _ => {}
+    }
+    table
+}
+
+fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
+    let mut schema = match &setting.kind {
+        SettingType::Bool => json!({"type": "boolean"}),
+        SettingType::Text => json!({"type": "string"}),
+        SettingType::Whole { min, max } => {
+            json!({"type": "integer", "minimum": min, "maximum": max})
+        }
+        SettingType::Rate => {
+            json!({"type": "number", "exclusiveMinimum": 0, "maximum": crate::MAX_RATE_TPS})
+        }
+        SettingType::Time => json!({"$ref": "#/$defs/duration"}),
+        SettingType::Choice(names) => json!({"enum": names()}),
+    };
+    match setting.path {
+        "workload.name" => schema["pattern"] = json!(r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"),
+        "experiment.between" => schema["minLength"] = json!(1),
+        _ => {}
+    }
+    schema["description"] = json!(setting.help());
+    if let Some(default) = setting.default().filter(|_| with_defaults) {
+        schema["default"] = default;
+    }
+    schema
+}
+
+fn duration_schema() -> Value {
+    let pattern = r"^\s*([0-9]+|(?=[0-9])([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?([0-9]+us)?([0-9]+ns)?)\s*$";
+    json!({
+        "description": "A duration: a string such as \"500ms\", \"60s\", \"5m\", \"1h\" or \"1m30s\", or a whole \
+                        number of seconds.",
+        "anyOf": [{"type": "string", "pattern": pattern}, {"type": "integer", "minimum": 0}],
+    })
+}
+
+/// A value of a plan file.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PlanValue {
+    Setting(Value),
+    Option(toml::Value),
+}
+
+/// The plan as a TOML file that is read as the same plan, with every default written out.
+///
+/// `server` is the URL to write: redacted by the caller, or `None` to take the server from the environment when the
+/// file is run. An embedded server is written as such.
+///
+/// # Errors
+/// If TOML cannot express an option of the workload.
+pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::Error> {
+    let input = PlanInput::from_plan(plan, server);
+    let mut tables: BTreeMap<&str, BTreeMap<&str, PlanValue>> = BTreeMap::new();
+    for (setting, value, _) in input.given() {
+        let table = tables.entry(setting.table()).or_default();
+        table.insert(setting.key(), PlanValue::Setting(value.to_json()));
+    }
+    let workload = tables.entry("workload").or_default();
+    let options = plan.workload.options.iter();
+    workload.extend(options.map(|(key, value)| (key.as_str(), PlanValue::Option(value.clone()))));
+    toml::to_string(&tables)
+}
+
+/// The plan as executed, for the Run document: `{"server": text, "workload": {...}, "run": {...}, "observe":
+/// {...}}` with the keys of a plan file, durations as in a plan file, every default filled in, and `null` for what
+/// does not apply (a rate in a closed loop) or is not decided (scale, seed).
+///
+/// `server` is stored unchanged: the caller has redacted it.
+pub fn to_json(plan: &Plan, server: &str) -> Value {
+    let mut document = json!({ "server": server });
+    let of_run = |setting: &&Setting| ["workload", "run", "observe"].contains(&setting.table());
+    for setting in SETTINGS.iter().filter(of_run) {
+        document[setting.table()][setting.key()] = Value::Null;
+    }
+    let input = PlanInput::from_plan(plan, None);
+    for (setting, value, _) in input.given().filter(|(setting, ..)| of_run(setting)) {
+        document[setting.table()][setting.key()] = value.to_json();
+    }
+    for (key, value) in &plan.workload.options {
+        document["workload"][key] = toml_to_json(value);
+    }
+    document
+}
+
+/// A TOML value as JSON. Dates become text, since serde would wrap them in a private table.
+pub(crate) fn toml_to_json(value: &toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => json!(text),
+        toml::Value::Integer(number) => json!(number),
+        toml::Value::Float(number) => json!(number),
+        toml::Value::Boolean(boolean) => json!(boolean),
+        toml::Value::Datetime(date) => json!(date.to_string()),
+        toml::Value::Array(list) => list.iter().map(toml_to_json).collect(),
+        toml::Value::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.clone(), toml_to_json(value)))
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,350 @@
+use super::*;
+use crate::{
+    Arrival, DrivePlan, IoEngine, ListenAddress, ObservePlan, Pace, QueryMode, ServerPlan, Stop,
+    WorkloadPlan,
+};
+use proptest::prelude::*;
+use std::path::Path;
+use std::time::Duration;
+
+fn example_plans() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plans");
+    let mut plans = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "toml")
+        {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            plans.push((name, std::fs::read_to_string(path).unwrap()));
+        }
+    }
+    assert!(plans.len() >= 3, "{}", plans.len());
+    plans
+}
+
+fn read(name: &str, text: &str) -> Plan {
+    let input = PlanInput::from_toml(name, text).unwrap_or_else(|problems| panic!("{problems}"));
+    input
+        .check()
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// The tables of a plan file with their keys.
+fn known_keys() -> Vec<(&'static str, Vec<&'static str>)> {
+    let keys = |name| of_table(name).map(Setting::key).collect();
+    TABLES.map(|(name, _)| (name, keys(name))).to_vec()
+}
+
+/// Follows `$ref` to its definition.
+fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+    match node["$ref"].as_str() {
+        Some(path) => schema.pointer(path.trim_start_matches('#')).unwrap(),
+        None => node,
+    }
+}
+
+/// A table of a plan, or of a variant, with the whole schema.
+fn table<'a>(of: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
+    resolved(schema, &of["properties"][name])
+}
+
+#[test]
+fn the_schema_has_exactly_the_keys_that_are_read() {
+    let schema = json_schema();
+    let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let read = known_keys();
+    // The tables of variants are those of the plan.
+    assert_eq!(tables.len(), read.len() + 1);
+    let variant = &schema["$defs"]["variant"];
+    assert_eq!(variant["additionalProperties"], false);
+    for (name, keys) in read.iter().take(3) {
+        let own = table(variant, &schema, name);
+        let properties = own["properties"].as_object().unwrap();
+        assert_eq!(properties.len(), keys.len(), "[variants.NAME.{name}]");
+        assert!(own["required"].is_null() && own["dependentRequired"].is_null());
+        let defaults = properties.values().filter(|one| !one["default"].is_null());
+        assert_eq!(
+            defaults.count(),
+            0,
+            "a variant inherits the values of the plan"
+        );
+    }
+    for (name, mut keys) in read {
+        let table = table(&schema, &schema, name);
+        let properties = table["properties"].as_object().unwrap();
+        let mut in_schema: Vec<&str> = properties.keys().map(String::as_str).collect();
+        in_schema.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(in_schema, keys, "[{name}]");
+        for (key, property) in properties {
+            assert!(property["description"].is_string(), "{name}.{key}");
+        }
+        let closed = table["additionalProperties"] == Value::Bool(false);
+        assert_eq!(closed, name != "workload", "[{name}]");
+    }
+    let either = json!([{"required": ["workload"]}, {"required": ["variants"]}]);
+    assert_eq!(
+        (&schema["anyOf"], &schema["required"]),
+        (&either, &Value::Null)
+    );
+    let required = |name| &table(&schema, &schema, name)["required"];
+    assert_eq!(required("workload"), &json!(["name"]));
+    assert!(required("run").is_null());
+}
+
+#[test]
+fn the_defaults_of_the_schema_are_those_of_the_check() {
+    let schema = json_schema();
+    let plan = to_json(&read("p", "[workload]\nname = \"tpcb\"\n"), "");
+    let run = table(&schema, &schema, "run")["properties"]
+        .as_object()
+        .unwrap();
+    let mut defaults = 0;
+    for (key, property) in run {
+        match &property["default"] {
+            Value::Null => assert!(plan["run"][key].is_null(), "{key}"),
+            // Applies with a rate only.
+            _ if key == "arrival" => {}
+            default => {
+                defaults += 1;
+                assert_eq!(&plan["run"][key], default, "{key}");
+            }
+        }
+    }
+    assert!(defaults >= 10);
+    let observe = &table(&schema, &schema, "observe")["properties"];
+    assert_eq!(plan["observe"]["server"], observe["server"]["default"]);
+    assert_eq!(plan["observe"]["metrics_listen"], Value::Null);
+}
+
+/// Whether the schema's node allows the value's type: not a full validator, but enough to detect a
+/// wrong type of a key.
+fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
+    let node = resolved(schema, node);
+    if let Some(any) = node["anyOf"].as_array() {
+        return any.iter().any(|node| fits(schema, node, value));
+    }
+    if let Some(words) = node["oneOf"].as_array() {
+        return words.iter().any(|word| word["const"] == *value);
+    }
+    if let Some(words) = node["enum"].as_array() {
+        return words.contains(value);
+    }
+    match node["type"].as_str() {
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_u64(),
+        Some("number") => value.is_number(),
+        Some("boolean") => value.is_boolean(),
+        other => panic!("a type the test does not know: {other:?} in {node}"),
+    }
+}
+
+/// Asserts that the tables of a plan or variant match the schema.
+fn accepts(of: &Value, schema: &Value, tables: &toml::Table, name: &str) {
+    for (table_name, keys) in tables {
+        let table = table(of, schema, table_name);
+        let properties = &table["properties"];
+        for (key, value) in keys.as_table().unwrap() {
+            if properties[key].is_null() {
+                // An option that only its workload knows.
+                assert_ne!(table["additionalProperties"], false, "{name}: {key}");
+                continue;
+            }
+            let value = toml_to_json(value);
+            let fits = fits(schema, &properties[key], &value);
+            assert!(fits, "{name}: {table_name}.{key} = {value}");
+        }
+    }
+}
+
+#[test]
+fn the_schema_accepts_the_examples() {
+    let schema = json_schema();
+    for (name, text) in example_plans() {
+        let input = PlanInput::from_toml(&name, &text).unwrap();
+        if let Err(problems) = input.check_experiment() {
+            panic!("{problems}");
+        }
+        let mut tables: toml::Table = text.parse().unwrap();
+        for (variant, tables) in tables
+            .remove("variants")
+            .iter()
+            .flat_map(toml::Value::as_table)
+            .flatten()
+        {
+            let of = &schema["$defs"]["variant"];
+            accepts(
+                of,
+                &schema,
+                tables.as_table().unwrap(),
+                &format!("{name}: {variant}"),
+            );
+        }
+        accepts(&schema, &schema, &tables, &name);
+    }
+    // The check itself can fail.
+    let run = &table(&schema, &schema, "run")["properties"];
+    let clients = &run["clients"];
+    assert!(!fits(&schema, clients, &json!("64")));
+    let protocol = &run["protocol"];
+    assert!(!fits(&schema, protocol, &json!("prepard")));
+}
+
+#[test]
+fn json_has_every_key_and_no_password() {
+    let text = "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\n\
+                day = 2026-11-20\n[run]\nrate = 5000\n";
+    let json = to_json(&read("p", text), "postgres://u@h/d");
+    assert!(!json.to_string().contains("secret"));
+    assert_eq!(json["server"], "postgres://u@h/d");
+    assert_eq!(
+        json["workload"],
+        json!({"name": "tpcb", "scale": null, "day": "2026-11-20"})
+    );
+    assert_eq!(json["run"]["rate"], 5000.0);
+    assert_eq!(json["run"]["arrival"], "poisson");
+    assert_eq!(json["run"]["transactions"], Value::Null);
+    let run = json["run"].as_object().unwrap();
+    for (table, keys) in known_keys() {
+        if table == "observe" {
+            let observe = json["observe"].as_object().unwrap();
+            assert!(keys.iter().all(|key| observe.contains_key(*key)));
+            assert_eq!(keys.len(), observe.len());
+        }
+        if table == "run" {
+            assert!(keys.iter().all(|key| run.contains_key(*key)));
+            assert_eq!(keys.len(), run.len());
+        }
+    }
+}
+
+#[test]
+fn toml_omits_the_server_unless_its_url_is_passed() {
+    let text = "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\n";
+    let plan = read("p", text);
+    let alone = to_toml(&plan, None).unwrap();
+    assert!(
+        !alone.contains("[server]") && !alone.contains("secret"),
+        "{alone}"
+    );
+    let with = to_toml(&plan, Some("postgres://u@h/d")).unwrap();
+    assert!(with.contains("url = \"postgres://u@h/d\""), "{with}");
+    let embedded = Plan {
+        server: ServerPlan::Embedded,
+        ..plan
+    };
+    assert!(
+        to_toml(&embedded, None)
+            .unwrap()
+            .contains("embedded = true")
+    );
+}
+
+fn any_option() -> impl Strategy<Value = toml::Value> {
+    let leaf = prop_oneof![
+        any::<i64>().prop_map(toml::Value::Integer),
+        any::<bool>().prop_map(toml::Value::Boolean),
+        (-1e9..1e9f64).prop_map(toml::Value::Float),
+        "(?s).{0,12}".prop_map(toml::Value::String),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(toml::Value::Array),
+            prop::collection::btree_map("[a-z ]{1,5}", inner, 0..3)
+                .prop_map(|table| toml::Value::Table(table.into_iter().collect())),
+        ]
+    })
+}
+
+fn any_time(least_ns: u64) -> impl Strategy<Value = Duration> {
+    (least_ns..366 * 86_400_000_000_000).prop_map(Duration::from_nanos)
+}
+
+fn any_drive() -> impl Strategy<Value = DrivePlan> {
+    let pace = prop_oneof![
+        Just(Pace::Closed),
+        (1e-6..1e9f64, any::<bool>()).prop_map(|(rate_tps, even)| Pace::Rate {
+            rate_tps,
+            arrival: if even {
+                Arrival::Even
+            } else {
+                Arrival::Poisson
+            },
+            queue_max: None,
+        }),
+    ];
+    let stop = prop_oneof![
+        any_time(1).prop_map(Stop::After),
+        (1..=u64::MAX).prop_map(Stop::Transactions),
+    ];
+    let protocol = prop::sample::select(vec![
+        QueryMode::Simple,
+        QueryMode::Extended,
+        QueryMode::Prepared,
+    ]);
+    let io = prop::sample::select(vec![IoEngine::Auto, IoEngine::Ring, IoEngine::Epoll]);
+    let booleans = any::<[bool; 3]>();
+    let counts = (1u32..=1_000_000)
+        .prop_flat_map(|clients| (Just(clients), 1..=clients.min(1024), 0..=clients));
+    let rest = (
+        protocol,
+        io,
+        booleans,
+        any::<Option<u64>>(),
+        any_time(0),
+        any_time(0),
+    );
+    (counts, pace, stop, rest).prop_map(
+        |(
+            (clients, threads, tcp_sample),
+            pace,
+            stop,
+            (protocol, io, booleans, seed, warmup, grace),
+        )| {
+            DrivePlan {
+                clients,
+                threads,
+                pace,
+                stop,
+                warmup,
+                grace,
+                protocol,
+                describe: booleans[0],
+                io,
+                connect_per_transaction: booleans[1],
+                tcp_sample,
+                seed,
+                pin: booleans[2],
+                ..DrivePlan::default()
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_written_plan_reads_as_the_same_plan(
+        drive in any_drive(),
+        scale in prop::option::of(1u32..=2_000_000_000),
+        // Names that are neither a key of the plan nor similar to one.
+        options in prop::collection::btree_map("x[0-9]{3,6}", any_option(), 0..4),
+        url in "[ -~]{0,30}",
+        server in any::<bool>(),
+        expect_outage in any::<bool>(),
+        metrics_listen in prop::option::of((1u16..).prop_map(|port| {
+            ListenAddress { host: "::1".to_owned(), port }
+        })),
+    ) {
+        let plan = Plan {
+            server: ServerPlan::Url(url.clone()),
+            workload: WorkloadPlan { name: "tpcb".to_owned(), scale, options },
+            drive,
+            observe: ObservePlan { server, server_metrics: None, metrics_listen },
+            expect_outage,
+        };
+        let text = to_toml(&plan, Some(&url)).unwrap();
+        prop_assert_eq!(read("written", &text), plan);
+    }
+}

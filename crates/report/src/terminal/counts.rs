@@ -1,0 +1,148 @@
+//! What the transactions of a run did, by kind and by the counts that a workload maintains.
+//!
+//! In: a Run. Out: tables, and a sentence below. Must never: show a share of nothing as zero.
+
+use super::nothing_measured;
+use crate::printer::Printer;
+use crate::table::Table;
+use crate::text::plain;
+use crate::units::{self, count, count_with_noun, or_dash};
+use prony_store::{ObservedShare, Run};
+use std::io;
+
+/// Columns of [`kind_rows`].
+pub(crate) const KIND_COLUMNS: [&str; 5] =
+    ["kind", "committed", "a second", "rolled back", "failed"];
+
+/// The counts of each kind, the total first; empty if there is only one kind.
+pub(crate) fn kind_rows(run: &Run) -> Vec<[String; 5]> {
+    if run.measured.kinds.len() < 3 || nothing_measured(run) {
+        return Vec::new();
+    }
+    let kinds = run.measured.kinds.iter().map(|kind| {
+        [
+            plain(kind.name()),
+            count(kind.committed),
+            format!("{} /s", units::rate(kind.tps)),
+            count(kind.rolled_back),
+            count(kind.failed),
+        ]
+    });
+    kinds.collect()
+}
+
+/// Writes throughput by kind, if there are several.
+pub fn write_kinds(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let rows = kind_rows(run);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    out.heading("Transactions by kind")?;
+    let mut table = Table::new(&KIND_COLUMNS);
+    rows.into_iter().for_each(|row| table.row(row));
+    out.table(&table)?;
+    write_limits(out, run)
+}
+
+/// Writes the 90th percentiles beside the workload's limits for them.
+fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let each = run.workload.limits.iter().map(|limit| {
+        let mut kinds = run.measured.kinds.iter();
+        let kind = kinds.find(|kind| kind.kind.as_ref() == Some(&limit.kind));
+        let p90 = kind.and_then(|kind| kind.response.p90_ns);
+        let what = match limit.deferred {
+            true => ", deferred, from queueing to completion",
+            false => "",
+        };
+        format!(
+            "{}{what}: {} (limit {})",
+            plain(&limit.kind),
+            p90.map_or("too few".into(), |ns| units::time(ns as f64)),
+            units::span(limit.p90_s),
+        )
+    });
+    let each: Vec<String> = each.collect();
+    match each.is_empty() {
+        true => Ok(()),
+        false => out.paragraph(&format!("90th percentiles: {}", each.join("; "))),
+    }
+}
+
+/// Writes the observed shares of randomly drawn values beside the expected ones, and the workload's
+/// counts.
+pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    // If every transaction has exactly its shares, or none are expected, the counts are more
+    // informative.
+    let is_count = |share: &&ObservedShare| share.exact || share.expected_share.is_none();
+    let (counts, drawn): (Vec<&ObservedShare>, Vec<&ObservedShare>) =
+        run.shares.iter().partition(is_count);
+    share_counts(out, run, &counts)?;
+    if drawn.is_empty() {
+        return Ok(());
+    }
+    out.heading("Shares over the whole run, observed and target")?;
+    let mut table = Table::new(&["share", "of<", "of all", "observed", "target", "at least"]);
+    for share in drawn {
+        table.row([
+            plain(&share.name),
+            plain(&share.of),
+            count(share.whole),
+            or_dash(observed(share), tenths),
+            or_dash(share.expected_share, tenths),
+            share.minimum_share.map_or(String::new(), tenths),
+        ]);
+    }
+    out.table(&table)
+}
+
+/// Counts of what successful transactions did, such as reads among queries.
+fn share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> io::Result<()> {
+    let Some(first) = counts.first() else {
+        return Ok(());
+    };
+    let of = plain(&first.of);
+    out.heading(&format!(
+        "Counts over the whole run, in transactions that succeeded: {of}"
+    ))?;
+    let mut table = Table::new(&["count", "counted", "target", "of all"]);
+    for share in counts {
+        let target = |of_all: f64| count((of_all * share.whole as f64).round() as u64);
+        table.row([
+            plain(&share.name),
+            count(share.part),
+            or_dash(share.expected_share, target),
+            or_dash(observed(share), tenths),
+        ]);
+    }
+    out.table(&table)?;
+    retried(run).map_or(Ok(()), |text| out.paragraph(&text))
+}
+
+fn observed(share: &ObservedShare) -> Option<f64> {
+    (share.whole > 0).then(|| share.part as f64 / share.whole as f64)
+}
+
+/// Queries of failed tries: sysbench counts them, but the counts of successful transactions do not.
+fn retried(run: &Run) -> Option<String> {
+    let retries = run.measured.all()?.retries;
+    let queries = run.measured.queries.as_ref().filter(|_| retries > 0)?;
+    let ratio = match queries.writes {
+        0 => String::new(),
+        writes => format!(
+            ", {:.2} reads a write",
+            queries.reads as f64 / writes as f64
+        ),
+    };
+    Some(format!(
+        "Tries that failed and were retried ({}) are not counted here. With their queries, which sysbench \
+         counts, the measured window has {} and {}{ratio}.",
+        count_with_noun(retries, "retry", "retries"),
+        count_with_noun(queries.reads, "read", "reads"),
+        count_with_noun(queries.writes, "write", "writes"),
+    ))
+}
+
+/// A share rounded to a tenth of a percent, so that 42.9 % does not become 43 %.
+fn tenths(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}

@@ -1,0 +1,124 @@
+//! Errors, events and the findings of checks.
+//!
+//! In: a Run. Out: tables and lists. Must never: hide an error or a finding.
+
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::{cut, plain};
+use crate::units::{count, span};
+use prony_store::{Check, Event, EventKind, Run, Severity};
+use std::cmp::Reverse;
+use std::io;
+
+/// Width of the columns before the messages in the table of errors.
+const BEFORE_MESSAGE: usize = 42;
+/// Maximum number of events listed.
+const EVENTS: usize = 12;
+
+/// Failed transactions of the warm-up.
+pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
+    let errors = run.warmup.iter().flat_map(|part| &part.errors);
+    errors.map(|error| error.count).sum()
+}
+
+/// Writes the failed transactions by class and code; those of the warm-up on one line.
+pub fn errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let early = failed_in_warmup(run);
+    if run.measured.errors.is_empty() && early == 0 {
+        return Ok(());
+    }
+    out.heading("Failed transactions")?;
+    if !run.measured.errors.is_empty() {
+        let mut table = Table::new(&["count", "class<", "SQLSTATE<", "kind<", "first message<"]);
+        let width = out.style.width.saturating_sub(BEFORE_MESSAGE).max(30);
+        let mut whole = Vec::new();
+        for error in &run.measured.errors {
+            let (code, example) = (plain(&error.code), plain(&error.example));
+            let shown = cut(&example, width);
+            // The reason is often at the end of a message.
+            if shown != example {
+                whole.push(format!("{code}: {example}"));
+            }
+            let (class, kind) = (error.class.name().to_owned(), plain(error.kind_name()));
+            table.row([count(error.count), class, code, kind, shown]);
+        }
+        out.table(&table)?;
+        for message in whole {
+            out.item("  ", 2, &message)?;
+        }
+    }
+    if early > 0 {
+        out.line(format!(
+            "  {} in the warm-up, not counted above",
+            count(early)
+        ))?;
+    }
+    Ok(())
+}
+
+/// Writes outages and other events.
+pub fn events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    if run.events.is_empty() {
+        return Ok(());
+    }
+    out.heading("Events")?;
+    for event in run.events.iter().take(EVENTS) {
+        let (when, what) = describe_event(event);
+        out.paragraph(&format!("{when}: {what}"))?;
+    }
+    match run.events.len().saturating_sub(EVENTS) as u64 {
+        0 => Ok(()),
+        more => out.line(format!("  and {} more in the stored document", count(more))),
+    }
+}
+
+/// The time of an event, and its description.
+pub fn describe_event(event: &Event) -> (String, String) {
+    let at = span(event.at_s);
+    let when = match event.until_s {
+        Some(until) => format!("at {at}, for {}", span((until - event.at_s).max(0.0))),
+        None if event.kind == EventKind::Outage => format!("from {at} to the end"),
+        None => format!("at {at}"),
+    };
+    let affected = match event.count {
+        0 | 1 => String::new(),
+        more => format!(" ({} affected)", count(more)),
+    };
+    let text = format!("{}{affected}: {}", event.kind.name(), plain(&event.detail));
+    (when, text.trim_end_matches([':', ' ']).to_owned())
+}
+
+/// Writes the findings of the checks.
+pub fn checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    if run.checks.is_empty() {
+        return Ok(());
+    }
+    out.heading("Checks")?;
+    check_lines(out, &run.checks)
+}
+
+/// Checks, the worst first.
+pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
+    let mut checks: Vec<&Check> = checks.iter().collect();
+    checks.sort_by_key(|check| Reverse(check.severity));
+    checks
+}
+
+/// Writes checks, the worst first; a note is printed without advice, as it rarely requires action.
+pub(crate) fn check_lines(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
+    for check in worst_first(checks) {
+        let (label, look): (&str, fn(&Style, &str) -> String) = match check.severity {
+            Severity::Invalid => ("invalid", Style::alarm),
+            Severity::Caveat => ("caveat ", Style::caution),
+            Severity::Note => ("note   ", Style::dim),
+        };
+        let label = format!("{}  ", look(out.style, label));
+        let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));
+        out.item(&label, 9, &finding)?;
+        if check.severity != Severity::Note {
+            out.item("           ", 11, &plain(&check.advice))?;
+        }
+    }
+    Ok(())
+}

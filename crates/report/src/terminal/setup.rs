@@ -1,0 +1,226 @@
+//! How a run was set up, the client's health, and where the result is stored.
+//!
+//! In: a Run. Out: labelled parts and sentences. Must never: print an unknown value.
+
+use super::{DocumentLocation, engine};
+use crate::printer::Printer;
+use crate::text::plain;
+use crate::units::{self, count_with_noun, or_unknown};
+use prony_store::{BatchScheduling, Choice, Drive, Experiment, Host, Run, Server, Setting};
+use std::io;
+
+/// Writes the client's health.
+pub fn client(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    out.heading("This client")?;
+    let mut lines = client_lines(run).into_iter();
+    lines.try_for_each(|line| out.paragraph(&line))
+}
+
+/// The client's health, in sentences.
+pub fn client_lines(run: &Run) -> Vec<String> {
+    let client = &run.machine().health;
+    // Every turn of a loop takes some time: zero means not measured.
+    let delay_ns = Some(client.loop_delay_max_ns).filter(|ns| *ns > 0);
+    let mut lines = vec![
+        format!(
+            "CPU {} user + {} system, {} per committed transaction; busiest thread {} of a CPU; \
+             ready but without a CPU for {}; stolen {}",
+            or_unknown(client.cpu_user_s, units::seconds),
+            or_unknown(client.cpu_system_s, units::seconds),
+            or_unknown(client.cpu_per_transaction_us, |us| units::time(us * 1e3)),
+            or_unknown(client.busiest_thread_share, units::percent),
+            or_unknown(client.run_queue_s, units::seconds),
+            or_unknown(client.steal_share, units::percent),
+        ),
+        format!(
+            "worst loop delay {} (the longest time that a reply may have waited); memory at most {}",
+            or_unknown(delay_ns, |ns| units::time(ns as f64)),
+            or_unknown(client.memory_peak_bytes, units::bytes),
+        ),
+    ];
+    lines.extend(client.batch.map(describe_batch));
+    lines
+}
+
+/// How many workers ran under SCHED_BATCH, which yields the CPU to the server's processes.
+fn describe_batch(of: BatchScheduling) -> String {
+    let outcomes = [
+        (of.under, "ran under it"),
+        (of.left, "left it, because other programs made them wait"),
+        (of.refused, "were refused it by the system"),
+    ];
+    let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
+    let outcomes: Vec<String> = outcomes
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let all = count_with_noun(
+        (of.under + of.left + of.refused).into(),
+        "worker",
+        "workers",
+    );
+    format!("SCHED_BATCH, requested by {all}: {}", outcomes.join(", "))
+}
+
+/// Writes the set-up: server, load, machine.
+pub fn setup(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    out.heading("Set-up")?;
+    out.named(9, &setup_lines(run))
+}
+
+/// The set-up as labels and values.
+pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
+    let parts = [
+        ("server", server(&run.server)),
+        ("options", options(run)),
+        ("settings", commit_settings(run)),
+        (
+            "part of",
+            run.experiment
+                .as_ref()
+                .map_or(String::new(), describe_experiment),
+        ),
+        ("drive", drive(&run.drive)),
+        ("I/O", network(&run.drive)),
+        ("client", machine(&run.machine().host)),
+        (
+            "prony",
+            plain(&format!(
+                "{} {} {}, {}",
+                run.build.version,
+                run.build.target,
+                run.build.profile.name(),
+                run.started_at,
+            )),
+        ),
+    ];
+    let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+    parts.collect()
+}
+
+fn options(run: &Run) -> String {
+    let options = run.workload.settings.iter().map(Setting::to_string);
+    plain(&options.collect::<Vec<_>>().join(", "))
+}
+
+fn server(server: &Server) -> String {
+    let tls = match &server.tls {
+        Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
+        None => "no TLS".into(),
+    };
+    let embedded = match server.embedded {
+        true => ", started by Prony for this run",
+        false => "",
+    };
+    format!(
+        "{} {} at {}, database {}, role {}, {tls}{embedded}",
+        engine(server),
+        plain(&server.version),
+        or_unknown(server.address.as_ref(), |of| plain(&of.to_string())),
+        plain(&server.database),
+        plain(&server.user),
+    )
+}
+
+/// The position of a run among the repeats of an experiment.
+fn describe_experiment(of: &Experiment) -> String {
+    plain(&format!(
+        "experiment {}: run {} of {}, variant {}, repeat {}; {} order",
+        of.id,
+        of.position,
+        of.runs,
+        of.variant,
+        of.repeat,
+        of.order.name(),
+    ))
+}
+
+fn drive(drive: &Drive) -> String {
+    let pace = match drive.rate_tps {
+        Some(rate) => format!(
+            "open loop at {} transactions/s ({} arrivals)",
+            units::rate(rate),
+            drive.arrival.map_or("unknown", Choice::name),
+        ),
+        None => "closed loop".into(),
+    };
+    let connect = match drive.connect_per_transaction {
+        true => ", one connection per transaction",
+        false => "",
+    };
+    format!(
+        "{} on {}, {pace}, {} protocol{connect}, seed {}",
+        count_with_noun(drive.clients.into(), "client", "clients"),
+        count_with_noun(drive.threads.into(), "thread", "threads"),
+        drive.protocol.map_or("unknown", Choice::name),
+        drive.seed,
+    )
+}
+
+fn network(drive: &Drive) -> String {
+    let why = match plain(&drive.io_reason) {
+        reason if reason.is_empty() => reason,
+        reason => format!(" ({reason})"),
+    };
+    let text = |text: &str| Some(plain(text)).filter(|text| !text.is_empty());
+    let io = or_unknown(text(&drive.io), |io| io);
+    let network = or_unknown(drive.network, |network| network.to_string());
+    format!("{io}{why}; network {network}")
+}
+
+/// The client machine, without what its kernel does not report (many report no CPU model).
+fn machine(host: &Host) -> String {
+    let kernel = Some(plain(&host.kernel)).filter(|kernel| !kernel.is_empty());
+    let parts = [
+        plain(&host.name),
+        plain(&host.cpu),
+        count_with_noun(host.cpus.into(), "CPU", "CPUs"),
+        match host.memory_bytes {
+            0 => String::new(),
+            memory => units::bytes(memory),
+        },
+        kernel.map_or(String::new(), |kernel| format!("kernel {kernel}")),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The settings that decide the cost of a commit, as `name value`; the others are in the document.
+fn commit_settings(run: &Run) -> String {
+    const NAMES: [&str; 11] = [
+        "fsync",
+        "synchronous_commit",
+        "full_page_writes",
+        "shared_buffers",
+        "max_wal_size",
+        "innodb_flush_log_at_trx_commit",
+        "sync_binlog",
+        "log_bin",
+        "innodb_doublewrite",
+        "innodb_buffer_pool_size",
+        "max_connections",
+    ];
+    let each = NAMES.iter().filter_map(|name| {
+        let value = run.server.settings.get(*name)?;
+        let text = value.as_str().map_or_else(|| value.to_string(), plain);
+        Some(format!("{name} {text}"))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Where the result is stored and how to print it again.
+pub fn write_location(
+    out: &mut Printer<'_>,
+    stored: Option<DocumentLocation<'_>>,
+) -> io::Result<()> {
+    out.line("")?;
+    match stored {
+        Some(DocumentLocation::JustStored { place, id }) => {
+            out.line(format!("Stored in {}", plain(place)))?;
+            out.line(format!("Show it again with: prony show {}", plain(id)))
+        }
+        Some(DocumentLocation::ReadFrom { document }) => {
+            out.line(format!("Read from {}", plain(document)))
+        }
+        None => out.line("Not stored."),
+    }
+}

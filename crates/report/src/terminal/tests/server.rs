@@ -1,0 +1,120 @@
+//! The server's part of a printed result.
+
+use super::words;
+use crate::sample_run;
+use prony_store::{ObservedTopic, Run};
+
+/// A run whose server was observed during the four seconds after a second of warm-up.
+fn observed_run() -> Run {
+    use prony_store::{
+        MachineSecond, MissingObservation, Observed, ObserverCost, ServerSecond, ServerState,
+    };
+    let mut run = sample_run::closed();
+    let row = |at: u32| ServerSecond {
+        at_s: f64::from(at),
+        length_s: 1.0,
+        cache_hits: Some(990),
+        cache_reads: Some(10),
+        log_bytes: Some(3_000_000),
+        active: Some(at),
+        waits: [("CPU".to_owned(), 3), ("IO/WalSync\x1b[31m".to_owned(), 1)].into(),
+        machine: Some(MachineSecond {
+            busy_share: Some(0.87),
+            server_cpu_s: Some(1.5),
+            disk_write_bytes: Some(40_000_000),
+            ..MachineSecond::default()
+        }),
+        ..ServerSecond::default()
+    };
+    run.observed = Some(Observed {
+        before: Some(ServerState {
+            database_bytes: Some(1_500_000_000),
+            replication: Some(prony_store::Replication::None),
+            ..ServerState::default()
+        }),
+        machine: prony_store::ServerMachine {
+            source: Some("/proc".to_owned()),
+            cpus: Some(16),
+            ..Default::default()
+        },
+        series: (0..5).map(row).collect(),
+        events: vec![prony_store::Event {
+            at_s: 2.0,
+            until_s: Some(3.0),
+            kind: prony_store::EventKind::Checkpoint,
+            ..Default::default()
+        }],
+        missing: vec![MissingObservation {
+            what: ObservedTopic::ReplicationLag,
+            why: "permission denied".to_owned(),
+        }],
+        cost: Some(ObserverCost {
+            queries: 24,
+            client_cpu_s: Some(0.004),
+            ..ObserverCost::default()
+        }),
+        ..Observed::default()
+    });
+    run
+}
+
+#[test]
+fn observations_of_the_server_are_summarised() {
+    assert!(
+        !words(&sample_run::closed()).contains("The server, in"),
+        "an older document"
+    );
+    let run = observed_run();
+    let text = words(&run);
+    for part in [
+        "87 % of 16 CPUs busy, its processes 1.50 CPUs; I/O wait unknown",
+        "disk unknown busy, unknown read, 40 MB/s written",
+        "99.0 % of the pages found, for a database of 1.5 GB; 12 MB of log; 1 checkpoint; at most 4 sessions \
+         active",
+        "active sessions: CPU 75 %, IO/WalSync",
+        "durability class unknown, replication none; observing it: 24 queries, 4.00 ms of CPU",
+        "not observed: replication lag (permission denied)",
+    ] {
+        assert!(text.contains(part), "no `{part}` in {text}");
+    }
+    let text = super::text(&run, None);
+    assert!(!text.contains('\x1b') && text.lines().all(|line| line.chars().count() <= 80));
+    let mut off = run;
+    off.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
+    assert!(words(&off).contains("not observed: --no-observe was given"));
+}
+
+#[test]
+fn unobserved_events_are_not_reported_as_absent() {
+    let mut run = observed_run();
+    let seen = run.observed.as_mut().unwrap();
+    (seen.before, seen.events, seen.missing) = (None, Vec::new(), Vec::new());
+    for row in &mut seen.series {
+        (row.cache_hits, row.log_bytes, row.active) = (None, None, None);
+    }
+    let activity =
+        |run: &Run| super::super::server::lines(run, run.observed.as_ref().unwrap())[1].clone();
+    assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
+    let mut activity_without = |what: ObservedTopic| {
+        let missing = &mut run.observed.as_mut().unwrap().missing;
+        missing.push(prony_store::MissingObservation {
+            what,
+            why: "permission denied".to_owned(),
+        });
+        activity(&run)
+    };
+    assert_eq!(
+        activity_without(ObservedTopic::Tables),
+        "no checkpoint or backup observed, vacuum not observed"
+    );
+    assert_eq!(
+        activity_without(ObservedTopic::Checkpoints),
+        "no backup observed, checkpoint and vacuum not observed"
+    );
+    assert_eq!(
+        activity_without(ObservedTopic::Vacuums),
+        "checkpoint, vacuum and backup not observed"
+    );
+    run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
+    assert!(activity(&run).ends_with("; at most 3 sessions waiting for a lock"));
+}

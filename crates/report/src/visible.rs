@@ -1,0 +1,301 @@
+//! Makes text safe for a terminal: control characters become visible.
+//!
+//! In: text that may contain names and messages of servers, files and plans. Out: the same text
+//! without any character that a terminal would obey. Must never: let through an escape sequence other
+//! than those of [`Style`]; change text that has no control characters.
+//!
+//! All output of Prony passes through here, because a hostile server could otherwise clear the screen,
+//! set the window title or show one figure as another. C0 is shown as `\x1b`. DEL, C1 and the
+//! bidirectional marks are shown as `\u009b`: JSON strings may contain them unescaped, and there this
+//! escape means the same character.
+
+use crate::style::{CODES, Style};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// Whether a terminal may obey this character, or reorder others because of it.
+pub fn is_control(c: char) -> bool {
+    let reorders = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    c.is_control() || reorders
+}
+
+/// Appends the visible form of a control character.
+pub fn push_escaped(text: &mut String, c: char) {
+    // Writing to a String never fails.
+    let _ = match c {
+        '\0'..='\x1f' => write!(text, "\\x{:02x}", u32::from(c)),
+        _ => write!(text, "\\u{:04x}", u32::from(c)),
+    };
+}
+
+/// The text with its control characters visible. Line breaks and tabs stay, and so does a carriage
+/// return at the end of a line or of the text: load progress is redrawn from there.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    match text.contains(is_control) {
+        true => Cow::Owned(escape_controls(text, false)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// Like [`visible`], for bytes in any encoding; a byte that is not UTF-8 is shown as `\x9b`.
+pub fn visible_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(&escape_controls(chunk.valid(), false));
+        for byte in chunk.invalid() {
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+    }
+    text
+}
+
+/// Like [`visible_bytes`], for the output of a user's own script: it may colour its text, but only with
+/// codes that hide nothing (SGR, ECMA-48 8.3.117).
+pub fn visible_colored(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\x1b') {
+        let code = at + color_code(&rest[at..]);
+        text.push_str(&visible_bytes(&rest[..at]));
+        if code == at {
+            push_escaped(&mut text, '\x1b');
+            rest = &rest[at + 1..];
+        } else {
+            text.push_str(std::str::from_utf8(&rest[at..code]).unwrap_or_default());
+            rest = &rest[code..];
+        }
+    }
+    text.push_str(&visible_bytes(rest));
+    text
+}
+
+/// Length of the colour code at the start of these bytes; 0 if there is none, or one that hides text.
+fn color_code(bytes: &[u8]) -> usize {
+    let Some(inner) = bytes.strip_prefix(b"\x1b[") else {
+        return 0;
+    };
+    let is_code_prefix = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
+    let end = inner.iter().take_while(|byte| is_code_prefix(byte)).count();
+    let parameters = inner[..end].split(|byte| *byte == b';');
+    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
+    // 38 and 48 are followed by a colour number, which may be 8.
+    let mut is_color = false;
+    for value in parameters.map(number) {
+        if value == Some(8) && !is_color {
+            return 0;
+        }
+        is_color |= matches!(value, Some(38 | 48));
+    }
+    match inner.get(end) {
+        Some(b'm') => 2 + end + 1,
+        _ => 0,
+    }
+}
+
+/// Like [`visible`], for text that [`Style`] may have coloured.
+pub fn visible_styled(text: &str, style: &Style) -> String {
+    escape_controls(text, style.color)
+}
+
+/// Like [`visible_styled`], for one line: line breaks, tabs and returns become visible too, so that it takes one
+/// row and its width is that of its characters.
+pub fn visible_line(text: &str, style: &Style) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in escape_controls(text, style.color).chars() {
+        match c {
+            '\n' | '\t' | '\r' => push_escaped(&mut line, c),
+            _ => line.push(c),
+        }
+    }
+    line
+}
+
+/// Escapes control characters. `color`: keep the codes of [`Style`].
+fn escape_controls(text: &str, color: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_control) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let code = CODES.iter().find(|code| color && from.starts_with(*code));
+        if let Some(code) = code {
+            out.push_str(code);
+            rest = &from[code.len()..];
+            continue;
+        }
+        let mut characters = from.chars();
+        let c = characters.next().unwrap_or_default();
+        rest = characters.as_str();
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if rest.starts_with('\n') || rest.is_empty() => out.push(c),
+            _ => push_escaped(&mut out, c),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A stream that makes control characters visible, except the codes of a [`Style`].
+pub struct Visible<W: Write> {
+    out: W,
+    color: bool,
+    /// The trailing bytes: an incomplete character, code or line end.
+    pending: Vec<u8>,
+}
+
+impl<W: Write> Visible<W> {
+    /// Wraps `out`; the codes that this style writes pass through.
+    pub fn new(out: W, style: &Style) -> Visible<W> {
+        Visible {
+            out,
+            color: style.color,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Writes the pending bytes that are complete, or all of them if `is_end`.
+    fn write_pending(&mut self, is_end: bool) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.pending);
+        let whole = if is_end {
+            bytes.len()
+        } else {
+            complete_length(&bytes)
+        };
+        for chunk in bytes[..whole].utf8_chunks() {
+            let text = escape_controls(chunk.valid(), self.color);
+            self.out.write_all(text.as_bytes())?;
+            for byte in chunk.invalid() {
+                write!(self.out, "\\x{byte:02x}")?;
+            }
+        }
+        self.pending = bytes[whole..].to_vec();
+        Ok(())
+    }
+}
+
+/// The number of leading bytes that can be judged without the bytes that follow.
+fn complete_length(bytes: &[u8]) -> usize {
+    let longest = CODES.iter().map(|code| code.len()).max().unwrap_or(1);
+    let tail = bytes.len().saturating_sub(longest - 1);
+    let starts_incomplete = |at: &usize| {
+        let rest = &bytes[*at..];
+        let is_code_prefix =
+            |code: &&str| code.len() > rest.len() && code.as_bytes().starts_with(rest);
+        let is_character_prefix =
+            |error: std::str::Utf8Error| error.valid_up_to() == 0 && error.error_len().is_none();
+        rest == b"\r"
+            || CODES.iter().any(is_code_prefix)
+            || std::str::from_utf8(rest).is_err_and(is_character_prefix)
+    };
+    (tail..bytes.len())
+        .find(starts_incomplete)
+        .unwrap_or(bytes.len())
+}
+
+impl<W: Write> Write for Visible<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pending.extend_from_slice(bytes);
+        self.write_pending(false)?;
+        Ok(bytes.len())
+    }
+
+    /// Callers flush between lines, or at the end.
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_pending(true)?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COLORED: Style = Style {
+        color: true,
+        terminal: true,
+        width: 80,
+        unicode: true,
+    };
+
+    #[test]
+    fn control_characters_become_visible_and_other_text_stays() {
+        let hostile = "a\x1b]0;title\x07\x1b[2Jb\r\nc\td\x7f\u{9b}2J\u{202e}12\rx é 表";
+        let shown = visible(hostile);
+        assert_eq!(
+            shown,
+            "a\\x1b]0;title\\x07\\x1b[2Jb\r\nc\td\\u007f\\u009b2J\\u202e12\\x0dx é 表"
+        );
+        assert!(matches!(visible("µ, 表"), Cow::Borrowed("µ, 表")));
+        assert_eq!(visible("5 of 10\r"), "5 of 10\r");
+        assert_eq!(visible_bytes(b"a\x9b2J\x1b \xc3\xa9"), "a\\x9b2J\\x1b é");
+    }
+
+    #[test]
+    fn a_script_may_colour_its_text_but_not_control_the_terminal() {
+        let colors = "\x1b[1;31mred\x1b[0m \x1b[38;5;8mgrey\x1b[m \u{e9}\n";
+        assert_eq!(visible_colored(colors.as_bytes()), colors);
+        assert_eq!(
+            visible_colored(b"\x1b]0;title\x07\x1b[2J \x1b[8mhidden\x1b[1\x9b1m \x1b"),
+            "\\x1b]0;title\\x07\\x1b[2J \\x1b[8mhidden\\x1b[1\\x9b1m \\x1b"
+        );
+    }
+
+    #[test]
+    fn only_codes_of_a_coloured_style_pass() {
+        let text = format!("{} \x1b[8mhidden\x1b[1", COLORED.alarm("x"));
+        let plain = "\\x1b[1;31mx\\x1b[0m \\x1b[8mhidden\\x1b[1";
+        assert_eq!(
+            visible_styled(&text, &COLORED),
+            "\x1b[1;31mx\x1b[0m \\x1b[8mhidden\\x1b[1"
+        );
+        assert_eq!(visible_styled(&text, &Style::plain()), plain);
+    }
+
+    #[test]
+    fn a_stream_gives_the_same_for_any_chunks() {
+        let text = format!("{} é\u{9b}\r\n表\x1b[2J\rx\x1b[1", COLORED.bold("b"));
+        let expected = visible_styled(&text, &COLORED);
+        for size in 1..text.len() {
+            let mut out = Vec::new();
+            let mut stream = Visible::new(&mut out, &COLORED);
+            for part in text.as_bytes().chunks(size) {
+                stream.write_all(part).unwrap();
+            }
+            stream.flush().unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "cut at {size}");
+        }
+    }
+
+    #[test]
+    fn bidirectional_marks_are_shown() {
+        for mark in [
+            '\u{61c}', '\u{200e}', '\u{200f}', '\u{202e}', '\u{2066}', '\u{2069}',
+        ] {
+            let shown = format!("a\\u{:04x}1", u32::from(mark));
+            assert_eq!(visible(&format!("a{mark}1")), shown);
+        }
+        // Joiners are part of words and emoji.
+        assert_eq!(visible("a\u{200d}b"), "a\u{200d}b");
+    }
+
+    #[test]
+    fn escaped_json_parses_to_the_same_value() {
+        let value = serde_json::json!({ "name": "a\x1b\x7f\u{9b}\u{202e}\n" });
+        let mut out = Vec::new();
+        let mut stream = Visible::new(&mut out, &Style::plain());
+        serde_json::to_writer_pretty(&mut stream, &value).unwrap();
+        stream.flush().unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            !text.chars().any(|c| c != '\n' && is_control(c)),
+            "{text:?}"
+        );
+        let back: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(back, value);
+    }
+}

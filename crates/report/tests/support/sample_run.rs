@@ -1,0 +1,232 @@
+//! Synthetic runs for the tests of the views.
+
+use prony_store::*;
+
+fn latency(samples: u64, mean_ns: f64) -> Latency {
+    let at = |factor: f64, needed: u64| (samples >= needed).then_some((mean_ns * factor) as u64);
+    Latency {
+        samples,
+        mean_ns,
+        min_ns: (mean_ns * 0.2) as u64,
+        max_ns: (mean_ns * 20.0) as u64,
+        p50_ns: at(0.9, 20),
+        p90_ns: at(1.5, 100),
+        p95_ns: at(2.0, 200),
+        p99_ns: at(4.0, 1_000),
+        p999_ns: at(9.0, 10_000),
+        histogram: String::new(),
+    }
+}
+
+fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
+    KindFigures {
+        kind: name.map(str::to_owned),
+        committed,
+        failed: 3,
+        tps: committed as f64 / seconds,
+        response: latency(committed, 2_310_000.0),
+        service: latency(committed, 2_310_000.0),
+        split: Some(Split {
+            send_wait: latency(committed, 40_000.0),
+            server: latency(committed, 170_000.0),
+            client_wait: latency(committed, 2_100_000.0),
+            upper_bounds: 12,
+        }),
+        busy_s: 63.9,
+        ..KindFigures::default()
+    }
+}
+
+/// A complete closed-loop run of one kind, with a split.
+pub fn closed() -> Run {
+    let seconds = 4.0;
+    let series = (0..5_u32)
+        .map(|i| Second {
+            at_s: f64::from(i),
+            length_s: 1.0,
+            part: match i {
+                0 => SecondPart::Warmup,
+                _ => SecondPart::Measured,
+            },
+            committed: 27_000 + 200 * u64::from(i),
+            mean_ns: 2_310_000.0,
+            p50_ns: Some(2_100_000),
+            p95_ns: Some(4_000_000),
+            p99_ns: Some(9_000_000),
+            max_ns: 40_000_000,
+            server_mean_ns: Some(170_000.0),
+            client_cpu_s: Some(0.8),
+            loop_delay_max_ns: 900_000,
+            connections: 64,
+            ..Second::default()
+        })
+        .collect();
+    Run {
+        schema_version: SchemaVersion::default(),
+        id: "20261120-233342-tpcb-7f3a".into(),
+        started_at: "2026-11-20T23:33:42+01:00".into(),
+        state: RunState::Complete,
+        ended_because: None,
+        imported: None,
+        experiment: None,
+        scenario: None,
+        cached: None,
+        build: Build {
+            version: "0.1.0".into(),
+            target: "x86_64-linux".into(),
+            profile: BuildProfile::Release,
+            commit: None,
+        },
+        machines: vec![ClientMachine {
+        host: Host {
+                name: "bench1".into(),
+                kernel: "Linux 6.1.0".into(),
+                cpu: "Some CPU 3.0 GHz".into(),
+                cpus: 8,
+                memory_bytes: 34_000_000_000,
+            },
+            clients: 64,
+            threads: 2,
+        health: ClientHealth {
+            cpu_user_s: Some(3.2),
+            cpu_system_s: Some(2.1),
+            busiest_thread_share: Some(0.97),
+            cpu_per_transaction_us: Some(47.8),
+            loop_delay_max_ns: 900_000,
+            run_queue_s: Some(0.02),
+            steal_share: Some(0.0),
+            memory_peak_bytes: Some(34_000_000),
+            batch: None,
+        },
+        }],
+        request: serde_json::json!({"arguments": ["run", "tpcb"]}),
+        plan: serde_json::json!({"workload": {"name": "tpcb"}}),
+        server: Server {
+            engine: Some(Engine::PostgreSql.into()),
+            version: "17.2".into(),
+            address: Some(ServerAddress::Tcp("127.0.0.1:5432".into())),
+            database: "bench".into(),
+            user: "bench".into(),
+            tls: None,
+            embedded: false,
+            settings: serde_json::json!({"fsync": "on", "shared_buffers": "128MB"})
+                .as_object()
+                .unwrap()
+                .clone(),
+        },
+        workload: Workload {
+            name: "tpcb".into(),
+            title: "bank accounts: update an account, its teller and its branch, add to the history (7 statements)".into(),
+            scale: 100,
+            settings: vec![Setting::new("mode", "statements")],
+            limits: Vec::new(),
+            kinds: vec!["tpcb".into()],
+            statements: vec!["SELECT 1".into()],
+            description: None,
+        },
+        rules_version: None,
+        drive: Drive {
+            clients: 64,
+            threads: 2,
+            protocol: Some(QueryMode::Prepared),
+            io: "ring".into(),
+            io_reason: "the probe found io_uring usable".into(),
+            network: Some(Network::Tcp),
+            seed: 42,
+            ..Drive::default()
+        },
+        window: Window {
+            connect_s: 0.1,
+            warmup_s: 1.0,
+            measured_s: seconds,
+            drain_s: 0.01,
+        },
+        warmup: None,
+        rates: Vec::new(),
+        shares: Vec::new(),
+        measured: Figures {
+            length_s: seconds,
+            kinds: vec![
+                kind(None, 110_800, seconds),
+                kind(Some("tpcb"), 110_800, seconds),
+            ],
+            errors: vec![ErrorCount {
+                kind: Some("tpcb".into()),
+                class: ErrorClass::Deadlock,
+                code: "40P01".into(),
+                count: 3,
+                example: "deadlock detected\x1b[31m".into(),
+            }],
+            unfinished: 7,
+            in_flight: Some(InFlight {
+                committed: 5,
+                ambiguous: 1,
+                cut_off: 1,
+                ..InFlight::default()
+            }),
+            never_started: 0,
+            queries: None,
+        },
+        series,
+        events: vec![Event {
+            at_s: 2.0,
+            until_s: Some(2.4),
+            kind: EventKind::Outage,
+            detail: "connections lost until restored".into(),
+            count: 64,
+        }],
+        observed: None,
+        timing: Timing {
+            split: SplitSource::KernelStamps,
+            stamped: 554_000,
+            unstamped: 2,
+            impossible: 1,
+            doubtful: 0,
+            clock_steps: 0,
+            send_cost_ns: 1_800.0,
+            transmit_stamps: 400,
+        },
+        checks: vec![
+            Check {
+                id: "littles-law".into(),
+                severity: Severity::Note,
+                finding: "64 clients, 64.0 by TPS × mean latency".into(),
+                advice: String::new(),
+            },
+            Check {
+                id: "client-limit".into(),
+                severity: Severity::Caveat,
+                finding: "replies waited 2.1 ms of 2.3 ms in this client".into(),
+                advice: "Use more threads, or fewer clients a thread.".into(),
+            },
+        ],
+    }
+}
+
+/// A short open-loop run of two kinds on a unix socket, ended by a signal.
+pub fn open_partial() -> Run {
+    let mut run = closed();
+    run.state = RunState::Partial;
+    run.ended_because = Some("SIGINT".into());
+    run.drive.open_loop = true;
+    run.drive.rate_tps = Some(5_000.0);
+    run.drive.arrival = Some(Arrival::Poisson);
+    run.drive.network = Some(Network::Unix);
+    run.timing = Timing {
+        split: SplitSource::unavailable(
+            "unix sockets give no receive stamps; --tcp-sample N estimates it",
+        ),
+        ..Timing::default()
+    };
+    run.measured.kinds = vec![
+        kind(None, 150, 4.0),
+        kind(Some("payment"), 130, 4.0),
+        kind(Some("stock-level"), 20, 4.0),
+    ];
+    for kind in &mut run.measured.kinds {
+        kind.split = None;
+        kind.service = latency(kind.committed, 1_000_000.0);
+    }
+    run.measured.never_started = 11;
+    run
+}

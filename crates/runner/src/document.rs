@@ -1,0 +1,314 @@
+//! Fills in the Run document as a run proceeds.
+//!
+//! Must never: contain a password; every URL in it is redacted.
+
+use crate::description::describe;
+use crate::host;
+use crate::job::RunJob;
+use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
+use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
+use prony_server::{Address, Control};
+use prony_session::{ActionShare, P90Limit};
+use prony_store::{
+    ClientMachine, Drive, Engine, Event, EventKind, IndustryMetric, Network, Run, RunState, Server,
+    ServerAddress, Setting, SplitSource, Window, Workload as WorkloadRun, started_now,
+};
+use prony_workload::{MetricSource, RateMetric, Workload};
+
+/// The engine, address and TLS of the control connection, for the document.
+pub struct ConnectionInfo {
+    engine: Engine,
+    address: Option<ServerAddress>,
+    tls: Option<String>,
+}
+
+impl ConnectionInfo {
+    /// Without a connection: a sysbench script may run without a server.
+    pub fn none(engine: Engine) -> ConnectionInfo {
+        ConnectionInfo {
+            engine,
+            address: None,
+            tls: None,
+        }
+    }
+
+    /// Of this connection.
+    pub fn of(control: &Control) -> ConnectionInfo {
+        ConnectionInfo {
+            engine: control.engine(),
+            address: Some(match &control.endpoint().address {
+                Address::Unix(path) => ServerAddress::Unix(path.display().to_string()),
+                Address::Tcp(address) => ServerAddress::Tcp(address.to_string()),
+            }),
+            tls: control.tls().map(str::to_owned),
+        }
+    }
+}
+
+/// The document of a run that is about to start.
+pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
+    let (workload, loaded, connection) = (job.workload, job.loaded, job.connection);
+    let kinds = loaded.program.kinds();
+    let settings = job.facts.settings.iter();
+    Run {
+        started_at: started_now(),
+        scenario: job.purpose.scenario.clone(),
+        cached: job.purpose.cached.clone(),
+        experiment: job.purpose.experiment.clone(),
+        build: host::build(),
+        machines: vec![ClientMachine {
+            host: host::host(),
+            clients: job.plan.drive.clients,
+            threads: job.plan.drive.threads.min(job.plan.drive.clients),
+            ..ClientMachine::default()
+        }],
+        request: job.request.clone(),
+        plan: to_json(job.plan, &job.server.display_name),
+        server: Server {
+            engine: Some(connection.engine.into()),
+            version: job.facts.version.clone(),
+            address: connection.address.clone(),
+            database: job.server.target.database.clone(),
+            user: job.server.target.user.clone(),
+            tls: connection.tls.clone(),
+            embedded: job.server.is_embedded(),
+            settings: settings
+                .map(|(name, value)| (name.clone(), value.clone().into()))
+                .collect(),
+        },
+        workload: WorkloadRun {
+            name: workload.name().to_owned(),
+            title: workload.title().to_owned(),
+            scale: loaded.scale,
+            settings: loaded
+                .program
+                .settings()
+                .into_iter()
+                .map(|(name, value)| Setting::new(name, value))
+                .collect(),
+            limits: loaded.program.limits().iter().map(limit).collect(),
+            kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
+            statements: match loaded.program.statements() {
+                list if list.is_empty() => workload.statements(),
+                list => list,
+            },
+            description: Some(describe(workload, &job.plan.workload, &loaded.remarks)),
+        },
+        drive: drive(job.plan, job.seed),
+        ..Run::default()
+    }
+}
+
+fn drive(plan: &Plan, seed: u64) -> Drive {
+    let drive = &plan.drive;
+    let (rate_tps, arrival) = match drive.pace {
+        Pace::Closed => (None, None),
+        Pace::Rate {
+            rate_tps, arrival, ..
+        } => (Some(rate_tps), Some(arrival)),
+    };
+    Drive {
+        clients: drive.clients,
+        // No thread is started without a client.
+        threads: drive.threads.min(drive.clients),
+        open_loop: rate_tps.is_some(),
+        rate_tps,
+        arrival,
+        stop: Some(stop(drive.stop)),
+        protocol: Some(drive.protocol),
+        seed,
+        connect_per_transaction: drive.connect_per_transaction,
+        ..Drive::default()
+    }
+}
+
+fn stop(stop: Stop) -> prony_store::PlannedEnd {
+    match stop {
+        Stop::After(time) => prony_store::PlannedEnd::DurationS(time.as_secs_f64()),
+        Stop::Starts(time) => prony_store::PlannedEnd::StartsDurationS(time.as_secs_f64()),
+        Stop::Transactions(count) => prony_store::PlannedEnd::TransactionsPerClient(count),
+        Stop::Shared { transactions, .. } => prony_store::PlannedEnd::Transactions(transactions),
+    }
+}
+
+fn network(network: prony_drive::Network) -> Network {
+    match network {
+        prony_drive::Network::Unix => Network::Unix,
+        prony_drive::Network::Tcp => Network::Tcp,
+        prony_drive::Network::UnixWithTcpSample { clients } => {
+            Network::UnixWithTcpSample { clients }
+        }
+    }
+}
+
+/// Adds what is known at the start of the load.
+pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
+    run.drive.io = start.engine.to_owned();
+    run.drive.io_reason = start.engine_reason.clone();
+    run.drive.network = Some(network(start.network));
+    // With one connection per transaction there is none yet: keep the control connection's TLS.
+    if start.tls.is_some() || !run.drive.connect_per_transaction {
+        run.server.tls.clone_from(&start.tls);
+    }
+    run.window.connect_s = start.connect_s;
+}
+
+/// Adds the results. `server_tpm`: transactions per minute by the server's own count.
+pub(crate) fn record_end(
+    run: &mut Run,
+    job: &RunJob<'_>,
+    driven: &DriveResult,
+    server_tpm: Option<f64>,
+) {
+    let drive = &job.plan.drive;
+    let collected = &driven.collected;
+    let (measured, kinds) = (&collected.measured, &run.workload.kinds);
+    run.window = Window {
+        connect_s: driven.start.connect_s,
+        warmup_s: collected.warmup.as_ref().map_or(0.0, |part| part.seconds()),
+        measured_s: measured.seconds(),
+        drain_s: collected.drain_s,
+    };
+    run.warmup = collected
+        .warmup
+        .as_ref()
+        .map(|part| prony_store::figures(part, kinds));
+    run.measured = prony_store::figures(measured, kinds);
+    run.rates = rates(job.workload, run, server_tpm);
+    run.shares = job.loaded.program.shares().iter().map(share).collect();
+    run.machine_mut().health = prony_store::client_health(measured);
+    run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
+    let start_ns = driven.start.schedule.start_ns;
+    run.events = driven
+        .events
+        .iter()
+        .map(|one| event(one, start_ns))
+        .collect();
+    run.ended_because = reason_for_early_end(run, drive, driven, job.interrupt.cause());
+    run.state = match run.ended_because {
+        Some(_) => RunState::Partial,
+        None => RunState::Complete,
+    };
+}
+
+/// The workload's industry metrics, such as NOPM, that are known.
+fn rates(workload: &dyn Workload, run: &Run, server_tpm: Option<f64>) -> Vec<IndustryMetric> {
+    let rate = |metric: &RateMetric| {
+        let mut kinds = run.measured.kinds.iter();
+        let value = match metric.source {
+            MetricSource::Kind(kind) => {
+                kinds
+                    .find(|figures| figures.kind.as_deref() == Some(kind))?
+                    .tps
+                    * 60.0
+            }
+            MetricSource::Server => server_tpm?,
+        };
+        let per_scale = value / f64::from(run.workload.scale.max(1));
+        let exceeded = metric.ceiling_per_scale.filter(|ceiling| {
+            let (name, value) = ceiling.unless;
+            per_scale > ceiling.value && run.workload.setting(name) != Some(value)
+        });
+        let note =
+            exceeded.map(|ceiling| format!("{}: above {} for each", ceiling.above, ceiling.value));
+        Some(IndustryMetric {
+            name: metric.name.into(),
+            title: metric.title.to_owned(),
+            value,
+            per_scale,
+            note,
+        })
+    };
+    workload.rates().iter().filter_map(rate).collect()
+}
+
+fn limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
+    prony_store::ResponseTimeLimit {
+        kind: limit.kind.to_owned(),
+        p90_s: limit.p90_s,
+        deferred: limit.deferred,
+    }
+}
+
+fn share(share: &ActionShare) -> prony_store::ObservedShare {
+    prony_store::ObservedShare {
+        name: share.name.to_owned(),
+        of: share.of.to_owned(),
+        part: share.part,
+        whole: share.whole,
+        expected_share: share.expected,
+        exact: share.exact,
+        minimum_share: share.minimum,
+    }
+}
+
+/// The source of the time stamps that split the service time.
+fn split(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> SplitSource {
+    let is_stamped = driven.collected.measured.stamps.stamped > 0;
+    match run.drive.network {
+        Some(Network::Tcp) | None if is_stamped => SplitSource::KernelStamps,
+        Some(_) if is_stamped => SplitSource::SampledStamps {
+            clients: drive.tcp_sample,
+            of_clients: drive.clients,
+        },
+        Some(Network::Unix) => SplitSource::unavailable(
+            "unix sockets have no receive stamps; --tcp-sample N connects N clients over TCP to estimate it",
+        ),
+        _ => SplitSource::unavailable("the kernel returned no receive stamps"),
+    }
+}
+
+fn event(event: &RunEvent, start_ns: u64) -> Event {
+    let since = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
+    Event {
+        at_s: since(event.from_ns),
+        until_s: event.until_ns.map(since),
+        kind: match event.kind {
+            RunEventKind::Outage => EventKind::Outage,
+            RunEventKind::UserFailed => EventKind::UserEnded,
+            RunEventKind::QueueFull => EventKind::QueueFull,
+        },
+        detail: event.detail.clone(),
+        count: event.count,
+    }
+}
+
+/// Why a run by number of transactions is incomplete, if clients failed.
+fn failed_clients(run: &Run) -> Option<String> {
+    let ended = run
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::UserEnded);
+    let count: u64 = ended.map(|event| event.count).sum();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} clients could not continue",
+            run.drive.clients
+        )
+    })
+}
+
+/// Why the run ended early, if it did; `cause` is what interrupted it.
+fn reason_for_early_end(
+    run: &Run,
+    drive: &DrivePlan,
+    driven: &DriveResult,
+    cause: Option<&str>,
+) -> Option<String> {
+    if let Some(failure) = &driven.failure {
+        return Some(failure.clone());
+    }
+    if driven.interrupted {
+        let early = "ended at the first client that could not continue";
+        return Some(cause.unwrap_or(early).to_owned());
+    }
+    match drive.stop {
+        // With half a second of tolerance, because the window consists of whole intervals.
+        Stop::After(time) if run.measured.length_s + 0.5 < time.as_secs_f64() => {
+            Some("no client could continue".to_owned())
+        }
+        // The clients that did not fail finished all their transactions.
+        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => failed_clients(run),
+        _ => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! Errors of preparing and starting a run.
+
+use prony_plan::{ErrorParts, UserError};
+use prony_store::StoreError;
+use std::fmt;
+
+/// Why a run could not be prepared or started.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The data is not loaded or does not match the plan.
+    Workload(#[source] prony_workload::Error),
+    /// The server's version and settings could not be read.
+    Server(#[source] prony_server::control::Error),
+    /// The URL of the node_exporter is invalid.
+    ExporterUrl {
+        /// What is wrong with it.
+        what: String,
+        /// The flag or place in the plan that set it.
+        origin: String,
+    },
+    /// The node_exporter does not answer.
+    ExporterSilent {
+        /// What is wrong.
+        what: String,
+        /// The flag or place in the plan that set its URL.
+        origin: String,
+    },
+    /// The run must be stored but cannot be.
+    NotStored(#[source] StoreError),
+    /// The load could not start.
+    NotStarted(#[source] prony_drive::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Workload(error) => error.fmt(f),
+            Error::Server(error) => error.fmt(f),
+            Error::NotStored(error) => error.fmt(f),
+            Error::NotStarted(error) => error.fmt(f),
+            Error::ExporterUrl { .. } | Error::ExporterSilent { .. } => {
+                f.write_str(&self.parts().sentence())
+            }
+        }
+    }
+}
+
+impl UserError for Error {
+    fn parts(&self) -> ErrorParts {
+        match self {
+            Error::Workload(error) => error.parts(),
+            Error::Server(error) => error.parts(),
+            Error::NotStored(error) => error.parts(),
+            Error::NotStarted(error) => error.parts(),
+            Error::ExporterUrl { what, origin } | Error::ExporterSilent { what, origin } => {
+                ErrorParts::new(what)
+                    .with_hint(format!("see the URL of {origin}, or run without it"))
+            }
+        }
+    }
+}

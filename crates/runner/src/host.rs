@@ -1,0 +1,53 @@
+//! The build of Prony and the client machine, for the Run document.
+//!
+//! Values that the kernel does not report are empty. Must never: fail a run.
+
+use prony_store::{Build, BuildProfile, Host};
+use std::fs::read_to_string;
+
+/// This build of Prony.
+pub fn build() -> Build {
+    Build {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
+        profile: match cfg!(debug_assertions) {
+            true => BuildProfile::Debug,
+            false => BuildProfile::Release,
+        },
+        commit: option_env!("PRONY_COMMIT").map(str::to_owned),
+    }
+}
+
+/// Number of CPUs that this process may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// This machine.
+pub fn host() -> Host {
+    let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
+    Host {
+        name: kernel("hostname"),
+        kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
+        cpu: field("/proc/cpuinfo", "model name"),
+        cpus: processors() as u32,
+        memory_bytes: field("/proc/meminfo", "MemTotal")
+            .trim_end_matches(" kB")
+            .parse::<u64>()
+            .map_or(0, |kib| kib * 1024),
+    }
+}
+
+fn read_trimmed(path: &str) -> String {
+    read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+/// The value of the first `name : value` line.
+fn field(path: &str, name: &str) -> String {
+    let text = read_to_string(path).unwrap_or_default();
+    let value = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim().to_owned())
+    });
+    value.unwrap_or_default()
+}

@@ -1,0 +1,110 @@
+//! The input of a run.
+
+use crate::document::ConnectionInfo;
+use crate::observing::Observation;
+use prony_drive::{OnConnectRefused, Tap};
+use prony_plan::Plan;
+use prony_server::embedded::EmbeddedPostgres;
+use prony_server::{ServerFacts, Target};
+use prony_store::scenario::CachedShare;
+use prony_store::{Experiment, Scenario};
+use prony_workload::{ReadyWorkload, Workload};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// Everything that one run needs.
+pub struct RunJob<'a> {
+    /// The caller's request as JSON, for the document, without passwords.
+    pub request: Value,
+    /// The purpose of the run, for the document.
+    pub purpose: Purpose,
+    /// The checked plan.
+    pub plan: &'a Plan,
+    /// The workload that the program belongs to.
+    pub workload: &'a dyn Workload,
+    /// The program of the virtual users, and the data that it runs on.
+    pub loaded: &'a ReadyWorkload,
+    /// The server.
+    pub server: &'a RunServer,
+    /// The server's version and settings.
+    pub facts: &'a ServerFacts,
+    /// The control connection's engine, address and TLS.
+    pub connection: &'a ConnectionInfo,
+    /// The server's state before the load, and how to observe it; `None`: not observed.
+    pub observation: Option<Observation>,
+    /// Whether to read the server's own transaction count, if the workload has a metric that needs
+    /// it. This uses a connection.
+    pub count_on_server: bool,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// Whether to store the run.
+    pub store_policy: StorePolicy,
+    /// The folder of the store; `None`: the default one.
+    pub store_folder: Option<&'a Path>,
+    /// Interrupts the run.
+    pub interrupt: &'a dyn Interrupt,
+    /// Creates the tap of a worker, which receives each of its samples.
+    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Called when a connection that a user requested is refused.
+    pub on_connect_refused: Option<OnConnectRefused<'a>>,
+}
+
+/// The purpose of a run, for its document.
+#[derive(Clone, Default)]
+pub struct Purpose {
+    /// The published scenario that it reproduces.
+    pub scenario: Option<Scenario>,
+    /// The share of the data that should be cached.
+    pub cached: Option<CachedShare>,
+    /// Its place in an experiment.
+    pub experiment: Option<Experiment>,
+}
+
+/// The server of a run, and how to connect to it.
+pub struct RunServer {
+    /// Where the clients connect.
+    pub target: Target,
+    /// The same server over TCP, if `target` is a unix socket and the plan has a `tcp_sample`.
+    pub tcp_target: Option<Target>,
+    /// The server as the caller named it, for the document, without a password.
+    pub display_name: String,
+    /// The throw-away server, if it is one. It ends with this value.
+    pub embedded: Option<EmbeddedPostgres>,
+}
+
+impl RunServer {
+    /// A server that already runs; `display_name` is how the caller named it, without a password.
+    pub fn existing(target: Target, display_name: String) -> RunServer {
+        RunServer {
+            target,
+            tcp_target: None,
+            display_name,
+            embedded: None,
+        }
+    }
+
+    /// Whether it is a throw-away server.
+    pub fn is_embedded(&self) -> bool {
+        self.embedded.is_some()
+    }
+}
+
+/// Whether to store a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorePolicy {
+    /// Do not store it.
+    No,
+    /// Run even if it cannot be stored.
+    IfPossible,
+    /// Do not run if it cannot be stored: the result would be lost.
+    Required,
+}
+
+/// A source of interrupts, such as a terminal's signals.
+pub trait Interrupt {
+    /// Set to end the run at once with the results so far.
+    fn flag(&self) -> &AtomicBool;
+    /// What set the flag, for messages; `None` if it was a failed client.
+    fn cause(&self) -> Option<&'static str>;
+}

@@ -1,0 +1,36 @@
+//! The life of a run: prepare, drive, observe, judge, store.
+//!
+//! Takes a checked plan, a program of virtual users and a connected server; returns a finished Run, and
+//! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which
+//! command line started the run.
+
+pub mod description;
+mod document;
+mod error;
+pub mod host;
+mod job;
+mod observing;
+mod prepare;
+mod recording;
+mod run;
+pub mod scenario_setup;
+mod server_tpm;
+pub mod signals;
+
+pub use document::ConnectionInfo;
+pub use error::Error;
+pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
+pub use observing::{Observation, ServerObserverOptions, WithOrigin};
+pub use prepare::{Prepared, prepare};
+pub use recording::{Recording, RecordingLock};
+pub use run::{FinishedRun, RunObserver, RunSecond, run};
+pub use signals::{Signals, TerminationSignal};
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// A random seed for a run without one. It has 32 bits, so that it is short to type and exact in
+/// every JSON parser.
+pub fn random_seed() -> u64 {
+    // std seeds its hashers with random numbers of the system.
+    RandomState::new().build_hasher().finish() & 0xffff_ffff
+}

@@ -1,0 +1,114 @@
+//! Observes the server before the clients connect.
+//!
+//! The result is the first part of an [`Observed`]. Must never: fail a run; if the connection is lost,
+//! the clients will report it.
+
+use super::{Observation, ServerObserverOptions, WithOrigin, add_missing, convert, missing};
+use crate::error::Error;
+use prony_server::Control;
+use prony_server::observe::machine::{
+    Exporter, MachineReading, find_colocation, read_this_machine,
+};
+use prony_server::observe::{CounterReader, ServerFacts, read_server_state, round_trip};
+use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
+
+/// Reads the server's state, its machine and a round-trip time.
+///
+/// # Errors
+/// The URL of the node_exporter is invalid, or it does not answer: the user has requested it.
+pub(crate) fn observe_before(
+    control: &mut Control,
+    facts: &ServerFacts,
+    watch: &ServerObserverOptions,
+) -> Result<Observation, Error> {
+    let mut observed = Observed::default();
+    if watch.off.is_some() {
+        observed.off.clone_from(&watch.off);
+        return Ok(Observation {
+            observed,
+            exporter: None,
+        });
+    }
+    let exporter = watch.exporter.as_ref().map(connect_exporter).transpose()?;
+    let colocation = find_colocation(control);
+    observed.machine = ServerMachine {
+        shared: colocation.shared,
+        shared_because: colocation.because.to_owned(),
+        ..ServerMachine::default()
+    };
+    let machine = match &exporter {
+        Some((exporter, reading)) => Some((exporter.name(), reading.clone())),
+        None if colocation.shared == Some(true) => Some(("/proc".to_owned(), read_this_machine())),
+        None => None,
+    };
+    match machine {
+        Some((source, reading)) => {
+            observed.machine.source = Some(source);
+            observed.machine.cpus = u32::try_from(reading.cpus.len()).ok().filter(|n| *n > 0);
+            observed.machine.memory_bytes = reading.memory_bytes;
+        }
+        None => {
+            let why = format!(
+                "{}; --server-metrics URL names its node_exporter",
+                colocation.because
+            );
+            add_missing(
+                &mut observed,
+                vec![missing(ObservedTopic::ServerMachine, &why)],
+            );
+        }
+    }
+    if let Err(error) = read_server(control, facts, &mut observed) {
+        let text = error.to_string();
+        let why = text.lines().next().unwrap_or_default();
+        add_missing(
+            &mut observed,
+            vec![missing(ObservedTopic::StateBefore, why)],
+        );
+    }
+    Ok(Observation {
+        observed,
+        exporter: exporter.map(|(exporter, _)| exporter),
+    })
+}
+
+/// A node_exporter and its first reading.
+fn connect_exporter(url: &WithOrigin<String>) -> Result<(Exporter, MachineReading), Error> {
+    let origin = || url.origin.clone();
+    let exporter = Exporter::new(&url.value).map_err(|what| Error::ExporterUrl {
+        what,
+        origin: origin(),
+    })?;
+    // The first request may take longer, for a DNS query: try twice.
+    let reading = exporter.read().or_else(|_| exporter.read());
+    let reading = reading.map_err(|what| Error::ExporterSilent {
+        what,
+        origin: origin(),
+    })?;
+    Ok((exporter, reading))
+}
+
+fn read_server(
+    control: &mut Control,
+    facts: &ServerFacts,
+    observed: &mut Observed,
+) -> Result<(), prony_server::control::Error> {
+    let mut server_state = read_server_state(control, facts)?;
+    add_missing(
+        observed,
+        convert::missing(std::mem::take(&mut server_state.missing)),
+    );
+    let trip = round_trip(control)?;
+    observed.round_trip = trip.map(|trip| RoundTrip {
+        samples: trip.samples,
+        min_ns: trip.min_ns,
+        p50_ns: trip.p50_ns,
+        p99_ns: trip.p99_ns,
+    });
+    let mut reader = CounterReader::new(control)?;
+    // Last, as close to the start of the load as possible.
+    let counters = reader.read(control)?;
+    add_missing(observed, convert::missing(reader.take_missing()));
+    observed.before = Some(convert::state(server_state, &counters));
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Converts observations to the types of the Run document.
+//!
+//! Must never: turn an unknown value into zero, or compute the difference of a counter that was
+//! reset.
+
+use super::sample::ServerSample;
+use prony_server::observe::{self, ActivityKind, Counters, StateSnapshot, Topic};
+use prony_store::{
+    Durability, DurabilityClass, MachineSecond, MissingObservation, ObservedTopic, Replica,
+    Replication, ServerSecond, ServerState, TableState,
+};
+
+pub(super) fn missing(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
+    let each = missing.into_iter().map(|one| MissingObservation {
+        what: topic(one.what),
+        why: one.why,
+    });
+    each.collect()
+}
+
+fn topic(topic: Topic) -> ObservedTopic {
+    match topic {
+        Topic::ServerStart => ObservedTopic::ServerStart,
+        Topic::DatabaseSize => ObservedTopic::DatabaseSize,
+        Topic::Extensions => ObservedTopic::Extensions,
+        Topic::Plugins => ObservedTopic::Plugins,
+        Topic::TableIds => ObservedTopic::TableIds,
+        Topic::Tables => ObservedTopic::Tables,
+        Topic::UnloggedTables => ObservedTopic::UnloggedTables,
+        Topic::StatisticsAge => ObservedTopic::StatisticsAge,
+        Topic::Replicas => ObservedTopic::Replicas,
+        Topic::SemiSynchronousReplication => ObservedTopic::SemiSynchronousReplication,
+        Topic::IsReplica => ObservedTopic::IsReplica,
+        Topic::ReplicationLag => ObservedTopic::ReplicationLag,
+        Topic::RoleRights => ObservedTopic::RoleRights,
+        Topic::Privileges => ObservedTopic::Privileges,
+        Topic::OtherRolesWaits => ObservedTopic::OtherRolesWaits,
+        Topic::OtherUsersThreads => ObservedTopic::OtherUsersThreads,
+        Topic::CommitsAndCache => ObservedTopic::CommitsAndCache,
+        Topic::WriteAheadLog => ObservedTopic::WriteAheadLog,
+        Topic::Checkpoints => ObservedTopic::Checkpoints,
+        Topic::SessionsAndWaits => ObservedTopic::SessionsAndWaits,
+        Topic::Vacuums => ObservedTopic::Vacuums,
+        Topic::ServerClock => ObservedTopic::ServerClock,
+        Topic::Status => ObservedTopic::Status,
+        Topic::PurgeAndDeadlocks => ObservedTopic::PurgeAndDeadlocks,
+    }
+}
+
+fn durability(durability: observe::Durability) -> Durability {
+    use observe::DurabilityClass as Class;
+    Durability {
+        class: match durability.class {
+            Class::D0 => DurabilityClass::D0,
+            Class::D1 => DurabilityClass::D1,
+            Class::D2 => DurabilityClass::D2,
+            Class::D3 => DurabilityClass::D3,
+            Class::D4 => DurabilityClass::D4,
+        },
+        because: durability.because,
+        tables_unknown: durability.tables_unknown,
+    }
+}
+
+fn replication(replication: observe::Replication) -> Replication {
+    match replication {
+        observe::Replication::None => Replication::None,
+        observe::Replication::Asynchronous => Replication::Asynchronous,
+        observe::Replication::SemiSynchronous => Replication::SemiSynchronous,
+        observe::Replication::Synchronous => Replication::Synchronous,
+    }
+}
+
+pub(super) fn state(state: StateSnapshot, counters: &Counters) -> ServerState {
+    ServerState {
+        started_unix_s: state.started_unix_s,
+        is_replica: state.is_replica.or(counters.is_replica),
+        replication: state.replication.map(replication),
+        replicas: state.replicas.into_iter().map(replica).collect(),
+        extensions: state.extensions,
+        database_bytes: state.database_bytes,
+        cache_bytes: state.cache_bytes,
+        durability: state.durability.map(durability),
+        tables: state.tables.into_iter().map(table).collect(),
+        table_ids: state.table_ids,
+        commits: counters.commits,
+        rollbacks: counters.rollbacks,
+    }
+}
+
+fn replica(replica: observe::Replica) -> Replica {
+    Replica {
+        name: replica.name,
+        state: replica.state,
+        mode: replica.mode,
+    }
+}
+
+fn table(table: observe::TableState) -> TableState {
+    TableState {
+        name: table.name,
+        bytes: table.bytes,
+        rows: table.rows,
+        dead_rows: table.dead_rows,
+        statistics_age_s: table.statistics_age_s,
+        unlogged: table.unlogged,
+        vacuums: table.vacuums,
+        analyses: table.analyses,
+    }
+}
+
+/// The row between two samples; `start_ns` is the start of the load on the run's clock.
+pub(super) fn second(before: &ServerSample, now: &ServerSample, start_ns: u64) -> ServerSecond {
+    let (earlier, later) = (&before.counters, &now.counters);
+    let since =
+        |of: fn(&Counters) -> Option<u64>| growth(of(earlier.as_ref()?), of(later.as_ref()?));
+    let seconds = now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    let mut second = ServerSecond {
+        at_s: (before.at_ns as f64 - start_ns as f64) / 1e9,
+        length_s: seconds,
+        commits: since(|of| of.commits),
+        rollbacks: since(|of| of.rollbacks),
+        cache_hits: since(|of| of.cache_hits),
+        cache_reads: since(|of| of.cache_reads),
+        log_bytes: since(|of| of.log_bytes),
+        temp_bytes: since(|of| of.temp_bytes),
+        deadlocks: since(|of| of.deadlocks),
+        machine: machine(before, now, seconds),
+        client: client(before, now, seconds),
+        ..ServerSecond::default()
+    };
+    if let Some(later) = later {
+        second.connections = later.connections;
+        second.active = later.active;
+        second.lock_waits = later.lock_waits;
+        second.waits.clone_from(&later.waits);
+        second.vacuums = later.activities.as_ref().map(|all| {
+            let vacuums = all.iter().filter(|one| one.kind == ActivityKind::Vacuum);
+            vacuums.count() as u32
+        });
+        second.checkpoint_age_bytes = match later.checkpoint {
+            Some(observe::counters::Checkpoint::Fuzzy { at, end }) => end.checked_sub(at),
+            _ => None,
+        };
+        second.history_length = later.history_length;
+        second.replication_lag_bytes = later.replication_lag_bytes;
+        second.replication_lag_s = later.replication_lag_s;
+    }
+    second
+}
+
+/// The growth of a counter; `None` if it was reset in between.
+fn growth(before: Option<u64>, now: Option<u64>) -> Option<u64> {
+    now?.checked_sub(before?)
+}
+
+/// The server's machine, and CPU time of its processes.
+fn machine(before: &ServerSample, now: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+    let readings = before.machine.as_ref().zip(now.machine.as_ref());
+    let mut of = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    let cpu_s = before.server_cpu_s.zip(now.server_cpu_s);
+    if let Some(cpu_s) =
+        cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
+    {
+        of.get_or_insert_default().server_cpu_s = Some(cpu_s);
+    }
+    of
+}
+
+/// The client's machine, if the server is on another one, and the time that its CPU limit throttled
+/// it.
+fn client(before: &ServerSample, now: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+    let readings = before.client.as_ref().zip(now.client.as_ref());
+    let mut of = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    if let Some((earlier, later)) = before.throttled_s.zip(now.throttled_s) {
+        of.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
+    }
+    of
+}
+
+fn usage(
+    earlier: &observe::machine::MachineReading,
+    later: &observe::machine::MachineReading,
+    seconds: f64,
+) -> MachineSecond {
+    let used = later.since(earlier, seconds);
+    MachineSecond {
+        busy_share: used.busy,
+        busiest_cpu_share: used.busiest_cpu,
+        io_wait_share: used.io_wait,
+        steal_share: used.steal,
+        server_cpu_s: None,
+        memory_available_bytes: later.memory_available_bytes,
+        disk_read_bytes: used.disk_read_bytes,
+        disk_write_bytes: used.disk_write_bytes,
+        disk_busy_share: used.disk_busy,
+        throttled_s: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(at_ns: u64, commits: Option<u64>) -> ServerSample {
+        ServerSample {
+            at_ns,
+            counters: Some(Counters {
+                commits,
+                connections: Some(8),
+                ..Counters::default()
+            }),
+            ..ServerSample::default()
+        }
+    }
+
+    #[test]
+    fn a_row_has_differences_of_counters_and_the_later_state() {
+        let row = second(
+            &sample(1_500_000_000, Some(10)),
+            &sample(2_500_000_000, Some(910)),
+            500_000_000,
+        );
+        assert_eq!((row.at_s, row.length_s), (1.0, 1.0));
+        assert_eq!((row.commits, row.connections), (Some(900), Some(8)));
+        assert_eq!((row.rollbacks, row.machine, row.client), (None, None, None));
+    }
+
+    #[test]
+    fn a_reset_or_a_lost_connection_gives_no_difference() {
+        let (early, late) = (sample(0, Some(10)), sample(1, Some(9)));
+        assert_eq!(second(&early, &late, 0).commits, None);
+        let mut lost = sample(1, Some(11));
+        lost.counters = None;
+        let row = second(&early, &lost, 0);
+        assert_eq!((row.commits, row.connections), (None, None));
+    }
+}

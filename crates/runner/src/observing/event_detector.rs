@@ -1,0 +1,230 @@
+//! Detects events of a server from changes between two readings.
+//!
+//! Must never: report a checkpoint whose start is not known.
+
+use prony_judge::thresholds::SAME_START_S;
+use prony_server::observe::counters::{Activity, Checkpoint};
+use prony_server::observe::{ActivityKind, Counters};
+use prony_store::{Event, EventKind};
+use std::collections::BTreeMap;
+
+/// The state of detection. Times are seconds from the start of the load.
+#[derive(Default)]
+pub(super) struct EventDetector {
+    started_unix_s: Option<f64>,
+    is_replica: Option<bool>,
+    /// WAL position of PostgreSQL's last complete checkpoint.
+    redo: Option<u64>,
+    /// InnoDB: end of the log at the start of the current round, and the time of that.
+    round: Option<(u64, f64)>,
+    /// Activities in progress, with their start times.
+    in_progress: BTreeMap<Activity, f64>,
+}
+
+impl EventDetector {
+    /// Returns the events since the last reading, from a reading at `at_s`.
+    pub(super) fn detect(&mut self, counters: &Counters, at_s: f64) -> Vec<Event> {
+        let mut events = Vec::new();
+        self.restart(counters, at_s, &mut events);
+        self.checkpoint(counters, at_s, &mut events);
+        self.activities(counters, at_s, &mut events);
+        events
+    }
+
+    /// Returns events for the activities that are still in progress at the end.
+    pub(super) fn end(&mut self) -> Vec<Event> {
+        let left = std::mem::take(&mut self.in_progress).into_iter();
+        left.map(|(activity, since_s)| {
+            event(event_kind(activity.kind), &activity.detail, since_s, None)
+        })
+        .collect()
+    }
+
+    fn restart(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+        let has_changed = |(was, is): (f64, f64)| (is - was).abs() > SAME_START_S;
+        if self
+            .started_unix_s
+            .zip(counters.started_unix_s)
+            .is_some_and(has_changed)
+        {
+            let detail = "the server was restarted, or another server took its place";
+            events.push(event(EventKind::Restart, detail, at_s, Some(at_s)));
+            (self.redo, self.round) = (None, None);
+        }
+        let roles = self.is_replica.zip(counters.is_replica);
+        if let Some((was, is)) = roles.filter(|(was, is)| was != is) {
+            let role = |replica: bool| if replica { "a replica" } else { "the primary" };
+            let detail = format!("the server was {} and is {}", role(was), role(is));
+            events.push(event(EventKind::Failover, &detail, at_s, Some(at_s)));
+        }
+        self.started_unix_s = counters.started_unix_s.or(self.started_unix_s);
+        self.is_replica = counters.is_replica.or(self.is_replica);
+    }
+
+    fn checkpoint(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+        match counters.checkpoint {
+            Some(Checkpoint::Complete { redo, began_unix_s }) => {
+                let before = self.redo.replace(redo);
+                if before.is_some_and(|before| before != redo) {
+                    let ago_s = counters
+                        .clock_unix_s
+                        .map_or(0.0, |now_s| now_s - began_unix_s);
+                    let began_s = at_s - ago_s.max(0.0);
+                    events.push(event(
+                        EventKind::Checkpoint,
+                        "complete",
+                        began_s,
+                        Some(at_s),
+                    ));
+                }
+            }
+            // When the checkpoint passes the end of the log at the start of the round, all pages
+            // that were dirty then are on disk.
+            Some(Checkpoint::Fuzzy { at, end }) => match self.round {
+                Some((goal, since_s)) if at >= goal => {
+                    let detail = "all pages that were dirty at its start are on disk";
+                    events.push(event(EventKind::Checkpoint, detail, since_s, Some(at_s)));
+                    self.round = (at < end).then_some((end, at_s));
+                }
+                Some(_) => {}
+                None => self.round = (at < end).then_some((end, at_s)),
+            },
+            None => {}
+        }
+    }
+
+    fn activities(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+        let Some(now) = &counters.activities else {
+            return;
+        };
+        self.in_progress.retain(|activity, since_s| {
+            let continues = now.contains(activity);
+            if !continues {
+                let ended = event(
+                    event_kind(activity.kind),
+                    &activity.detail,
+                    *since_s,
+                    Some(at_s),
+                );
+                events.push(ended);
+            }
+            continues
+        });
+        for activity in now {
+            self.in_progress.entry(activity.clone()).or_insert(at_s);
+        }
+    }
+}
+
+/// The kind of event that an activity is.
+fn event_kind(activity: ActivityKind) -> EventKind {
+    match activity {
+        ActivityKind::Vacuum => EventKind::Vacuum,
+        ActivityKind::Analyze => EventKind::Analyze,
+        ActivityKind::Backup => EventKind::Backup,
+        ActivityKind::IndexBuild => EventKind::IndexBuild,
+        ActivityKind::TableRebuild => EventKind::TableRebuild,
+    }
+}
+
+fn event(kind: EventKind, detail: &str, at_s: f64, until_s: Option<f64>) -> Event {
+    Event {
+        at_s,
+        until_s,
+        kind,
+        detail: detail.to_owned(),
+        count: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summaries(events: &[Event]) -> Vec<(&str, f64, Option<f64>)> {
+        let each = events.iter();
+        each.map(|one| (one.kind.name(), one.at_s, one.until_s))
+            .collect()
+    }
+
+    #[test]
+    fn a_checkpoint_has_the_start_time_that_the_server_reports() {
+        let reading = |redo, began_unix_s| Counters {
+            clock_unix_s: Some(1000.0),
+            checkpoint: Some(Checkpoint::Complete { redo, began_unix_s }),
+            ..Counters::default()
+        };
+        let mut detector = EventDetector::default();
+        assert_eq!(detector.detect(&reading(7, 900.0), 10.0), []);
+        assert_eq!(detector.detect(&reading(7, 900.0), 11.0), []);
+        let events = detector.detect(&reading(8, 997.5), 12.0);
+        assert_eq!(summaries(&events), [("checkpoint", 9.5, Some(12.0))]);
+    }
+
+    #[test]
+    fn innodbs_checkpoint_is_complete_when_it_passes_the_earlier_end_of_the_log() {
+        let reading = |at, end| Counters {
+            checkpoint: Some(Checkpoint::Fuzzy { at, end }),
+            ..Counters::default()
+        };
+        let mut detector = EventDetector::default();
+        assert_eq!(
+            detector.detect(&reading(50, 50), 0.0),
+            [],
+            "nothing is dirty"
+        );
+        assert_eq!(detector.detect(&reading(50, 100), 1.0), []);
+        assert_eq!(detector.detect(&reading(90, 200), 2.0), []);
+        let events = detector.detect(&reading(120, 300), 3.0);
+        assert_eq!(summaries(&events), [("checkpoint", 1.0, Some(3.0))]);
+        assert_eq!(detector.detect(&reading(299, 400), 4.0), []);
+        assert_eq!(detector.detect(&reading(300, 500), 5.0).len(), 1);
+    }
+
+    #[test]
+    fn restarts_and_role_changes_are_detected() {
+        let reading = |started, replica| Counters {
+            started_unix_s: Some(started),
+            is_replica: Some(replica),
+            ..Counters::default()
+        };
+        let mut detector = EventDetector::default();
+        assert_eq!(detector.detect(&reading(500.0, false), 1.0), []);
+        assert_eq!(
+            detector.detect(&reading(500.4, false), 2.0),
+            [],
+            "within the tolerance"
+        );
+        let events = detector.detect(&reading(520.0, true), 3.0);
+        let wanted = [("restart", 3.0, Some(3.0)), ("failover", 3.0, Some(3.0))];
+        assert_eq!(summaries(&events), wanted);
+        assert!(
+            events[1]
+                .detail
+                .contains("was the primary and is a replica")
+        );
+    }
+
+    #[test]
+    fn an_activity_has_a_start_and_an_end() {
+        let vacuum = Activity {
+            kind: ActivityKind::Vacuum,
+            detail: "t".to_owned(),
+        };
+        let reading = |activities: &[Activity]| Counters {
+            activities: Some(activities.to_vec()),
+            ..Counters::default()
+        };
+        let mut detector = EventDetector::default();
+        assert_eq!(
+            detector.detect(&reading(std::slice::from_ref(&vacuum)), 1.0),
+            []
+        );
+        assert_eq!(detector.detect(&Counters::default(), 2.0), [], "not known");
+        let events = detector.detect(&reading(&[]), 3.0);
+        assert_eq!(summaries(&events), [("vacuum", 1.0, Some(3.0))]);
+        assert_eq!(detector.detect(&reading(&[vacuum]), 4.0), []);
+        assert_eq!(summaries(&detector.end()), [("vacuum", 4.0, None)]);
+        assert_eq!(detector.end(), []);
+    }
+}

@@ -1,0 +1,248 @@
+//! Observes the server and its machine once a second during a run.
+//!
+//! The result is rows and events of the server, and at the end its state and the cost of observing.
+//! It has its own thread, which is not joined, and its own connection. Must never: take part in the
+//! load, delay the end of a run, or end it.
+
+mod before;
+mod convert;
+mod event_detector;
+mod sample;
+mod watcher;
+
+pub(crate) use before::observe_before;
+
+use prony_drive::DriveResult;
+use prony_drive::clock::Clock;
+use prony_measure::RunSchedule;
+use prony_server::observe::ServerFacts;
+use prony_server::{Target, observe::machine::Exporter};
+use prony_store::{
+    Event, MissingObservation, Observed, ObservedTopic, ObserverCost, ServerSecond, ServerState,
+};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How long a finished run waits for the server's final state.
+const STATE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an interrupted run waits for the last row.
+const ROW_TIMEOUT: Duration = Duration::from_millis(300);
+
+/// A server that has not answered for this long is unresponsive, nanoseconds.
+const UNRESPONSIVE_NS: u64 = 3_000_000_000;
+
+/// Whether and how to observe the server.
+#[derive(Clone, Debug, Default)]
+pub struct ServerObserverOptions {
+    /// If set, only version and settings are read, for this reason.
+    pub off: Option<String>,
+    /// URL of the node_exporter on the server's machine.
+    pub exporter: Option<WithOrigin<String>>,
+}
+
+/// The server's state before the clients connect.
+pub struct Observation {
+    /// The part of the document so far.
+    pub(crate) observed: Observed,
+    /// The node_exporter of its machine, if there is one.
+    pub(crate) exporter: Option<Exporter>,
+}
+
+/// A value and its origin: a flag, or a place in a plan.
+#[derive(Clone, Debug)]
+pub struct WithOrigin<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was set.
+    pub origin: String,
+}
+
+/// Input of the observing thread.
+pub(crate) struct ServerObserverInput {
+    /// The server.
+    pub target: Target,
+    /// Its settings before the run.
+    pub facts: ServerFacts,
+    /// The node_exporter of its machine, if any; else this machine's `/proc` is read.
+    pub exporter: Option<Exporter>,
+}
+
+/// A message from the observing thread.
+enum ObserverMessage {
+    Second(Box<ServerSecond>),
+    Event(Event),
+    Missing(Vec<MissingObservation>),
+    End(Box<FinalObservation>),
+}
+
+/// The last message of the observing thread.
+#[derive(Default)]
+struct FinalObservation {
+    after: Option<ServerState>,
+    settings_changed: Map<String, Value>,
+    cost: ObserverCost,
+}
+
+/// A request to the observing thread to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum StopRequest {
+    /// Read the server's state first.
+    ReadState,
+    /// Stop at once.
+    AtOnce,
+}
+
+/// How the load ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoadEnd {
+    /// As planned.
+    Complete,
+    /// As planned, but transactions did not end within the grace period: the server may be
+    /// unreachable.
+    CutOff,
+    /// Interrupted or failed.
+    Early,
+}
+
+impl LoadEnd {
+    /// Derives it from the loop's result.
+    pub(crate) fn of(driven: &DriveResult) -> LoadEnd {
+        if driven.interrupted || driven.failure.is_some() {
+            return LoadEnd::Early;
+        }
+        let in_flight = driven.collected.measured.leftover.in_flight;
+        match in_flight.ambiguous + in_flight.cut_off {
+            0 => LoadEnd::Complete,
+            _ => LoadEnd::CutOff,
+        }
+    }
+}
+
+/// Handle to the observing thread.
+pub(crate) struct ServerObserver {
+    stop: Sender<StopRequest>,
+    messages: Receiver<ObserverMessage>,
+    /// When the server last answered, nanoseconds of the run's clock.
+    answered_ns: Arc<AtomicU64>,
+}
+
+/// Rows and events received since the last call.
+#[derive(Default)]
+pub(crate) struct ServerUpdate {
+    /// Rows.
+    pub seconds: Vec<ServerSecond>,
+    /// Events.
+    pub events: Vec<Event>,
+}
+
+impl ServerObserver {
+    /// Starts to observe a run whose clients have connected, so that it takes no connection from
+    /// them. `None`: the thread could not be started.
+    pub fn start(job: ServerObserverInput, schedule: RunSchedule) -> Option<ServerObserver> {
+        let (stop, stopped) = channel();
+        let (sender, messages) = channel();
+        let thread = std::thread::Builder::new().name("observing".to_owned());
+        let answered_ns = Arc::new(AtomicU64::new(0));
+        let answered = Arc::clone(&answered_ns);
+        let body = move || watcher::watch(&job, schedule, &sender, &stopped, &answered);
+        // Not joined: a server that no longer answers must not delay the run.
+        thread.spawn(body).ok()?;
+        Some(ServerObserver {
+            stop,
+            messages,
+            answered_ns,
+        })
+    }
+
+    /// Receives messages without waiting and adds them to the document.
+    pub fn receive(&self, observed: &mut Observed) -> ServerUpdate {
+        let mut update = ServerUpdate::default();
+        while let Ok(message) = self.messages.try_recv() {
+            add_message(message, observed, &mut update);
+        }
+        update
+    }
+
+    /// Whether the server has not answered for so long that waiting is pointless.
+    pub fn is_unresponsive(&self) -> bool {
+        let answered_ns = self.answered_ns.load(Ordering::Relaxed);
+        Clock::System.now_ns().saturating_sub(answered_ns) > UNRESPONSIVE_NS
+    }
+
+    /// Stops observing; after a complete load it waits briefly for the server's final state.
+    pub fn end(self, ended: LoadEnd, observed: &mut Observed) {
+        let interrupted = ended == LoadEnd::Early;
+        let (stop, timeout) = match ended {
+            LoadEnd::Early => (StopRequest::AtOnce, ROW_TIMEOUT),
+            // The grace period has already passed.
+            LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, ROW_TIMEOUT),
+            LoadEnd::CutOff | LoadEnd::Complete => (StopRequest::ReadState, STATE_TIMEOUT),
+        };
+        // If the thread has already ended, its messages are still in the channel.
+        let _ = self.stop.send(stop);
+        let until = Instant::now() + timeout;
+        let mut update = ServerUpdate::default();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(left) {
+                Ok(message) => {
+                    if add_message(message, observed, &mut update) {
+                        return;
+                    }
+                }
+                Err(_) => {
+                    let why = "the server did not answer in time after the run";
+                    if !interrupted {
+                        add_missing(observed, vec![missing(ObservedTopic::StateAfter, why)]);
+                    }
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a message to the document; returns whether it was the last.
+fn add_message(
+    message: ObserverMessage,
+    observed: &mut Observed,
+    update: &mut ServerUpdate,
+) -> bool {
+    match message {
+        ObserverMessage::Second(second) => {
+            update.seconds.push((*second).clone());
+            observed.series.push(*second);
+        }
+        ObserverMessage::Event(event) => {
+            update.events.push(event.clone());
+            observed.events.push(event);
+        }
+        ObserverMessage::Missing(missing) => add_missing(observed, missing),
+        ObserverMessage::End(end) => {
+            observed.after = end.after;
+            observed.settings_changed = end.settings_changed;
+            observed.cost = Some(end.cost);
+            return true;
+        }
+    }
+    false
+}
+
+/// Adds missing values, each kind once.
+fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
+    for one in missing {
+        if !observed.missing.iter().any(|known| known.what == one.what) {
+            observed.missing.push(one);
+        }
+    }
+}
+
+fn missing(what: ObservedTopic, why: &str) -> MissingObservation {
+    MissingObservation {
+        what,
+        why: why.to_owned(),
+    }
+}

@@ -1,0 +1,91 @@
+//! One sample of the server, its machine and this machine.
+//!
+//! Must never: keep querying a node_exporter that does not answer.
+
+use super::missing;
+use prony_drive::clock::Clock;
+use prony_server::observe::Counters;
+use prony_server::observe::machine::{
+    Colocation, Exporter, MachineReading, read_this_machine, throttled_s,
+};
+use prony_store::{MissingObservation, ObservedTopic};
+
+/// Number of consecutive failures after which a node_exporter is no longer queried.
+const FAILURES_MAX: u32 = 3;
+
+/// One sample.
+#[derive(Default)]
+pub(super) struct ServerSample {
+    /// Time on the run's clock.
+    pub(super) at_ns: u64,
+    /// The server's counters; `None` while the connection is lost.
+    pub(super) counters: Option<Counters>,
+    /// The server's machine.
+    pub(super) machine: Option<MachineReading>,
+    /// This machine, if the server is on another.
+    pub(super) client: Option<MachineReading>,
+    /// CPU time of the server's processes, if they are on this machine.
+    pub(super) server_cpu_s: Option<f64>,
+    /// Time for which the CPU limit throttled this process's control group.
+    pub(super) throttled_s: Option<f64>,
+}
+
+/// Reads the machines.
+pub(super) struct MachineReader<'a> {
+    exporter: Option<&'a Exporter>,
+    failures: u32,
+    pub(super) colocation: Option<Colocation>,
+    pub(super) missing: Vec<MissingObservation>,
+}
+
+impl<'a> MachineReader<'a> {
+    pub(super) fn new(exporter: Option<&'a Exporter>) -> MachineReader<'a> {
+        MachineReader {
+            exporter,
+            failures: 0,
+            colocation: None,
+            missing: Vec::new(),
+        }
+    }
+
+    /// Reads the machines and combines them with the server's counters.
+    pub(super) fn sample(&mut self, counters: Option<Counters>) -> ServerSample {
+        let at_ns = Clock::System.now_ns();
+        let here = read_this_machine();
+        let shared = self.colocation.as_ref().and_then(|found| found.shared) == Some(true);
+        let processes = self.colocation.as_ref().and_then(|found| found.processes);
+        let (machine, client) = match (self.exporter, shared) {
+            (Some(_), _) => (self.read_exporter(), (!shared).then_some(here)),
+            (None, true) => (Some(here), None),
+            (None, false) => (None, Some(here)),
+        };
+        ServerSample {
+            at_ns,
+            counters,
+            machine,
+            client,
+            server_cpu_s: processes.and_then(|processes| processes.cpu_s()),
+            throttled_s: throttled_s(),
+        }
+    }
+
+    fn read_exporter(&mut self) -> Option<MachineReading> {
+        if self.failures >= FAILURES_MAX {
+            return None;
+        }
+        match self.exporter?.read() {
+            Ok(reading) => {
+                self.failures = 0;
+                Some(reading)
+            }
+            Err(why) => {
+                self.failures += 1;
+                if self.failures == FAILURES_MAX {
+                    self.missing
+                        .push(missing(ObservedTopic::ServerMachineForAPart, &why));
+                }
+                None
+            }
+        }
+    }
+}

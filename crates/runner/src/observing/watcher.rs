@@ -1,0 +1,276 @@
+//! The thread that observes the server once a second.
+//!
+//! It sends an [`ObserverMessage`] for each row and event. Must never: run between two samples, or continue
+//! after a stop request.
+
+use super::event_detector::EventDetector;
+use super::sample::{MachineReader, ServerSample};
+use super::{
+    FinalObservation, ObserverMessage, ServerObserverInput, StopRequest, convert, missing,
+};
+use prony_drive::clock::Clock;
+use prony_measure::RunSchedule;
+use prony_server::Control;
+use prony_server::control::Error;
+use prony_server::observe::machine::{find_colocation, task_cpu_s, thread_cpu_s};
+use prony_server::observe::{CounterReader, Counters, read_server_facts, read_server_state};
+use prony_store::{ObservedTopic, ObserverCost, ServerState};
+use serde_json::{Map, Value};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Shortest last row that is reported.
+const LAST_ROW_MIN_NS: u64 = SECOND_NS / 10;
+/// How long to wait for the counters to settle after the clients have disconnected, and the pause
+/// between two readings: a session adds its counts when it ends.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+const SETTLE_PAUSE: Duration = Duration::from_millis(150);
+/// Prefixes of MySQL's variables that change with each transaction or are not settings.
+const VOLATILE_SETTINGS: [&str; 4] = ["gtid_", "timestamp", "rand_seed", "pseudo_"];
+
+/// Observes until a stop request.
+pub(super) fn watch(
+    job: &ServerObserverInput,
+    schedule: RunSchedule,
+    messages: &Sender<ObserverMessage>,
+    stopped: &Receiver<StopRequest>,
+    answered_ns: &AtomicU64,
+) {
+    let mut watcher = Watcher {
+        answered_ns,
+        job,
+        schedule,
+        messages,
+        control: None,
+        is_refused: false,
+        reader: None,
+        machines: MachineReader::new(job.exporter.as_ref()),
+        events: EventDetector::default(),
+        cost: ObserverCost::default(),
+        serving_since_s: None,
+        queries_before: (0, 0.0),
+    };
+    watcher.connect();
+    watcher.is_refused = watcher.control.is_none();
+    let mut before = watcher.sample();
+    let stop = loop {
+        match watcher.wait(stopped) {
+            Some(stop) => break stop,
+            None => before = watcher.row(before),
+        }
+    };
+    if Clock::System.now_ns().saturating_sub(before.at_ns) >= LAST_ROW_MIN_NS {
+        watcher.row(before);
+    }
+    let left = watcher.events.end();
+    left.into_iter()
+        .for_each(|event| watcher.send(ObserverMessage::Event(event)));
+    let mut end = watcher.final_observation();
+    if stop == StopRequest::ReadState {
+        watcher.read_final_state(&mut end);
+    }
+    watcher.send(ObserverMessage::End(Box::new(end)));
+}
+
+struct Watcher<'a> {
+    job: &'a ServerObserverInput,
+    schedule: RunSchedule,
+    messages: &'a Sender<ObserverMessage>,
+    control: Option<Control>,
+    /// The first connection was refused. It does not try again, because each attempt costs the
+    /// server a process and a line in its log.
+    is_refused: bool,
+    reader: Option<CounterReader>,
+    machines: MachineReader<'a>,
+    events: EventDetector,
+    cost: ObserverCost,
+    /// CPU time of the process or thread that serves this connection, when first read.
+    serving_since_s: Option<f64>,
+    /// When the server last answered, for the thread that ends the run.
+    answered_ns: &'a AtomicU64,
+    /// Number and total time of the queries of earlier readers.
+    queries_before: (u64, f64),
+}
+
+impl Watcher<'_> {
+    /// Sends a message; ignores that nobody receives it any more.
+    fn send(&self, message: ObserverMessage) {
+        let _ = self.messages.send(message);
+    }
+
+    /// Connects, or reconnects after a loss.
+    fn connect(&mut self) {
+        let connected = Control::connect(&self.job.target).and_then(|mut control| {
+            let reader = CounterReader::new(&mut control)?;
+            Ok((control, reader))
+        });
+        match connected {
+            Ok((mut control, reader)) => {
+                let colocation = find_colocation(&mut control);
+                let serving = colocation.serving;
+                self.serving_since_s =
+                    serving.and_then(|(process, thread)| task_cpu_s(process, thread));
+                self.machines.colocation = Some(colocation);
+                (self.control, self.reader) = (Some(control), Some(reader));
+            }
+            Err(error) => self.disconnect(&error, ObservedTopic::DuringLoad),
+        }
+    }
+
+    fn disconnect(&mut self, error: &Error, what: ObservedTopic) {
+        let text = error.to_string();
+        let why = text.lines().next().unwrap_or_default();
+        self.send(ObserverMessage::Missing(vec![missing(what, why)]));
+        self.add_cost();
+        (self.control, self.reader) = (None, None);
+    }
+
+    /// Adds the cost of this connection to the sum.
+    fn add_cost(&mut self) {
+        if let Some(reader) = &self.reader {
+            self.queries_before.0 += reader.queries();
+            self.queries_before.1 += reader.query_s();
+        }
+        let serving = self
+            .machines
+            .colocation
+            .as_ref()
+            .and_then(|found| found.serving);
+        let now_s = serving.and_then(|(process, thread)| task_cpu_s(process, thread));
+        if let Some((now_s, since_s)) = now_s.zip(self.serving_since_s.take()) {
+            *self.cost.server_cpu_s.get_or_insert_default() += (now_s - since_s).max(0.0);
+        }
+    }
+
+    /// Waits for the next full second of the load; returns a stop request if one comes first.
+    fn wait(&self, stopped: &Receiver<StopRequest>) -> Option<StopRequest> {
+        let since_ns = Clock::System
+            .now_ns()
+            .saturating_sub(self.schedule.start_ns);
+        let left_ns = SECOND_NS - since_ns % SECOND_NS;
+        match stopped.recv_timeout(Duration::from_nanos(left_ns)) {
+            Ok(stop) => Some(stop),
+            Err(RecvTimeoutError::Timeout) => None,
+            // The run has ended.
+            Err(RecvTimeoutError::Disconnected) => Some(StopRequest::AtOnce),
+        }
+    }
+
+    /// Takes a sample and reports events.
+    fn sample(&mut self) -> ServerSample {
+        let began = Instant::now();
+        let counters = self.counters();
+        let sample = self.machines.sample(counters);
+        let at_s = (sample.at_ns as f64 - self.schedule.start_ns as f64) / 1e9;
+        if let Some(counters) = &sample.counters {
+            let events = self.events.detect(counters, at_s);
+            events
+                .into_iter()
+                .for_each(|event| self.send(ObserverMessage::Event(event)));
+        }
+        let mut missing = std::mem::take(&mut self.machines.missing);
+        if let Some(reader) = &mut self.reader {
+            missing.extend(convert::missing(reader.take_missing()));
+        }
+        if !missing.is_empty() {
+            self.send(ObserverMessage::Missing(missing));
+        }
+        self.cost.longest_round_s = self.cost.longest_round_s.max(began.elapsed().as_secs_f64());
+        sample
+    }
+
+    fn counters(&mut self) -> Option<Counters> {
+        let (control, reader) = (self.control.as_mut()?, self.reader.as_mut()?);
+        match reader.read(control) {
+            Ok(counters) => {
+                self.answered_ns
+                    .store(Clock::System.now_ns(), Ordering::Relaxed);
+                Some(counters)
+            }
+            Err(error) => {
+                self.disconnect(&error, ObservedTopic::WhileDisconnected);
+                None
+            }
+        }
+    }
+
+    /// Takes a sample and reports the row since `before`.
+    fn row(&mut self, before: ServerSample) -> ServerSample {
+        if self.control.is_none() && !self.is_refused {
+            self.connect();
+        }
+        let now = self.sample();
+        let second = convert::second(&before, &now, self.schedule.start_ns);
+        self.send(ObserverMessage::Second(Box::new(second)));
+        now
+    }
+
+    fn final_observation(&mut self) -> FinalObservation {
+        self.add_cost();
+        (self.cost.queries, self.cost.query_s) = self.queries_before;
+        self.cost.client_cpu_s = Some(thread_cpu_s());
+        FinalObservation {
+            cost: self.cost.clone(),
+            ..FinalObservation::default()
+        }
+    }
+
+    /// Reads the server's state after the run.
+    fn read_final_state(&mut self, end: &mut FinalObservation) {
+        if self.control.is_none() {
+            self.connect();
+        }
+        let Some(mut control) = self.control.take() else {
+            return;
+        };
+        match self.state_and_changes(&mut control) {
+            Ok((after, changed)) => (end.after, end.settings_changed) = (Some(after), changed),
+            Err(error) => self.disconnect(&error, ObservedTopic::StateAfter),
+        }
+    }
+
+    fn state_and_changes(
+        &mut self,
+        control: &mut Control,
+    ) -> Result<(ServerState, Map<String, Value>), Error> {
+        let counters = self.settled_counters(control)?;
+        let facts = read_server_facts(control)?;
+        let server_state = read_server_state(control, &facts)?;
+        let mut changed = Map::new();
+        for (name, value) in &facts.settings {
+            let is_volatile = VOLATILE_SETTINGS
+                .iter()
+                .any(|start| name.starts_with(start));
+            // A setting that was not listed before belongs to a library that this session has
+            // loaded.
+            let before = self.job.facts.setting(name);
+            if !is_volatile && before.is_some_and(|before| before != value) {
+                changed.insert(name.clone(), value.clone().into());
+            }
+        }
+        Ok((convert::state(server_state, &counters), changed))
+    }
+
+    /// The counters once they no longer grow, or after a time-out.
+    fn settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
+        let mut reader = CounterReader::new(control)?;
+        let began = Instant::now();
+        let mut last = reader.read(control)?;
+        loop {
+            std::thread::sleep(SETTLE_PAUSE);
+            let now = reader.read(control)?;
+            // Each reading is itself one transaction or more.
+            let own = 2 * reader.queries();
+            let is_settled = now
+                .commits
+                .zip(last.commits)
+                .is_none_or(|(now, last)| now <= last + own);
+            if (is_settled && now.active.unwrap_or(0) == 0) || began.elapsed() > SETTLE_TIMEOUT {
+                return Ok(now);
+            }
+            last = now;
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Gathers what a run needs before the clients connect.
+
+use crate::document::ConnectionInfo;
+use crate::error::Error;
+use crate::observing::{Observation, ServerObserverOptions, observe_before};
+use prony_plan::WorkloadPlan;
+use prony_server::{Control, ServerFacts};
+use prony_workload::{ReadyWorkload, Workload};
+
+/// The result of [`prepare`].
+pub struct Prepared {
+    /// The program, and the data that it runs on.
+    pub loaded: ReadyWorkload,
+    /// The server's version and settings.
+    pub facts: ServerFacts,
+    /// The control connection's engine, address and TLS.
+    pub connection: ConnectionInfo,
+    /// The server's state before the load.
+    pub observation: Observation,
+}
+
+/// Checks that the data is loaded, and reads the server's settings and state. Close the connection
+/// afterwards: the server may have only as many connections as the clients need.
+///
+/// # Errors
+/// The data is missing or does not match the plan, or the server or the node_exporter does not
+/// answer.
+pub fn prepare(
+    control: &mut Control,
+    workload: &dyn Workload,
+    plan: &WorkloadPlan,
+    watch: &ServerObserverOptions,
+) -> Result<Prepared, Error> {
+    let loaded = workload.program(control, plan).map_err(Error::Workload)?;
+    let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
+    Ok(Prepared {
+        loaded,
+        connection: ConnectionInfo::of(control),
+        observation: observe_before(control, &facts, watch)?,
+        facts,
+    })
+}

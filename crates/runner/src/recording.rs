@@ -1,0 +1,154 @@
+//! The document and journal of a run in progress, accessible from any thread.
+//!
+//! Must never: end a run because a second could not be stored, or be finished twice.
+
+use crate::document;
+use crate::observing::ServerObserver;
+use prony_drive::LoadStart;
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_store::{
+    Run, RunState, RunStore, RunWriter, Second, SecondSeries, ServerSecond, StoreError,
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The document of a run in progress, and its journal.
+#[derive(Clone)]
+pub struct Recording(Arc<Mutex<Option<RecordingState>>>);
+
+/// While this value exists, nothing is written.
+#[must_use]
+pub struct RecordingLock<'a>(
+    #[expect(dead_code, reason = "holds the lock")] MutexGuard<'a, Option<RecordingState>>,
+);
+
+impl Recording {
+    pub(crate) fn new(state: RecordingState) -> Recording {
+        Recording(Arc::new(Mutex::new(Some(state))))
+    }
+
+    fn state(&self) -> MutexGuard<'_, Option<RecordingState>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records the start of the load.
+    pub(crate) fn record_start(&self, start: &LoadStart) -> Result<(), StoreError> {
+        let mut state = self.state();
+        state
+            .as_mut()
+            .map_or(Ok(()), |state| state.record_start(start))
+    }
+
+    /// Adds a complete second; returns it in the form of the document.
+    pub(crate) fn record_row(
+        &self,
+        row: &IntervalRow,
+        schedule: &RunSchedule,
+    ) -> (Option<Second>, Result<(), StoreError>) {
+        match self.state().as_mut() {
+            Some(state) => {
+                let stored = state.record_row(row, schedule);
+                (state.run.series.last().cloned(), stored)
+            }
+            None => (None, Ok(())),
+        }
+    }
+
+    /// Adds the server's observations since the last call, and returns its seconds.
+    pub(crate) fn record_server(
+        &self,
+        observer: &ServerObserver,
+    ) -> (Vec<ServerSecond>, Result<(), StoreError>) {
+        let mut state = self.state();
+        let nothing = (Vec::new(), Ok(()));
+        state
+            .as_mut()
+            .map_or(nothing, |state| state.record_server(observer))
+    }
+
+    /// Ends the recording and returns the document and its writer.
+    pub(crate) fn end(self) -> (Run, Option<RunWriter>) {
+        match self.state().take() {
+            Some(state) => (state.run, state.stored.map(|(_, writer)| writer)),
+            None => (Run::default(), None),
+        }
+    }
+
+    /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread
+    /// of a process that is about to exit may call it. Nothing more is written while the returned
+    /// lock exists.
+    pub fn cut_off(&self, because: &str) -> RecordingLock<'_> {
+        let mut state = self.state();
+        if let Some((store, writer)) = state.take().and_then(|state| state.stored) {
+            // The figures are in the journal.
+            match store.load(writer.id()) {
+                Ok(run) if run.series.is_empty() => writer.discard(),
+                Ok(mut run) => {
+                    run.state = RunState::Partial;
+                    run.ended_because = Some(because.to_owned());
+                    prony_judge::judge_run(&mut run);
+                    // If this fails the journal remains, with the same figures.
+                    let _ = writer.finish(&run);
+                }
+                Err(_) => {}
+            }
+        }
+        RecordingLock(state)
+    }
+}
+
+/// The contents of a [`Recording`].
+pub(crate) struct RecordingState {
+    stored: Option<(RunStore, RunWriter)>,
+    run: Run,
+    series: SecondSeries,
+}
+
+impl RecordingState {
+    /// A recording that extends this document, and the journal if there is one.
+    pub(crate) fn new(stored: Option<(RunStore, RunWriter)>, run: Run) -> RecordingState {
+        RecordingState {
+            stored,
+            run,
+            series: SecondSeries::default(),
+        }
+    }
+
+    fn record_start(&mut self, start: &LoadStart) -> Result<(), StoreError> {
+        document::record_start(&mut self.run, start);
+        match &mut self.stored {
+            Some((_, writer)) => writer.header(&self.run),
+            None => Ok(()),
+        }
+    }
+
+    fn record_row(&mut self, row: &IntervalRow, schedule: &RunSchedule) -> Result<(), StoreError> {
+        let stored = match &mut self.stored {
+            Some((_, writer)) => writer.second(row, schedule.start_ns),
+            None => Ok(()),
+        };
+        let second = self.series.second(row, schedule.start_ns);
+        self.run.series.push(second);
+        stored
+    }
+
+    fn record_server(
+        &mut self,
+        observer: &ServerObserver,
+    ) -> (Vec<ServerSecond>, Result<(), StoreError>) {
+        let update = observer.receive(self.run.observed.get_or_insert_default());
+        let Some((_, writer)) = &mut self.stored else {
+            return (update.seconds, Ok(()));
+        };
+        let mut stored = Ok(());
+        for second in &update.seconds {
+            // Write all of them, even if one fails.
+            let written = writer.server_second(second);
+            stored = stored.and(written);
+        }
+        for event in &update.events {
+            let written = writer.server_event(event);
+            stored = stored.and(written);
+        }
+        (update.seconds, stored)
+    }
+}

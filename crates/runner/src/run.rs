@@ -1,0 +1,231 @@
+//! Executes one run.
+
+use crate::document;
+use crate::error::Error;
+use crate::job::{RunJob, StorePolicy};
+use crate::observing::{self, LoadEnd, ServerObserver};
+use crate::recording::{Recording, RecordingState};
+use crate::server_tpm::ServerTpm;
+use prony_drive::{DriveResult, LoadStart, Observer};
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_server::Target;
+use prony_server::embedded::EmbeddedPostgres;
+use prony_store::{Run, RunStore, RunWriter, Second, ServerSecond, StoreError};
+use prony_workload::{MetricSource, RateMetric};
+use std::path::PathBuf;
+
+/// Follows a run in progress: terminals, live views, dialects, exporters. All calls come from one
+/// thread.
+pub trait RunObserver {
+    /// The document exists, and the clients are about to connect. `recording` holds the document
+    /// during the run.
+    fn begun(&mut self, _run: &Run, _recording: &Recording) {}
+    /// The run continues without being stored.
+    fn not_stored(&mut self, _error: &StoreError) {}
+    /// The journal could not be written; the run continues.
+    fn journal_failed(&mut self, _error: &StoreError) {}
+    /// All connections are up; the load starts.
+    fn started(&mut self, _start: &LoadStart) {}
+    /// A second is complete.
+    fn second(&mut self, _second: &RunSecond<'_>) {}
+    /// The window of a timed run has ended, but transactions are still in flight; called once.
+    fn draining(&mut self) {}
+    /// The load has ended; next the run is judged and stored. Returns the server's transactions per
+    /// minute, if the observer has measured them.
+    fn ended(&mut self, _driven: &DriveResult) -> Option<f64> {
+        None
+    }
+}
+
+/// One second of a run.
+pub struct RunSecond<'a> {
+    /// The loop's measurements.
+    pub row: &'a IntervalRow,
+    /// Start and phases of the run.
+    pub schedule: &'a RunSchedule,
+    /// The row in the form of the document; `None` if the recording was cut off.
+    pub second: Option<&'a Second>,
+    /// Seconds of the server observed since the last call.
+    pub server: &'a [ServerSecond],
+}
+
+/// A finished run.
+pub struct FinishedRun {
+    /// Its document, with checks.
+    pub run: Run,
+    /// The path of the document, or why it could not be stored; `None` if the run was not to be
+    /// stored.
+    pub stored: Option<Result<PathBuf, StoreError>>,
+    /// The loop's result.
+    pub driven: DriveResult,
+}
+
+/// Executes a run, judges and stores it.
+///
+/// # Errors
+/// The run must be stored but cannot be, or the load cannot start. A run that fails later is a
+/// partial run.
+pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
+    let mut run = document::new_run(&job);
+    let observation = job.observation.take();
+    let observer_input = observation.and_then(|observation| {
+        let (observed, exporter) = (observation.observed, observation.exporter);
+        let is_observed = observed.off.is_none();
+        run.observed = Some(observed);
+        is_observed.then(|| observing::ServerObserverInput {
+            target: job.server.target.clone(),
+            facts: job.facts.clone(),
+            exporter,
+        })
+    });
+    let stored = begin_to_store(&job, &mut run, observer)?;
+    let recording = Recording::new(RecordingState::new(stored, run.clone()));
+    observer.begun(&run, &recording);
+    let mut recorder = RunRecorder {
+        observer,
+        recording,
+        tpm_target: counts_on_server(&job).then(|| job.server.target.clone()),
+        tpm_measurement: None,
+        observer_input,
+        server_observer: None,
+        embedded: job.server.embedded.as_ref(),
+        failure: None,
+    };
+    let driven = prony_drive::run(
+        &prony_drive::DriveJob {
+            program: &*job.loaded.program,
+            target: &job.server.target,
+            tcp_target: job.server.tcp_target.as_ref(),
+            plan: &job.plan.drive,
+            seed: job.seed,
+            interrupt: job.interrupt.flag(),
+            tap: job.tap,
+            on_connect_refused: job.on_connect_refused,
+        },
+        &mut recorder,
+    );
+    match driven {
+        Ok(driven) => Ok(recorder.finish(&job, driven)),
+        Err(error) => {
+            if let (_, Some(writer)) = recorder.recording.end() {
+                writer.discard();
+            }
+            Err(Error::NotStarted(error))
+        }
+    }
+}
+
+fn begin_to_store(
+    job: &RunJob<'_>,
+    run: &mut Run,
+    observer: &mut dyn RunObserver,
+) -> Result<Option<(RunStore, RunWriter)>, Error> {
+    if job.store_policy == StorePolicy::No {
+        return Ok(None);
+    }
+    let begin = |store: RunStore| store.begin(run).map(|writer| (store, writer));
+    match RunStore::open(job.store_folder).and_then(begin) {
+        Ok(stored) => Ok(Some(stored)),
+        Err(error) if job.store_policy == StorePolicy::Required => Err(Error::NotStored(error)),
+        Err(error) => {
+            observer.not_stored(&error);
+            Ok(None)
+        }
+    }
+}
+
+/// Whether to read the server's own transaction count.
+fn counts_on_server(job: &RunJob<'_>) -> bool {
+    let on_server = |metric: &RateMetric| metric.source == MetricSource::Server;
+    job.count_on_server && job.workload.rates().iter().any(on_server)
+}
+
+/// Stores each second, collects observations of the server, and calls the observer.
+struct RunRecorder<'a> {
+    observer: &'a mut dyn RunObserver,
+    recording: Recording,
+    /// The server whose transaction count is read; taken at the start of the load.
+    tpm_target: Option<Target>,
+    tpm_measurement: Option<ServerTpm>,
+    /// Input of the observing thread; taken at the start of the load.
+    observer_input: Option<observing::ServerObserverInput>,
+    server_observer: Option<ServerObserver>,
+    /// The throw-away server; if it exits, the run fails.
+    embedded: Option<&'a EmbeddedPostgres>,
+    failure: Option<String>,
+}
+
+impl RunRecorder<'_> {
+    fn report_journal(&mut self, stored: Result<(), StoreError>) {
+        if let Err(error) = stored {
+            self.observer.journal_failed(&error);
+        }
+    }
+
+    /// Judges and stores the result.
+    fn finish(mut self, job: &RunJob<'_>, driven: DriveResult) -> FinishedRun {
+        let observer_tpm = self.observer.ended(&driven);
+        let ended = LoadEnd::of(&driven);
+        let tpm_measurement = self.tpm_measurement.take();
+        let is_unresponsive = self
+            .server_observer
+            .as_ref()
+            .is_some_and(ServerObserver::is_unresponsive);
+        let server_tpm =
+            tpm_measurement.and_then(|measurement| measurement.end(ended, is_unresponsive));
+        let (mut run, writer) = self.recording.end();
+        if let Some(server_observer) = self.server_observer.take() {
+            server_observer.end(ended, run.observed.get_or_insert_default());
+        }
+        document::record_end(&mut run, job, &driven, server_tpm.or(observer_tpm));
+        prony_judge::judge_run(&mut run);
+        FinishedRun {
+            stored: writer.map(|writer| writer.finish(&run)),
+            run,
+            driven,
+        }
+    }
+}
+
+impl Observer for RunRecorder<'_> {
+    fn started(&mut self, start: &LoadStart) {
+        let tpm_target = self.tpm_target.take();
+        self.tpm_measurement =
+            tpm_target.and_then(|target| ServerTpm::start(&target, start.schedule));
+        let observer_input = self.observer_input.take();
+        self.server_observer =
+            observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
+        let stored = self.recording.record_start(start);
+        self.report_journal(stored);
+        self.observer.started(start);
+    }
+
+    fn row(&mut self, row: &IntervalRow, schedule: &RunSchedule) {
+        if self.embedded.is_some_and(EmbeddedPostgres::has_ended) {
+            self.embedded = None;
+            self.failure = Some("the throw-away server has ended".to_owned());
+        }
+        let (second, stored) = self.recording.record_row(row, schedule);
+        self.report_journal(stored);
+        let mut server = Vec::new();
+        if let Some(server_observer) = &self.server_observer {
+            let (seconds, stored) = self.recording.record_server(server_observer);
+            server = seconds;
+            self.report_journal(stored);
+        }
+        self.observer.second(&RunSecond {
+            row,
+            schedule,
+            second: second.as_ref(),
+            server: &server,
+        });
+    }
+
+    fn draining(&mut self) {
+        self.observer.draining();
+    }
+
+    fn failure(&mut self) -> Option<String> {
+        self.failure.take()
+    }
+}

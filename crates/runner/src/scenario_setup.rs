@@ -1,0 +1,140 @@
+//! Prepares a server for a scenario: indexes, vacuum, warm caches, free connections.
+//!
+//! Must never: decide what a scenario needs, or print.
+
+use prony_judge::thresholds::SAME_START_S;
+use prony_server::Control;
+use prony_server::control::Error;
+use prony_server::observe::{read_server_facts, read_server_state};
+use prony_wire::Engine;
+
+/// Connections besides the clients': the observer's, the transaction count's and a spare one.
+pub const SPARE_CONNECTIONS: u64 = 3;
+
+/// Number of connections that this server has left for clients; `None` if it does not report it.
+pub fn client_connections(control: &mut Control) -> Option<u64> {
+    let sql = match control.engine() {
+        Engine::PostgreSql => {
+            "SELECT sum(CASE WHEN name = 'max_connections' THEN setting::int ELSE -setting::int END) \
+             - (SELECT sum(numbackends) FROM pg_stat_database) + 1 FROM pg_settings WHERE name IN \
+             ('max_connections', 'superuser_reserved_connections', 'reserved_connections')"
+        }
+        Engine::MySql | Engine::MariaDb => "SELECT @@global.max_connections",
+    };
+    let number = |text: String| text.parse::<i64>().ok();
+    let mut left = control.query_value(sql).ok().flatten().and_then(number)?;
+    match control.engine() {
+        Engine::PostgreSql => {}
+        Engine::MySql | Engine::MariaDb => {
+            let rows = control
+                .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+                .ok()?;
+            let connected = rows.first()?.get(1)?.clone().and_then(number)?;
+            // This connection is included, and is closed before the run.
+            left -= connected - 1;
+        }
+    }
+    u64::try_from(left)
+        .ok()
+        .map(|left| left.saturating_sub(SPARE_CONNECTIONS).max(1))
+}
+
+/// When the server was started, seconds since 1970 on its clock; `None` if it does not report it.
+pub fn started_unix_s(control: &mut Control) -> Option<f64> {
+    let facts = read_server_facts(control).ok()?;
+    read_server_state(control, &facts).ok()?.started_unix_s
+}
+
+/// Whether the server restarted since it reported the start time `before`.
+pub fn was_restarted(control: &mut Control, before: Option<f64>) -> bool {
+    // Only PostgreSQL reports its start time; for the others it is computed from the uptime.
+    let tolerance_s = match control.engine() {
+        Engine::PostgreSql => 0.0,
+        Engine::MySql | Engine::MariaDb => SAME_START_S,
+    };
+    let now = started_unix_s(control);
+    before
+        .zip(now)
+        .is_some_and(|(before, now)| now - before > tolerance_s)
+}
+
+/// Creates the index `TABLE_COLUMN_idx` on a column, unless it exists.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<(), Error> {
+    let engine = control.engine();
+    let name = engine.quote_identifier(&format!("{table}_{column}_idx"));
+    let (table, column) = (
+        engine.quote_identifier(table),
+        engine.quote_identifier(column),
+    );
+    let sql = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})");
+    control.execute(&sql).map(drop)
+}
+
+/// Whether this server has VACUUM.
+pub fn has_vacuum(control: &Control) -> bool {
+    match control.engine() {
+        Engine::PostgreSql => true,
+        Engine::MySql | Engine::MariaDb => false,
+    }
+}
+
+/// Runs VACUUM ANALYZE on a table, for servers that have it.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn vacuum(control: &mut Control, table: &str) -> Result<(), Error> {
+    let table = control.engine().quote_identifier(table);
+    control
+        .execute(&format!("VACUUM ANALYZE {table}"))
+        .map(drop)
+}
+
+/// How to read tables into the server's cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prewarm {
+    /// With the extension pg_prewarm: tables and indexes.
+    Extension,
+    /// With a sequential scan, which uses only a part of shared_buffers.
+    Scan,
+    /// With CHECKSUM TABLE, which reads every row.
+    Checksum,
+}
+
+impl Prewarm {
+    /// The best method that this server has.
+    pub fn of(control: &mut Control) -> Prewarm {
+        match control.engine() {
+            Engine::MySql | Engine::MariaDb => Prewarm::Checksum,
+            Engine::PostgreSql => {
+                let sql = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_prewarm'";
+                match control.query_value(sql).ok().flatten().as_deref() {
+                    Some("1") => Prewarm::Extension,
+                    _ => Prewarm::Scan,
+                }
+            }
+        }
+    }
+
+    /// Reads a table into the server's cache, as far as it fits.
+    ///
+    /// # Errors
+    /// The server refuses the statement.
+    pub fn read(self, control: &mut Control, table: &str) -> Result<(), Error> {
+        let engine = control.engine();
+        let name = engine.quote_identifier(table);
+        let sql = match self {
+            Prewarm::Extension => format!(
+                "SELECT sum(pg_prewarm(c.oid)) FROM pg_class c WHERE c.relkind IN ('r', 'i') AND \
+                 (c.oid = {table}::regclass OR c.oid IN (SELECT indexrelid FROM pg_index WHERE \
+                 indrelid = {table}::regclass))",
+                table = engine.quote_literal(&name),
+            ),
+            Prewarm::Scan => format!("SELECT count(*) FROM {name}"),
+            Prewarm::Checksum => format!("CHECKSUM TABLE {name}"),
+        };
+        control.query(&sql).map(drop)
+    }
+}

@@ -1,0 +1,125 @@
+//! Measures the server's own transaction rate (TPM) over the measured window.
+//!
+//! It has its own thread and connection. Must never: take part in the load, delay the end of a run,
+//! or end it.
+
+use crate::observing::LoadEnd;
+use prony_drive::clock::Clock;
+use prony_measure::RunSchedule;
+use prony_server::{Control, Target, TxnCount, read_txn_counts, txns_per_minute};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Length of a series of readings: averaged over this time, the server's lag is constant.
+const SERIES_NS: u64 = 1_000_000_000;
+/// Number of readings in a series.
+const READINGS: u32 = 10;
+/// Time between the last reading and the end of the window, because it must be inside the load.
+const END_MARGIN_NS: u64 = 100_000_000;
+/// Shortest window to measure: in a shorter one the lag would dominate.
+const WINDOW_MIN_NS: u64 = 3 * SERIES_NS;
+/// How long a finished run waits for the result.
+const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A measurement in progress.
+pub struct ServerTpm {
+    /// Dropping it stops the measurement.
+    stop: Sender<()>,
+    result: Receiver<f64>,
+}
+
+impl ServerTpm {
+    /// Starts to measure a run that has just started. `None` if its window has no known end or is
+    /// shorter than 3 s.
+    pub fn start(target: &Target, schedule: RunSchedule) -> Option<ServerTpm> {
+        schedule
+            .window_ns
+            .filter(|window_ns| *window_ns >= WINDOW_MIN_NS)?;
+        let target = target.clone();
+        let (stop, stopped) = channel();
+        let (sender, result) = channel();
+        let body = move || {
+            if let Some(per_minute) = measure(&target, &schedule, &stopped) {
+                // Fails only if the run no longer waits.
+                let _ = sender.send(per_minute);
+            }
+        };
+        let thread = std::thread::Builder::new().name("server-tpm".to_owned());
+        // Not joined: a server that no longer answers must not delay the run.
+        thread.spawn(body).ok()?;
+        Some(ServerTpm { stop, result })
+    }
+
+    /// Transactions per minute; `None` if the counters could not be read or the run ended early.
+    /// `is_unresponsive`: the server has not answered for a while, so do not wait for it.
+    pub fn end(self, load_end: LoadEnd, is_unresponsive: bool) -> Option<f64> {
+        let ServerTpm { stop, result } = self;
+        let per_minute = match load_end {
+            // The grace period has already passed.
+            LoadEnd::CutOff if is_unresponsive => result.try_recv().ok(),
+            // The last reading, just before the end of the window, may not have arrived yet.
+            LoadEnd::CutOff | LoadEnd::Complete => result.recv_timeout(RESULT_TIMEOUT).ok(),
+            LoadEnd::Early => None,
+        };
+        drop(stop);
+        per_minute
+    }
+}
+
+/// Measures from near the window's start to near its end.
+fn measure(target: &Target, schedule: &RunSchedule, stopped: &Receiver<()>) -> Option<f64> {
+    let start_ns = schedule.window_start_ns();
+    let end_ns = schedule
+        .window_end_ns()
+        .saturating_sub(SERIES_NS + END_MARGIN_NS);
+    // The clients are already connected, so this takes no connection from them.
+    let mut control = Control::connect(target).ok()?;
+    let first = series(&mut control, start_ns, stopped)?;
+    let last = series(&mut control, end_ns, stopped)?;
+    txns_per_minute(&first, &last)
+}
+
+/// A series of evenly spaced readings that begins at this time of the run's clock.
+fn series(control: &mut Control, from_ns: u64, stopped: &Receiver<()>) -> Option<Vec<TxnCount>> {
+    // The readings' transaction must not begin long before them.
+    wait(from_ns, stopped).then_some(())?;
+    let part_ns = SERIES_NS / u64::from(READINGS);
+    let pause = |number: u32| wait(from_ns + part_ns * u64::from(number) + part_ns / 2, stopped);
+    read_txn_counts(control, READINGS, pause).ok()?
+}
+
+/// Waits until a time of the run's clock; `false` if the run ended before.
+fn wait(until_ns: u64, stopped: &Receiver<()>) -> bool {
+    let left_ns = until_ns.saturating_sub(Clock::System.now_ns());
+    let outcome = stopped.recv_timeout(Duration::from_nanos(left_ns));
+    outcome == Err(RecvTimeoutError::Timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerTpm;
+    use crate::observing::LoadEnd;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// A measurement whose result arrives this long after the end of the run.
+    fn late(by: Duration) -> ServerTpm {
+        let (stop, _) = channel();
+        let (sender, result) = channel();
+        std::thread::spawn(move || {
+            std::thread::sleep(by);
+            let _ = sender.send(60.0);
+        });
+        ServerTpm { stop, result }
+    }
+
+    #[test]
+    fn a_run_waits_for_its_last_reading_unless_the_server_is_unresponsive() {
+        let soon = Duration::from_millis(200);
+        assert_eq!(late(soon).end(LoadEnd::CutOff, false), Some(60.0));
+        assert_eq!(late(soon).end(LoadEnd::Complete, false), Some(60.0));
+        assert_eq!(late(soon).end(LoadEnd::Early, false), None);
+        let never = Duration::from_secs(60);
+        assert_eq!(late(never).end(LoadEnd::CutOff, true), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! Ctrl-C, SIGTERM and SIGHUP.
+//!
+//! The first signal sets a flag that a run or a load checks, and ends each wait for a server; the
+//! result so far is kept. The second SIGINT or SIGTERM ends the process at once.
+
+use crate::Interrupt;
+use prony_server::Target;
+use prony_server::control::StopSignal;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// A signal that requests the end of a process. Its value is the exit status of a process that it
+/// ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminationSignal {
+    /// SIGHUP: the terminal was closed.
+    HangUp = 129,
+    /// SIGINT, as by Ctrl-C.
+    Interrupt = 130,
+    /// SIGTERM.
+    Terminate = 143,
+}
+
+impl TerminationSignal {
+    /// The exit status of a process that it ended.
+    pub fn exit_status(self) -> u8 {
+        self as u8
+    }
+
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            TerminationSignal::HangUp => "SIGHUP (the terminal was closed)",
+            TerminationSignal::Interrupt => "SIGINT (Ctrl-C)",
+            TerminationSignal::Terminate => "SIGTERM",
+        }
+    }
+
+    fn from_number(signal: usize) -> Option<TerminationSignal> {
+        match signal as i32 {
+            SIGTERM => Some(TerminationSignal::Terminate),
+            SIGINT => Some(TerminationSignal::Interrupt),
+            SIGHUP => Some(TerminationSignal::HangUp),
+            _ => None,
+        }
+    }
+}
+
+/// The number of the first signal that requested the end of this process; 0: none.
+static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+/// Ends the waits of control connections after that signal.
+static STOP: LazyLock<StopSignal> = LazyLock::new(|| StopSignal::on(Arc::clone(&SIGNAL)));
+
+/// The interrupt flag, and the signal that set it.
+#[derive(Clone, Default)]
+pub struct Signals {
+    flag: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+/// A [`StopSignal`] that a signal sets, for waits other than those for a server.
+pub fn stop() -> StopSignal {
+    STOP.clone()
+}
+
+/// Lets a signal end the waits of control connections to this server.
+pub fn end_waits(target: &mut Target) {
+    target.wait_options.stop = STOP.clone();
+    target.others.iter_mut().for_each(end_waits);
+}
+
+/// The signal that requested the end of this process, if any.
+pub fn received() -> Option<TerminationSignal> {
+    TerminationSignal::from_number(SIGNAL.load(Ordering::Relaxed))
+}
+
+impl Interrupt for Signals {
+    fn flag(&self) -> &AtomicBool {
+        &self.flag
+    }
+
+    fn cause(&self) -> Option<&'static str> {
+        self.received().map(TerminationSignal::name)
+    }
+}
+
+impl Signals {
+    /// Installs the signal handlers. All calls return the same value.
+    pub fn listen() -> io::Result<Signals> {
+        static LISTENING: OnceLock<Signals> = OnceLock::new();
+        if let Some(signals) = LISTENING.get() {
+            return Ok(signals.clone());
+        }
+        let signals = Signals {
+            flag: Arc::default(),
+            signal: Arc::clone(&SIGNAL),
+        };
+        // Not `flag`, which a script may set too. A closed terminal sends SIGHUP more than once,
+        // and then systemd sends SIGTERM: these are one request.
+        let ends_at_next = Arc::new(AtomicBool::new(false));
+        for (signal, exit) in [
+            (SIGINT, Some(TerminationSignal::Interrupt)),
+            (SIGTERM, Some(TerminationSignal::Terminate)),
+            (SIGHUP, None),
+        ] {
+            if is_ignored(signal) {
+                // The parent wants it ignored: nohup, or a background job of a shell.
+                continue;
+            }
+            // The order matters: the first signal finds the flag unset and sets it; the second
+            // finds it set and exits.
+            let shutdown = exit.map_or(Ok(()), |exit| {
+                let ends = Arc::clone(&ends_at_next);
+                flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&ends))
+                    .and_then(|_| flag::register(signal, ends))
+                    .map(drop)
+            });
+            shutdown
+                .and_then(|()| store_first(signal, Arc::clone(&signals.signal)))
+                .and_then(|()| flag::register(signal, Arc::clone(&signals.flag)))
+                .map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot listen for signals: {error}"))
+                })?;
+        }
+        Ok(LISTENING.get_or_init(|| signals).clone())
+    }
+
+    /// The state after this signal, for tests.
+    pub fn after(signal: i32) -> Signals {
+        Signals {
+            flag: Arc::new(AtomicBool::new(true)),
+            signal: Arc::new(AtomicUsize::new(signal as usize)),
+        }
+    }
+
+    /// The flag that is set when the end is requested.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// The signal that requested the end, if any.
+    pub fn received(&self) -> Option<TerminationSignal> {
+        if !self.flag.load(Ordering::Relaxed) {
+            return None;
+        }
+        // Without a signal the flag was set for another reason.
+        TerminationSignal::from_number(self.signal.load(Ordering::Relaxed))
+    }
+
+    /// If a signal requested the end, ends the process as that signal would have, so that the
+    /// parent sees it and a shell ends its loop.
+    pub fn end_by_signal(&self) {
+        let signal = self.signal.load(Ordering::Relaxed) as i32;
+        if self.received().is_some() {
+            // Returns only if that fails.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    }
+}
+
+/// Makes this signal store its number, unless another signal came first.
+fn store_first(signal: i32, first: Arc<AtomicUsize>) -> io::Result<()> {
+    let store = move || {
+        let _ = first.compare_exchange(0, signal as usize, Ordering::Relaxed, Ordering::Relaxed);
+    };
+    // SAFETY: an atomic operation is safe in a signal handler; it neither allocates, locks nor panics.
+    unsafe { signal_hook::low_level::register(signal, store) }.map(drop)
+}
+
+/// Whether this process was started with a signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all-zero bytes are a valid `sigaction`, which is only written to.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: without a new action nothing changes; `action` is valid for writing.
+    let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    known == 0 && action.sa_sigaction == libc::SIG_IGN
+}

@@ -1,0 +1,273 @@
+//! Runs against a real server: the calls of the observer and the stored document.
+
+use prony_drive::{DriveResult, LoadStart};
+use prony_plan::{DrivePlan, ObservePlan, Plan, ServerPlan, Stop, WorkloadPlan};
+use prony_runner::{
+    Error, FinishedRun, Interrupt, Purpose, Recording, RunJob, RunObserver, RunSecond, RunServer,
+    ServerObserverOptions, StorePolicy, prepare,
+};
+use prony_server::{Control, Environment, Target, embedded};
+use prony_store::{Run, RunState, RunStore, StoreError};
+use prony_workload::{LoadRequest, Workload, find};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const SECONDS: u64 = 2;
+
+/// A database with the tables of tpcb.
+fn database(name: &str) -> (Target, Plan) {
+    let server = embedded::shared_postgres();
+    let environment = Environment::without_home("postgres");
+    let resolve = |url: &str| prony_server::resolve(url, &environment).expect("a good URL");
+    let mut control = Control::connect(&resolve(&server.url_for("postgres"))).expect("connects");
+    let create = format!("create database {name}");
+    control.execute(&create).expect("creates a database");
+    let target = resolve(&server.url_for(name));
+    let plan = plan();
+    let request = LoadRequest {
+        target: &target,
+        plan: &plan.workload,
+        jobs: 1,
+        seed: 1,
+    };
+    let loaded = tpcb().load(&request, &(), &AtomicBool::new(false));
+    loaded.expect("loads");
+    (target, plan)
+}
+
+fn tpcb() -> &'static dyn Workload {
+    find("tpcb").expect("listed")
+}
+
+fn plan() -> Plan {
+    Plan {
+        server: ServerPlan::Url(String::new()),
+        workload: WorkloadPlan {
+            name: "tpcb".to_owned(),
+            scale: Some(1),
+            options: Default::default(),
+        },
+        drive: DrivePlan {
+            clients: 2,
+            stop: Stop::After(Duration::from_secs(SECONDS)),
+            warmup: Duration::from_secs(1),
+            grace: Duration::from_secs(60),
+            describe: false,
+            seed: Some(1),
+            ..DrivePlan::default()
+        },
+        observe: ObservePlan::default(),
+        expect_outage: false,
+    }
+}
+
+/// Records its calls; may end the run or cut off its recording at a given second.
+#[derive(Default)]
+struct RecordingObserver {
+    calls: Vec<&'static str>,
+    id: String,
+    seconds: u64,
+    servers: usize,
+    stop_at: Option<u64>,
+    cut_off_at: Option<u64>,
+    recording: Option<Recording>,
+    flag: Arc<AtomicBool>,
+}
+
+/// The interrupt flag that [`RecordingObserver`] sets.
+struct Flag(Arc<AtomicBool>);
+
+impl Interrupt for Flag {
+    fn flag(&self) -> &AtomicBool {
+        &self.0
+    }
+
+    fn cause(&self) -> Option<&'static str> {
+        self.0.load(Ordering::Relaxed).then_some("the test")
+    }
+}
+
+impl RunObserver for RecordingObserver {
+    fn begun(&mut self, run: &Run, recording: &Recording) {
+        self.calls.push("begun");
+        self.id.clone_from(&run.id);
+        self.recording = Some(recording.clone());
+    }
+
+    fn not_stored(&mut self, _: &StoreError) {
+        self.calls.push("not stored");
+    }
+
+    fn journal_failed(&mut self, error: &StoreError) {
+        panic!("{error}");
+    }
+
+    fn started(&mut self, _: &LoadStart) {
+        self.calls.push("started");
+    }
+
+    fn second(&mut self, second: &RunSecond<'_>) {
+        if self.seconds == 0 {
+            self.calls.push("seconds");
+        }
+        self.seconds += 1;
+        self.servers += second.server.len();
+        if self.cut_off_at == Some(self.seconds) {
+            let recording = self.recording.as_ref().expect("begun");
+            drop(recording.cut_off("cut off by the test"));
+        }
+        if self.stop_at == Some(self.seconds) {
+            self.flag.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn ended(&mut self, _: &DriveResult) -> Option<f64> {
+        self.calls.push("ended");
+        None
+    }
+}
+
+/// Executes an observed run that is stored in `folder`.
+fn run_in(
+    target: &Target,
+    plan: &Plan,
+    (store_policy, folder): (StorePolicy, &Path),
+    observer: &mut RecordingObserver,
+) -> Result<FinishedRun, Error> {
+    let mut control = Control::connect(target).expect("connects");
+    let prepared = prepare(
+        &mut control,
+        tpcb(),
+        &plan.workload,
+        &ServerObserverOptions::default(),
+    )
+    .expect("the data is there");
+    drop(control);
+    let flag = Flag(observer.flag.clone());
+    prony_runner::run(
+        RunJob {
+            request: serde_json::json!({ "by": "a test" }),
+            purpose: Purpose::default(),
+            plan,
+            workload: tpcb(),
+            loaded: &prepared.loaded,
+            server: &RunServer::existing(target.clone(), "shown".to_owned()),
+            facts: &prepared.facts,
+            connection: &prepared.connection,
+            observation: Some(prepared.observation),
+            count_on_server: true,
+            seed: 1,
+            store_policy,
+            store_folder: Some(folder),
+            interrupt: &flag,
+            tap: None,
+            on_connect_refused: None,
+        },
+        observer,
+    )
+}
+
+/// Path of a folder for one test, which does not exist yet.
+fn folder(name: &str) -> PathBuf {
+    let name = format!("prony-life-{}-{name}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+fn committed(run: &Run) -> u64 {
+    let kinds = run.measured.kinds.iter();
+    kinds.map(|kind| kind.committed).sum()
+}
+
+fn stored(folder: &Path, id: &str) -> Run {
+    let store = RunStore::open(Some(folder)).expect("a store");
+    let run = store.load(id).expect("is stored");
+    std::fs::remove_dir_all(folder).expect("there");
+    run
+}
+
+#[test]
+fn an_observer_is_called_in_order_and_the_run_is_stored() {
+    let (target, plan) = database("life_whole");
+    let (folder, mut observer) = (folder("whole"), RecordingObserver::default());
+    let required = (StorePolicy::Required, folder.as_path());
+    let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
+    assert_eq!(observer.calls, ["begun", "started", "seconds", "ended"]);
+    assert!(observer.seconds >= SECONDS, "{}", observer.seconds);
+    let run = finished.run;
+    assert_eq!(
+        (run.state, run.ended_because.as_deref()),
+        (RunState::Complete, None)
+    );
+    assert_eq!(run.id, observer.id);
+    assert!(committed(&run) > 0);
+    let observed = run.observed.as_ref().expect("was observed");
+    assert!(observed.before.is_some() && observed.after.is_some());
+    assert!(observer.servers > 0 && observed.series.len() >= observer.servers);
+    assert!(!run.checks.is_empty(), "a run of 2 s is too short");
+    let path = finished
+        .stored
+        .expect("storing was requested")
+        .expect("is stored");
+    assert!(path.starts_with(&folder));
+    let again = stored(&folder, &run.id);
+    assert_eq!(committed(&again), committed(&run));
+    assert_eq!(again.series.len() as u64, observer.seconds);
+}
+
+#[test]
+fn an_interrupted_run_is_partial_and_names_the_cause() {
+    let (target, mut plan) = database("life_partial");
+    plan.drive.stop = Stop::After(Duration::from_secs(600));
+    let mut observer = RecordingObserver {
+        stop_at: Some(2),
+        ..RecordingObserver::default()
+    };
+    let nowhere = folder("unused");
+    let finished =
+        run_in(&target, &plan, (StorePolicy::No, &nowhere), &mut observer).expect("runs");
+    assert_eq!(finished.run.state, RunState::Partial);
+    assert_eq!(finished.run.ended_because.as_deref(), Some("the test"));
+    assert!(finished.driven.interrupted && finished.stored.is_none());
+    assert!(!nowhere.exists());
+}
+
+#[test]
+fn a_recording_that_is_cut_off_is_stored_as_a_partial_run() {
+    let (target, plan) = database("life_cut_off");
+    let mut observer = RecordingObserver {
+        cut_off_at: Some(2),
+        ..RecordingObserver::default()
+    };
+    let folder = folder("cut-off");
+    let required = (StorePolicy::Required, folder.as_path());
+    let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
+    assert!(finished.stored.is_none(), "it has been stored before");
+    let run = stored(&folder, &observer.id);
+    assert_eq!(run.state, RunState::Partial);
+    assert_eq!(run.ended_because.as_deref(), Some("cut off by the test"));
+    assert_eq!(run.series.len(), 2);
+}
+
+#[test]
+fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
+    let (target, plan) = database("life_unstored");
+    // A file in place of the folder.
+    let file = folder("file");
+    std::fs::write(&file, "").expect("a file");
+    let mut observer = RecordingObserver::default();
+    let refused = run_in(
+        &target,
+        &plan,
+        (StorePolicy::Required, &file),
+        &mut observer,
+    );
+    assert!(matches!(refused, Err(Error::NotStored(_))));
+    assert_eq!(observer.calls, [""; 0]);
+    let optional = (StorePolicy::IfPossible, file.as_path());
+    let finished = run_in(&target, &plan, optional, &mut observer).expect("runs");
+    assert_eq!(observer.calls[0], "not stored");
+    assert!(finished.stored.is_none() && committed(&finished.run) > 0);
+    std::fs::remove_file(file).expect("there");
+}

@@ -1,0 +1,358 @@
+//! A blocking connection with the same requests as in the loop: text in any encoding, prepared
+//! statements, replies of several results, the data of a COPY.
+//!
+//! Must never: drive load; show a password; block on sending while the server waits for this side
+//! to read.
+
+use super::MAX_REPLY_BYTES;
+use super::error::{Cause, Error};
+use super::open::connect;
+use super::session_attrs;
+use super::socket::{Deadline, Socket};
+use crate::target::{SessionAttrs, Target};
+use prony_wire::{Channel, Exchange, FeedStatus, QueryMode, Session, Statement};
+use std::io::IoSlice;
+use std::time::Duration;
+
+/// Time limit for sending the closing message.
+const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A blocking connection.
+pub struct BlockingConnection {
+    socket: Socket,
+    channel: Channel,
+    exchange: Exchange,
+    /// Bytes from the socket, before TLS.
+    from_socket: Vec<u8>,
+    plain: Vec<u8>,
+    to_socket: Vec<u8>,
+    /// State of the reply.
+    fed: FeedStatus,
+    /// Bytes of the current reply so far.
+    reply_bytes: u64,
+    /// Limit for one reply, in bytes.
+    max_reply_bytes: u64,
+    /// Whether the connection failed or ended and cannot be used any more.
+    dead: bool,
+    /// Until when to wait for the server.
+    deadline: Deadline,
+}
+
+impl BlockingConnection {
+    /// Connects to the first endpoint whose session has the target's `target_session_attrs`.
+    /// Statements are sent in this mode.
+    ///
+    /// # Errors
+    /// [`Error::Connect`] with the failure of each attempt.
+    pub fn connect(target: &Target, mode: QueryMode) -> Result<BlockingConnection, Error> {
+        connect(target, mode).map(|opened| opened.connection)
+    }
+
+    pub(super) fn new(
+        socket: Socket,
+        channel: Channel,
+        session: &Session,
+        mut exchange: Exchange,
+    ) -> BlockingConnection {
+        exchange.set_session_flags(session.flags);
+        // At most the end of the session's messages; a protocol violation shows at the first reply.
+        let _ = exchange.feed(&session.leftover);
+        BlockingConnection {
+            socket,
+            channel,
+            exchange,
+            from_socket: Vec::new(),
+            plain: Vec::new(),
+            to_socket: Vec::new(),
+            fed: FeedStatus::Complete,
+            reply_bytes: 0,
+            max_reply_bytes: MAX_REPLY_BYTES,
+            dead: false,
+            deadline: Deadline::NEVER,
+        }
+    }
+
+    /// Checks the session's properties; queries those that its login did not report.
+    pub(super) fn check(
+        &mut self,
+        wanted: SessionAttrs,
+        session: &Session,
+        deadline: Deadline,
+    ) -> Result<(), Cause> {
+        self.deadline = deadline;
+        session_attrs::check(wanted, |property| match property.reported(session) {
+            Some(value) => Ok(value),
+            None => {
+                self.request(|exchange| exchange.query(property.query()))?;
+                let first = self.exchange.rows().next();
+                Ok(session_attrs::is_true(
+                    first.and_then(|(_, row)| row.text(0)),
+                ))
+            }
+        })?;
+        self.deadline = Deadline::NEVER;
+        Ok(())
+    }
+
+    /// Changes the time without a reply after which the server is probed.
+    pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
+        self.socket.set_io_timeout(limit);
+    }
+
+    /// Sets a deadline for all further waits.
+    pub(super) fn set_deadline(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+    }
+
+    /// TLS version and cipher.
+    pub(super) fn tls(&self) -> Option<String> {
+        self.channel.description()
+    }
+
+    /// The last reply and the prepared statements.
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// Marks a statement as no longer used; a later request closes it on the server.
+    pub fn close(&mut self, statement: &Statement) {
+        self.exchange.close(statement);
+    }
+
+    /// Marks the connection as unusable.
+    pub(super) fn mark_unusable(&mut self) {
+        self.dead = true;
+    }
+
+    /// Sends a request and waits for its reply, which [`BlockingConnection::exchange`] then
+    /// contains.
+    ///
+    /// # Errors
+    /// [`Error::Statement`] if the server refuses; the connection is then still usable unless the
+    /// error is fatal. After other errors it is lost.
+    pub fn request(&mut self, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
+        self.begin(request)?;
+        self.complete()
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// As for [`BlockingConnection::request`].
+    pub(super) fn begin(&mut self, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
+        if self.dead {
+            return Err(Error::Dead);
+        }
+        request(&mut self.exchange);
+        (self.fed, self.reply_bytes) = (FeedStatus::More, 0);
+        self.send_outgoing()
+    }
+
+    /// Waits for the end of the reply.
+    ///
+    /// # Errors
+    /// As for [`BlockingConnection::request`].
+    pub(super) fn complete(&mut self) -> Result<(), Error> {
+        while self.wait()? != FeedStatus::Complete {
+            self.send_outgoing()?;
+        }
+        match self.exchange.error() {
+            None => Ok(()),
+            Some(error) => {
+                self.dead |= error.is_fatal();
+                Err(Error::Statement(Box::new(error)))
+            }
+        }
+    }
+
+    /// Waits until the reply is complete, or the server expects more of the request.
+    pub(super) fn wait(&mut self) -> Result<FeedStatus, Error> {
+        while self.fed == FeedStatus::More {
+            self.from_socket.clear();
+            let received = self.socket.receive(&mut self.from_socket, self.deadline);
+            let processed = match received {
+                Ok(0) => Err(Error::Closed),
+                Ok(_) => self.process_received(),
+                Err(error) => Err(error.into()),
+            };
+            processed.map_err(|error| self.on_lost(error))?;
+        }
+        Ok(self.fed)
+    }
+
+    /// Processes what has arrived, without waiting; returns the state of the reply.
+    pub(super) fn process_arrived(&mut self) -> Result<FeedStatus, Error> {
+        loop {
+            self.from_socket.clear();
+            let processed = match self.socket.receive_now(&mut self.from_socket) {
+                Ok(None) => return Ok(self.fed),
+                Ok(Some(0)) => Err(Error::Closed),
+                Ok(Some(_)) => self.process_received(),
+                Err(error) => Err(error.into()),
+            };
+            processed.map_err(|error| self.on_lost(error))?;
+        }
+    }
+
+    /// Feeds the received bytes to the exchange, and sends TLS answers.
+    fn process_received(&mut self) -> Result<(), Error> {
+        let mut answers = Vec::new();
+        let fed = self.feed(&mut answers);
+        if !answers.is_empty() {
+            let sent = self.socket.send_all(&answers, self.deadline);
+            sent.map_err(Error::from)?;
+        }
+        fed
+    }
+
+    fn feed(&mut self, answers: &mut Vec<u8>) -> Result<(), Error> {
+        let plain = match self.channel.is_plain() {
+            true => &self.from_socket,
+            false => {
+                self.plain.clear();
+                let opened = self
+                    .channel
+                    .receive(&self.from_socket, &mut self.plain, answers);
+                opened.map_err(Error::Tls)?;
+                &self.plain
+            }
+        };
+        self.reply_bytes += plain.len() as u64;
+        if self.reply_bytes > self.max_reply_bytes {
+            let problem = "the server violates the protocol: its reply is too long";
+            return Err(Error::Violation(problem.to_owned()));
+        }
+        let fed = self.exchange.feed(plain);
+        match fed.map_err(|violation| Error::Violation(violation.to_string()))? {
+            FeedStatus::More => {}
+            fed => self.fed = fed,
+        }
+        Ok(())
+    }
+
+    /// Sends the request's pending bytes.
+    fn send_outgoing(&mut self) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut self.to_socket);
+        bytes.clear();
+        self.channel.send(self.exchange.outgoing(), &mut bytes);
+        let sent = self.send_plain([&bytes, &[]]);
+        self.to_socket = bytes;
+        sent
+    }
+
+    /// Sends bytes of the request.
+    pub(super) fn send(&mut self, parts: [&[u8]; 2]) -> Result<(), Error> {
+        if self.dead {
+            return Err(Error::Dead);
+        }
+        if self.channel.is_plain() {
+            return self.send_plain(parts);
+        }
+        let mut encrypted = std::mem::take(&mut self.to_socket);
+        encrypted.clear();
+        for part in parts {
+            self.channel.send(part, &mut encrypted);
+        }
+        let sent = self.send_plain([&encrypted, &[]]);
+        self.to_socket = encrypted;
+        sent
+    }
+
+    /// Sends bytes without encryption. Processes what the server sends meanwhile, because it may
+    /// wait for this side to read.
+    fn send_plain(&mut self, parts: [&[u8]; 2]) -> Result<(), Error> {
+        if self.fed == FeedStatus::Send {
+            self.fed = FeedStatus::More;
+        }
+        let mut slices = parts.map(IoSlice::new);
+        let mut rest = &mut slices[..];
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            match self.socket.send_some(&mut rest, self.deadline) {
+                Ok(true) => {}
+                Ok(false) => drop(self.process_arrived()?),
+                Err(error) => return Err(self.on_lost(error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the connection as lost. Returns the server's last message, if there is one, because it
+    /// explains the loss better than `error`.
+    fn on_lost(&mut self, error: Error) -> Error {
+        if std::mem::replace(&mut self.dead, true) {
+            return error;
+        }
+        while self.exchange.final_error().is_none() {
+            self.from_socket.clear();
+            match self.socket.receive_now(&mut self.from_socket) {
+                Ok(Some(1..)) if self.feed(&mut Vec::new()).is_ok() => {}
+                _ => break,
+            }
+        }
+        match self.exchange.final_error() {
+            Some(last) => Error::Statement(Box::new(last)),
+            None => match error {
+                Error::Io(error) if is_closed(&error) => Error::Closed,
+                other => other,
+            },
+        }
+    }
+}
+
+fn is_closed(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+    matches!(error.kind(), ConnectionReset | BrokenPipe)
+}
+
+impl Drop for BlockingConnection {
+    fn drop(&mut self) {
+        if self.dead {
+            return;
+        }
+        let mut closing_message = Vec::new();
+        self.channel
+            .send(self.exchange.closing_message(), &mut closing_message);
+        self.channel.close(&mut closing_message);
+        let deadline = Deadline::after(Some(FAREWELL_TIMEOUT));
+        let _ = self.socket.send_all(&closing_message, deadline);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Environment, resolve};
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::path::Path;
+
+    #[test]
+    fn an_endless_reply_is_an_error() {
+        const HELLO: &[u8] = b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0Z\0\0\0\x05I";
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for answer in [HELLO, b"T\0\0\0\x06\0\0"] {
+                assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+                stream.write_all(answer).unwrap();
+            }
+            let rows = b"D\0\0\0\x06\0\0".repeat(10_000);
+            // Bounded, so that a failing test does not use up the memory.
+            (0..1_000).all(|_| stream.write_all(&rows).is_ok())
+        });
+        let conninfo = format!("host=127.0.0.1 port={port} user=x dbname=x sslmode=disable");
+        let target = resolve(&conninfo, &Environment::new("x", Path::new("/"))).unwrap();
+        let mut connection = BlockingConnection::connect(&target, QueryMode::Simple).unwrap();
+        connection.max_reply_bytes = 1 << 20;
+        let error = connection
+            .request(|exchange| exchange.query("SELECT"))
+            .unwrap_err();
+        assert!(matches!(error, Error::Violation(_)), "{error}");
+        assert!(error.to_string().contains("too long"), "{error}");
+        assert!(matches!(connection.request(|_| ()), Err(Error::Dead)));
+        drop(connection);
+        assert!(!server.join().unwrap(), "the client read everything");
+    }
+}

@@ -1,0 +1,200 @@
+//! Suggests the statement that grants a missing privilege.
+//!
+//! In: the server's error. Out: a GRANT or ALTER statement, if the error names the privilege. Must
+//! never: execute it; leave a name unquoted that needs quotes.
+
+use prony_wire::{Engine, Protocol, ServerError};
+
+/// MySQL's and MariaDB's errors for a missing privilege on a table, a column or a database.
+const DENIED: [u32; 3] = [1142, 1143, 1044];
+
+/// Kinds of objects that have the same name in the server's message and in `ALTER ... OWNER TO`,
+/// and need only a name there (`aclcheck_error` of PostgreSQL). Without `relation`, which can be a
+/// table or something else.
+const OWNED: [&str; 12] = [
+    "collation",
+    "conversion",
+    "database",
+    "domain",
+    "foreign table",
+    "materialized view",
+    "schema",
+    "sequence",
+    "table",
+    "tablespace",
+    "type",
+    "view",
+];
+
+/// A hint on how to grant the privilege that is missing. `None`: it is another error.
+pub(super) fn hint(error: &ServerError) -> Option<String> {
+    match error.protocol {
+        Protocol::PostgreSql => (&error.code == b"42501").then(|| postgres_hint(error)),
+        Protocol::MySql => DENIED.contains(&error.number).then(|| mysql_hint(error)),
+    }
+}
+
+fn mysql_hint(error: &ServerError) -> String {
+    match mysql(&error.message) {
+        Some(grant) => format!("As an administrator: {grant};"),
+        None => "GRANT the account privileges on this table.".to_owned(),
+    }
+}
+
+fn postgres_hint(error: &ServerError) -> String {
+    let role = error.role.as_deref().map(identifier);
+    let role = role.as_deref().unwrap_or("the role");
+    match postgres(&error.message, role) {
+        Some(grant) => format!("Connect as the owner, or have the owner execute: {grant};"),
+        None => {
+            format!("Connect as the owner, or GRANT {role} the privilege that its message names.")
+        }
+    }
+}
+
+/// Parses `permission denied for table t` and `must be owner of table t`.
+fn postgres(message: &str, role: &str) -> Option<String> {
+    if let Some(rest) = message.strip_prefix("must be owner of ") {
+        let (kind, name) = rest.rsplit_once(' ')?;
+        if !OWNED.contains(&kind) {
+            return None;
+        }
+        let (kind, name) = (kind.to_uppercase(), identifier(name));
+        return Some(format!("ALTER {kind} {name} OWNER TO {role}"));
+    }
+    let rest = message.strip_prefix("permission denied for ")?;
+    let (kind, name) = rest.rsplit_once(' ')?;
+    let name = identifier(name);
+    let (privileges, on) = match kind {
+        "schema" => ("USAGE, CREATE", "SCHEMA "),
+        "database" => ("CREATE, TEMPORARY", "DATABASE "),
+        "tablespace" => ("CREATE", "TABLESPACE "),
+        "sequence" => ("USAGE, SELECT", "SEQUENCE "),
+        "function" => ("EXECUTE", "FUNCTION "),
+        "procedure" => ("EXECUTE", "PROCEDURE "),
+        "table" | "relation" | "view" | "materialized view" | "foreign table" => {
+            ("SELECT, INSERT, UPDATE, DELETE, TRUNCATE", "")
+        }
+        _ => return None,
+    };
+    Some(format!("GRANT {privileges} ON {on}{name} TO {role}"))
+}
+
+/// Quotes a name if needed; the server's message has it without quotes.
+fn identifier(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        true => name.to_owned(),
+        false => Engine::PostgreSql.quote_identifier(name),
+    }
+}
+
+/// Parses `INSERT command denied to user 'u'@'h' for table 't'`, in which MariaDB writes `` `d`.`t`
+/// ``, and `Access denied for user 'u'@'h' to database 'd'`.
+fn mysql(message: &str) -> Option<String> {
+    if let Some(rest) = message.strip_prefix("Access denied for user ") {
+        let (account, database) = rest.split_once(" to database ")?;
+        let database = database.trim_matches(['\'', '`']).replace('`', "``");
+        return Some(format!("GRANT ALL ON `{database}`.* TO {account}"));
+    }
+    let (privilege, rest) = message.split_once(" command denied to user ")?;
+    let (account, rest) = rest.split_once(" for ")?;
+    let table = rest.rsplit_once("table ").map(|(_, table)| table)?;
+    let table = match table
+        .strip_prefix('\'')
+        .and_then(|rest| rest.strip_suffix('\''))
+    {
+        Some(name) => format!("`{}`", name.replace('`', "``")),
+        None => table.to_owned(),
+    };
+    Some(format!("GRANT {privilege} ON {table} TO {account}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hint_with_role(error: ServerError) -> Option<String> {
+        hint(&ServerError {
+            role: Some("Bench user".to_owned()),
+            ..error
+        })
+    }
+
+    fn postgres_hint_for(code: &[u8; 5], message: &str) -> Option<String> {
+        let text = message.to_owned();
+        hint_with_role(ServerError::new(Protocol::PostgreSql, 0, *code, text))
+    }
+
+    #[test]
+    fn the_hint_names_the_statement_that_grants_the_privilege() {
+        for (message, statement) in [
+            (
+                "permission denied for schema public",
+                "GRANT USAGE, CREATE ON SCHEMA public TO \"Bench user\";",
+            ),
+            (
+                "permission denied for table Odd;",
+                "ON \"Odd;\" TO \"Bench user\";",
+            ),
+            (
+                "must be owner of table pgbench_accounts",
+                "ALTER TABLE pgbench_accounts OWNER TO \"Bench user\";",
+            ),
+            (
+                "must be owner of materialized view m",
+                "ALTER MATERIALIZED VIEW m OWNER TO \"Bench user\";",
+            ),
+            (
+                "must be owner of relation x",
+                "GRANT \"Bench user\" the privilege that its message names.",
+            ),
+            (
+                "must be owner of statistics object s",
+                "GRANT \"Bench user\" the privilege that its message names.",
+            ),
+            (
+                "permission refusée",
+                "GRANT \"Bench user\" the privilege that its message names.",
+            ),
+        ] {
+            let hint = postgres_hint_for(b"42501", message).expect("a hint");
+            assert!(hint.ends_with(statement), "{hint}");
+        }
+        assert_eq!(
+            postgres_hint_for(b"42P01", "permission denied for table t"),
+            None
+        );
+    }
+
+    #[test]
+    fn mysql_and_mariadb_errors_have_grant_hints() {
+        for (number, message, statement) in [
+            (
+                1142,
+                "INSERT command denied to user 'u'@'localhost' for table 'sbtest1'",
+                "GRANT INSERT ON `sbtest1` TO 'u'@'localhost';",
+            ),
+            (
+                1142,
+                "SELECT, UPDATE command denied to user 'u'@'%' for table `d`.`t`",
+                "GRANT SELECT, UPDATE ON `d`.`t` TO 'u'@'%';",
+            ),
+            (
+                1143,
+                "SELECT command denied to user 'u'@'%' for column 'c' in table 't'",
+                "GRANT SELECT ON `t` TO 'u'@'%';",
+            ),
+            (
+                1044,
+                "Access denied for user 'u'@'%' to database 'd'",
+                "GRANT ALL ON `d`.* TO 'u'@'%';",
+            ),
+        ] {
+            let text = message.to_owned();
+            let error = ServerError::new(Protocol::MySql, number, *b"42000", text);
+            let hint = hint_with_role(error).expect("a hint");
+            assert!(hint.ends_with(statement), "{hint}");
+        }
+    }
+}

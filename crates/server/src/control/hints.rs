@@ -1,0 +1,161 @@
+//! Hints on what the user can do about an error.
+//!
+//! In: errors of logins and statements. Out: one or two sentences. Must never: quote the server.
+
+use prony_wire::{ConnectError, Protocol};
+use rustls::{CertificateError, Error as TlsError};
+
+/// The hint for a failed login.
+pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
+    match error {
+        ConnectError::Server(error) => match error.protocol {
+            Protocol::PostgreSql => for_sqlstate(&error.code, &error.message),
+            Protocol::MySql => for_number(error.number),
+        },
+        ConnectError::PasswordNeeded => Some(
+            "The server requires a password: give it in PGPASSWORD or the password file \
+             (~/.pgpass), or in the URL.",
+        ),
+        ConnectError::TlsUnsupported => Some(
+            "Turn TLS on in the server (PostgreSQL: ssl = on; MySQL and MariaDB: ssl-cert and \
+             ssl-key), or use sslmode=prefer (MySQL: ssl-mode=PREFERRED) to connect without it.",
+        ),
+        ConnectError::Tls(error) => for_tls(error),
+        ConnectError::AlpnMissing => {
+            Some("sslnegotiation=direct needs PostgreSQL 17 or later; leave it out.")
+        }
+        ConnectError::AuthUnsupported(_) => Some(
+            "Prony supports trust, password, md5 and scram-sha-256; the server's pg_hba.conf selects the method.",
+        ),
+        ConnectError::AuthExcluded { .. } => Some("require_auth does not allow it."),
+        ConnectError::ChannelBinding(_) => Some(
+            "channel_binding=require needs TLS and scram-sha-256 on the server; use prefer to connect \
+             without it.",
+        ),
+        ConnectError::Scram(_) => {
+            Some("Another server may be answering in place of yours; the password was not sent.")
+        }
+        ConnectError::PluginUnsupported(_) => Some(
+            "Prony supports mysql_native_password, caching_sha2_password, sha256_password, ed25519 \
+             and mysql_clear_password; ALTER USER gives the account another one.",
+        ),
+        ConnectError::SecureTransportNeeded(_) => Some(
+            "Use ssl-mode=REQUIRED or the server's unix socket; or, on a trusted network, \
+             get-server-public-key=1.",
+        ),
+        ConnectError::CleartextRefused => Some(
+            "The server requests the password in clear text: enable-cleartext-plugin=1 allows that, only over TLS or a unix socket.",
+        ),
+        ConnectError::Protocol(_) | ConnectError::NotMysql(_) => Some("Check host and port."),
+        _ => None,
+    }
+}
+
+/// The hint for an error of MySQL or MariaDB, of logins and of statements.
+pub(super) fn for_number(number: u32) -> Option<&'static str> {
+    Some(match number {
+        1045 => {
+            "Check user and password in the URL, in MYSQL_PWD or in the option files (~/.my.cnf); \
+             SHOW GRANTS shows from where an account may connect. An account with REQUIRE SSL needs ssl-mode=REQUIRED."
+        }
+        1698 => {
+            "The account authenticates by the operating-system user (unix_socket): run as that user."
+        }
+        1146 => "Load the tables into this database, or name the database that has them.",
+        1290 => {
+            "An option of the server forbids it, such as read_only on a replica: its message names the option."
+        }
+        1836 => "The server is read-only, such as a replica: use the primary.",
+        1044 => "GRANT the account privileges on this database.",
+        1049 => "Create it with CREATE DATABASE, or name another database.",
+        1040 | 1203 | 1226 => {
+            "The server's max_connections, or a limit of the account, is reached: use fewer clients \
+             or raise the limit."
+        }
+        1129 => "The server blocks this host after too many failed attempts: run FLUSH HOSTS.",
+        1130 => "The server has no account that may connect from this host.",
+        1251 | 2059 => "The account's authentication plugin needs a newer client.",
+        1820 | 1862 => {
+            "The password has expired: set a new one with ALTER USER in the server's client."
+        }
+        3159 => "The server accepts only encrypted connections: use ssl-mode=REQUIRED.",
+        3118 | 4151 => "The account is locked: ALTER USER ... ACCOUNT UNLOCK.",
+        1053 => "The server is stopping: try again in a moment.",
+        _ => return None,
+    })
+}
+
+/// The hint for an error of PostgreSQL; some errors with the same SQLSTATE differ only in the
+/// message.
+fn for_sqlstate(code: &[u8; 5], message: &str) -> Option<&'static str> {
+    Some(match code {
+        b"28000" if message.ends_with("does not exist") => {
+            "Name a role that exists (user in the URL, or PGUSER), or create it: CREATE ROLE name LOGIN."
+        }
+        b"28000" if message.ends_with("is not permitted to log in") => {
+            "As a superuser: ALTER ROLE name LOGIN; or name another role."
+        }
+        b"28000" if message.starts_with("Peer ") => {
+            "The server's pg_hba.conf requires peer authentication: only the operating-system user of the same name may \
+             connect as this role over the socket. Connect over TCP (host=localhost), or as that user."
+        }
+        b"28P01" => "Check the password in the URL, in PGPASSWORD or in the password file.",
+        b"28000" => {
+            "The server's pg_hba.conf decides who may connect, from which hosts, and whether with TLS."
+        }
+        b"3D000" => "Create it with createdb, or name another database.",
+        b"53300" => {
+            "The server's max_connections, or a limit of the role or database, is reached: use \
+             fewer clients or raise the limit."
+        }
+        b"57P03" => "The server is starting, stopping or recovering: try again in a moment.",
+        _ => return None,
+    })
+}
+
+fn for_tls(error: &TlsError) -> Option<&'static str> {
+    Some(match error {
+        TlsError::InvalidCertificate(reason) => match reason {
+            // BadSignature: another authority with the same name.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                "The server's certificate is not signed by a trusted authority: name the right one with sslrootcert=FILE."
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "The certificate is for another host name: connect to a name in it, or use sslmode=verify-ca."
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "The server's certificate has expired, or this machine's clock is wrong."
+            }
+            _ => "The server's certificate does not pass the verification of this sslmode.",
+        },
+        TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
+        TlsError::AlertReceived(_) => {
+            "The server aborted: it may need a client certificate (sslcert, sslkey) or another TLS version."
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{for_number, for_sqlstate};
+
+    #[test]
+    fn the_hint_for_a_missing_role_does_not_mention_pg_hba() {
+        let hint = |message| for_sqlstate(b"28000", message).expect("a hint");
+        assert!(hint("role \"nosuch\" does not exist").contains("CREATE ROLE"));
+        assert!(hint("role \"x\" is not permitted to log in").contains("ALTER ROLE"));
+        assert!(hint("Peer authentication failed for user \"x\"").contains("peer"));
+        let rejected =
+            "no pg_hba.conf entry for host \"10.0.0.1\", user \"x\", database \"d\", no encryption";
+        assert!(hint(rejected).contains("pg_hba.conf decides"));
+    }
+
+    /// Only the server's message names the option, such as secure_file_priv or skip-grant-tables.
+    #[test]
+    fn the_hint_does_not_guess_which_option_forbids_a_statement() {
+        let hint = for_number(1290).expect("a hint");
+        assert!(hint.contains("An option of the server") && hint.contains("names the option"));
+        assert!(!hint.contains("is read-only"));
+    }
+}

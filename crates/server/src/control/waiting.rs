@@ -1,0 +1,132 @@
+//! How long the control connection waits for a server, and what ends a wait early.
+//!
+//! Must never: give up a server that still answers, however long its statement takes.
+
+use super::probe::LossReason;
+use prony_plan::ErrorParts;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Default limit for connecting to one address and logging in.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Default time without a byte after which the server is probed.
+pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long waits continue after the signal, so that a cancelled statement can end. It applies to all
+/// waits of the process together, so that the command ends within two seconds.
+const AFTER_SIGNAL: Duration = Duration::from_millis(1200);
+
+/// How long a connection waits for its server.
+#[derive(Clone, Debug)]
+pub struct WaitOptions {
+    /// After this time without a byte in either direction, the server is probed with a second
+    /// connection. The first connection counts as lost if the second gets no answer within the
+    /// limit for connecting, or if the server answers but has not acknowledged packets of the first
+    /// for this time, waits for its client, or no longer has its session. `None`: no probes.
+    pub io_timeout: Option<Duration>,
+    /// Interrupts every wait.
+    pub stop: StopSignal,
+}
+
+impl Default for WaitOptions {
+    fn default() -> Self {
+        WaitOptions {
+            io_timeout: Some(IO_TIMEOUT),
+            stop: StopSignal::default(),
+        }
+    }
+}
+
+/// The user's signal to end the command. The default never receives one.
+#[derive(Clone, Debug, Default)]
+pub struct StopSignal {
+    /// The signal's number; 0: none yet.
+    signal: Arc<AtomicUsize>,
+    /// When a wait first noticed it.
+    noticed: Arc<OnceLock<Instant>>,
+}
+
+impl StopSignal {
+    /// Stops once this is the number of a signal.
+    pub fn on(signal: Arc<AtomicUsize>) -> StopSignal {
+        StopSignal {
+            signal,
+            noticed: Arc::default(),
+        }
+    }
+
+    /// Whether the signal has arrived.
+    pub fn is_requested(&self) -> bool {
+        self.signal.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether waits must end now.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_requested() && self.noticed.get_or_init(Instant::now).elapsed() >= AFTER_SIGNAL
+    }
+}
+
+/// Why a wait ended; the inner error of an [`std::io::Error`].
+#[derive(Debug)]
+pub(super) enum WaitError {
+    /// A signal arrived.
+    Interrupted,
+    /// Nothing arrived, and a probe found the connection lost.
+    Silent(Silence),
+}
+
+/// A connection that counts as lost because nothing arrives on it.
+#[derive(Debug)]
+pub struct Silence {
+    /// How long nothing was sent or received.
+    pub duration: Duration,
+    /// Why it counts as lost.
+    pub loss: LossReason,
+}
+
+impl fmt::Display for Silence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.parts().sentence())
+    }
+}
+
+impl Silence {
+    /// What happened, and what may have caused it.
+    pub(super) fn parts(&self) -> ErrorParts {
+        let seconds = self.duration.as_secs();
+        let reason = match &self.loss {
+            LossReason::Unanswered(probe) => {
+                return ErrorParts::new(format!(
+                    "the server stopped answering: no byte for {seconds} s, and then a new {probe}"
+                ));
+            }
+            LossReason::Unacknowledged => {
+                format!("sent data was not acknowledged for {seconds} s")
+            }
+            LossReason::SessionGone => {
+                format!("no byte for {seconds} s, and the server no longer has this connection")
+            }
+            LossReason::ServerWaits => format!(
+                "no byte for {seconds} s, and the server reports that it waits for this client"
+            ),
+        };
+        ErrorParts::new(format!(
+            "the connection to the server was lost: {reason}, while the server answered a new connection"
+        ))
+        .with_hint("a proxy, firewall or load balancer may have dropped the connection")
+    }
+}
+
+impl fmt::Display for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitError::Interrupted => f.write_str("interrupted"),
+            WaitError::Silent(silence) => silence.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WaitError {}

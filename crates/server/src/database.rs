@@ -1,0 +1,205 @@
+//! Looks up, creates and drops databases, and PostgreSQL roles that own them.
+//!
+//! In: a control connection whose user may create them. Must never: show a password, or send one
+//! that the server would log.
+
+use crate::Control;
+use crate::control::Error;
+use prony_wire::Engine;
+use prony_wire::Secret;
+use prony_wire::postgres::stored_password;
+
+/// Only PostgreSQL has roles, owners and schemas as used here.
+const POSTGRES: Engine = Engine::PostgreSql;
+
+/// Why a role or a database could not be looked up or created.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The server refused a statement.
+    #[error("{doing}: {source}")]
+    Refused {
+        /// The action: a statement without passwords, or a phrase such as "reading pg_roles".
+        doing: String,
+        /// The server's error.
+        source: Error,
+    },
+    /// `password_encryption` has an unknown value.
+    #[error("the server's password_encryption is {0}, which Prony does not know")]
+    PasswordEncryption(String),
+}
+
+fn refused(doing: impl Into<String>) -> impl FnOnce(Error) -> DatabaseError {
+    let doing = doing.into();
+    move |source| DatabaseError::Refused { doing, source }
+}
+
+fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
+    control.execute(sql).map(drop).map_err(refused(sql))
+}
+
+/// Whether there is a database of this name.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
+    let (catalog, column) = match control.engine() {
+        Engine::PostgreSql => ("pg_database", "datname"),
+        Engine::MySql | Engine::MariaDb => ("information_schema.schemata", "schema_name"),
+    };
+    exists(control, catalog, column, name)
+}
+
+/// Whether PostgreSQL has a role of this name.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn role_exists(control: &mut Control, name: &str) -> Result<bool, DatabaseError> {
+    exists(control, "pg_roles", "rolname", name)
+}
+
+fn exists(
+    control: &mut Control,
+    catalog: &str,
+    column: &str,
+    name: &str,
+) -> Result<bool, DatabaseError> {
+    let name = control.engine().quote_literal(name);
+    let sql = format!("select 1 from {catalog} where {column} = {name}");
+    let found = control.query_value(&sql);
+    found
+        .map(|value| value.is_some())
+        .map_err(refused(format!("reading {catalog}")))
+}
+
+/// Names of the user's tables and views in this connection's database, sorted.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> {
+    let sql = match control.engine() {
+        Engine::PostgreSql => {
+            "select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+             where c.relkind in ('r', 'p', 'v', 'm', 'f') and n.nspname !~ '^pg_' \
+             and n.nspname <> 'information_schema' order by 1"
+        }
+        Engine::MySql | Engine::MariaDb => {
+            "select table_name from information_schema.tables where table_schema = database() \
+             order by 1"
+        }
+    };
+    let rows = control.query(sql).map_err(refused("looking for tables"))?;
+    let names = rows.into_iter();
+    Ok(names
+        .filter_map(|row| row.into_iter().next().flatten())
+        .collect())
+}
+
+/// Drops a database.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
+    let name = control.engine().quote_identifier(name);
+    control.execute(&format!("drop database {name}")).map(drop)
+}
+
+/// Drops a PostgreSQL role.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn drop_role(control: &mut Control, name: &str) -> Result<(), Error> {
+    let name = POSTGRES.quote_identifier(name);
+    control.execute(&format!("drop role {name}")).map(drop)
+}
+
+/// Creates a PostgreSQL role that may log in, or sets the password of an existing one. The password
+/// is sent in the encrypted form that the server stores, so that its log never shows it.
+///
+/// # Errors
+/// The server refuses the statement, or its `password_encryption` is unknown.
+pub fn create_or_alter_role(
+    control: &mut Control,
+    name: &str,
+    password: &Secret,
+) -> Result<(), DatabaseError> {
+    let encryption = control
+        .query_value("show password_encryption")
+        .map_err(refused("reading password_encryption"))?;
+    let encryption = encryption.unwrap_or_default();
+    let Some(password) = stored_password(&encryption, name, password) else {
+        return Err(DatabaseError::PasswordEncryption(encryption));
+    };
+    let verb = match role_exists(control, name)? {
+        true => "alter",
+        false => "create",
+    };
+    let role = format!("{verb} user {}", POSTGRES.quote_identifier(name));
+    let sql = format!("{role} password {}", POSTGRES.quote_literal(&password));
+    control.execute(&sql).map(drop).map_err(refused(role))
+}
+
+/// Makes PostgreSQL role `to` a member of `name`, unless it already is.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn grant_role(control: &mut Control, name: &str, to: &str) -> Result<(), DatabaseError> {
+    // A user with CREATEROLE who is not a superuser cannot repeat the grant.
+    let sql = format!(
+        "select 1 from pg_auth_members m join pg_roles r on r.oid = m.roleid \
+         join pg_roles u on u.oid = m.member where r.rolname = {} and u.rolname = {}",
+        POSTGRES.quote_literal(name),
+        POSTGRES.quote_literal(to)
+    );
+    let granted = control.query_value(&sql);
+    if granted.map_err(refused("reading memberships"))?.is_some() {
+        return Ok(());
+    }
+    let (name, to) = (
+        POSTGRES.quote_identifier(name),
+        POSTGRES.quote_identifier(to),
+    );
+    execute(control, &format!("grant {name} to {to}"))
+}
+
+/// Lets a PostgreSQL role create tables in the schema `public` of this connection's database.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn grant_schema_public(control: &mut Control, to: &str) -> Result<(), DatabaseError> {
+    let to = POSTGRES.quote_identifier(to);
+    execute(
+        control,
+        &format!("grant create, usage on schema public to {to}"),
+    )
+}
+
+/// Creates a PostgreSQL database, in `tablespace` if given.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn create_owned_database(
+    control: &mut Control,
+    name: &str,
+    owner: &str,
+    tablespace: Option<&str>,
+) -> Result<(), DatabaseError> {
+    let (name, owner) = (
+        POSTGRES.quote_identifier(name),
+        POSTGRES.quote_identifier(owner),
+    );
+    let mut sql = format!("create database {name} owner {owner}");
+    if let Some(tablespace) = tablespace {
+        sql += &format!(" tablespace {}", POSTGRES.quote_identifier(tablespace));
+    }
+    execute(control, &sql)
+}
+
+/// Creates a MySQL or MariaDB database with the single-byte character set latin1.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn create_latin1_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
+    let name = control.engine().quote_identifier(name);
+    let sql = format!("create database {name} character set latin1 collate latin1_swedish_ci");
+    execute(control, &sql)
+}

@@ -1,0 +1,95 @@
+//! CPU time of processes and threads on this machine.
+//!
+//! Must never: count the same time twice, or scan all processes of the machine.
+
+use super::proc::TICKS_A_SECOND;
+use std::fs::read_to_string;
+
+/// The processes of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerProcesses {
+    /// Process id of the parent of all others.
+    pub root: u32,
+}
+
+impl ServerProcesses {
+    /// CPU time of all processes, including children that have ended, seconds. `None`: the root
+    /// process has ended, or the kernel does not report it.
+    pub fn cpu_s(self) -> Option<f64> {
+        let (own, ended) = times(&format!("/proc/{}/stat", self.root))?;
+        let mut ticks = own + ended;
+        let mut parents = vec![self.root];
+        while let Some(parent) = parents.pop() {
+            // Only children of the main thread, from which database servers fork.
+            let path = format!("/proc/{parent}/task/{parent}/children");
+            let children = read_to_string(path).unwrap_or_default();
+            for child in children.split_ascii_whitespace() {
+                // A child that has just ended is counted with the ended ones at the next reading.
+                if let Some((own, ended)) = times(&format!("/proc/{child}/stat")) {
+                    ticks += own + ended;
+                    parents.extend(child.parse::<u32>().ok());
+                }
+            }
+        }
+        Some(ticks as f64 / TICKS_A_SECOND)
+    }
+}
+
+/// CPU time of a process, or of one of its threads, seconds.
+pub fn task_cpu_s(process: u32, thread: Option<u32>) -> Option<f64> {
+    let path = match thread {
+        Some(thread) => format!("/proc/{process}/task/{thread}/schedstat"),
+        None => format!("/proc/{process}/schedstat"),
+    };
+    // Fields: nanoseconds on a CPU, nanoseconds waiting for one, number of time slices.
+    let stat = read_to_string(path).ok()?;
+    let ns: u64 = stat.split_ascii_whitespace().next()?.parse().ok()?;
+    Some(ns as f64 / 1e9)
+}
+
+/// CPU time of the calling thread, seconds.
+pub fn thread_cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// CPU ticks of a process, and of its ended and reaped children.
+fn times(path: &str) -> Option<(u64, u64)> {
+    ticks(&read_to_string(path).ok()?)
+}
+
+/// The name of a process is in brackets and may contain anything. After it come the state and, from
+/// the 14th field on, utime, stime, cutime and cstime.
+fn ticks(stat: &str) -> Option<(u64, u64)> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index - 3)?.parse::<u64>().ok();
+    Some((number(14)? + number(15)?, number(16)? + number(17)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_name_may_contain_anything() {
+        let stat = "42 (a) b (c) S 1 42 42 0 -1 4194304 100 0 0 0 11 22 33 44 20 0 1 0 5 6 7";
+        assert_eq!(ticks(stat), Some((33, 77)));
+        assert_eq!(ticks("42 (a"), None);
+    }
+
+    #[test]
+    fn this_process_has_cpu_time() {
+        let mut number = 1_u64;
+        let before = thread_cpu_s();
+        while thread_cpu_s() - before < 0.05 {
+            number = std::hint::black_box(number.wrapping_mul(31));
+        }
+        let own = ServerProcesses {
+            root: std::process::id(),
+        };
+        assert!(own.cpu_s().unwrap() > 0.0);
+        assert!(task_cpu_s(std::process::id(), None).unwrap() > 0.0);
+        assert_eq!(ServerProcesses { root: u32::MAX }.cpu_s(), None);
+    }
+}

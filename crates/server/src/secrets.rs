@@ -1,0 +1,224 @@
+//! Finds and hides passwords in command lines and messages.
+//!
+//! Must never: miss a password that libpq would find. Hiding too much is harmless.
+
+use crate::find_secret_keyword;
+use std::ffi::OsString;
+use std::ops::Range;
+
+/// The byte ranges of passwords in an argument: in the authority of a URI, and after a secret keyword such as
+/// `password=` in its query or in a conninfo string. Ranges are in order and do not overlap.
+pub fn password_ranges(argument: &[u8]) -> Vec<Range<usize>> {
+    if let Some(start) = sysbench_password_value(argument) {
+        // The value extends to the end of the argument.
+        return std::iter::once(start..argument.len())
+            .filter(|range| !range.is_empty())
+            .collect();
+    }
+    let mut found = Vec::new();
+    if let Some(range) = authority_password(argument) {
+        found.push(range);
+    }
+    let mut from = 0;
+    while let Some(keyword) = find_secret_keyword(&argument[from..]) {
+        let after_key = from + keyword.end;
+        let (start, end) = value_range(argument, after_key);
+        if start < end
+            && found
+                .last()
+                .is_none_or(|last: &Range<usize>| last.end <= start)
+        {
+            found.push(start..end);
+        }
+        from = end.max(after_key);
+    }
+    found
+}
+
+/// Start of the value of sysbench's `--mysql-password=` or `--pgsql-password=`, in which `-` and
+/// `_` are equivalent.
+fn sysbench_password_value(argument: &[u8]) -> Option<usize> {
+    let equals = argument.iter().position(|byte| *byte == b'=')?;
+    let name = argument[..equals].strip_prefix(b"--")?;
+    let same = |known: &[u8]| {
+        let equal = |(one, other): (&u8, &u8)| one == other || (*one, *other) == (b'_', b'-');
+        name.len() == known.len() && name.iter().zip(known).all(equal)
+    };
+    (same(b"mysql-password") || same(b"pgsql-password")).then_some(equals + 1)
+}
+
+/// Replaces each password in an argument with `***`.
+pub fn redact_argument(argument: &str) -> String {
+    let mut text = String::with_capacity(argument.len());
+    let mut from = 0;
+    for range in password_ranges(argument.as_bytes()) {
+        text.push_str(&argument[from..range.start]);
+        text.push_str("***");
+        from = range.end;
+    }
+    text.push_str(&argument[from..]);
+    text
+}
+
+/// Replaces each password of these arguments in a message with `***`, even if the message truncates
+/// it with dots. Parsers quote a URL that was given in the wrong place.
+pub fn redact_message(message: &str, arguments: &[OsString]) -> String {
+    let mut text = message.to_owned();
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        for range in password_ranges(argument.as_bytes()) {
+            // Match the character before it too, so that a short password does not hide other
+            // text.
+            let (sign, secret) = argument[range.start - 1..range.end].split_at(1);
+            text = text.replace(&format!("{sign}{secret}"), &format!("{sign}***"));
+            for (cut, _) in secret.char_indices().skip(1) {
+                let truncated = format!("{sign}{}...", &secret[..cut]);
+                text = text.replace(&truncated, &format!("{sign}***..."));
+            }
+        }
+    }
+    text
+}
+
+/// `scheme://user:PASSWORD@host`: libpq ends the user at the first `:` and the password at the
+/// next `@`, and a `/` before that ends the authority. We take the last `@` before a `?`, so that
+/// a password that was not percent-encoded is hidden as a whole.
+fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
+    let authority = find(argument, b"://")? + 3;
+    let rest = &argument[authority..];
+    let rest = &rest[..rest.iter().position(|&b| b == b'?').unwrap_or(rest.len())];
+    let at = rest.iter().rposition(|&b| b == b'@')?;
+    let colon = rest[..at].iter().position(|&b| b == b':')?;
+    let range = authority + colon + 1..authority + at;
+    (!range.is_empty()).then_some(range)
+}
+
+/// The value after a keyword: spaces around `=` as conninfo strings allow them, quotes with their
+/// backslashes, the end at `&`, a space or a closing quote of a surrounding TOML or shell word.
+fn value_range(argument: &[u8], after_key: usize) -> (usize, usize) {
+    let blank = |b: &u8| b.is_ascii_whitespace();
+    let skip = |from: usize| from + argument[from..].iter().take_while(|b| blank(b)).count();
+    let equals = skip(after_key);
+    if argument.get(equals) != Some(&b'=') {
+        return (after_key, after_key);
+    }
+    let mut start = skip(equals + 1);
+    let quote = argument
+        .get(start)
+        .copied()
+        .filter(|b| matches!(b, b'\'' | b'"'));
+    if quote.is_some() {
+        start += 1;
+    }
+    let mut end = start;
+    while let Some(&byte) = argument.get(end) {
+        match (quote, byte) {
+            (_, b'\\') => end += 1,
+            (Some(quote), byte) if byte == quote => break,
+            (None, b'&') => break,
+            (None, byte) if byte.is_ascii_whitespace() => break,
+            _ => {}
+        }
+        end += 1;
+    }
+    (start, end.min(argument.len()))
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len())
+        .position(|window| window.eq_ignore_ascii_case(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{redact_argument, redact_message};
+
+    #[test]
+    fn passwords_are_hidden_in_every_notation() {
+        let cases = [
+            ("postgres://u:geheim@h/d", "postgres://u:***@h/d"),
+            (
+                "--url=postgresql://u:geheim@h:1,i:2/d?x=1",
+                "--url=postgresql://u:***@h:1,i:2/d?x=1",
+            ),
+            ("postgres://u:ge/h@eim@h/d", "postgres://u:***@h/d"),
+            (
+                "postgres:///d?user=u&password=geheim&x=1",
+                "postgres:///d?user=u&password=***&x=1",
+            ),
+            (
+                "host=h password=geheim user=u",
+                "host=h password=*** user=u",
+            ),
+            (
+                "host=h password = 'ge \\'heim' user=u",
+                "host=h password = '***' user=u",
+            ),
+            ("password=a sslpassword=b", "password=*** sslpassword=***"),
+            ("PASSWORD=geheim", "PASSWORD=***"),
+            ("--mysql-password=ge heim&x=1", "--mysql-password=***"),
+            ("--pgsql_password='\"\\", "--pgsql_password=***"),
+            (
+                "postgres://u:a@h/d?password=b",
+                "postgres://u:***@h/d?password=***",
+            ),
+        ];
+        for (argument, shown) in cases {
+            assert_eq!(redact_argument(argument), shown);
+        }
+    }
+
+    #[test]
+    fn the_value_of_each_secret_keyword_is_found() {
+        for keyword in crate::secret_keywords() {
+            for (argument, shown) in [
+                (
+                    format!("host=h {keyword}=geheim user=u"),
+                    format!("host=h {keyword}=*** user=u"),
+                ),
+                (
+                    format!("postgres://u@h/d?{keyword}=geheim&x=1"),
+                    format!("postgres://u@h/d?{keyword}=***&x=1"),
+                ),
+            ] {
+                assert_eq!(redact_argument(&argument), shown);
+            }
+        }
+        assert_eq!(
+            redact_argument("postgres://h/d?p%61ssword=geheim"),
+            "postgres://h/d?p%61ssword=***"
+        );
+    }
+
+    #[test]
+    fn no_password_is_shown_in_a_message_that_quotes_or_truncates_an_argument() {
+        let arguments = ["prony", "-spostgres://u:geheim@h/d", "password=a"].map(Into::into);
+        for (message, shown) in [
+            (
+                "no file postgres://u:geheim@h/d",
+                "no file postgres://u:***@h/d",
+            ),
+            (
+                "\"postgres://u:geh...\" is no name",
+                "\"postgres://u:***...\" is no name",
+            ),
+            ("\"password=a\" is no name", "\"password=***\" is no name"),
+        ] {
+            assert_eq!(redact_message(message, &arguments), shown);
+        }
+    }
+
+    #[test]
+    fn an_argument_without_a_password_is_unchanged() {
+        for argument in [
+            "run",
+            "--clients=64",
+            "postgres://u@h:5432/d",
+            "postgres://h:5432/d?sslmode=require",
+            "host=/tmp user=u passfile=/x",
+            "password",
+            "password=",
+        ] {
+            assert_eq!(redact_argument(argument), argument);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Options that only one protocol has.
+//!
+//! Must never: show a password.
+
+use std::fmt;
+
+/// The protocol that a server speaks, with the options that only it has.
+#[derive(Clone, Debug)]
+pub enum ProtocolOptions {
+    /// PostgreSQL's.
+    PostgreSql(PostgresOptions),
+    /// MySQL's and MariaDB's.
+    MySql(MysqlOptions),
+}
+
+/// Options that only PostgreSQL has.
+#[derive(Clone, Debug)]
+pub struct PostgresOptions {
+    /// Startup parameters other than user and database: application_name, options,
+    /// client_encoding...
+    pub parameters: Vec<(String, String)>,
+    /// Whether SCRAM uses channel binding (`channel_binding`).
+    pub channel_binding: ChannelBinding,
+    /// The kind of session that an endpoint must offer (`target_session_attrs`).
+    pub session: SessionAttrs,
+    /// Which authentication methods the server may use (`require_auth`).
+    pub require_auth: RequireAuth,
+    /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
+    pub direct_tls: bool,
+}
+
+/// Options that only MySQL and MariaDB have.
+#[derive(Clone, Debug, Default)]
+pub struct MysqlOptions {
+    /// Connection attributes, which the server lists in `performance_schema`.
+    pub attributes: Vec<(String, String)>,
+    /// `enable-cleartext-plugin`: the password may be sent in clear text, over TLS or a unix
+    /// socket.
+    pub cleartext: bool,
+    /// `get-server-public-key`: the server's RSA key may be requested without TLS.
+    pub get_server_public_key: bool,
+    /// The key in `server-public-key-path`, PEM.
+    pub server_public_key: Option<Vec<u8>>,
+    /// `local-infile`: LOAD DATA LOCAL may be used on the control connection.
+    pub local_infile: bool,
+    /// Report matched rows as affected, rather than changed rows (`CLIENT_FOUND_ROWS`).
+    pub found_rows: bool,
+}
+
+/// libpq's `channel_binding`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelBinding {
+    /// Never.
+    Disable,
+    /// If the server offers it over TLS.
+    Prefer,
+    /// Always; otherwise the connection fails.
+    Require,
+}
+
+/// libpq's `target_session_attrs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionAttrs {
+    /// Any server.
+    Any,
+    /// Accepts writes.
+    ReadWrite,
+    /// Refuses writes.
+    ReadOnly,
+    /// Not in recovery.
+    Primary,
+    /// In recovery.
+    Standby,
+    /// A server in recovery if there is one, else any.
+    PreferStandby,
+}
+
+/// libpq's `require_auth`: which authentication methods a server may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RequireAuth {
+    /// Any method.
+    #[default]
+    Any,
+    /// These only.
+    OneOf(Vec<AuthMethod>),
+    /// All but these.
+    NoneOf(Vec<AuthMethod>),
+}
+
+impl RequireAuth {
+    /// Whether the server may use this method. Check before answering a request, and check
+    /// [`AuthMethod::None`] when the server accepts the client without one.
+    pub fn allows(&self, method: AuthMethod) -> bool {
+        match self {
+            RequireAuth::Any => true,
+            RequireAuth::OneOf(methods) => methods.contains(&method),
+            RequireAuth::NoneOf(methods) => !methods.contains(&method),
+        }
+    }
+}
+
+/// As written in the option.
+impl fmt::Display for RequireAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mark, methods) = match self {
+            RequireAuth::Any => return Ok(()),
+            RequireAuth::OneOf(methods) => ("", methods),
+            RequireAuth::NoneOf(methods) => ("!", methods),
+        };
+        for (index, method) in methods.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{mark}{}", method.name())?;
+        }
+        Ok(())
+    }
+}
+
+/// An authentication method, as `require_auth` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    /// No authentication request: `trust`, `peer`, or only a certificate.
+    None,
+    /// Clear-text password.
+    Password,
+    /// MD5 digest of the password.
+    Md5,
+    /// SCRAM-SHA-256, with channel binding or without.
+    ScramSha256,
+    /// GSSAPI (Kerberos).
+    Gss,
+    /// SSPI (Windows).
+    Sspi,
+    /// A bearer token.
+    OAuth,
+}
+
+impl AuthMethod {
+    /// Every method.
+    pub const ALL: [AuthMethod; 7] = [
+        AuthMethod::None,
+        AuthMethod::Password,
+        AuthMethod::Md5,
+        AuthMethod::ScramSha256,
+        AuthMethod::Gss,
+        AuthMethod::Sspi,
+        AuthMethod::OAuth,
+    ];
+
+    /// Its name in `require_auth`.
+    pub fn name(self) -> &'static str {
+        match self {
+            AuthMethod::None => "none",
+            AuthMethod::Password => "password",
+            AuthMethod::Md5 => "md5",
+            AuthMethod::ScramSha256 => "scram-sha-256",
+            AuthMethod::Gss => "gss",
+            AuthMethod::Sspi => "sspi",
+            AuthMethod::OAuth => "oauth",
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The server's own count of committed and rolled-back transactions (TPM).
+//!
+//! In: a control connection. Out: readings of its counters, and the rate between two series of
+//! readings. Must never: return zero for a counter that could not be read.
+//!
+//! PostgreSQL's counters lag: a backend flushes its counts at most once a second (PostgreSQL 15 and
+//! later; earlier versions every half second, through the statistics collector). One reading is
+//! therefore behind by a random amount, up to a second's transactions. A series of readings spread
+//! evenly over one second is behind by the same amount on average whenever it is taken under the
+//! same load, so the lag cancels in the difference of two series. It does not cancel if the load
+//! ends before the second series: take both during the load. The counters of MySQL and MariaDB do
+//! not lag: the server adds up the counts of all sessions at each reading.
+
+use crate::control::{Control, Error, TextRow};
+use prony_wire::Engine;
+
+/// One reading of the server's transaction counters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TxnCount {
+    /// Commits and rollbacks of all databases since the server's statistics were reset. On MySQL
+    /// and MariaDB these are the statements `COMMIT` and `ROLLBACK`, as HammerDB counts them:
+    /// autocommitted statements are in neither.
+    pub transactions: u64,
+    /// Time of the reading on the server's clock, in seconds.
+    pub at_s: f64,
+}
+
+/// A statistics snapshot lasts until the end of the transaction unless it is cleared.
+const READ_POSTGRES: &str = "select pg_stat_clear_snapshot(); \
+     select sum(xact_commit + xact_rollback)::bigint, extract(epoch from clock_timestamp()) \
+     from pg_stat_database";
+
+/// The only form that all versions support: the table that holds these counters differs between
+/// them.
+const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
+const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
+
+/// Reads the counters `times` times in one transaction, so that the reader adds only one to the
+/// count. Calls `pause` before each reading and stops if it returns `false`.
+///
+/// # Errors
+/// The server refuses, or the connection is lost. `Ok(None)`: stopped by `pause`, or the server did
+/// not report the counters.
+pub fn read_txn_counts(
+    control: &mut Control,
+    times: u32,
+    mut pause: impl FnMut(u32) -> bool,
+) -> Result<Option<Vec<TxnCount>>, Error> {
+    let engine = control.engine();
+    match engine {
+        // In read committed, the transaction does not hold back VACUUM between two readings.
+        Engine::PostgreSql => {
+            control.execute("begin transaction isolation level read committed read only")?;
+        }
+        Engine::MySql | Engine::MariaDb => {}
+    }
+    let mut series = Vec::new();
+    for time in 0..times {
+        if !pause(time) {
+            return Ok(None);
+        }
+        let read = match engine {
+            Engine::PostgreSql => read_postgres(&control.query(READ_POSTGRES)?),
+            Engine::MySql | Engine::MariaDb => {
+                read_mysql(&control.query(READ_MYSQL)?, &control.query(CLOCK_MYSQL)?)
+            }
+        };
+        let Some(one) = read else {
+            return Ok(None);
+        };
+        series.push(one);
+    }
+    match engine {
+        Engine::PostgreSql => drop(control.execute("commit")?),
+        Engine::MySql | Engine::MariaDb => {}
+    }
+    Ok(Some(series))
+}
+
+fn read_postgres(rows: &[TextRow]) -> Option<TxnCount> {
+    let cell = |column: usize| rows.first()?.get(column)?.as_deref();
+    Some(TxnCount {
+        transactions: cell(0)?.parse().ok()?,
+        at_s: cell(1)?.parse().ok()?,
+    })
+}
+
+/// `None` unless both counters are present.
+fn read_mysql(counters: &[TextRow], clock: &[TextRow]) -> Option<TxnCount> {
+    let value = |row: &TextRow| row.get(1)?.as_deref()?.parse::<u64>().ok();
+    let [one, other] = counters else {
+        return None;
+    };
+    let now = clock.first()?.first()?.as_deref()?;
+    Some(TxnCount {
+        transactions: value(one)?.checked_add(value(other)?)?,
+        at_s: now.parse().ok()?,
+    })
+}
+
+/// Transactions per minute between two series of readings. `None` if a series is empty, no time
+/// passed, or the statistics were reset between them.
+pub fn txns_per_minute(first: &[TxnCount], last: &[TxnCount]) -> Option<f64> {
+    let before = first.iter().map(|one| one.transactions).max()?;
+    let after = last.iter().map(|one| one.transactions).min()?;
+    // Relative to the first reading, so that the large numbers lose no digits.
+    let origin = first[0];
+    let mean = |series: &[TxnCount], of: fn(&TxnCount, &TxnCount) -> f64| {
+        let sum: f64 = series.iter().map(|one| of(one, &origin)).sum();
+        sum / series.len() as f64
+    };
+    let count =
+        |one: &TxnCount, origin: &TxnCount| one.transactions as f64 - origin.transactions as f64;
+    let time = |one: &TxnCount, origin: &TxnCount| one.at_s - origin.at_s;
+    let seconds = mean(last, time) - mean(first, time);
+    (after >= before && seconds > 0.0)
+        .then(|| (mean(last, count) - mean(first, count)) / seconds * 60.0)
+}
+
+/// When the server's transaction counters last started from zero.
+#[derive(Clone, Debug)]
+pub enum CounterStart {
+    /// When PostgreSQL's statistics were last reset: all of them by a crash, or those of one
+    /// database by a user.
+    Reset(String),
+    /// When MySQL or MariaDB was started, in whole seconds of its clock.
+    Started(i64),
+}
+
+impl CounterStart {
+    /// Whether the counters ran on between two readings.
+    pub fn is_same(&self, other: &CounterStart) -> bool {
+        match (self, other) {
+            (CounterStart::Reset(one), CounterStart::Reset(other)) => one == other,
+            (CounterStart::Started(one), CounterStart::Started(other)) => one.abs_diff(*other) <= 2,
+            _ => false,
+        }
+    }
+}
+
+const RESET: &str = "select concat_ws(' ', (select stats_reset from pg_stat_bgwriter), \
+     (select max(stats_reset) from pg_stat_database))";
+
+/// When the counters last started from zero. If the server does not report it, every call returns
+/// the same value, as if they were never reset.
+///
+/// # Errors
+/// The connection is lost.
+pub fn counter_start(control: &mut Control) -> Result<CounterStart, Error> {
+    let since = match control.engine() {
+        Engine::PostgreSql => control
+            .query_value(RESET)
+            .map(|value| CounterStart::Reset(value.unwrap_or_default())),
+        Engine::MySql | Engine::MariaDb => server_start(control),
+    };
+    match since {
+        Err(error) if !error.is_lost() => Ok(CounterStart::Reset(String::new())),
+        since => since,
+    }
+}
+
+fn server_start(control: &mut Control) -> Result<CounterStart, Error> {
+    let uptime = control.query("show global status like 'Uptime'")?;
+    let now = control.query_value("select unix_timestamp()")?;
+    let uptime = uptime.first().and_then(|row| row.get(1)?.as_deref());
+    let seconds = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_i64);
+    Ok(CounterStart::Started(
+        seconds(now.as_deref()) - seconds(uptime),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Readings of counters that are updated once a second, `phase_s` after each full second.
+    fn lagging(from_s: f64, phase_s: f64, tps: f64) -> Vec<TxnCount> {
+        let times = (0..10).map(|index| from_s + 0.05 + 0.1 * f64::from(index));
+        times
+            .map(|at_s| TxnCount {
+                transactions: (1e9 + tps * ((at_s - phase_s).floor() + phase_s)) as u64,
+                at_s: 1.8e9 + at_s,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_lag_of_the_counters_cancels() {
+        for phase in 0..20 {
+            let phase_s = f64::from(phase) / 20.0;
+            for (from_s, to_s) in [(2.0, 5.0), (2.3, 9.7), (1.0, 61.45)] {
+                let first = lagging(from_s, phase_s, 700.0);
+                let last = lagging(to_s, phase_s, 700.0);
+                let rate = txns_per_minute(&first, &last).expect("a rate");
+                // With ten readings a second the error is at most a tenth of a second's
+                // transactions.
+                let most = 42_000.0 * 0.1 / (to_s - from_s);
+                assert!((rate - 42_000.0).abs() <= most + 1.0, "{phase_s}: {rate}");
+            }
+        }
+    }
+
+    #[test]
+    fn commits_and_rollbacks_are_added_up() {
+        let row = |cells: &[&str]| -> TextRow {
+            cells.iter().map(|cell| Some((*cell).to_owned())).collect()
+        };
+        let counters = [row(&["Com_commit", "712"]), row(&["Com_rollback", "3"])];
+        let clock = [row(&["1795213070.250000"])];
+        let read = read_mysql(&counters, &clock).expect("both counters are present");
+        assert_eq!((read.transactions, read.at_s), (715, 1_795_213_070.25));
+        assert_eq!(read_mysql(&counters[..1], &clock), None);
+        assert_eq!(read_mysql(&counters, &[]), None);
+    }
+
+    #[test]
+    fn an_unknown_rate_is_none_not_zero() {
+        let series = lagging(1.0, 0.0, 100.0);
+        assert_eq!(txns_per_minute(&series, &series), None, "no time passed");
+        assert_eq!(txns_per_minute(&[], &series), None);
+        assert_eq!(txns_per_minute(&series, &[]), None);
+        let mut reset = lagging(9.0, 0.0, 100.0);
+        reset
+            .iter_mut()
+            .for_each(|one| one.transactions -= 900_000_000);
+        assert_eq!(txns_per_minute(&series, &reset), None, "it was reset");
+        let mut still = lagging(9.0, 0.0, 100.0);
+        still
+            .iter_mut()
+            .for_each(|one| one.transactions = series[9].transactions);
+        assert!(txns_per_minute(&series, &still).is_some(), "nothing ended");
+    }
+}

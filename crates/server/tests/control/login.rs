@@ -1,0 +1,119 @@
+//! Logins with every method, over a unix socket, and with `require_auth`.
+
+use crate::support::{Server, target, text, with_password};
+use prony_server::Address;
+use prony_server::control::Control;
+
+#[test]
+fn trust_over_a_unix_socket() {
+    let server = Server::shared();
+    let mut control = Control::connect(&server.unix("postgres")).unwrap();
+    assert!(control.server_version() >= 130_000);
+    assert_eq!(control.tls(), None);
+    assert!(matches!(control.endpoint().address, Address::Unix(_)));
+    let pid = control
+        .query_value("SELECT pg_backend_pid()")
+        .unwrap()
+        .unwrap();
+    assert_eq!(pid, control.backend_pid().to_string());
+    assert_eq!(control.parameter("application_name"), Some("prony"));
+    control.execute("SET application_name = 'other'").unwrap();
+    assert_eq!(control.parameter("application_name"), Some("other"));
+}
+
+#[test]
+fn every_password_method() {
+    let server = Server::shared();
+    for user in ["clear_user", "md5_user", "scram_user"] {
+        let target = server.unix(user);
+        let mut control = Control::connect(&with_password(target.clone(), "sesame")).unwrap();
+        let who = control.query_value("SELECT current_user").unwrap();
+        assert_eq!(who.as_deref(), Some(user));
+
+        let wrong = text(Control::connect(&with_password(target.clone(), "open")));
+        let expected =
+            format!("failed: FATAL:  password authentication failed for user \"{user}\"");
+        assert!(
+            wrong.contains(&expected) && wrong.contains("PGPASSWORD"),
+            "{wrong}"
+        );
+        assert!(!wrong.contains("open"), "{wrong}");
+        let error = Control::connect(&with_password(target.clone(), "open"))
+            .err()
+            .unwrap();
+        assert_eq!(error.sqlstate(), Some("28P01"));
+
+        let none = text(Control::connect(&target));
+        assert!(none.contains("fe_sendauth: no password supplied"), "{none}");
+    }
+}
+
+#[test]
+fn a_hint_is_shown_once() {
+    let server = Server::shared();
+    let target = with_password(server.tcp("scram_user", "localhost", "prefer"), "open");
+    // Refused over TLS, then again without TLS, as in libpq.
+    let both = text(Control::connect(&target));
+    assert_eq!(
+        both.matches("password authentication failed").count(),
+        2,
+        "{both}"
+    );
+    assert_eq!(both.matches("Check the password").count(), 1, "{both}");
+}
+
+#[test]
+fn require_auth_prevents_sending_the_password() {
+    let server = Server::shared();
+    let socket = server.embedded.socket_dir();
+    let with = |user: &str, methods: &str| {
+        let (host, port) = (socket.display(), server.embedded.port());
+        let conninfo =
+            format!("host='{host}' port={port} user={user} dbname=postgres require_auth={methods}");
+        Control::connect(&with_password(target(&conninfo), "sesame"))
+    };
+    with("scram_user", "scram-sha-256").unwrap();
+    with("md5_user", "!password").unwrap();
+    for (user, methods, reason) in [
+        (
+            "clear_user",
+            "scram-sha-256,md5",
+            "server requested a cleartext password",
+        ),
+        ("md5_user", "!md5", "server requested a hashed password"),
+        ("scram_user", "md5", "server requested SASL authentication"),
+        (
+            "postgres",
+            "scram-sha-256",
+            "server did not complete authentication",
+        ),
+        (
+            "postgres",
+            "!none",
+            "server did not complete authentication",
+        ),
+    ] {
+        let refused = text(with(user, methods));
+        let expected = format!("authentication method requirement \"{methods}\" failed: {reason}");
+        assert!(refused.contains(&expected), "{refused}");
+    }
+}
+
+#[test]
+fn too_many_connections() {
+    let server = Server::start(&[
+        ("max_connections", "5"),
+        ("superuser_reserved_connections", "1"),
+    ]);
+    let target = server.tcp("tls_only", "localhost", "require");
+    let mut open = Vec::new();
+    let error = loop {
+        match Control::connect(&target) {
+            Ok(control) => open.push(control),
+            Err(error) => break error,
+        }
+        assert!(open.len() < 10);
+    };
+    assert_eq!(error.sqlstate(), Some("53300"));
+    assert!(error.to_string().contains("max_connections"), "{error}");
+}

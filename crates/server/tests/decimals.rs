@@ -1,0 +1,109 @@
+//! Decimal values reach real servers exactly, in every mode: the embedded ones, and those that
+//! `PRONY_TEST_POSTGRES` and `PRONY_TEST_MYSQL` list.
+
+use prony_server::control::BlockingConnection;
+use prony_server::embedded::{shared_mariadb, shared_postgres};
+use prony_server::{Environment, resolve};
+use prony_wire::{ParameterType, QueryMode, Statement, Statements, Value};
+
+/// Numbers as unscaled digits and scale; 30 is MySQL's largest scale.
+const NUMBERS: [(i64, u8); 15] = [
+    (0, 0),
+    (0, 2),
+    (7, 0),
+    (-7, 0),
+    (5, 2),
+    (-5, 3),
+    (-1_230, 2),
+    (1, 30),
+    (-1, 30),
+    (i64::MAX, 0),
+    (i64::MIN, 0),
+    (i64::MAX, 19),
+    (i64::MIN, 18),
+    (i64::MAX, 30),
+    (i64::MIN, 30),
+];
+
+/// The text of a number that may exceed 64 bits.
+fn text(unscaled: i128, scale: u8) -> String {
+    let sign = if unscaled < 0 { "-" } else { "" };
+    let width = usize::from(scale) + 1;
+    let digits = format!("{:0width$}", unscaled.unsigned_abs());
+    match digits.split_at(digits.len() - usize::from(scale)) {
+        (whole, "") => format!("{sign}{whole}"),
+        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
+    }
+}
+
+/// The first row of a statement with one parameter.
+fn row(
+    connection: &mut BlockingConnection,
+    statement: &Statement,
+    value: Value<'_>,
+) -> Vec<Option<String>> {
+    let request =
+        connection.request(|exchange| exchange.request(std::iter::once((statement, &[value][..]))));
+    request.unwrap_or_else(|error| panic!("{} {value:?}: {error}", statement.sql()));
+    let (_, row) = connection.exchange().rows().next().expect("a row");
+    let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8_lossy(bytes).into());
+    row.values().map(text).collect()
+}
+
+/// Reads each number back, and its sum with itself, which integers and floating-point numbers cannot hold:
+/// by one statement that declares the type of its parameter, and by one that does not.
+fn round_trip(url: &str, declaring: &str, undeclared: &str) {
+    let target = resolve(url, &Environment::without_home("tester")).expect("a good URL");
+    for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
+        let mut connection = BlockingConnection::connect(&target, mode).expect("connects");
+        let mut set = Statements::new();
+        for (sql, declares) in [(declaring, true), (undeclared, false)] {
+            for (unscaled, scale) in NUMBERS {
+                let declared = ParameterType::Decimal {
+                    precision: 19 + scale,
+                    scale,
+                };
+                let statement = set.add(sql).with_types([declares.then_some(declared)]);
+                let sum = text(2 * i128::from(unscaled), scale);
+                let expected = [sum, text(unscaled.into(), scale)].map(Some);
+                // The declared type of a NULL must be that of the values which follow it.
+                if mode != QueryMode::Simple {
+                    let null = row(&mut connection, &statement, Value::Null);
+                    assert_eq!(null, [None, None], "{mode:?}");
+                }
+                let value = Value::Decimal { unscaled, scale };
+                let values = row(&mut connection, &statement, value);
+                assert_eq!(values, expected, "{mode:?} declares: {declares}");
+            }
+        }
+    }
+}
+
+fn external(variable: &str) -> Vec<String> {
+    let urls = std::env::var(variable).unwrap_or_default();
+    urls.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn decimals_are_exact_on_postgresql() {
+    let mut urls = external("PRONY_TEST_POSTGRES");
+    urls.push(shared_postgres().url_for("postgres"));
+    for url in urls {
+        // In the text of a statement the literal alone decides that it is not an integer.
+        round_trip(
+            &url,
+            "select ($1 + $1)::text, $1::text",
+            "select ($1::numeric + $1)::text, $1::text",
+        );
+    }
+}
+
+#[test]
+fn decimals_are_exact_on_mysql() {
+    let mut urls = external("PRONY_TEST_MYSQL");
+    urls.push(shared_mariadb().url());
+    for url in urls {
+        let sql = "select cast($1 + $1 as char), cast($1 as char)";
+        round_trip(&url, sql, sql);
+    }
+}

@@ -1,0 +1,182 @@
+//! Tests on external servers: `PRONY_TEST_MYSQL` lists URLs of accounts that may create accounts,
+//! separated by spaces, such as `mysql://root@127.0.0.1:6680/`. Without it the test prints that it
+//! skips.
+
+use crate::support::connect;
+use prony_server::control::Control;
+use prony_wire::Engine;
+
+/// Plugins by server version, each with whether it needs a secure connection or a key.
+const PLUGINS: [(&str, bool); 3] = [
+    ("mysql_native_password", false),
+    ("sha256_password", true),
+    ("caching_sha2_password", true),
+];
+
+fn servers() -> Vec<String> {
+    let urls = std::env::var("PRONY_TEST_MYSQL").unwrap_or_default();
+    if urls.is_empty() {
+        eprintln!("skipped: PRONY_TEST_MYSQL names no server");
+    }
+    urls.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Creates an account for each plugin of this server, named after it.
+fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
+    let sql = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = \
+               'AUTHENTICATION' AND plugin_status = 'ACTIVE'";
+    let active: Vec<_> = root
+        .query(sql)
+        .unwrap()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
+    let has = |(name, _): &(&str, bool)| active.iter().any(|plugin| plugin == name);
+    let found: Vec<_> = PLUGINS.into_iter().filter(has).collect();
+    // Anonymous accounts for this host, which old servers have, take precedence over accounts for
+    // any host.
+    let _ = root.execute("DROP USER ''@'localhost'");
+    for (name, _) in &found {
+        let account = &name[..6];
+        let _ = root.execute(&format!("DROP USER {account}@'%'"));
+        let mysql = format!("CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'");
+        let mariadb =
+            format!("CREATE USER {account}@'%' IDENTIFIED VIA {name} USING PASSWORD('sesame')");
+        let outcome = root.execute(match root.engine() {
+            Engine::MariaDb => &mariadb,
+            Engine::MySql | Engine::PostgreSql => &mysql,
+        });
+        // MySQL 5.6 has another syntax for the password of a plugin.
+        let Err(error) = outcome else { continue };
+        eprintln!("{name}: {error}");
+        root.execute(&format!("CREATE USER {account}@'%' IDENTIFIED WITH {name}"))
+            .unwrap();
+        let old = i32::from(*name == "sha256_password") * 2;
+        root.execute(&format!("SET old_passwords = {old}")).unwrap();
+        root.execute(&format!(
+            "SET PASSWORD FOR {account}@'%' = PASSWORD('sesame')"
+        ))
+        .unwrap();
+    }
+    found
+}
+
+fn url_of(server: &str, account: &str, password: &str, options: &str) -> String {
+    let host_part = server.split('@').nth(1).expect("an account in the URL");
+    let host_part = host_part.split('?').next().unwrap_or(host_part);
+    let separator = if host_part.contains('/') { "" } else { "/" };
+    format!("mysql://{account}:{password}@{host_part}{separator}?{options}")
+}
+
+#[test]
+fn plugins_statements_and_errors_on_external_servers() {
+    for server in servers() {
+        let mut root = connect(&server).unwrap_or_else(|error| panic!("{server}: {error}"));
+        let tls = root.tls().is_some();
+        let version = root.parameter("server_version").unwrap().to_owned();
+        let found = accounts(&mut root);
+        eprintln!("{version}, TLS {tls}: {found:?}");
+        for (plugin, needs_secure_connection) in found {
+            let account = &plugin[..6];
+            let url = |options: &str| url_of(&server, account, "sesame", options);
+            let who = |options: &str| {
+                connect(&url(options)).map(|mut control| {
+                    let name = control.query_value("SELECT CURRENT_USER()").unwrap();
+                    assert!(name.unwrap().starts_with(account));
+                })
+            };
+            // With an empty cache the server needs the full password.
+            root.execute("FLUSH PRIVILEGES").unwrap();
+            match (needs_secure_connection, who("ssl-mode=DISABLED")) {
+                (false, outcome) => outcome.unwrap(),
+                (true, Ok(())) => panic!("{plugin} logged in without a secure connection"),
+                (true, Err(error)) => {
+                    let text = error.to_string();
+                    assert!(text.contains("secure connection"), "{text}");
+                    assert!(text.contains("get-server-public-key"), "{text}");
+                }
+            }
+            if needs_secure_connection {
+                let key = "ssl-mode=DISABLED&get-server-public-key=1";
+                match who(key) {
+                    Ok(()) => eprintln!("{version}: {plugin} by RSA"),
+                    // A server without an RSA key refuses.
+                    Err(error) => eprintln!("{version}: {plugin} has no RSA: {error}"),
+                }
+                // Now cached, if the plugin caches: works without TLS.
+                if plugin.starts_with("caching") {
+                    who(key).unwrap();
+                    who("ssl-mode=DISABLED").unwrap();
+                }
+            }
+            root.execute("FLUSH PRIVILEGES").unwrap();
+            if tls {
+                who("ssl-mode=REQUIRED").unwrap();
+                who("ssl-mode=REQUIRED").unwrap();
+            } else {
+                let error = who("ssl-mode=REQUIRED").unwrap_err().to_string();
+                assert!(error.contains("does not support SSL"), "{error}");
+            }
+            let wrong = url_of(&server, account, "wrong", "get-server-public-key=1");
+            let error = connect(&wrong).err().expect("a refusal");
+            assert_eq!(
+                error.server().map(|error| error.number),
+                Some(1045),
+                "{error}"
+            );
+        }
+        statements(&mut root);
+    }
+}
+
+/// Checks that do not depend on the account.
+fn statements(control: &mut Control) {
+    control
+        .execute("CREATE DATABASE IF NOT EXISTS prony_others")
+        .unwrap();
+    control.execute("USE prony_others").unwrap();
+    control.execute("DROP TABLE IF EXISTS t").unwrap();
+    control
+        .execute(
+            "CREATE TABLE t (i INT UNSIGNED, b BIGINT, d DOUBLE, n DECIMAL(10,2), dt DATETIME(3), \
+             s VARCHAR(20), e TIME)",
+        )
+        .unwrap();
+    let inserted = control.execute(
+        "INSERT INTO t VALUES (4294967295, -5, 0.25, 1.50, '2026-11-21 01:02:03.004', 'é', \
+         '-01:02:03'), (NULL, NULL, NULL, NULL, NULL, NULL, NULL)",
+    );
+    assert_eq!(inserted.unwrap(), 2);
+    let text = control.query("SELECT * FROM t").unwrap();
+    let binary = control
+        .query_with("SELECT * FROM t WHERE 'x' = $1", &["x"])
+        .unwrap();
+    assert_eq!(text, binary);
+    let error = control.query_with("SELECT * FROM nowhere WHERE 1 = $1", &["1"]);
+    let error = error.unwrap_err();
+    assert_eq!(
+        error.server().map(|error| error.number),
+        Some(1146),
+        "{error}"
+    );
+    // MySQL cannot prepare these; they are sent as text.
+    control.query_with("BEGIN", &[]).unwrap();
+    control.query_with("ROLLBACK", &[]).unwrap();
+    let _ = control.execute("DROP PROCEDURE IF EXISTS p");
+    control
+        .execute("CREATE PROCEDURE p(IN a INT) BEGIN SELECT a; SELECT a + 1, 'x'; END")
+        .unwrap();
+    let rows = control.query_with("CALL p($1)", &["1"]).unwrap();
+    assert_eq!(rows, [[Some("2".to_owned()), Some("x".to_owned())]]);
+    assert_eq!(
+        control
+            .query_value("SELECT 1; SELECT 2")
+            .unwrap()
+            .as_deref(),
+        Some("2")
+    );
+    let long = "x".repeat(1 << 20);
+    let rows = control.query_with("SELECT LENGTH($1)", &[&long]).unwrap();
+    assert_eq!(rows[0][0].as_deref(), Some("1048576"));
+}

@@ -1,0 +1,294 @@
+//! How long the control connection waits for a silent server: at most as long as the user's limit,
+//! and without one as long as the server answers other connections.
+
+use prony_server::control::{Control, Error, StopSignal};
+use prony_server::{Environment, Target, resolve};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+const LOGGED_IN: &[u8] =
+    b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I";
+const TOO_MANY: &[u8] = b"E\0\0\0\x1dSFATAL\0C53300\0Mtoo many\0\0";
+const DONE: &[u8] = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
+const ONE_COLUMN: &[u8] =
+    b"T\0\0\0\x1e\0\x01count\0\0\0\0\0\0\0\0\0\0\x14\0\x08\xff\xff\xff\xff\0\0";
+const SECOND: Duration = Duration::from_secs(1);
+
+fn listen() -> (TcpListener, Target) {
+    listen_for("")
+}
+
+/// Listens; returns a target with these options too.
+fn listen_for(options: &str) -> (TcpListener, Target) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let conninfo = format!("host=127.0.0.1 port={port} user=x dbname=x sslmode=disable {options}");
+    let environment = Environment::new("tester", Path::new("/"));
+    let mut target = resolve(&conninfo, &environment).unwrap();
+    target.wait_options.io_timeout = Some(SECOND / 4);
+    (listener, target)
+}
+
+/// Reads whatever has arrived, and replies.
+fn answer(stream: &mut TcpStream, bytes: &[u8]) {
+    let count = stream.read(&mut [0; 4096]).unwrap();
+    assert!(count > 0, "the client has disconnected");
+    stream.write_all(bytes).unwrap();
+}
+
+/// Lets a client log in, reads its statement, and does not reply.
+fn log_in(listener: &TcpListener) -> TcpStream {
+    let (mut stream, _) = listener.accept().unwrap();
+    answer(&mut stream, LOGGED_IN);
+    answer(&mut stream, b"");
+    stream
+}
+
+#[test]
+fn a_server_that_answers_no_connection_counts_as_lost() {
+    let (listener, target) = listen_for("connect_timeout=2");
+    let server = thread::spawn(move || (log_in(&listener), listener));
+    let mut control = Control::connect(&target).unwrap();
+    let error = control.execute("SELECT 1").unwrap_err();
+    assert!(matches!(error, Error::Silent(_)), "{error}");
+    assert!(error.is_lost() && error.is_silent());
+    let text = error.to_string();
+    assert!(text.contains("the server stopped answering"), "{text}");
+    assert!(text.contains("failed: timeout expired"), "{text}");
+    assert!(matches!(control.execute("SELECT 1"), Err(Error::Dead)));
+    drop(server.join().unwrap());
+}
+
+/// Such as one that builds an index. "Too many connections" is an answer too, and so is a proxy
+/// that closes the connection.
+#[test]
+fn the_client_waits_for_a_server_that_answers_other_connections() {
+    let (listener, target) = listen();
+    let server = thread::spawn(move || {
+        let mut busy = log_in(&listener);
+        for reply in [LOGGED_IN, TOO_MANY, b"", LOGGED_IN] {
+            let (mut probe, _) = listener.accept().unwrap();
+            answer(&mut probe, reply);
+        }
+        busy.write_all(DONE).unwrap();
+        (busy, listener)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
+    drop(server.join().unwrap());
+}
+
+/// A proxy that dropped the other side of the connection leaves the server in this state.
+#[test]
+fn a_server_that_waits_for_its_client_counts_as_lost() {
+    for (end, expected) in [
+        (&b"waits"[..], "waits for this client"),
+        (b"gone", "no longer has this connection"),
+    ] {
+        check_counts_as_lost(end, expected);
+    }
+}
+
+/// The server's first reply does not tell whether the session exists; then it sends `end`.
+fn check_counts_as_lost(end: &'static [u8], expected: &str) {
+    let (listener, target) = listen();
+    let server = thread::spawn(move || {
+        let busy = log_in(&listener);
+        for status in [&b"perhaps"[..], end] {
+            let (mut probe, _) = listener.accept().unwrap();
+            answer(&mut probe, LOGGED_IN);
+            let length = status.len() as u8;
+            let mut reply = ONE_COLUMN.to_vec();
+            reply.extend_from_slice(&[b'D', 0, 0, 0, length + 10, 0, 1, 0, 0, 0, length]);
+            reply.extend_from_slice(status);
+            reply.extend_from_slice(DONE);
+            answer(&mut probe, &reply);
+        }
+        (busy, listener)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    let error = control.execute("SELECT 1").unwrap_err();
+    assert!(error.is_silent() && error.is_lost(), "{error}");
+    let text = error.to_string();
+    assert!(text.contains(expected), "{text}");
+    drop(server.join().unwrap());
+}
+
+/// If the server had exited, its host would have closed the first connection.
+#[test]
+fn the_client_waits_while_the_host_refuses_connections() {
+    let (listener, target) = listen();
+    let server = thread::spawn(move || {
+        let mut busy = log_in(&listener);
+        drop(listener);
+        thread::sleep(SECOND);
+        busy.write_all(DONE).unwrap();
+        busy
+    });
+    let mut control = Control::connect(&target).unwrap();
+    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
+    drop(server.join().unwrap());
+}
+
+#[test]
+fn a_reply_that_arrives_during_a_failing_probe_is_used() {
+    let (listener, target) = listen_for("connect_timeout=2");
+    let server = thread::spawn(move || {
+        let mut busy = log_in(&listener);
+        let probe = listener.accept().unwrap();
+        busy.write_all(DONE).unwrap();
+        (busy, probe, listener)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
+    drop(server.join().unwrap());
+}
+
+/// Without a limit of the user, the limit for connecting is 10 s.
+#[test]
+fn a_probe_has_the_same_limit_as_any_connection() {
+    let (listener, target) = listen_for("connect_timeout=60");
+    let server = thread::spawn(move || {
+        let mut busy = log_in(&listener);
+        let (mut probe, _) = listener.accept().unwrap();
+        thread::sleep(11 * SECOND);
+        answer(&mut probe, LOGGED_IN);
+        answer(&mut probe, DONE);
+        busy.write_all(DONE).unwrap();
+        (busy, probe, listener)
+    });
+    let mut control = Control::connect(&target).unwrap();
+    assert_eq!(control.execute("SELECT 1").unwrap(), 1);
+    drop(server.join().unwrap());
+}
+
+/// The query for the kind of session is part of connecting.
+#[test]
+fn a_probe_does_not_outlast_the_limit_of_the_wait() {
+    let (listener, target) = listen_for("target_session_attrs=read-write connect_timeout=2");
+    let server = thread::spawn(move || (log_in(&listener), listener));
+    let error = Control::connect(&target).err().unwrap().to_string();
+    assert!(error.contains("timed out"), "{error}");
+    drop(server.join().unwrap());
+}
+
+/// Makes the kernel drop packets for this connection, like a load balancer that no longer knows it.
+fn drop_packets(stream: &TcpStream) {
+    let mut drop_all = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &mut drop_all,
+    };
+    // SAFETY: the descriptor is open; the pointer is to a program of the stated size, whose only
+    // instruction lives until the kernel has copied it.
+    let status = unsafe {
+        libc::setsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            std::ptr::from_ref(&program).cast(),
+            size_of_val(&program) as libc::socklen_t,
+        )
+    };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn a_connection_dropped_by_the_network_counts_as_lost() {
+    let (listener, mut target) = listen();
+    let signal = Arc::new(AtomicUsize::new(0));
+    target.wait_options.stop = StopSignal::on(Arc::clone(&signal));
+    let (ready, is_ready) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut lost, _) = listener.accept().unwrap();
+        answer(&mut lost, LOGGED_IN);
+        drop_packets(&lost);
+        ready.send(()).unwrap();
+        for mut probe in listener.incoming().flatten() {
+            answer(&mut probe, LOGGED_IN);
+        }
+    });
+    let mut control = Control::connect(&target).unwrap();
+    is_ready.recv().unwrap();
+    // Otherwise the test would wait for the kernel's time-out.
+    thread::spawn(move || {
+        thread::sleep(60 * SECOND);
+        signal.store(15, Ordering::Relaxed);
+    });
+    let error = control.execute("SELECT 1").unwrap_err();
+    assert!(error.is_silent() && error.is_lost(), "{error}");
+    assert!(error.to_string().contains("not acknowledged"), "{error}");
+}
+
+/// A statement without a reply, COPY data that is not read, a login that does not finish.
+#[test]
+fn a_signal_ends_every_wait() {
+    for copies in [false, true] {
+        let (listener, mut target) = listen();
+        let signal = Arc::new(AtomicUsize::new(0));
+        target.wait_options.io_timeout = None;
+        target.wait_options.stop = StopSignal::on(Arc::clone(&signal));
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            answer(&mut stream, LOGGED_IN);
+            answer(&mut stream, if copies { b"G\0\0\0\x07\0\0\0" } else { b"" });
+            signal.store(15, Ordering::Relaxed);
+            (stream, listener)
+        });
+        let mut control = Control::connect(&target).unwrap();
+        let error = match copies {
+            false => control.execute("SELECT 1").unwrap_err(),
+            true => {
+                let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
+                let data = vec![b'x'; 1 << 20];
+                (0..10_000).find_map(|_| copy.write(&data).err()).unwrap()
+            }
+        };
+        assert!(error.is_interrupted(), "{error}");
+        drop(control);
+        // A new connection does not wait either.
+        let error = Control::connect(&target).err().unwrap();
+        assert!(error.is_interrupted(), "{error}");
+        drop(server.join().unwrap());
+    }
+}
+
+/// Endless notices do not extend the limit of a login.
+#[test]
+fn notices_before_the_end_of_a_log_in_are_bounded() {
+    for (options, expected) in [
+        ("", "the startup does not end"),
+        ("connect_timeout=2", "timeout expired"),
+    ] {
+        let (listener, _) = listen();
+        let port = listener.local_addr().unwrap().port();
+        let pause = match options {
+            "" => Duration::ZERO,
+            _ => Duration::from_millis(50),
+        };
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            answer(&mut stream, b"R\0\0\0\x08\0\0\0\0");
+            while stream.write_all(b"N\0\0\0\x14SNOTICE\0Mhello\0\0").is_ok() {
+                thread::sleep(pause);
+            }
+        });
+        let conninfo = format!("host=127.0.0.1 port={port} user=x sslmode=disable {options}");
+        let environment = Environment::new("tester", Path::new("/"));
+        let target = resolve(&conninfo, &environment).unwrap();
+        let error = Control::connect(&target).err().unwrap().to_string();
+        assert!(error.contains(expected), "{error}");
+        server.join().unwrap();
+    }
+}

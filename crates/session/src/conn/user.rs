@@ -1,0 +1,139 @@
+//! The methods by which a user's handle changes the record of its connection.
+
+use super::*;
+
+/// Methods for a user's handle.
+impl Conn {
+    pub(crate) fn set_phase(&self, phase: UserPhase) {
+        self.phase.set(phase);
+    }
+
+    pub(crate) fn sleep_until(&self, wake_ns: u64) {
+        self.wake_ns.set(wake_ns);
+        self.phase.set(UserPhase::Sleep);
+    }
+
+    pub(crate) fn scheduled_ns(&self) -> u64 {
+        self.scheduled_ns.get()
+    }
+
+    pub(crate) fn request<'a>(
+        &self,
+        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
+    ) {
+        let mut effect = Effect::Reads;
+        let mut count = 0u32;
+        let batch = batch.inspect(|(statement, _)| {
+            count += 1;
+            if statement.effect() != Effect::Reads && effect != Effect::Commits {
+                effect = statement.effect();
+            }
+        });
+        self.exchange.borrow_mut().request(batch);
+        self.set_request(effect, count);
+    }
+
+    pub(crate) fn query(&self, sql: &[u8]) {
+        self.exchange.borrow_mut().query(sql);
+        self.set_request(Effect::Writes, 1);
+    }
+
+    /// Marks the exchange's request as ready to send: this many executions, with this effect.
+    fn set_request(&self, effect: Effect, executions: u32) {
+        self.pushed.set(0);
+        self.effect.set(effect);
+        self.executions.set(executions);
+        self.phase.set(UserPhase::Send);
+    }
+
+    /// Adds an execution to the request that [`Conn::sync`] sends.
+    pub(crate) fn push(&self, statement: &Statement, values: &[Value<'_>]) {
+        let before = self.pushed.get();
+        let mut exchange = self.exchange.borrow_mut();
+        exchange.push(before == 0, statement, values);
+        if before == 0 {
+            self.effect.set(Effect::Reads);
+        }
+        if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
+            self.effect.set(statement.effect());
+        }
+        self.pushed.set(before + 1);
+    }
+
+    pub(crate) fn prepare(&self, statement: &Statement) {
+        self.exchange.borrow_mut().prepare(statement);
+        self.set_request(Effect::Reads, 0);
+    }
+
+    pub(crate) fn close(&self, statement: &Statement) {
+        self.exchange.borrow_mut().close(statement);
+    }
+
+    pub(crate) fn sync(&self) {
+        let count = self.pushed.get();
+        self.exchange.borrow_mut().sync(count == 0);
+        let effect = match count {
+            0 => Effect::Reads,
+            _ => self.effect.get(),
+        };
+        self.set_request(effect, count);
+    }
+
+    /// Whether the last request committed something. It must have succeeded; `block` is the transaction
+    /// block after its reply.
+    pub(super) fn commits(&self, block: Block) -> bool {
+        block == Block::Idle && self.effect.get() != Effect::Reads
+    }
+
+    /// Records that a request succeeded.
+    pub(crate) fn record_success(&self, block: Block) {
+        if self.commits(block) {
+            self.committed.set(true);
+        }
+    }
+
+    pub(crate) fn set_committed(&self, committed: bool) {
+        self.committed.set(committed);
+    }
+
+    /// Whether anything in the current transaction has been committed.
+    pub(crate) fn has_committed(&self) -> bool {
+        self.committed.get()
+    }
+
+    pub(crate) fn block(&self) -> Block {
+        self.exchange.borrow().block()
+    }
+
+    pub(crate) fn exchange(&self) -> Ref<'_, Exchange> {
+        self.exchange.borrow()
+    }
+
+    pub(crate) fn failure(&self) -> DbError {
+        let failure = self.failure.borrow().clone();
+        failure.unwrap_or_else(|| DbError::lost("the connection is not up".to_owned(), false))
+    }
+
+    /// Begins a transaction.
+    pub(crate) fn start(&self, transaction: CurrentTransaction) {
+        self.transaction.set(transaction);
+        self.committed.set(false);
+        self.in_transaction.set(true);
+    }
+
+    /// Ends the transaction with this outcome.
+    pub(crate) fn end(&self, outcome: Outcome) -> Sample {
+        self.in_transaction.set(false);
+        let transaction = self.transaction.get();
+        Sample {
+            kind: transaction.kind,
+            outcome,
+            scheduled_ns: transaction.scheduled_ns,
+            started_ns: transaction.started_ns,
+            ended_ns: self.noticed_ns.get(),
+            connect_ns: transaction.connect_ns,
+            retries: transaction.retries,
+            parts: (!transaction.unstamped).then_some(transaction.parts),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Methods for programs that are not a sequence of transactions, such as scripts of other tools. They
+//! allow states that [`Db::end`] rejects, and never lose a sample.
+
+use super::{Db, DbReply};
+use crate::conn::UserPhase;
+use crate::error::DbError;
+use prony_measure::Outcome;
+use std::rc::Rc;
+
+impl Db {
+    /// Ends a successful transaction as [`Db::end`] does, but allows an open transaction block, which then
+    /// belongs to the next transaction.
+    pub fn end_with_open_block(&mut self, outcome: Outcome) {
+        self.done += u64::from(self.context.is_counted(self.conn.noticed_ns()));
+        self.context.record(self.conn.end(outcome), None);
+    }
+
+    /// Discards the transaction that was started, without a sample.
+    pub fn discard_transaction(&mut self) {
+        if self.conn.is_in_transaction() {
+            // Drop the sample.
+            let _ = self.conn.end(Outcome::Committed);
+        }
+    }
+
+    /// Keeps the user alive for work after its last transaction, until [`Db::discard_transaction`] or the
+    /// end of the grace period.
+    pub fn keep_alive(&mut self) {
+        self.conn.start(self.conn.transaction.get());
+    }
+
+    /// Waits for the common start of all users, if the program has a prologue; otherwise returns at once.
+    pub async fn gate(&mut self) {
+        self.wait(UserPhase::Gate).await;
+    }
+
+    /// Opens a new connection in place of this one; tries once.
+    ///
+    /// # Errors
+    /// The reason why there is no new connection.
+    pub async fn renew(&mut self) -> Result<(), DbError> {
+        self.wait(UserPhase::Renew).await;
+        match self.conn.is_up() {
+            true => Ok(()),
+            false => Err(self.conn.failure()),
+        }
+    }
+
+    /// Returns a handle of another connection of this user, which is closed until [`Db::renew`] opens it.
+    /// Use it only for statements: transactions, sleeps and the pace belong to this handle, and requests
+    /// made there count into the transaction that is under way here. A user waits for one connection at a
+    /// time.
+    ///
+    /// # Errors
+    /// The loop has created no connection.
+    pub async fn add_connection(&mut self) -> Result<Db, DbError> {
+        self.wait(UserPhase::AddConnection).await;
+        let conn = self.context.take_connection();
+        let conn =
+            conn.ok_or_else(|| DbError::protocol("there is no additional connection".to_owned()))?;
+        Ok(Db::new(conn, Rc::clone(&self.context)))
+    }
+
+    /// Closes the connection; [`Db::renew`] opens another one.
+    pub async fn close_connection(&mut self) {
+        self.wait(UserPhase::Close).await;
+    }
+
+    /// Executes text as [`Db::query`] does, in any encoding.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::query`].
+    pub async fn query_bytes(&mut self, sql: &[u8]) -> Result<DbReply<'_>, DbError> {
+        self.check()?;
+        self.conn.query(sql);
+        self.reply().await
+    }
+
+    /// Counts another try of the transaction, after [`Db::recover_connection`].
+    pub fn count_retry(&mut self) {
+        let mut transaction = self.conn.transaction.get();
+        transaction.retries += 1;
+        self.conn.transaction.set(transaction);
+    }
+
+    /// Whether the user is in a transaction: it started one and has not ended it.
+    pub fn is_in_transaction(&self) -> bool {
+        self.conn.is_in_transaction()
+    }
+
+    /// Rolls back an open block and waits for a lost connection, outside of any try.
+    ///
+    /// # Errors
+    /// [`crate::UserExit`] when the run stops meanwhile, or lost connections are not reopened.
+    pub async fn recover_connection(&mut self) -> Result<(), crate::UserExit> {
+        self.recover().await
+    }
+}

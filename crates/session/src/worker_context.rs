@@ -1,0 +1,183 @@
+//! The state that a worker shares with its users: they record samples, errors and counts; the worker
+//! decides when to stop. Never crosses a thread. If a run has one [`StartBudget`] for all workers, this points to it.
+
+use crate::budget::StartBudget;
+use crate::conn::Conn;
+use crate::error::DbError;
+use prony_measure::{Queries, QueryKind, Sample, TxnKind};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The rules by which a worker's users start transactions.
+#[derive(Clone, Copy, Debug)]
+pub struct StartRules {
+    /// If true, the worker grants starts one by one; otherwise a user starts when it is ready.
+    pub paced: bool,
+    /// Open a new connection for each transaction.
+    pub connect_per_transaction: bool,
+    /// Transactions of each user before it finishes; 0 means no limit.
+    pub transactions: u64,
+    /// Skip paced starts that are later than this, in nanoseconds.
+    pub latency_limit_ns: Option<u64>,
+    /// With a connection per transaction, include connecting in the transaction's time.
+    pub connect_counts: bool,
+    /// Reopen a lost connection; otherwise its user cannot continue.
+    pub reconnect: bool,
+}
+
+impl Default for StartRules {
+    /// A closed loop without a limit.
+    fn default() -> Self {
+        StartRules {
+            paced: false,
+            connect_per_transaction: false,
+            transactions: 0,
+            latency_limit_ns: None,
+            connect_counts: true,
+            reconnect: true,
+        }
+    }
+}
+
+impl StartRules {
+    /// Whether to skip a start that was due at `scheduled_ns`, for a user that was ready at `ready_ns`.
+    pub(crate) fn skips(&self, scheduled_ns: u64, ready_ns: u64) -> bool {
+        let late_ns = ready_ns.saturating_sub(scheduled_ns);
+        self.paced && self.latency_limit_ns.is_some_and(|limit| late_ns > limit)
+    }
+}
+
+/// The state shared by a worker and its users.
+#[derive(Debug)]
+pub struct WorkerContext {
+    rules: StartRules,
+    budget: Option<Arc<StartBudget>>,
+    count_from_ns: Cell<u64>,
+    end_ns: Cell<u64>,
+    stop: Cell<bool>,
+    samples: RefCell<Vec<Sample>>,
+    errors: RefCell<Vec<(TxnKind, DbError)>>,
+    queries: Cell<Queries>,
+    /// The record of an additional connection, for the user that requested it.
+    added_connection: RefCell<Option<Rc<Conn>>>,
+}
+
+impl WorkerContext {
+    /// Creates a context with these rules.
+    pub fn new(rules: StartRules) -> Self {
+        WorkerContext {
+            rules,
+            budget: None,
+            count_from_ns: Cell::new(0),
+            end_ns: Cell::new(u64::MAX),
+            stop: Cell::new(false),
+            samples: RefCell::default(),
+            errors: RefCell::default(),
+            queries: Cell::default(),
+            added_connection: RefCell::default(),
+        }
+    }
+
+    /// Adds a budget of starts that is shared with other workers.
+    pub fn with_budget(self, budget: Option<Arc<StartBudget>>) -> Self {
+        WorkerContext { budget, ..self }
+    }
+
+    /// Takes a start from the budget. Always succeeds during the warm-up, and without a budget.
+    pub(crate) fn may_start(&self, at_ns: u64) -> bool {
+        match &self.budget {
+            Some(budget) if self.is_counted(at_ns) => budget.take(),
+            _ => true,
+        }
+    }
+
+    /// Whether the budget is used up.
+    pub fn is_spent(&self) -> bool {
+        self.budget.as_ref().is_some_and(|budget| budget.is_spent())
+    }
+
+    /// The rules by which users start.
+    pub fn rules(&self) -> StartRules {
+        self.rules
+    }
+
+    /// Sets the times of the load, in nanoseconds of the run's clock: transactions that end from
+    /// `count_from_ns` on count towards a user's limit, and none starts from `end_ns` on.
+    pub fn set_window(&self, count_from_ns: u64, end_ns: u64) {
+        self.count_from_ns.set(count_from_ns);
+        self.end_ns.set(end_ns);
+    }
+
+    /// Whether it is too late for a transaction to start at this time.
+    pub(crate) fn is_over(&self, at_ns: u64) -> bool {
+        self.stop.get() || at_ns >= self.end_ns.get()
+    }
+
+    /// Whether a transaction that ends at this time counts towards a user's limit.
+    pub(crate) fn is_counted(&self, at_ns: u64) -> bool {
+        at_ns >= self.count_from_ns.get()
+    }
+
+    /// Prevents further starts of transactions.
+    pub fn stop(&self) {
+        self.stop.set(true);
+    }
+
+    /// Stores the record of an additional connection for the user that requested it.
+    pub fn provide_connection(&self, conn: Rc<Conn>) {
+        self.added_connection.replace(Some(conn));
+    }
+
+    /// Takes that record.
+    pub(crate) fn take_connection(&self) -> Option<Rc<Conn>> {
+        self.added_connection.take()
+    }
+
+    /// Whether [`WorkerContext::stop`] was called.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.get()
+    }
+
+    /// Passes the samples recorded since the last call to `take`, oldest first.
+    pub fn drain_samples(&self, take: impl FnMut(Sample)) {
+        self.samples.borrow_mut().drain(..).for_each(take);
+    }
+
+    /// Passes the errors recorded since the last call to `take`, oldest first.
+    pub fn drain_errors(&self, mut take: impl FnMut(TxnKind, DbError)) {
+        let mut errors = self.errors.borrow_mut();
+        errors.drain(..).for_each(|(kind, error)| take(kind, error));
+    }
+
+    /// The queries counted since the last call.
+    pub fn take_queries(&self) -> Queries {
+        self.queries.take()
+    }
+
+    #[inline]
+    pub(crate) fn count(&self, query: QueryKind) {
+        let mut queries = self.queries.get();
+        queries.count(query);
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_ignored(&self) {
+        let mut queries = self.queries.get();
+        queries.errors += 1;
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn count_reconnect(&self) {
+        let mut queries = self.queries.get();
+        queries.reconnects += 1;
+        self.queries.set(queries);
+    }
+
+    pub(crate) fn record(&self, sample: Sample, error: Option<DbError>) {
+        self.samples.borrow_mut().push(sample);
+        if let Some(error) = error {
+            self.errors.borrow_mut().push((sample.kind, error));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A user's annotation of a run: a label and a note.
+//!
+//! It is stored in a small file next to the document, `<id>.about`. The document never changes, because HTML
+//! reports contain its hash.
+
+use crate::error::{StoreError, io_error, printable};
+use crate::files;
+use crate::id::is_id;
+use crate::store::RunStore;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+
+/// A label and a note.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Annotation {
+    /// A word or two to find the run by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// A sentence or more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Annotation {
+    /// Whether it has neither label nor note.
+    pub fn is_empty(&self) -> bool {
+        self.label.is_none() && self.note.is_none()
+    }
+}
+
+/// Extension of these files.
+pub(crate) const EXTENSION: &str = "about";
+
+impl RunStore {
+    /// The annotation of a run, by its full id. Empty if there is no readable file.
+    pub fn annotation(&self, id: &str) -> Annotation {
+        // The id of a foreign document may not be a valid file name.
+        is_id(id)
+            .then(|| fs::read(self.annotation_path(id)).ok())
+            .flatten()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// Replaces the annotation of a run, by its full id.
+    ///
+    /// # Errors
+    /// If there is no such run, or the file cannot be written.
+    pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
+        if !self.ids()?.contains(id) {
+            return Err(StoreError::NotFound {
+                name: printable(id),
+            });
+        }
+        let path = self.annotation_path(id);
+        if annotation.is_empty() {
+            return self.remove_annotation(id);
+        }
+        let hidden = path.with_file_name(format!(".{id}.{EXTENSION}.tmp"));
+        let bytes = serde_json::to_vec(annotation).map_err(|e| StoreError::not_a_run(&path, e))?;
+        let written = files::create_replacing(&hidden)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| fs::rename(&hidden, &path));
+        if written.is_err() {
+            let _ = fs::remove_file(&hidden);
+        }
+        written.map_err(io_error("write", &path))
+    }
+
+    pub(crate) fn remove_annotation(&self, id: &str) -> Result<(), StoreError> {
+        let path = self.annotation_path(id);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(io_error("delete", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn annotation_path(&self, id: &str) -> PathBuf {
+        self.runs_folder().join(format!("{id}.{EXTENSION}"))
+    }
+}

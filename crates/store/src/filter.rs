@@ -1,0 +1,67 @@
+//! Selects the stored runs to list.
+//!
+//! It decides by summaries and never opens a document.
+
+use crate::index::RunSummary;
+use crate::run::{RunState, Severity};
+
+/// Conditions for listed runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only runs of this workload.
+    pub workload: Option<String>,
+    /// Only runs with this label.
+    pub label: Option<String>,
+    /// Only servers whose engine and version contain this text, ignoring case.
+    pub server: Option<String>,
+    /// Only runs that started at this moment or later, nanoseconds since 1970.
+    pub since_ns: Option<i64>,
+    /// Only runs with this verdict.
+    pub verdict: Option<RunVerdict>,
+    /// Only this many of the newest matching runs.
+    pub last: Option<usize>,
+}
+
+impl RunFilter {
+    pub(crate) fn matches(&self, run: &RunSummary) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        };
+        let server = self.server.as_deref().unwrap_or_default().to_lowercase();
+        is(&self.workload, Some(&run.workload))
+            && is(&self.label, run.about.label.as_deref())
+            && run.server.to_lowercase().contains(&server)
+            && self.since_ns.is_none_or(|since| run.epoch_ns() >= since)
+            && self
+                .verdict
+                .is_none_or(|verdict| verdict == RunVerdict::of(run))
+    }
+}
+
+/// How far a run's figures can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunVerdict {
+    /// In progress.
+    Running,
+    /// Ended early.
+    Partial,
+    /// Complete, with nothing worse than notes.
+    Valid,
+    /// Complete, with caveats.
+    Caveats,
+    /// Complete, and its figures must not be used.
+    Invalid,
+}
+
+impl RunVerdict {
+    /// The verdict on a stored run.
+    pub fn of(run: &RunSummary) -> RunVerdict {
+        match (run.state, run.worst) {
+            (RunState::Running, _) => RunVerdict::Running,
+            (RunState::Partial, _) => RunVerdict::Partial,
+            (RunState::Complete, Some(Severity::Invalid)) => RunVerdict::Invalid,
+            (RunState::Complete, Some(Severity::Caveat)) => RunVerdict::Caveats,
+            (RunState::Complete, Some(Severity::Note) | None) => RunVerdict::Valid,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Merges the seconds of a long run.
+//!
+//! Ten rows in order become one with their counts, sums and histograms. Seconds of different parts of a run are
+//! never merged, and those of the first hour never change.
+
+use prony_measure::IntervalRow;
+
+/// Age of the load up to which each second has its own line, nanoseconds.
+const GROUP_AFTER_NS: u64 = 3_600_000_000_000;
+/// Seconds in one line after that.
+const SECONDS_PER_GROUP: u32 = 10;
+
+/// Seconds that become one line as soon as there are ten.
+#[derive(Debug)]
+pub(crate) struct SecondGroup {
+    /// Offset of the first of them in the journal.
+    pub(crate) position: u64,
+    /// Their sum.
+    pub(crate) row: IntervalRow,
+    /// Other lines written since; they stay unchanged.
+    pub(crate) others: Vec<Vec<u8>>,
+    count: u32,
+}
+
+impl SecondGroup {
+    /// A group that begins with this row at this offset; `None` in the first hour.
+    pub(crate) fn begin(
+        row: &IntervalRow,
+        load_start_ns: u64,
+        position: u64,
+    ) -> Option<SecondGroup> {
+        let since_ns = row.interval.span.start_ns.saturating_sub(load_start_ns);
+        (since_ns >= GROUP_AFTER_NS).then(|| SecondGroup {
+            position,
+            row: row.clone(),
+            others: Vec::new(),
+            count: 1,
+        })
+    }
+
+    /// Whether the row belongs to it.
+    pub(crate) fn accepts(&self, row: &IntervalRow) -> bool {
+        row.interval.span.phase == self.row.interval.span.phase
+    }
+
+    /// Adds the row that follows.
+    pub(crate) fn add(&mut self, row: &IntervalRow) {
+        self.count += 1;
+        add(&mut self.row, row);
+    }
+
+    /// Whether its line can be written.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count >= SECONDS_PER_GROUP
+    }
+}
+
+/// Adds a later row. Values that are snapshots at the end of a second, such as connections, are taken from the
+/// later row.
+fn add(sum: &mut IntervalRow, later: &IntervalRow) {
+    let mut health = sum.interval.health;
+    health.add_later(&later.interval.health);
+    sum.interval.add(&later.interval);
+    sum.interval.health = health;
+    for (worker, cpu_ns) in later.worker_cpu_ns.iter().enumerate() {
+        match (sum.worker_cpu_ns.get_mut(worker), cpu_ns) {
+            (Some(Some(sum_ns)), Some(more_ns)) => *sum_ns = sum_ns.saturating_add(*more_ns),
+            (Some(sum), Some(_)) => *sum = *cpu_ns,
+            (Some(_), None) => {}
+            (None, _) => sum.worker_cpu_ns.push(*cpu_ns),
+        }
+    }
+    sum.process.add_later(&later.process);
+}

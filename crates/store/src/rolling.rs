@@ -1,0 +1,78 @@
+//! Seconds of a run, with percentiles over several of them if one has too few transactions.
+//!
+//! Takes rows in order and returns [`Second`]s. A percentile always has the samples that it needs, and never mixes
+//! the warm-up with the measured window.
+
+use crate::figures::second;
+use crate::run::{RollingPercentiles, Second};
+use prony_measure::{Distribution, IntervalRow, RunPhase};
+use std::collections::VecDeque;
+
+/// Longest window, seconds.
+const MAX_WINDOW_S: f64 = 60.0;
+/// Samples that suffice for every percentile of a window.
+const SAMPLES_NEEDED: u64 = 1_000;
+
+/// Makes [`Second`]s of the rows of a run.
+#[derive(Debug, Default)]
+pub struct SecondSeries {
+    /// The latest rows of one phase, oldest first.
+    recent: VecDeque<RecentSecond>,
+    phase: Option<RunPhase>,
+}
+
+#[derive(Debug)]
+struct RecentSecond {
+    seconds: f64,
+    response: Distribution<u32>,
+}
+
+impl SecondSeries {
+    /// The second of the next row. `load_start_ns` is the start of the load on the run's clock.
+    pub fn second(&mut self, row: &IntervalRow, load_start_ns: u64) -> Second {
+        let mut second = second(row, load_start_ns);
+        let phase = row.interval.span.phase;
+        if self.phase.replace(phase) != Some(phase) {
+            self.recent.clear();
+        }
+        if let Some(all) = row.interval.all() {
+            self.recent.push_back(RecentSecond {
+                seconds: second.length_s,
+                response: all.response,
+            });
+            self.remove_old();
+        }
+        if second.p99_ns.is_none() {
+            second.rolling = self.window();
+        }
+        second
+    }
+
+    /// Removes rows that no window can include.
+    fn remove_old(&mut self) {
+        let (mut length_s, mut samples) = (0.0, 0);
+        let needed = self.recent.iter().rev().take_while(|one| {
+            let is_needed = length_s < MAX_WINDOW_S && samples < SAMPLES_NEEDED;
+            length_s += one.seconds;
+            samples += one.response.samples;
+            is_needed
+        });
+        let old = self.recent.len() - needed.count();
+        self.recent.drain(..old);
+    }
+
+    /// Percentiles over the latest seconds, as many as are needed for enough samples.
+    fn window(&self) -> Option<RollingPercentiles> {
+        let mut sum = Distribution::<u32>::default();
+        let mut seconds = 0.0;
+        self.recent.iter().rev().find_map(|one| {
+            sum.add_same(&one.response);
+            seconds += one.seconds;
+            Some(RollingPercentiles {
+                length_s: seconds,
+                p95_ns: sum.quantile_ns(0.95)?,
+                p99_ns: sum.quantile_ns(0.99)?,
+            })
+        })
+    }
+}

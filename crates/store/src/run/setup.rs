@@ -1,0 +1,346 @@
+//! How a run was made: the Prony build, the client machines, the server and the load.
+
+use super::values::{
+    BuildProfile, Network, PlannedEnd, ServerAddress, ServerEngine, Severity, SplitSource,
+    query_mode,
+};
+use crate::named::ResponseTimeLimit;
+use prony_plan::{Arrival, QueryMode, experiment::Order};
+use prony_wire::Engine;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The build of Prony.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Build {
+    /// Package version.
+    pub version: String,
+    /// Target triple or `os-arch`.
+    pub target: String,
+    /// Whether the compiler optimised.
+    pub profile: BuildProfile,
+    /// Commit of the sources, ignoring uncommitted changes; absent if unknown.
+    pub commit: Option<String>,
+}
+
+/// A machine that drove clients.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientMachine {
+    /// The machine.
+    pub host: Host,
+    /// Clients that it drove.
+    pub clients: u32,
+    /// Threads that drove them.
+    pub threads: u32,
+    /// Its health in the measured window.
+    pub health: ClientHealth,
+}
+
+/// A client machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub name: String,
+    /// Kernel name and release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu: String,
+    /// CPUs this process may use.
+    pub cpus: u32,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+}
+
+/// The server, as it reports itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Server {
+    /// Its engine; absent if unknown.
+    pub engine: Option<ServerEngine>,
+    /// Version text.
+    pub version: String,
+    /// Its address; absent if unknown.
+    pub address: Option<ServerAddress>,
+    /// Database name.
+    pub database: String,
+    /// Role.
+    pub user: String,
+    /// TLS version and cipher, or absent.
+    pub tls: Option<String>,
+    /// Whether Prony started it for this run.
+    pub embedded: bool,
+    /// All settings except those that may hold a secret, name to value with unit.
+    pub settings: Map<String, Value>,
+}
+
+/// The workload.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// Name.
+    pub name: String,
+    /// A one-line description.
+    pub title: String,
+    /// Scale factor.
+    pub scale: u32,
+    /// Options that decide what its figures mean: runs with different values are not comparable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<Setting>,
+    /// Response-time limits of its specification.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<ResponseTimeLimit>,
+    /// Kinds of transaction.
+    pub kinds: Vec<String>,
+    /// The statements, with placeholders for their values.
+    pub statements: Vec<String>,
+    /// The workload's description; absent before version 1.3.
+    pub description: Option<Description>,
+}
+
+impl Server {
+    /// Its engine, if Prony can drive it.
+    pub fn known_engine(&self) -> Option<Engine> {
+        match self.engine {
+            Some(ServerEngine::Known(engine)) => Some(engine),
+            Some(ServerEngine::Other(_)) | None => None,
+        }
+    }
+}
+
+impl Workload {
+    /// The value of one of its settings.
+    pub fn setting(&self, name: &str) -> Option<&str> {
+        let setting = self.settings.iter().find(|setting| setting.name == name)?;
+        Some(&setting.value)
+    }
+}
+
+/// An option of a workload with its value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// Its name, such as `mode`.
+    pub name: String,
+    /// Its value, such as `procedures`.
+    pub value: String,
+}
+
+impl Setting {
+    /// A setting.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Setting {
+        let (name, value) = (name.into(), value.into());
+        Setting { name, value }
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.name, self.value)
+    }
+}
+
+/// A workload's description of itself and of a run by this plan.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Description {
+    /// Its unit of scale; absent if the tables are the user's own.
+    pub scale_unit: Option<ScaleUnit>,
+    /// The tables whose size depends on the scale.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<ScaledTable>,
+    /// The names of all its tables; of a numbered series, the first name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table_names: Vec<String>,
+    /// Rows for which clients wait on each other's locks.
+    pub contention: Option<Contention>,
+    /// Each transaction makes exactly one commit on PostgreSQL, and nothing else commits.
+    #[serde(default)]
+    pub commits_once: bool,
+    /// The minimum measurement time that its specification requires.
+    #[serde(alias = "least_duration")]
+    pub minimum_duration: Option<MinimumDuration>,
+    /// Remarks on the run, each of which becomes a caveat.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
+}
+
+/// The name of a unit of scale.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaleUnit {
+    /// Singular, such as `branch`.
+    pub one: String,
+    /// Plural.
+    pub many: String,
+}
+
+/// A table whose number of rows depends on the scale.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScaledTable {
+    /// Its name.
+    pub name: String,
+    /// Rows for each unit of scale after a load.
+    pub rows_per_scale: u64,
+    /// Rows added by transactions after which the data counts as grown, for each unit of scale.
+    pub grows_per_scale: Option<u64>,
+}
+
+/// Rows for which transactions of all clients wait on each other's locks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contention {
+    /// Number of clients for each unit of scale up to which such waits are negligible.
+    pub clients_per_scale: u32,
+    /// Why more clients wait, as the end of a sentence.
+    pub because: String,
+}
+
+/// The minimum measurement time that a specification requires.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MinimumDuration {
+    /// The duration, seconds.
+    #[serde(alias = "seconds")]
+    pub duration_s: f64,
+    /// Its source, as the end of "less than the N minutes".
+    pub source: String,
+}
+
+/// A caveat that only the workload can state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Remark {
+    /// Short stable name.
+    pub id: String,
+    /// The finding.
+    pub finding: String,
+    /// The advice.
+    pub advice: String,
+}
+
+/// How the load was driven.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drive {
+    /// Clients.
+    pub clients: u32,
+    /// Threads.
+    pub threads: u32,
+    /// Whether transactions start by a schedule, at a rate; otherwise in a closed loop.
+    pub open_loop: bool,
+    /// The scheduled rate, transactions a second; absent in a closed loop, or if an imported tool does not print
+    /// it.
+    pub rate_tps: Option<f64>,
+    /// Gaps between scheduled starts.
+    pub arrival: Option<Arrival>,
+    /// The planned end; absent if unknown.
+    pub stop: Option<PlannedEnd>,
+    /// How statements were sent; absent if an imported tool does not print it.
+    #[serde(default, with = "query_mode")]
+    #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
+    pub protocol: Option<QueryMode>,
+    /// The I/O engine that ran: `ring` or `epoll` (`sim` in tests).
+    pub io: String,
+    /// Why that engine was chosen.
+    pub io_reason: String,
+    /// How the clients connected to the server; absent before the load starts, or if unknown.
+    pub network: Option<Network>,
+    /// Seed of the random numbers.
+    pub seed: u64,
+    /// Whether each transaction opened its own connection.
+    pub connect_per_transaction: bool,
+}
+
+/// The health of the client in the measured window. Values that the kernel does not report are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientHealth {
+    /// User CPU time of all worker threads, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_user_s: Option<f64>,
+    /// System CPU time of all worker threads, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_system_s: Option<f64>,
+    /// The busiest worker's share of one CPU, 0 to 1.
+    #[serde(alias = "busiest_thread", skip_serializing_if = "Option::is_none")]
+    pub busiest_thread_share: Option<f64>,
+    /// CPU time for each committed transaction, microseconds; also absent if none was committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_per_transaction_us: Option<f64>,
+    /// Longest turn of any event loop, nanoseconds: a reply may have waited that long before it was noticed.
+    pub loop_delay_max_ns: u64,
+    /// Time that worker threads were ready to run and had no CPU, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_queue_s: Option<f64>,
+    /// CPU time stolen by the hypervisor, share of the machine, 0 to 1.
+    #[serde(alias = "steal", skip_serializing_if = "Option::is_none")]
+    pub steal_share: Option<f64>,
+    /// Largest resident memory of the process, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_peak_bytes: Option<u64>,
+    /// Workers that requested `SCHED_BATCH`; absent if none did, and in documents of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchScheduling>,
+}
+
+/// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does not
+/// preempt the server's processes on the same machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "Batch")]
+pub struct BatchScheduling {
+    /// Ran under it to the end.
+    pub under: u32,
+    /// Returned to the default policy during the run, because other programs made them wait.
+    pub left: u32,
+    /// Were refused it by the system.
+    pub refused: u32,
+}
+
+/// The quality of the split of the response time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Timing {
+    /// Where the parts of the service time come from.
+    pub split: SplitSource,
+    /// Replies with a usable stamp.
+    pub stamped: u64,
+    /// Replies without one.
+    pub unstamped: u64,
+    /// Stamps earlier than their request or later than the moment the reply was noticed; discarded.
+    pub impossible: u64,
+    /// Stamps taken between two readings of the clock offset between which the offset moved.
+    pub doubtful: u64,
+    /// How often the offset between the clocks moved by more than a microsecond.
+    pub clock_steps: u64,
+    /// Time for one send of a batch, nanoseconds, as calibrated by transmit stamps.
+    pub send_cost_ns: f64,
+    /// Transmit stamps used for that calibration.
+    pub transmit_stamps: u64,
+}
+
+/// One check of `judge`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Short stable name: `littles-law`, `client-limit`...
+    pub id: String,
+    /// Its severity.
+    pub severity: Severity,
+    /// The finding, with figures.
+    pub finding: String,
+    /// The advice.
+    pub advice: String,
+}
+
+/// A run's place in an experiment: a plan with variants, each run several times.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Experiment {
+    /// Id of the experiment, the same in all its runs: the id of its first run.
+    pub id: String,
+    /// Which variant was run.
+    pub variant: String,
+    /// Which repeat of that variant, from 1.
+    pub repeat: u32,
+    /// Position of this run in the experiment, from 1, in order of execution.
+    pub position: u32,
+    /// Planned runs, of all variants together.
+    pub runs: u32,
+    /// Order of the runs of the variants.
+    pub order: Order,
+    /// Seed of a random order; absent for other orders.
+    pub order_seed: Option<u64>,
+    /// Names of all variants in the order of the plan, whatever the order of execution; empty in documents of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<String>,
+}

@@ -1,0 +1,335 @@
+//! Enumerations of the Run document; the document holds the names of their values.
+
+use prony_wire::{Engine, ErrorClass};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// Declares an enumeration with the names that documents and messages use.
+macro_rules! named_values {
+    ($($(#[$attribute:meta])* $type:ident {
+        $($(#[$about:meta])* $value:ident = $name:literal),+ $(,)?
+    })+) => {$(
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        $(#[$attribute])*
+        pub enum $type { $($(#[$about])* #[serde(rename = $name)] $value),+ }
+
+        impl $type {
+            /// Every value.
+            pub const ALL: &[$type] = &[$($type::$value),+];
+
+            /// Its name in the document and in reports.
+            pub fn name(self) -> &'static str {
+                match self { $($type::$value => $name),+ }
+            }
+
+            /// The value of that name.
+            pub fn from_name(name: &str) -> Option<$type> {
+                Self::ALL.iter().copied().find(|value| value.name() == name)
+            }
+        }
+    )+};
+}
+
+named_values! {
+    /// How a run ended.
+    #[derive(Default)]
+    #[schemars(rename = "State")]
+    RunState {
+        /// Still in progress (the document of a live run).
+        #[default]
+        Running = "running",
+        /// As planned.
+        Complete = "complete",
+        /// Ended early by a signal, an error or a kill; its figures cover what was measured.
+        Partial = "partial",
+    }
+
+    /// The severity of a finding.
+    Severity {
+        /// For information.
+        Note = "note",
+        /// To be read together with the figure.
+        Caveat = "caveat",
+        /// The figure must not be used.
+        Invalid = "invalid",
+    }
+
+    /// How Prony was compiled.
+    #[derive(Default)]
+    BuildProfile {
+        /// Without optimisation.
+        Debug = "debug",
+        /// With optimisation.
+        #[default]
+        Release = "release",
+    }
+
+    /// The part of the load to which a second belongs.
+    #[derive(Default)]
+    SecondPart {
+        /// Before the measured window.
+        Warmup = "warmup",
+        /// In the measured window.
+        #[default]
+        Measured = "measured",
+    }
+
+    /// Which crashes a committed transaction survives.
+    DurabilityClass {
+        /// A crash may destroy the data.
+        D0 = "D0",
+        /// A crash of the server process may lose commits.
+        D1 = "D1",
+        /// A crash of its machine may lose commits.
+        D2 = "D2",
+        /// Neither loses commits.
+        D3 = "D3",
+        /// Nor does the loss of the machine lose commits, because a replica has each commit first.
+        D4 = "D4",
+    }
+
+    /// How a server replicates, judged by its connected replicas and its settings.
+    Replication {
+        /// No replica is connected.
+        None = "none",
+        /// Commits do not wait for a replica.
+        Asynchronous = "asynchronous",
+        /// Commits wait until a replica has received them, or until a time-out (MySQL, MariaDB).
+        SemiSynchronous = "semi-synchronous",
+        /// Commits wait for a replica.
+        Synchronous = "synchronous",
+    }
+
+    /// The kind of an event.
+    #[derive(Default)]
+    EventKind {
+        /// Connections were lost, and later restored.
+        Outage = "outage",
+        /// Users ended because of an error.
+        UserEnded = "user ended",
+        /// More scheduled starts waited than the queue holds.
+        QueueFull = "queue full",
+        /// The server was restarted.
+        Restart = "restart",
+        /// The server's role changed between primary and replica.
+        Failover = "failover",
+        /// A checkpoint.
+        Checkpoint = "checkpoint",
+        /// A vacuum of a table.
+        Vacuum = "vacuum",
+        /// A table's statistics were collected.
+        Analyze = "analyze",
+        /// An index was built.
+        IndexBuild = "index build",
+        /// A table was rewritten.
+        TableRebuild = "table rebuild",
+        /// A backup.
+        Backup = "backup",
+        /// A kind that this version does not know.
+        #[default]
+        #[serde(other)]
+        Other = "event",
+    }
+}
+
+/// The engine of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "String", into = "String")]
+#[schemars(with = "String")]
+pub enum ServerEngine {
+    /// An engine that Prony can drive.
+    Known(Engine),
+    /// Another engine, named in the output of an imported run, such as `sqlserver`.
+    Other(String),
+}
+
+impl From<Engine> for ServerEngine {
+    fn from(engine: Engine) -> ServerEngine {
+        ServerEngine::Known(engine)
+    }
+}
+
+impl From<String> for ServerEngine {
+    fn from(id: String) -> ServerEngine {
+        match Engine::ALL.into_iter().find(|engine| engine.id() == id) {
+            Some(engine) => ServerEngine::Known(engine),
+            None => ServerEngine::Other(id),
+        }
+    }
+}
+
+impl From<ServerEngine> for String {
+    fn from(engine: ServerEngine) -> String {
+        engine.id().to_owned()
+    }
+}
+
+impl ServerEngine {
+    /// Its identifier in documents, such as `postgresql`.
+    pub fn id(&self) -> &str {
+        match self {
+            ServerEngine::Known(engine) => engine.id(),
+            ServerEngine::Other(id) => id,
+        }
+    }
+
+    /// Its name in reports, such as `PostgreSQL`.
+    pub fn name(&self) -> &str {
+        match self {
+            ServerEngine::Known(engine) => engine.name(),
+            ServerEngine::Other(id) if id == "sqlserver" => "SQL Server",
+            ServerEngine::Other(id) => id,
+        }
+    }
+}
+
+/// The address of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerAddress {
+    /// The path of its unix socket.
+    Unix(String),
+    /// Address and port.
+    Tcp(String),
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerAddress::Unix(path) => write!(f, "unix:{path}"),
+            ServerAddress::Tcp(address) => write!(f, "tcp:{address}"),
+        }
+    }
+}
+
+/// How the clients connected to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// All over its unix socket.
+    Unix,
+    /// All over TCP.
+    Tcp,
+    /// Over its unix socket, except some that used TCP to estimate the server time.
+    UnixWithTcpSample {
+        /// How many used TCP.
+        clients: u32,
+    },
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Network::Unix => f.write_str("unix"),
+            Network::Tcp => f.write_str("tcp"),
+            Network::UnixWithTcpSample { clients } => write!(f, "unix + {clients} tcp"),
+        }
+    }
+}
+
+/// The planned end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "Stop")]
+pub enum PlannedEnd {
+    /// After this many seconds of the measured window.
+    DurationS(f64),
+    /// After this many seconds no transaction starts; those in flight are counted.
+    StartsDurationS(f64),
+    /// After this many transactions of each client.
+    TransactionsPerClient(u64),
+    /// After this many transactions of all clients together.
+    Transactions(u64),
+}
+
+/// Where the parts of the service time come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitSource {
+    /// Kernel timestamps of all clients.
+    KernelStamps,
+    /// Kernel timestamps of some clients.
+    SampledStamps {
+        /// Clients with timestamps.
+        clients: u32,
+        /// All clients.
+        of_clients: u32,
+    },
+    /// There are no parts.
+    Unavailable {
+        /// Why; empty if unknown.
+        reason: String,
+    },
+}
+
+impl fmt::Display for SplitSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SplitSource::KernelStamps => f.write_str("kernel stamps"),
+            SplitSource::SampledStamps {
+                clients,
+                of_clients,
+            } => write!(f, "kernel stamps on {clients} of {of_clients} clients"),
+            SplitSource::Unavailable { reason } => write!(f, "unavailable: {reason}"),
+        }
+    }
+}
+
+impl Default for SplitSource {
+    fn default() -> SplitSource {
+        SplitSource::unavailable("")
+    }
+}
+
+impl SplitSource {
+    /// No parts, for this reason.
+    pub fn unavailable(reason: impl Into<String>) -> SplitSource {
+        SplitSource::Unavailable {
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Serializes an error class by its name; reads an unknown name as `Other`.
+pub(super) mod error_class {
+    use super::{Deserialize, Deserializer, ErrorClass, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        class: &ErrorClass,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(class.name())
+    }
+
+    pub(in super::super) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<ErrorClass, D::Error> {
+        let name = String::deserialize(from)?;
+        Ok(ErrorClass::from_name(&name).unwrap_or(ErrorClass::Other))
+    }
+}
+
+/// Serializes a query mode by its name.
+pub(crate) mod query_mode {
+    use super::{Deserialize, Deserializer, Serialize, Serializer};
+    use prony_plan::{Choice, QueryMode};
+    use serde::de::Error;
+
+    pub(crate) fn serialize<S: Serializer>(
+        mode: &Option<QueryMode>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        mode.map(QueryMode::name).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<Option<QueryMode>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        let mode = name.map(|name| {
+            QueryMode::from_name(&name).ok_or_else(|| Error::custom(format!("no protocol: {name}")))
+        });
+        mode.transpose()
+    }
+}

@@ -1,0 +1,196 @@
+//! Documents of version 1, read as documents of this version.
+//!
+//! Converts the JSON of a document, or of a journal's header, to version 2; renamed fields are aliases in their
+//! structs. It never fails: invalid values are detected when the result is deserialized.
+
+use crate::observed_topic::ObservedTopic;
+use crate::run::SCHEMA_VERSION;
+use serde_json::{Value, json};
+
+/// The document in this version's form.
+pub(crate) fn upgrade(mut document: Value) -> Value {
+    let Some(fields) = document.as_object_mut() else {
+        return document;
+    };
+    fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
+    let (host, health) = (fields.remove("host"), fields.remove("client"));
+    let is_imported = fields.get("imported").is_some_and(|is| !is.is_null());
+    let machines = match is_imported {
+        true => json!([]),
+        false => json!([{
+            "host": host, "health": health,
+            "clients": document["drive"]["clients"], "threads": document["drive"]["threads"],
+        }]),
+    };
+    document["machines"] = machines;
+    server(&mut document["server"]);
+    settings(&mut document["workload"]["settings"]);
+    let stop = stop(&document);
+    drive(&mut document["drive"], stop);
+    split(&mut document["timing"]["split"]);
+    original(&mut document["scenario"]);
+    missing(document.pointer_mut("/observed/missing"));
+    for part in ["/warmup", "/measured"] {
+        all_kinds(document.pointer_mut(part));
+    }
+    document
+}
+
+fn server(server: &mut Value) {
+    null_unless(&mut server["engine"], |name| !name.is_empty());
+    let address = server["address"].as_str().unwrap_or_default();
+    server["address"] = match address.split_once(':') {
+        Some((network @ ("unix" | "tcp"), address)) => json!({ network: address }),
+        _ => Value::Null,
+    };
+}
+
+/// Splits `name value`; a setting without a value gets the one that version 1 assumed in comparisons.
+fn settings(settings: &mut Value) {
+    let Some(all) = settings.as_array_mut() else {
+        *settings = json!([]);
+        return;
+    };
+    for setting in all {
+        let text = setting.as_str().unwrap_or_default();
+        let (name, value) = text.split_once(' ').unwrap_or((text, "set"));
+        *setting = json!({ "name": name, "value": value });
+    }
+}
+
+fn drive(drive: &mut Value, stop: Value) {
+    drive["open_loop"] = (drive["pace"] == "rate").into();
+    drive["stop"] = stop;
+    let is_mode = |name: &str| ["simple", "extended", "prepared"].contains(&name);
+    null_unless(&mut drive["protocol"], is_mode);
+    null_unless(&mut drive["arrival"], |name| {
+        ["poisson", "even"].contains(&name)
+    });
+    let network = drive["network"].as_str().unwrap_or_default();
+    let sample = |text: &str| text.strip_suffix(" tcp")?.parse::<u32>().ok();
+    drive["network"] = match network.split_once(" + ") {
+        Some(("unix", tcp)) => {
+            sample(tcp).map(|clients| json!({ "unix_with_tcp_sample": { "clients": clients } }))
+        }
+        _ => ["unix", "tcp"].contains(&network).then(|| network.into()),
+    }
+    .into();
+}
+
+/// The planned end of the run, from its plan. Only for `prony run` it is known whether transactions in flight at
+/// the end of a duration counted.
+fn stop(document: &Value) -> Value {
+    let run = &document["plan"]["run"];
+    let time = run["duration"].as_str().map(prony_plan::parse_duration);
+    match (time, &run["transactions"]) {
+        (None, Value::Number(count)) => json!({ "transactions_per_client": count }),
+        (Some(_), Value::Number(count)) => json!({ "transactions": count }),
+        (Some(Ok(time)), _) if document["asked"].get("command").is_some() => {
+            json!({ "duration_s": time.as_secs_f64() })
+        }
+        _ => Value::Null,
+    }
+}
+
+fn split(split: &mut Value) {
+    let text = split.as_str().unwrap_or_default();
+    let sampled = || {
+        let (clients, of) = text
+            .strip_prefix("kernel stamps on ")?
+            .strip_suffix(" clients")?
+            .split_once(" of ")?;
+        let (clients, of): (u32, u32) = (clients.parse().ok()?, of.parse().ok()?);
+        Some(json!({ "sampled_stamps": { "clients": clients, "of_clients": of } }))
+    };
+    *split = match text {
+        "kernel stamps" => "kernel_stamps".into(),
+        _ => sampled().unwrap_or_else(|| {
+            let reason = text.trim_start_matches("unavailable");
+            json!({ "unavailable": { "reason": reason.trim_matches([' ', ':', ',', '(', ')', '.']) } })
+        }),
+    };
+}
+
+/// A scenario's share of cached data, which version 1 had only as text.
+fn original(scenario: &mut Value) {
+    let Some(original) = scenario.get_mut("original") else {
+        return;
+    };
+    null_unless(&mut original["engine"], |name| !name.is_empty());
+    let words = original["cached"].as_str().unwrap_or_default();
+    original["cached_share"] = match words {
+        _ if words.starts_with("all") => 1.0.into(),
+        _ if words.contains("30 %") => 0.3.into(),
+        _ => Value::Null,
+    };
+}
+
+/// Texts of other versions for topics that are not listed under their present text.
+const FORMER_TOPICS: [(&str, ObservedTopic); 5] = [
+    (
+        "the server's machine, from some second on",
+        ObservedTopic::ServerMachineForAPart,
+    ),
+    (
+        "how the server stands before it",
+        ObservedTopic::StateBefore,
+    ),
+    ("how the server stands after it", ObservedTopic::StateAfter),
+    (
+        "the server during the load, from some second on",
+        ObservedTopic::DuringLoad,
+    ),
+    ("the server for a while", ObservedTopic::WhileDisconnected),
+];
+
+/// The topic of a text in the list of what could not be observed.
+fn topic(text: &str) -> Option<ObservedTopic> {
+    let known = ObservedTopic::KNOWN.iter();
+    let known = known.map(|topic| (topic.text(), *topic));
+    let mut all = known.chain(FORMER_TOPICS);
+    Some(all.find(|(known, _)| *known == text)?.1)
+}
+
+/// What could not be observed, which version 1 had as text. An unknown text becomes part of the reason.
+fn missing(list: Option<&mut Value>) {
+    let list = list.and_then(Value::as_array_mut).into_iter().flatten();
+    for one in list.filter(|one| one["what"].is_string()) {
+        let text = one["what"].as_str().unwrap_or_default().to_owned();
+        one["what"] = match topic(&text) {
+            Some(topic) => json!(topic),
+            None => {
+                let why = one["why"].as_str().unwrap_or_default();
+                one["why"] = format!("{text}: {why}").into();
+                json!(ObservedTopic::Other)
+            }
+        };
+    }
+}
+
+/// All kinds together, and errors of unknown kinds, which version 1 named `all`.
+fn all_kinds(part: Option<&mut Value>) {
+    let Some(part) = part else { return };
+    if let Some(total) = part.pointer_mut("/kinds/0") {
+        all_to_null(total);
+    }
+    let errors = part.get_mut("errors").and_then(Value::as_array_mut);
+    for error in errors.into_iter().flatten() {
+        // A transaction may itself be named `all`; its errors have a code.
+        if error["class"] == "other" && error["code"] == "" {
+            all_to_null(error);
+        }
+    }
+}
+
+fn all_to_null(named: &mut Value) {
+    if named["kind"] == "all" {
+        named["kind"] = Value::Null;
+    }
+}
+
+/// Replaces a text that is not a value of the enumeration with null.
+fn null_unless(value: &mut Value, is_known: impl Fn(&str) -> bool) {
+    if !value.as_str().is_some_and(is_known) {
+        *value = Value::Null;
+    }
+}

@@ -1,0 +1,231 @@
+//! Journals on a full disk, and what can be read of them.
+
+use super::*;
+use prony_measure::{ErrorClass, Interval, Outcome, ProcessHealth, RunSchedule, Sample, Shape};
+use std::os::unix::fs::PermissionsExt;
+
+fn event(detail: &str) -> Event {
+    Event {
+        detail: detail.to_owned(),
+        ..Event::default()
+    }
+}
+
+/// A writer whose store filled up after its first event.
+fn full(name: &str) -> (PathBuf, (RunWriter, File), StoreError) {
+    let folder = std::env::temp_dir().join(format!("prony-full-{name}-{}", std::process::id()));
+    let store = RunStore::open(Some(&folder)).unwrap();
+    let mut writer = store.begin(&mut Run::default()).unwrap();
+    writer.event(&event("before")).unwrap();
+    let lock = writer.journal.fill_disk();
+    let error = writer.event(&event("after")).unwrap_err();
+    writer.event(&event("later")).expect("it is reported once");
+    (folder, (writer, lock), error)
+}
+
+#[test]
+fn a_journal_on_a_full_disk_continues_in_the_temporary_folder() {
+    let (folder, (writer, lock), error) = full("killed");
+    let StoreError::Diverted {
+        fallback: Some(other),
+        ..
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    assert!(error.is_full(), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("No space left on device"), "{text}");
+    assert!(text.contains(&other.display().to_string()), "{text}");
+    let mode = fs::metadata(other).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let (store, id) = (writer.store.clone(), writer.id.clone());
+    let live = store.load(&id).unwrap();
+    assert_eq!((live.state, live.events.len()), (RunState::Running, 3));
+    // Dropping the writer leaves the files as a kill does.
+    drop((writer, lock));
+    let (run, path) = store.load_from(&id).unwrap();
+    assert_eq!((run.state, run.events.len()), (RunState::Partial, 3));
+    let why = run.ended_because.unwrap();
+    assert!(why.starts_with("interrupted: Prony was killed"), "{why}");
+    assert!(why.contains("No space left on device"), "{why}");
+    assert_eq!(path, store.document_path(&id), "it is in the store now");
+    assert!(!other.exists() && !store.journal_path(&id).exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_document_that_cannot_be_stored_is_saved_elsewhere_and_moved_later() {
+    let (folder, (writer, _), _) = full("refused");
+    let (store, id) = (writer.store.clone(), writer.id.clone());
+    // A path over which no file can be renamed simulates a disk that is still full.
+    let taken = store.document_path(&id);
+    fs::create_dir_all(taken.join("taken")).unwrap();
+    let mut run = Run {
+        id: id.clone(),
+        state: RunState::Complete,
+        ..Run::default()
+    };
+    run.workload.name = "whole".into();
+    let error = writer.finish(&run).unwrap_err();
+    let StoreError::StoredElsewhere { path, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(error.to_string().contains(&path.display().to_string()));
+    let (loaded, source) = store.load_from(&id).unwrap();
+    assert_eq!((&loaded, &source), (&run, path));
+    fs::remove_dir_all(&taken).unwrap();
+    let listed = store.list(&crate::RunFilter::default()).unwrap();
+    assert_eq!(listed.runs[0].state, RunState::Complete);
+    assert_eq!(store.load_from(&id).unwrap(), (run, taken));
+    assert!(!path.exists() && !store.journal_path(&id).exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn files_that_the_journal_could_not_name_are_found_in_the_temporary_folder() {
+    let folder = std::env::temp_dir().join(format!("prony-unnoted-{}", std::process::id()));
+    let store = RunStore::open(Some(&folder)).unwrap();
+    let diverted = || {
+        let mut writer = store.begin(&mut Run::default()).unwrap();
+        writer.journal.refuse_overwrites();
+        let lock = writer.journal.fill_disk();
+        writer.event(&event("after")).unwrap_err();
+        let other = writer.journal.diverted_path().unwrap().to_owned();
+        (writer, lock, other)
+    };
+    let (writer, lock, other) = diverted();
+    let id = writer.id.clone();
+    drop((writer, lock));
+    assert_eq!(store.load(&id).unwrap().events.len(), 1, "as after a kill");
+    assert!(!other.exists() && store.document_path(&id).exists());
+
+    let (writer, lock, other) = diverted();
+    let id = writer.id.clone();
+    fs::create_dir_all(store.document_path(&id).join("taken")).unwrap();
+    let mut run = Run {
+        id: id.clone(),
+        state: RunState::Complete,
+        ..Run::default()
+    };
+    run.workload.name = "whole".into();
+    let error = writer.finish(&run).unwrap_err();
+    drop(lock);
+    let StoreError::StoredElsewhere { path, is_noted, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert!(
+        !is_noted && error.to_string().contains("keep that file"),
+        "{error}"
+    );
+    assert!(other.exists(), "the journal may name it");
+    fs::remove_dir_all(store.document_path(&id)).unwrap();
+    assert_eq!(store.load(&id).unwrap(), run);
+    assert!(!path.exists() && !other.exists() && !store.journal_path(&id).exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn dropped_lines_are_counted() {
+    let folder = std::env::temp_dir().join(format!("prony-hole-{}", std::process::id()));
+    let store = RunStore::open(Some(&folder)).unwrap();
+    let mut writer = store.begin(&mut Run::default()).unwrap();
+    let id = writer.id.clone();
+    let line = writer.bytes(&JournalLine::Event(event("1"))).unwrap().len() + 1;
+    writer.journal.limit_memory(2 * line);
+    let blocked = fallback_path(&id, "jsonl");
+    fs::create_dir(&blocked).unwrap();
+    let file = writer.journal.fill_disk();
+    writer.event(&event("1")).unwrap_err();
+    for name in ["2", "3", "4", "5"] {
+        writer.event(&event(name)).unwrap();
+    }
+    writer.journal.free_disk(file);
+    // The buffer is still full at the first of these.
+    writer.event(&event("6")).unwrap();
+    writer.event(&event("7")).unwrap();
+    drop(writer);
+    let run = store.load(&id).unwrap();
+    let names: Vec<&str> = run.events.iter().map(|one| one.detail.as_str()).collect();
+    assert_eq!(names, ["1", "2", "7"]);
+    let why = run.ended_because.unwrap();
+    assert!(why.contains("4 lines before that are missing"), "{why}");
+    fs::remove_dir(blocked).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_others_can_write_is_not_trusted() {
+    let (folder, (writer, _), error) = full("foreign");
+    let StoreError::Diverted {
+        fallback: Some(other),
+        ..
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    let (store, id) = (writer.store.clone(), writer.id.clone());
+    drop(writer);
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o666)).unwrap();
+    // Another user, another host or a container cannot read the rest either: the shorter run must not
+    // become final.
+    let run = store.load(&id).unwrap();
+    assert_eq!((run.state, run.events.len()), (RunState::Partial, 1));
+    let why = run.ended_because.unwrap();
+    let expected = format!("the rest is in {}", other.display());
+    assert!(why.contains(&expected), "{why}");
+    let listed = store.list(&crate::RunFilter::default()).unwrap();
+    assert_eq!(listed.runs.len(), 1);
+    assert!(other.exists() && store.journal_path(&id).exists());
+    assert!(!store.document_path(&id).exists());
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(store.load(&id).unwrap().events.len(), 3);
+    assert!(!other.exists() && store.document_path(&id).exists());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// A journal with one second in which a transaction failed, whose kinds of transaction are these.
+fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
+    let folder = std::env::temp_dir().join(format!("prony-second-{name}-{}", std::process::id()));
+    let store = RunStore::open(Some(&folder)).unwrap();
+    let mut run = Run::default();
+    run.workload.kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
+    let mut writer = store.begin(&mut run).unwrap();
+    let span = RunSchedule::seconds(0, 0, None).span(0);
+    let mut interval = Interval::new(span, Shape::closed(1));
+    interval.record(&Sample {
+        kind: 0,
+        // A server sends what it likes; these bytes are not UTF-8.
+        outcome: Outcome::Failed(ErrorClass::Other, [b'X', 0xff, 0, 0xc3, b'1']),
+        scheduled_ns: 0,
+        started_ns: 0,
+        ended_ns: 1_000,
+        connect_ns: 0,
+        retries: 0,
+        parts: None,
+    });
+    let row = IntervalRow {
+        interval: Box::new(interval),
+        worker_cpu_ns: vec![None],
+        process: ProcessHealth::default(),
+    };
+    writer.second(&row, 0).unwrap();
+    let live = store.load(&writer.id).unwrap();
+    (folder, live)
+}
+
+#[test]
+fn a_second_with_an_error_code_that_is_not_utf_8_is_read() {
+    let (folder, run) = journal_of_a_failure("code", &["transfer"]);
+    assert_eq!(run.series.len(), 1);
+    assert_eq!(run.measured.kinds[0].failed, 1);
+    assert_eq!(run.measured.errors[0].count, 1);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_second_with_other_kinds_than_its_run_is_not_read() {
+    let (folder, run) = journal_of_a_failure("kinds", &["transfer", "read"]);
+    assert_eq!(run.series.len(), 0);
+    fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,147 @@
+//! Labels and notes, filters, and file permissions.
+
+mod common;
+
+use common::*;
+use prony_store::*;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn an_annotation_does_not_change_the_document() {
+    let folder = Folder::new("about");
+    let store = folder.store();
+    let id = stored(&store, |_| {});
+    let document = folder.runs().join(format!("{id}.json"));
+    let before = std::fs::read(&document).unwrap();
+    assert!(store.annotation(&id).is_empty());
+    let about = Annotation {
+        label: Some("before vacuum".into()),
+        note: Some("Odd: <b>\u{1b}[2J".into()),
+    };
+    store.annotate(&id, &about).unwrap();
+    assert_eq!(store.annotation(&id), about);
+    assert_eq!(
+        store.list(&RunFilter::default()).unwrap().runs[0].about,
+        about
+    );
+    assert_eq!(std::fs::read(&document).unwrap(), before);
+    let unknown = store.annotate("20000101-000000-none-0000", &about);
+    assert!(matches!(unknown, Err(StoreError::NotFound { .. })));
+    store.delete(&id).unwrap();
+    assert_eq!(std::fs::read_dir(folder.runs()).unwrap().count(), 0);
+    let other = stored(&store, |_| {});
+    store.annotate(&other, &about).unwrap();
+    store.annotate(&other, &Annotation::default()).unwrap();
+    assert_eq!(std::fs::read_dir(folder.runs()).unwrap().count(), 1);
+}
+
+#[test]
+fn filters_select_by_verdict_workload_server_label_and_start() {
+    let folder = Folder::new("filters");
+    let store = folder.store();
+    let check = |severity| Check {
+        id: "x".into(),
+        severity,
+        finding: String::new(),
+        advice: String::new(),
+    };
+    let plain = stored(&store, |run| run.workload.name = "tpcc".into());
+    let caveat = stored(&store, |run| {
+        run.started_at = "2026-11-22T08:00:00+00:00".into();
+        run.checks = vec![check(Severity::Note), check(Severity::Caveat)];
+    });
+    let invalid = stored(&store, |run| {
+        run.server.engine = Some(Engine::MariaDb.into());
+        run.checks = vec![check(Severity::Invalid)];
+    });
+    let partial = stored(&store, |run| run.state = RunState::Partial);
+    let mut live = run();
+    let writer = store.begin(&mut live).unwrap();
+    store
+        .annotate(
+            &invalid,
+            &Annotation {
+                label: Some("a".into()),
+                note: None,
+            },
+        )
+        .unwrap();
+    let found = |filter: RunFilter| -> Vec<String> {
+        let mut found: Vec<String> = store
+            .list(&filter)
+            .unwrap()
+            .runs
+            .into_iter()
+            .map(|run| run.id)
+            .collect();
+        found.sort();
+        found
+    };
+    let of = |verdict| {
+        found(RunFilter {
+            verdict: Some(verdict),
+            ..RunFilter::default()
+        })
+    };
+    assert_eq!(of(RunVerdict::Valid), [plain.as_str()]);
+    assert_eq!(of(RunVerdict::Caveats), [caveat.as_str()]);
+    assert_eq!(of(RunVerdict::Invalid), [invalid.as_str()]);
+    assert_eq!(of(RunVerdict::Partial), [partial]);
+    assert_eq!(of(RunVerdict::Running), [live.id]);
+    let text = |text: &str| Some(text.to_owned());
+    let workload = RunFilter {
+        workload: text("tpcc"),
+        ..RunFilter::default()
+    };
+    assert_eq!(found(workload), [plain]);
+    let server = RunFilter {
+        server: text("mariadb"),
+        ..RunFilter::default()
+    };
+    assert_eq!(found(server), [invalid.as_str()]);
+    let label = RunFilter {
+        label: text("a"),
+        ..RunFilter::default()
+    };
+    assert_eq!(found(label), [invalid]);
+    let since = RunFilter {
+        since_ns: Some(1_795_334_400_000_000_000),
+        ..RunFilter::default()
+    };
+    assert_eq!(found(since), [caveat], "at that moment or later");
+    drop(writer);
+}
+
+#[test]
+fn stored_files_are_private() {
+    let folder = Folder::new("modes");
+    let store = folder.store();
+    let mut live = run();
+    let writer = store.begin(&mut live).unwrap();
+    let id = stored(&store, |_| {});
+    let about = Annotation {
+        label: Some("a".into()),
+        note: None,
+    };
+    store.annotate(&id, &about).unwrap();
+    // An index of an older Prony.
+    let index = folder.path().join("index.sqlite");
+    std::fs::set_permissions(&index, std::fs::Permissions::from_mode(0o644)).unwrap();
+    store.list(&RunFilter::default()).unwrap();
+    let mut files = 0;
+    for directory in [folder.path().to_owned(), folder.runs()] {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let meta = entry.as_ref().unwrap().metadata().unwrap();
+            if meta.is_file() {
+                files += 1;
+                let path = entry.unwrap().path();
+                assert_eq!(meta.permissions().mode() & 0o777, 0o600, "{path:?}");
+            }
+        }
+    }
+    assert!(
+        files >= 4,
+        "a journal, a document, a label, an index: {files}"
+    );
+    drop(writer);
+}

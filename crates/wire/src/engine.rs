@@ -1,0 +1,79 @@
+//! The database engines that Prony drives.
+//!
+//! Every decision that depends on the engine is an exhaustive `match` on [`Engine`] without a `_` arm,
+//! so that the compiler finds each place that a new engine affects.
+
+/// A database engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// PostgreSQL, or a server that speaks its protocol.
+    PostgreSql,
+    /// MySQL, or a server that speaks its protocol and does not identify itself as MariaDB.
+    MySql,
+    /// MariaDB.
+    MariaDb,
+}
+
+impl Engine {
+    /// Every engine.
+    pub const ALL: [Engine; 3] = [Engine::PostgreSql, Engine::MySql, Engine::MariaDb];
+
+    /// Its name in messages and reports, such as `PostgreSQL`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Engine::PostgreSql => "PostgreSQL",
+            Engine::MySql => "MySQL",
+            Engine::MariaDb => "MariaDB",
+        }
+    }
+
+    /// Its identifier in stored documents, such as `postgresql`.
+    pub fn id(self) -> &'static str {
+        match self {
+            Engine::PostgreSql => "postgresql",
+            Engine::MySql => "mysql",
+            Engine::MariaDb => "mariadb",
+        }
+    }
+
+    /// Quotes an identifier.
+    pub fn quote_identifier(self, name: &str) -> String {
+        match self {
+            Engine::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
+            Engine::MySql | Engine::MariaDb => format!("`{}`", name.replace('`', "``")),
+        }
+    }
+
+    /// Quotes a string literal so that it means the same under any session settings:
+    /// `standard_conforming_strings` and `sql_mode` decide what a backslash means in `'...'`. If the
+    /// text has one, PostgreSQL gets `E'...'`, and MySQL and MariaDB get hexadecimal.
+    pub fn quote_literal(self, text: &str) -> String {
+        let quoted = text.replace('\'', "''");
+        match (self, text.contains('\\')) {
+            (Engine::PostgreSql, true) => format!(" E'{}'", quoted.replace('\\', "\\\\")),
+            (Engine::MySql | Engine::MariaDb, true) => {
+                let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+                format!("_utf8mb4 x'{hex}'")
+            }
+            (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, false) => format!("'{quoted}'"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_and_literals_are_quoted() {
+        let postgres = Engine::PostgreSql;
+        assert_eq!(postgres.quote_identifier("a\"b"), "\"a\"\"b\"");
+        assert_eq!(postgres.quote_literal("it's"), "'it''s'");
+        assert_eq!(postgres.quote_literal("a\\'b"), " E'a\\\\''b'");
+        for engine in [Engine::MySql, Engine::MariaDb] {
+            assert_eq!(engine.quote_identifier("a`b"), "`a``b`");
+            assert_eq!(engine.quote_literal("it's"), "'it''s'");
+            assert_eq!(engine.quote_literal("\\'"), "_utf8mb4 x'5c27'");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The content of a reply, for all protocols.
+
+use super::*;
+
+impl Exchange {
+    /// The reply's error.
+    pub fn error(&self) -> Option<ServerError> {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.error().map(postgres::parse_error),
+            ProtocolState::Mysql(mysql) => mysql.error(),
+        }
+    }
+
+    /// The fields that identify the reply's error, without a copy.
+    pub fn error_summary(&self) -> Option<ErrorSummary<'_>> {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.error().map(postgres::error::summary),
+            ProtocolState::Mysql(mysql) => mysql.error_summary(),
+        }
+    }
+
+    /// Whether the last request started a COPY.
+    pub fn started_copy(&self) -> bool {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.copy().is_some(),
+            ProtocolState::Mysql(_) => false,
+        }
+    }
+
+    /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
+    pub fn notices(&self) -> impl Iterator<Item = ServerError> {
+        let reply = match &self.state {
+            ProtocolState::Postgres { reply, .. } => Some(reply),
+            ProtocolState::Mysql(_) => None,
+        };
+        let notices = reply.into_iter().flat_map(Reply::notices);
+        notices.map(postgres::parse_error)
+    }
+
+    /// Adds the settings that the server reported with the reply. MySQL reports none.
+    ///
+    /// # Errors
+    /// A report is malformed.
+    pub fn add_settings(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => {
+                let mut settings = reply.settings();
+                settings.try_for_each(|body| parameters.add(body))
+            }
+            ProtocolState::Mysql(_) => Ok(()),
+        }
+    }
+
+    /// The error that the server sent before it closed the connection.
+    pub fn final_error(&self) -> Option<ServerError> {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.final_error().map(postgres::parse_error),
+            ProtocolState::Mysql(mysql) => mysql.final_error(),
+        }
+    }
+
+    /// State of the session's transaction block after the last reply.
+    pub fn block(&self) -> Block {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.block(),
+            ProtocolState::Mysql(mysql) => mysql.reply.block(),
+        }
+    }
+
+    /// Whether bytes arrived after the reply.
+    pub fn has_surplus(&self) -> bool {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.has_surplus(),
+            ProtocolState::Mysql(mysql) => mysql.reply.has_surplus(),
+        }
+    }
+
+    /// Whether the replies to some of the request's `executions` arrive in one round trip.
+    pub fn shares_round_trip(&self, executions: u32) -> bool {
+        match &self.state {
+            ProtocolState::Postgres { .. } => executions > 1,
+            ProtocolState::Mysql(mysql) => mysql.codec.executions() < executions as usize,
+        }
+    }
+
+    /// Rows that the last command changed or returned.
+    pub fn affected(&self) -> u64 {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.affected(),
+            ProtocolState::Mysql(mysql) => mysql.reply.affected(),
+        }
+    }
+
+    /// Rows that the command of result `result` (from 0) changed or returned. For PostgreSQL, only the
+    /// last one's are known.
+    pub fn affected_by(&self, result: usize) -> u64 {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.affected(),
+            ProtocolState::Mysql(mysql) => mysql.reply.affected_by(result),
+        }
+    }
+
+    /// The names of the columns of result `result` (from 0); none if the server described none.
+    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        let (postgres, mysql) = self.replies();
+        let postgres = postgres
+            .into_iter()
+            .flat_map(move |reply| reply.columns(result));
+        postgres.chain(
+            mysql
+                .into_iter()
+                .flat_map(move |reply| reply.columns(result)),
+        )
+    }
+
+    /// Number of results in the reply, including those without rows.
+    pub fn results(&self) -> usize {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.results(),
+            ProtocolState::Mysql(mysql) => mysql.reply.results(),
+        }
+    }
+
+    /// The rows of all results of the reply, each with the number of its result from 0.
+    pub fn rows(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
+        let (postgres, mysql) = self.replies();
+        let postgres = postgres.into_iter().flat_map(Reply::rows);
+        let mysql = mysql.into_iter().flat_map(mysql::reply::Reply::rows);
+        postgres
+            .map(|(result, row)| (result, row.into()))
+            .chain(mysql.map(|(result, row)| (result, row.into())))
+    }
+
+    fn replies(&self) -> (Option<&Reply>, Option<&mysql::reply::Reply>) {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => (Some(reply), None),
+            ProtocolState::Mysql(mysql) => (None, Some(&mysql.reply)),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Logs in, for all protocols.
+//!
+//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
+//! never: expose the protocol to the loop. Each protocol is a variant here.
+
+use crate::{Channel, ConnectError, Session, mysql, postgres};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use std::sync::Arc;
+
+/// The TLS configuration, and the name that the certificate must carry.
+pub type TlsParts = (Arc<ClientConfig>, ServerName<'static>);
+
+/// Whether one attempt to connect uses TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsUse {
+    /// Does not use TLS.
+    No,
+    /// Requests TLS, and continues without it if the server has none.
+    IfOffered,
+    /// Requests TLS, and fails if the server has none.
+    Must,
+    /// Starts with TLS, without a request (PostgreSQL 17 and later).
+    Direct,
+}
+
+/// A login in progress.
+pub enum PendingLogin {
+    /// PostgreSQL.
+    Postgres(Box<postgres::Connector>),
+    /// MySQL or MariaDB.
+    Mysql(Box<mysql::Connector>),
+}
+
+/// What a login determines for later requests ([`crate::Exchange::set_session_flags`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionFlags {
+    /// MySQL: results come without EOF packets.
+    pub(crate) deprecate_eof: bool,
+    /// MySQL: the status flags of the session.
+    pub(crate) status: u16,
+}
+
+/// State of a login after a step.
+#[derive(Debug)]
+pub enum LoginProgress {
+    /// Send the appended bytes, then feed the bytes that arrive.
+    More,
+    /// Logged in, or the request to cancel is written. Send the appended bytes. From now on all bytes
+    /// pass through the channel.
+    Done(Box<Session>, Channel),
+}
+
+impl PendingLogin {
+    /// Appends the first bytes, if the client sends first. Call it once, when the socket is connected.
+    ///
+    /// # Errors
+    /// The login cannot be expressed in the protocol.
+    pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
+        match self {
+            PendingLogin::Postgres(connector) => connector.start(to_socket),
+            PendingLogin::Mysql(connector) => connector.start(),
+        }
+    }
+
+    /// Feeds bytes from the socket, split anywhere.
+    ///
+    /// # Errors
+    /// The connection can no longer be used. `to_socket` may hold a last message for the server.
+    pub fn receive(
+        &mut self,
+        from_socket: &[u8],
+        to_socket: &mut Vec<u8>,
+    ) -> Result<LoginProgress, ConnectError> {
+        match self {
+            PendingLogin::Postgres(connector) => connector.receive(from_socket, to_socket),
+            PendingLogin::Mysql(connector) => connector.receive(from_socket, to_socket),
+        }
+    }
+
+    /// Whether the connection uses TLS, or tried to.
+    pub fn over_tls(&self) -> bool {
+        match self {
+            PendingLogin::Postgres(connector) => connector.over_tls(),
+            PendingLogin::Mysql(connector) => connector.over_tls(),
+        }
+    }
+}

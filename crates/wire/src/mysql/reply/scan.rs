@@ -1,0 +1,268 @@
+//! Parses the bytes of a reply.
+//!
+//! In: packets, as they become complete. Out: the content of the reply. Must never: read a row before
+//! it is requested.
+
+use super::*;
+
+/// Parsing.
+impl Reply {
+    pub(super) fn scan(&mut self) -> Result<bool, Violation> {
+        let was_waiting = self.expected != ExpectedPacket::Nothing;
+        while !(was_waiting
+            && matches!(
+                self.expected,
+                ExpectedPacket::Nothing | ExpectedPacket::Data
+            ))
+        {
+            let Some((body, sequence)) = self.next_packet()? else {
+                break;
+            };
+            let end = body.end;
+            self.take(body, sequence)?;
+            self.scanned = end;
+        }
+        let complete = was_waiting
+            && matches!(
+                self.expected,
+                ExpectedPacket::Nothing | ExpectedPacket::Data
+            );
+        if complete {
+            self.end = Some(self.scanned);
+        }
+        Ok(complete)
+    }
+
+    /// The next packet, once it is complete; a payload of several packets is joined.
+    pub(super) fn next_packet(&mut self) -> Result<Option<(Range<usize>, u8)>, Violation> {
+        let at = self.scanned;
+        let Some((length, mut sequence)) = header(&self.bytes, at) else {
+            return Ok(None);
+        };
+        let start = at + HEADER;
+        if length < MAX_PAYLOAD {
+            let body = start..start + length;
+            return Ok((body.end <= self.bytes.len()).then_some((body, sequence)));
+        }
+        // How far it had been joined when the last bytes arrived.
+        let known = self.joined.last().filter(|(offset, _)| *offset == at);
+        let mut payload = known.map_or(0, |(_, payload)| *payload);
+        if known.is_none() {
+            if self.bytes.len() < start + length {
+                return Ok(None);
+            }
+            payload = length;
+            self.joined.push((at, payload));
+        }
+        loop {
+            let next = start + payload;
+            let Some((length, number)) = header(&self.bytes, next) else {
+                return Ok(None);
+            };
+            if payload + length > PAYLOAD_MAX {
+                return Err(Violation::Size(payload + length));
+            }
+            if self.bytes.len() < next + HEADER + length {
+                return Ok(None);
+            }
+            self.bytes.drain(next..next + HEADER);
+            payload += length;
+            sequence = number;
+            if let Some(last) = self.joined.last_mut() {
+                last.1 = payload;
+            }
+            if length < MAX_PAYLOAD {
+                // The sequence numbers in between are not checked; the last one must fit.
+                self.sequence = number;
+                return Ok(Some((start..start + payload, sequence)));
+            }
+        }
+    }
+
+    /// The packet at `at`, which [`Reply::scan`] has passed.
+    pub(super) fn packet(&self, at: usize) -> Option<&[u8]> {
+        let (length, _) = header(&self.bytes, at)?;
+        let length = match length {
+            MAX_PAYLOAD => self.joined.iter().find(|(offset, _)| *offset == at)?.1,
+            length => length,
+        };
+        self.bytes.get(at + HEADER..at + HEADER + length)
+    }
+
+    pub(super) fn take(&mut self, body: Range<usize>, sequence: u8) -> Result<(), Violation> {
+        let (at, end) = (body.start - HEADER, body.end);
+        let first = self.bytes[body.clone()].first().copied();
+        if first == Some(ERR) {
+            self.fail(body);
+            return Ok(());
+        }
+        // An error may arrive unrequested, with any number; nothing else may.
+        if sequence != self.sequence {
+            return Err(Violation::OutOfOrder);
+        }
+        self.sequence = sequence.wrapping_add(1);
+        let length = body.len();
+        match (self.expected, first) {
+            (ExpectedPacket::Nothing | ExpectedPacket::Data, _) => {
+                return Err(Violation::Unsolicited);
+            }
+            (_, None) => return Err(Violation::Malformed("empty packet")),
+            (ExpectedPacket::ResultHeader, Some(first)) => self.result_header(first, body)?,
+            (ExpectedPacket::Columns(left), _) => {
+                self.expected = match left - 1 {
+                    0 if self.deprecate_eof => ExpectedPacket::Rows,
+                    0 => ExpectedPacket::ColumnsEnd,
+                    left => ExpectedPacket::Columns(left),
+                };
+                self.last().rows_at = end;
+            }
+            (ExpectedPacket::ColumnsEnd, Some(0xfe)) if length < 9 => {
+                self.last().rows_at = end;
+                self.expected = ExpectedPacket::Rows;
+            }
+            (ExpectedPacket::ColumnsEnd, _) => {
+                return Err(Violation::Malformed("no EOF packet after the columns"));
+            }
+            (ExpectedPacket::Rows, Some(0xfe)) if self.ends_rows(length) => {
+                let status = self.status_of_end(&self.bytes[body])?;
+                self.finish(status);
+            }
+            (ExpectedPacket::Rows, _) => self.last().rows += 1,
+            (ExpectedPacket::Descriptions(left), _) => self.expect_descriptions(left - 1),
+        }
+        debug_assert!(at < end);
+        Ok(())
+    }
+
+    pub(super) fn last(&mut self) -> &mut ResultPosition {
+        self.results.last_mut().expect("a result has begun")
+    }
+
+    /// Handles the first packet of a result.
+    pub(super) fn result_header(&mut self, first: u8, body: Range<usize>) -> Result<(), Violation> {
+        let malformed = |what| Err(Violation::Malformed(what));
+        if self.format == ReplyFormat::Prepared {
+            let Some((prepared_id, packets)) = self.parse_prepare_response(&self.bytes[body])
+            else {
+                return malformed("invalid response to COM_STMT_PREPARE");
+            };
+            self.prepared_id = prepared_id;
+            self.expect_descriptions(packets);
+            return Ok(());
+        }
+        match first {
+            0 => {
+                let Some((affected, status)) = parse_ok(&self.bytes[body]) else {
+                    return malformed("invalid OK packet");
+                };
+                self.results.push(ResultPosition {
+                    affected,
+                    ..ResultPosition::default()
+                });
+                self.finish(status);
+            }
+            // It names a file of the client.
+            0xfb => self.expected = ExpectedPacket::Data,
+            _ => {
+                let mut reader = Reader(&self.bytes[body.clone()]);
+                match reader.number() {
+                    Some(columns @ 1..=0xffff) if reader.0.is_empty() => {
+                        self.results.push(ResultPosition {
+                            columns,
+                            columns_at: body.end,
+                            binary: self.format == ReplyFormat::Binary,
+                            ..ResultPosition::default()
+                        });
+                        self.expected = ExpectedPacket::Columns(columns);
+                    }
+                    _ => return malformed("invalid column count"),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses the response to COM_STMT_PREPARE: the statement's id, and how many packets describe it.
+    pub(super) fn parse_prepare_response(&self, body: &[u8]) -> Option<(PreparedId, u32)> {
+        let mut reader = Reader(body);
+        if reader.byte()? != 0 {
+            return None;
+        }
+        let id = reader.u32()?;
+        let (columns, parameters) = (reader.u16()?, reader.u16()?);
+        let packets = |count: u16| match count {
+            0 => 0,
+            count => u32::from(count) + u32::from(!self.deprecate_eof),
+        };
+        let prepared_id = PreparedId { id, parameters };
+        Some((prepared_id, packets(columns) + packets(parameters)))
+    }
+
+    pub(super) fn expect_descriptions(&mut self, left: u32) {
+        self.expected = match left {
+            0 => ExpectedPacket::Nothing,
+            left => ExpectedPacket::Descriptions(left),
+        };
+    }
+
+    /// Whether a packet of this length, with the first byte of an end packet, ends the rows. A row may
+    /// have that first byte too, if its first value is longer than 16 MiB.
+    pub(super) fn ends_rows(&self, length: usize) -> bool {
+        match self.deprecate_eof {
+            true => length < MAX_PAYLOAD,
+            false => length < 9,
+        }
+    }
+
+    pub(super) fn status_of_end(&self, body: &[u8]) -> Result<u16, Violation> {
+        let status = match self.deprecate_eof {
+            true => parse_ok(body).map(|(_, status)| status),
+            false => Reader(body).take(3).and_then(|_| Reader(&body[3..]).u16()),
+        };
+        status.ok_or(Violation::Malformed(
+            "invalid packet at the end of the rows",
+        ))
+    }
+
+    /// Completes a result.
+    pub(super) fn finish(&mut self, status: u16) {
+        self.set_status(status);
+        self.expected = match status & flags::STATUS_MORE_RESULTS {
+            0 => ExpectedPacket::Nothing,
+            _ => ExpectedPacket::ResultHeader,
+        };
+    }
+
+    pub(super) fn set_status(&mut self, status: u16) {
+        self.block = match status & flags::STATUS_IN_TRANSACTION {
+            0 => Block::Idle,
+            _ => Block::Open,
+        };
+        self.no_backslash_escapes = status & flags::STATUS_NO_BACKSLASH_ESCAPES != 0;
+    }
+
+    /// Handles an error packet. It has no transaction status: the transaction is as open as before,
+    /// except that a deadlock has rolled it back.
+    pub(super) fn fail(&mut self, body: Range<usize>) {
+        if self.expected == ExpectedPacket::Nothing {
+            self.unsolicited_error = Some(self.bytes[body].into());
+            return;
+        }
+        self.block = match (number(&self.bytes[body.clone()]), self.block) {
+            (DEADLOCK, _) => Block::Idle,
+            (_, Block::Idle) if self.may_open_transaction => Block::Failed,
+            (_, block) => block,
+        };
+        self.error = Some(body);
+        self.expected = ExpectedPacket::Nothing;
+    }
+}
+
+/// The affected rows and status flags of an OK packet.
+fn parse_ok(body: &[u8]) -> Option<(u64, u16)> {
+    let mut reader = Reader(body);
+    reader.byte()?;
+    let affected = reader.number()?;
+    reader.number()?;
+    Some((affected, reader.u16()?))
+}

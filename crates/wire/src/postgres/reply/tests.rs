@@ -1,0 +1,155 @@
+use super::*;
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut out = vec![kind];
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+    out
+}
+
+/// A select of one row with a notice in the middle, as a server sends it.
+fn select() -> Vec<u8> {
+    [
+        message(b'1', b""),
+        message(b'2', b""),
+        message(
+            b'T',
+            b"\0\x01abalance\0\0\0\x40\x01\0\x03\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0",
+        ),
+        message(b'N', b"SNOTICE\0\0"),
+        message(b'D', b"\0\x02\0\0\0\x04-123\xff\xff\xff\xff"),
+        message(b'C', b"SELECT 1\0"),
+        message(b'Z', b"T"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_reply_may_be_split_at_any_byte() {
+    let bytes = select();
+    for cut in 0..=bytes.len() {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let first = reply.feed(&bytes[..cut]).unwrap();
+        assert_eq!(first, cut == bytes.len());
+        if !first {
+            assert!(reply.feed(&bytes[cut..]).unwrap());
+        }
+        assert_eq!(reply.parsed(), 1);
+        assert_eq!(reply.block(), Block::Open);
+        assert_eq!(reply.affected(), 1);
+        let (result, row) = reply.rows().next().unwrap();
+        assert_eq!((result, row.int(0), row.text(1)), (0, Some(-123), None));
+        assert_eq!(reply.rows().count(), 1);
+        assert_eq!(reply.results(), 1);
+        let names: Vec<_> = reply.columns(0).collect();
+        assert_eq!(names, [&b"abalance"[..]]);
+        assert_eq!(reply.columns(1).count(), 0);
+    }
+}
+
+#[test]
+fn bytes_after_the_reply_are_kept_for_the_next() {
+    let mut reply = Reply::default();
+    reply.expect(1);
+    let mut bytes = select();
+    bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
+    assert!(reply.feed(&bytes).unwrap());
+    assert!(reply.has_surplus());
+    reply.expect(1);
+    assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
+    assert!(reply.feed(&message(b'Z', b"I")).unwrap());
+    assert!(!reply.has_surplus());
+}
+
+#[test]
+fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
+    let fatal_error = message(b'E', b"SFATAL\0C57P01\0Mbye\0\0");
+    let reply_and_error = [select(), fatal_error.clone()].concat();
+    // However the bytes are split, the first reply has no error and the second request has one.
+    for cut in 0..=reply_and_error.len() {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let mut complete = reply.feed(&reply_and_error[..cut]).unwrap();
+        let after_reply = if complete { cut } else { reply_and_error.len() };
+        if !complete {
+            complete = reply.feed(&reply_and_error[cut..]).unwrap();
+        }
+        assert!(complete, "{cut}");
+        assert_eq!(reply.error(), None, "{cut}");
+        assert_eq!(reply.affected(), 1);
+        reply.expect(1);
+        assert!(!reply.feed(&reply_and_error[after_reply..]).unwrap());
+        assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
+    }
+}
+
+#[test]
+fn the_first_error_counts_and_results_are_numbered() {
+    let mut reply = Reply::default();
+    reply.expect(1);
+    let bytes = [
+        message(b'D', b"\0\x01\0\0\0\x011"),
+        message(b'C', b"SELECT 1\0"),
+        message(b'D', b"\0\x01\0\0\0\x012"),
+        message(b'E', b"C40001\0Mfirst\0\0"),
+        message(b'E', b"C25P02\0Msecond\0\0"),
+        message(b'Z', b"E"),
+    ]
+    .concat();
+    assert!(reply.feed(&bytes).unwrap());
+    assert_eq!(reply.error().unwrap(), b"C40001\0Mfirst\0\0");
+    assert_eq!(reply.block(), Block::Failed);
+    let rows: Vec<_> = reply.rows().map(|(n, row)| (n, row.int(0))).collect();
+    assert_eq!(rows, [(0, Some(1)), (1, Some(2))]);
+}
+
+#[test]
+fn protocol_violations_are_errors() {
+    let fails = |bytes: &[u8], ready| {
+        let mut reply = Reply::default();
+        reply.expect(ready);
+        reply.feed(bytes).unwrap_err()
+    };
+    assert_eq!(fails(&message(b'Z', b"I"), 0), Violation::Unexpected(b'Z'));
+    assert_eq!(
+        fails(&message(b'R', b"\0\0\0\0"), 1),
+        Violation::Unexpected(b'R')
+    );
+    assert_eq!(fails(b"D\0\0\0\x03", 1), Violation::Length(b'D', 3));
+    assert_eq!(
+        fails(b"D\xff\0\0\0", 1),
+        Violation::Length(b'D', 0xff00_0000)
+    );
+    assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
+    // A server announces its shutdown between requests too: such an error is no violation.
+    let mut reply = Reply::default();
+    reply.expect(0);
+    assert!(!reply.feed(&message(b'E', b"C57P01\0\0")).unwrap());
+}
+
+#[test]
+fn a_fatal_error_after_a_successful_reply_leaves_it_valid() {
+    let mut reply = Reply::default();
+    reply.expect(1);
+    let bytes = [
+        message(b'C', b"COMMIT\0"),
+        message(b'Z', b"I"),
+        message(b'E', b"C57P01\0\0"),
+    ];
+    assert!(reply.feed(&bytes.concat()).unwrap());
+    assert_eq!(reply.error(), None);
+    reply.expect(1);
+    assert_eq!(reply.final_error(), Some(&b"C57P01\0\0"[..]));
+    reply.reset();
+    assert_eq!(reply.final_error(), None);
+}
+
+#[test]
+fn a_malformed_row_ends_early() {
+    let row = Row {
+        body: b"\0\x02\0\0\0\x09abc",
+    };
+    assert_eq!(row.values().count(), 0);
+    assert_eq!(Row { body: b"" }.int(0), None);
+}

@@ -1,0 +1,122 @@
+use super::*;
+
+fn parts_of(sql: &str) -> Vec<(String, Option<usize>)> {
+    let statement = Statements::new().add(sql);
+    let text = |text: &[u8]| String::from_utf8(text.to_owned()).expect("UTF-8");
+    statement.parts().map(|(t, v)| (text(t), v)).collect()
+}
+
+#[test]
+fn placeholders_in_quotes_and_comments_are_ignored() {
+    assert_eq!(
+        parts_of("update t set a = a + $1 where b = $2 and c = '$3' -- $4"),
+        [
+            ("update t set a = a + ".to_owned(), Some(0)),
+            (" where b = ".to_owned(), Some(1)),
+            (" and c = '$3' -- $4".to_owned(), None),
+        ]
+    );
+    assert_eq!(
+        parts_of("select /* $1 */ 1"),
+        [("select /* $1 */ 1".to_owned(), None)]
+    );
+    assert_eq!(parts_of("$2$1").len(), 3);
+    assert_eq!(parts_of("it's open $1").len(), 1);
+    assert_eq!(parts_of(""), [(String::new(), None)]);
+}
+
+#[test]
+fn question_marks_are_numbered_outside_quotes_and_comments() {
+    let statement =
+        Statements::new().add_with_question_marks("select ?, '?', `a?`, ? -- ?\n/* ? */ ?é");
+    assert_eq!(
+        statement.sql(),
+        "select $1, '?', `a?`, $2 -- ?\n/* ? */ $3é"
+    );
+    assert_eq!(statement.value_indexes().collect::<Vec<_>>(), [0, 1, 2]);
+    let raw = Statements::new().add_raw("select ?, ?", 2);
+    assert_eq!(raw.value_indexes().collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn text_in_another_encoding_is_sent_unchanged() {
+    let statement = Statements::new().add_with_question_marks(b"select '\xe9?', ? -- \xe9");
+    assert_eq!(statement.bytes(), b"select '\xe9?', $1 -- \xe9");
+    assert_eq!(statement.sql(), "select '\u{fffd}?', $1 -- \u{fffd}");
+    let parts: Vec<_> = statement.parts().collect();
+    assert_eq!(
+        parts,
+        [
+            (&b"select '\xe9?', "[..], Some(0)),
+            (&b" -- \xe9"[..], None)
+        ]
+    );
+    assert_eq!(statement.effect(), Effect::Reads);
+}
+
+#[test]
+fn statements_are_numbered_and_their_parameters_counted() {
+    let mut set = Statements::new();
+    assert_eq!(set.add("select 1").id(), 0);
+    let second = set.add("select $2 + $1");
+    assert_eq!((second.id(), second.parameters()), (1, 2));
+    // The number of a removed statement is reused first.
+    set.remove(&second);
+    assert_eq!([set.add("select 3").id(), set.add("select 4").id()], [1, 2]);
+}
+
+#[test]
+fn raw_text_is_not_parsed() {
+    let statement = Statements::new().add_raw("select '$1', $2", 2);
+    assert_eq!(statement.parameters(), 2);
+    let parts: Vec<_> = statement.parts().collect();
+    assert_eq!(parts, [(&b"select '$1', $2"[..], None)]);
+}
+
+#[test]
+fn the_first_word_determines_the_effect() {
+    let of = |sql| Statements::new().add(sql).effect();
+    assert_eq!(of(" SELECT 1"), Effect::Reads);
+    assert_eq!(of("END;"), Effect::Commits);
+    // Several in one text: pgbench's `\\;`.
+    assert_eq!(
+        of("begin; insert into t values (1); commit"),
+        Effect::Commits
+    );
+    assert_eq!(of("select 1; delete from t"), Effect::Writes);
+    assert_eq!(of("select 1; select 2;"), Effect::Reads);
+    assert_eq!(of("insert into t values (1)"), Effect::Writes);
+    // Comments before a statement are not part of it, whatever they contain.
+    assert_eq!(of("/* x */ COMMIT"), Effect::Commits);
+    assert_eq!(of("-- a; b\n\t-- c\nEnd"), Effect::Commits);
+    assert_eq!(of("select 1; /* ; */ commit"), Effect::Commits);
+    assert_eq!(of("/* commit */ select 1 /* ; */"), Effect::Writes);
+    assert_eq!(of("-- commit"), Effect::Reads);
+    assert_eq!(of("- 1"), Effect::Writes);
+    let mut set = Statements::new();
+    assert_eq!(set.add("select f()").writing().effect(), Effect::Writes);
+    assert_eq!(set.add("commit").writing().effect(), Effect::Commits);
+}
+
+#[test]
+fn values_must_match_the_parameters() {
+    let mut set = Statements::new();
+    let plain = set.add("$1 $2");
+    assert!(plain.types().is_empty());
+    assert!(plain.accepts(&[Value::Int(1), Value::Text("x")]));
+    assert!(!plain.accepts(&[Value::Int(1)]));
+    let typed = set
+        .add("$1 $2")
+        .with_types([None, Some(ParameterType::Int)]);
+    assert!(typed.accepts(&[Value::Text("x"), Value::Int(1)]));
+    assert!(!typed.accepts(&[Value::Text("x"), Value::Text("1")]));
+    assert!(!typed.accepts(&[Value::Text("x")]));
+}
+
+#[test]
+#[should_panic(expected = "select $1, $2")]
+fn each_parameter_needs_a_type() {
+    let _ = Statements::new()
+        .add("select $1, $2")
+        .with_types([ParameterType::Int]);
+}

@@ -1,0 +1,138 @@
+//! How a workload describes itself, as data: constants that the help, the Run document and the checks
+//! of a run use. Must never query a server, or name a workload.
+
+use prony_wire::Engine;
+
+/// An option of a workload, in plans and as `--option NAME=VALUE`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OptionSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its valid values.
+    pub kind: OptionKind,
+    /// The default value; if `None`, [`help`](Self::help) explains the default.
+    pub default: Option<&'static str>,
+    /// One-line description.
+    pub help: &'static str,
+}
+
+/// The valid values of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OptionKind {
+    /// An integer from the first to the second, inclusive.
+    Integer(u32, u32),
+    /// A number above the first and below the second.
+    Float(f64, f64),
+    /// `on` or `off`.
+    Switch,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A line of text.
+    Text,
+    /// Several texts.
+    Texts,
+}
+
+impl OptionKind {
+    /// A short description of the values, for the help.
+    pub fn values(&self) -> String {
+        match self {
+            OptionKind::Integer(min, u32::MAX) => format!("{min} or more"),
+            OptionKind::Integer(min, max) => format!("{min} to {max}"),
+            OptionKind::Float(above, below) => format!("above {above} and below {below}"),
+            OptionKind::Switch => "on or off".to_owned(),
+            OptionKind::Choice(words) => format!("one of {}", words.join(", ")),
+            OptionKind::Text => "text".to_owned(),
+            OptionKind::Texts => "texts".to_owned(),
+        }
+    }
+}
+
+/// Constructs an option, for the tables of options.
+pub(crate) const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: Option<&'static str>,
+    help: &'static str,
+) -> OptionSpec {
+    OptionSpec {
+        name,
+        kind,
+        default,
+        help,
+    }
+}
+
+/// The name of a unit of scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScaleUnit {
+    /// Singular, such as `branch`.
+    pub one: &'static str,
+    /// Plural.
+    pub many: &'static str,
+}
+
+/// A table of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableSpec {
+    /// Its name; for numbered tables, that of the first.
+    pub name: &'static str,
+    /// Rows after a load.
+    pub rows: TableRows,
+    /// How transactions change the number of rows.
+    pub changes: TableGrowth,
+}
+
+/// Rows of a table after a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableRows {
+    /// This number per unit of scale.
+    PerScale(u64),
+    /// This number at any scale.
+    Fixed(u64),
+    /// The value of this option; there is one table per unit of scale.
+    Option(&'static str),
+}
+
+/// How transactions change the number of a table's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableGrowth {
+    /// The number stays the same.
+    Constant,
+    /// They add rows. From this number per unit of scale, the data counts as grown.
+    Grows(u64),
+    /// They add and remove rows.
+    Varies,
+}
+
+/// Rows for whose locks the transactions of all clients compete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contention {
+    /// Number of clients per unit of scale that rarely wait for each other.
+    pub clients_per_scale: u32,
+    /// Why more clients do wait, as the end of a sentence.
+    pub because: &'static str,
+}
+
+/// The minimum measured duration that a specification requires.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MinimumDuration {
+    /// Seconds.
+    pub seconds: f64,
+    /// What requires it, as the end of "less than the N minutes".
+    pub source: &'static str,
+}
+
+/// A remark on a run that depends on its workload; it becomes a caveat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Short stable identifier, such as `population`.
+    pub id: &'static str,
+    /// The observation.
+    pub finding: String,
+    /// What to do.
+    pub advice: String,
+}
+
+/// All engines.
+pub const ALL_ENGINES: &[Engine] = &[Engine::PostgreSql, Engine::MySql, Engine::MariaDb];

@@ -1,0 +1,226 @@
+//! What the loader needs to know about a workload's data: tables, rows, indexes, and what is already loaded.
+
+use crate::catalog::{self, Tables};
+use crate::copy::RowSource;
+use crate::note::{LoadNote, TableStage};
+use crate::remedy::{self, Remedy};
+use crate::row_format::{CopyBinary, RowFormat};
+use crate::{Error, TableFacts, sql};
+use prony_server::Control;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// The content of one transaction: a range of units, such as warehouses, in a range of tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadPart {
+    /// Indexes of the tables in the data set.
+    pub tables: Range<usize>,
+    /// Units; the data set knows how many rows a unit has.
+    pub units: Range<u64>,
+}
+
+impl LoadPart {
+    /// Parts of at most `size` units each that cover the units of some tables.
+    pub fn split(tables: &Range<usize>, units: u64, size: u64) -> impl Iterator<Item = LoadPart> {
+        let tables = tables.clone();
+        let size = size.max(1);
+        (0..units.div_ceil(size)).map(move |part| LoadPart {
+            tables: tables.clone(),
+            units: part * size..((part + 1) * size).min(units),
+        })
+    }
+}
+
+/// The parts whose first rows are missing. `first` returns the first unit of each loaded part, and -1 if the
+/// part that begins with the first table is loaded.
+///
+/// # Errors
+/// The server refused.
+pub fn missing_parts(
+    control: &mut Control,
+    all: &[LoadPart],
+    first: &str,
+) -> Result<Vec<LoadPart>, Error> {
+    let rows = sql::query_rows(control, "looking for loaded rows", first)?;
+    let loaded: HashSet<i64> = rows.iter().filter_map(|row| row.int(0)).collect();
+    let is_missing = |part: &&LoadPart| match part.tables.start {
+        0 => !loaded.contains(&-1),
+        _ => !loaded.contains(&part.units.start.cast_signed()),
+    };
+    Ok(all.iter().filter(is_missing).cloned().collect())
+}
+
+/// The tables that exist when a load begins.
+#[derive(Debug, Default)]
+pub struct ExistingTables {
+    /// Tables of an unfinished load of the same data, which is continued.
+    pub kept: Vec<String>,
+    /// Other tables, which are replaced.
+    pub replaced: Vec<String>,
+}
+
+/// An index that is built after the rows are loaded.
+#[derive(Clone, Debug)]
+pub struct IndexBuild {
+    /// Its table.
+    pub table: String,
+    /// Its name.
+    pub name: String,
+    /// The statement that builds it; `None` if `attach` creates it from other indexes.
+    pub build: Option<String>,
+    /// The statement that turns it into a primary key.
+    pub attach: Option<String>,
+}
+
+impl IndexBuild {
+    /// An index that is not unique.
+    pub fn plain(table: &str, name: String, columns: &str) -> IndexBuild {
+        IndexBuild {
+            build: Some(format!("create index {name} on {table} ({columns})")),
+            attach: None,
+            table: table.to_owned(),
+            name,
+        }
+    }
+
+    /// A PostgreSQL primary key: a unique index until it is attached.
+    pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
+        IndexBuild {
+            build: Some(format!("create unique index {name} on {table} ({columns})")),
+            attach: Some(format!(
+                "alter table {table} add constraint {name} primary key using index {name}"
+            )),
+            table: table.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+/// The tables of a load, and their rows.
+pub trait Dataset: Sync {
+    /// Options of PostgreSQL's COPY.
+    const COPY_OPTIONS: &'static str = CopyBinary::OPTION;
+
+    /// Finds the existing tables.
+    ///
+    /// # Errors
+    /// A table is not the workload's, or belongs to a load that must not be replaced.
+    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error>;
+
+    /// Number of tables; they are created in the order of their indexes.
+    fn table_count(&self) -> usize;
+
+    /// The name of a table.
+    fn name(&self, table: usize) -> String;
+
+    /// The name of a table for progress displays; empty if there are many tables.
+    fn label(&self, _table: usize) -> &'static str {
+        ""
+    }
+
+    /// The columns of a table, in the syntax of an `INSERT`.
+    fn columns(&self, table: usize) -> String;
+
+    /// The statement that creates a table, including the load's note if the table carries it. If several
+    /// tables share a note, the last one carries it.
+    fn create_statement(&self, table: usize, stage: TableStage) -> String;
+
+    /// The statements that record in the note that the load has finished.
+    fn finish_statements(&self) -> Vec<String>;
+
+    /// All parts; always the same for the same data.
+    fn parts(&self) -> Vec<LoadPart>;
+
+    /// Those of all parts that are not stored yet. A part is one transaction, so its first row proves that all of
+    /// it is stored.
+    ///
+    /// # Errors
+    /// The server refused.
+    fn missing_parts(
+        &self,
+        control: &mut Control,
+        all: &[LoadPart],
+    ) -> Result<Vec<LoadPart>, Error>;
+
+    /// Number of rows of some parts.
+    fn row_count(&self, parts: &[LoadPart]) -> u64;
+
+    /// The rows of a table.
+    fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource;
+
+    /// The indexes to build, the slowest first.
+    fn indexes(&self) -> Vec<IndexBuild>;
+
+    /// Whether the data is small enough for one transaction, if there is one loader and the server supports that.
+    fn fits_one_transaction(&self) -> bool;
+
+    /// Whether rows of this table may be frozen.
+    fn may_freeze(&self, _table: usize) -> bool {
+        true
+    }
+
+    /// Whether each part contains all rows of its table, on PostgreSQL; the rows are then frozen.
+    fn parts_are_whole_tables(&self) -> bool {
+        false
+    }
+
+    /// The argument `loaders` of [`BulkStatement::of`].
+    fn loaders_per_table(&self) -> u32 {
+        0
+    }
+
+    /// Runs after everything is loaded; returns a text for the report.
+    ///
+    /// # Errors
+    /// The server refused.
+    fn after_load(&self, _control: &mut Control) -> Result<String, Error> {
+        Ok(String::new())
+    }
+
+    /// The loaded tables, with exact row counts.
+    ///
+    /// # Errors
+    /// The server refused.
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
+}
+
+/// The existing tables of a data set in which one note covers all tables. `is_same` recognises the note of
+/// the same data.
+///
+/// # Errors
+/// A table is not the workload's; or one of an unfinished load was dropped.
+pub fn existing<T: Tables>(
+    control: &mut Control,
+    data: &'static str,
+    is_same: impl Fn(&LoadNote) -> bool,
+) -> Result<ExistingTables, Error> {
+    let found = catalog::find::<T>(control)?;
+    catalog::refuse_foreign(&found)?;
+    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    let note = notes.find(|note| note.is_unfinished() && is_same(note));
+    let names = found.iter().map(|found| found.facts.name.clone()).collect();
+    let Some(note) = note else {
+        return Ok(ExistingTables {
+            replaced: names,
+            ..ExistingTables::default()
+        });
+    };
+    let mut all = T::ALL.iter();
+    if let Some(table) = all.find(|table| found.iter().all(|found| found.table != **table)) {
+        return Err(Error::Data {
+            problem: format!(
+                "{}, and table {} was dropped since",
+                note.unfinished_message(),
+                table.name()
+            ),
+            remedy: Remedy::Clean(
+                remedy::LoadSpec::of(data, Vec::new()),
+                "drops the others; then load again",
+            ),
+        });
+    }
+    Ok(ExistingTables {
+        kept: names,
+        ..ExistingTables::default()
+    })
+}

@@ -1,0 +1,148 @@
+//! What an unfinished load leaves behind.
+//!
+//! Builds the user's error message from the load's progress and the cause of the failure. Must never
+//! promise more than is known.
+
+use crate::Error;
+use crate::remedy::{LoadSpec, Remedy};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How far a load got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadState {
+    /// Nothing was changed, or only in a transaction that did not commit.
+    Untouched,
+    /// The commit of the tables was sent, but not yet confirmed.
+    Committing,
+    /// The tables exist, with some of their rows.
+    Begun,
+    /// Everything is loaded.
+    Loaded,
+}
+
+/// The load, as commands and messages describe it.
+pub struct LoadSubject {
+    /// The load.
+    pub load: LoadSpec,
+    /// Scale.
+    pub scale: u32,
+    /// Size of all tables with their indexes, in bytes.
+    pub bytes: u64,
+}
+
+impl LoadState {
+    /// Adds to an error what is left behind and what to do.
+    pub fn explain(self, error: Error, subject: &LoadSubject, stop: &AtomicBool) -> Error {
+        let left_behind = match self {
+            LoadState::Untouched => "nothing: the database is unchanged",
+            LoadState::Committing => {
+                "either the new tables or the old ones: the server's answer to the commit was lost"
+            }
+            LoadState::Begun => {
+                "incomplete tables (rows or keys are missing), which no run accepts"
+            }
+            LoadState::Loaded => {
+                "all tables with their rows and keys; only the load's last steps are missing"
+            }
+        };
+        let left_behind = left_behind.to_owned();
+        let load = subject.load.clone();
+        let remedy = match self {
+            LoadState::Untouched => "start the load again".into(),
+            LoadState::Committing => Remedy::Check(load),
+            LoadState::Begun | LoadState::Loaded => Remedy::Continue(load, "with the same options"),
+        };
+        if stop.load(Ordering::Relaxed) {
+            // Whatever the error is, the stop caused it: a cancelled statement, an abandoned connection.
+            let remedy = Some(remedy).filter(|_| self != LoadState::Untouched);
+            return Error::Stopped {
+                left_behind,
+                remedy,
+            };
+        }
+        let first = match &error {
+            Error::Server { source, .. } if source.is_silent() => {
+                Some("check that the server is up and reachable over the network".to_owned())
+            }
+            Error::Server { source, .. } => match source.hint() {
+                Some(hint) => Some(hint.into_owned()),
+                None => advice(source.sqlstate(), subject),
+            },
+            // Impossible options, or a foreign table: those errors already include what to do.
+            _ if self == LoadState::Untouched => return error,
+            _ => None,
+        };
+        Error::LoadFailed {
+            cause: Box::new(error),
+            left_behind,
+            remedy: Box::new(match first {
+                Some(first) => Remedy::First(first, Box::new(remedy)),
+                None => remedy,
+            }),
+        }
+    }
+}
+
+/// What to do first about an error with this SQLSTATE; `code` is `None` if the connection itself failed.
+fn advice(code: Option<&str>, subject: &LoadSubject) -> Option<String> {
+    let (scale, size_mb) = (subject.scale, subject.bytes / 1_000_000);
+    let text = match code {
+        Some("53100") => {
+            return Some(format!(
+                "free space on the server's disk: scale {scale} takes about {size_mb} MB, and up to as much \
+                 again of write-ahead log until the next checkpoint; older tables keep their space until the \
+                 new ones are there, unless they are dropped first"
+            ));
+        }
+        Some("25006") => "the server is read-only, such as a standby: name the primary",
+        Some("3F000") => "search_path names no schema that exists: set it",
+        Some("2BP01") => "drop what depends on the old tables",
+        Some("53300") => "use fewer --jobs, or raise max_connections",
+        None | Some("57P01" | "57P02" | "57P03") => {
+            "see the server's log for the reason, and wait until the server is back"
+        }
+        Some(_) => return None,
+    };
+    Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject() -> LoadSubject {
+        LoadSubject {
+            load: LoadSpec {
+                dataset: "oltp_read_write",
+                ..LoadSpec::of("oltp_read_only", Vec::new())
+            },
+            scale: 3,
+            bytes: 10_000_000,
+        }
+    }
+
+    #[test]
+    fn errors_state_what_is_left_behind() {
+        let invalid_request = || Error::InvalidRequest {
+            problem: "x".to_owned(),
+            hint: "y".to_owned(),
+        };
+        let stop = AtomicBool::new(false);
+        let text = LoadState::Begun
+            .explain(invalid_request(), &subject(), &stop)
+            .to_string();
+        for expected in [
+            "left behind: incomplete tables (rows or keys are missing), which no run accepts\n",
+            "hint: `prony load oltp_read_only` with the same options continues it; `prony clean \
+             oltp_read_write` drops the existing tables",
+        ] {
+            assert!(text.contains(expected), "{text}");
+        }
+        let refused = LoadState::Untouched.explain(invalid_request(), &subject(), &stop);
+        assert_eq!(refused.to_string(), "x\n  hint: y");
+        stop.store(true, Ordering::Relaxed);
+        let stopped = LoadState::Committing.explain(invalid_request(), &subject(), &stop);
+        let check = "hint: `prony check oltp_read_only` shows which";
+        assert!(stopped.to_string().ends_with(check), "{stopped}");
+    }
+}

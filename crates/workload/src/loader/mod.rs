@@ -1,0 +1,191 @@
+//! Loading, common to all workloads: `dataset` has the procedure, this module the connections.
+//!
+//! Opens sessions suited for a long load, and sends rows. It must not know any workload.
+
+pub mod dataset;
+pub mod load_state;
+pub mod mysql;
+pub mod procedure;
+
+use crate::copy::{RowSource, send};
+use crate::progress::ProgressMeter;
+use crate::stop::StopWatcher;
+use crate::{Error, sql};
+use prony_server::{Control, Target};
+use prony_wire::Engine;
+
+/// Additional loaders would only queue for a table's extension lock.
+const JOBS_MAX: u32 = 1000;
+
+/// Overrides settings of a role or database that would break a long load, and suppresses notices of
+/// tables that do not exist. For this session only.
+const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
+     set idle_in_transaction_session_timeout = 0";
+
+/// The same for MySQL and MariaDB: rows are committed statement by statement.
+const MYSQL_SESSION: &str = "set autocommit = 1";
+
+/// # Errors
+/// This number of loaders is not possible.
+pub fn check_jobs(jobs: u32) -> Result<(), Error> {
+    if (1..=JOBS_MAX).contains(&jobs) {
+        return Ok(());
+    }
+    Err(Error::InvalidRequest {
+        problem: format!("{jobs} is not a valid number of jobs"),
+        hint: format!("1 to {JOBS_MAX}; more jobs than idle cores on the server do not help"),
+    })
+}
+
+/// The state of one load that all its connections share.
+#[derive(Clone, Copy)]
+pub struct Loader<'a> {
+    /// Counts the progress and displays it.
+    pub meter: &'a ProgressMeter<'a>,
+    /// Tells whether to continue.
+    pub watcher: &'a StopWatcher<'a>,
+}
+
+impl Loader<'_> {
+    /// A session for a long load; its statement is cancelled if the load ends early.
+    pub fn connect(&self, target: &Target) -> Result<Control, Error> {
+        let connected = Control::connect(target);
+        let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
+        self.watcher.add(&control);
+        let session = match control.engine() {
+            Engine::PostgreSql => POSTGRES_SESSION,
+            Engine::MySql | Engine::MariaDb => MYSQL_SESSION,
+        };
+        sql::execute(&mut control, "preparing the session", session)?;
+        Ok(control)
+    }
+
+    /// Locks out other loads, which would fill the same tables. `workload` is the name that `prony
+    /// load` takes.
+    pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
+        let busy = || Error::Data {
+            problem: format!("another load of {workload} is under way in this database"),
+            remedy: "wait until it ends, or stop it: it can be continued".into(),
+        };
+        let activity = "locking out other loads";
+        // The lock lasts until the session ends; its number is arbitrary but fixed. The server may
+        // take a moment to notice that a previous load has ended or was interrupted.
+        match control.engine() {
+            Engine::MySql | Engine::MariaDb => {
+                let name = lock_name(&format!("prony load {workload}"));
+                let lock =
+                    sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;
+                match lock.int(0) {
+                    Some(1) => Ok(()),
+                    _ => Err(busy()),
+                }
+            }
+            Engine::PostgreSql => {
+                let sql = format!(
+                    "set lock_timeout = '5s'; \
+                     select pg_advisory_lock(hashtext('prony load {workload}')); \
+                     set lock_timeout = 0"
+                );
+                match control.execute(&sql) {
+                    Err(error) if error.sqlstate() == Some("55P03") => Err(busy()),
+                    locked => locked
+                        .map(drop)
+                        .map_err(|source| sql::server_error(activity, source)),
+                }
+            }
+        }
+    }
+
+    /// The server of an existing connection: if the target has several hosts, the other connections
+    /// must load into the same one.
+    pub fn same_server(control: &Control, target: &Target) -> Target {
+        Target {
+            endpoints: vec![control.endpoint().clone()],
+            ..target.clone()
+        }
+    }
+
+    /// Flushes the session's counts of inserted rows. A session withholds them for up to a second; if
+    /// they arrived after the VACUUM, they would look like rows not yet vacuumed.
+    pub fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
+        let activity = "flushing the session's statistics";
+        let version = "select current_setting('server_version_num')::int";
+        if sql::query_row(control, activity, version)?.int(0) >= Some(150_000) {
+            sql::execute(control, activity, "select pg_stat_force_next_flush()")?;
+        }
+        Ok(())
+    }
+
+    /// Runs a statement unless the load has ended.
+    pub fn execute(
+        &self,
+        control: &mut Control,
+        activity: &str,
+        statement: &str,
+    ) -> Result<(), Error> {
+        self.check_stop()?;
+        sql::execute(control, activity, statement)
+    }
+
+    /// Sends rows of a table; `options` are COPY options, comma-separated.
+    pub fn copy(
+        &self,
+        control: &mut Control,
+        table: &str,
+        options: &str,
+        mut rows: impl RowSource,
+    ) -> Result<(), Error> {
+        let activity = format!("sending rows of {table}");
+        let failed = |source| sql::server_error(&activity, source);
+        self.check_stop()?;
+        let with = match options {
+            "" => String::new(),
+            options => format!(" with ({options})"),
+        };
+        let statement = format!("copy {table} from stdin{with}");
+        let mut copy = control.copy_in(&statement).map_err(failed)?;
+        let sent = send(&mut rows, &mut copy, |count, bytes| {
+            self.meter.add_sent(count, bytes);
+            self.watcher.should_continue()
+        });
+        let Some(sent) = sent.map_err(failed)? else {
+            // Dropping an unfinished copy aborts it.
+            drop(copy);
+            return self.check_stop();
+        };
+        let stored = copy.finish().map_err(failed)?;
+        check_all_stored(table, sent, stored)
+    }
+
+    /// # Errors
+    /// The user requested a stop, or another loader failed (whose error is reported instead of this
+    /// one).
+    pub fn check_stop(&self) -> Result<(), Error> {
+        if self.watcher.should_continue() {
+            return Ok(());
+        }
+        Err(Error::Stopped {
+            left_behind: String::new(),
+            remedy: None,
+        })
+    }
+}
+
+/// SQL for the name of a lock of MySQL or MariaDB: such locks are server-wide, and their names have
+/// at most 64 characters. Avoids hashes that newer servers drop, as MySQL 9.6 does MD5.
+pub fn lock_name(what: &str) -> String {
+    format!("concat('{what} ', crc32(database()), ' ', left(database(), 16))")
+}
+
+/// # Errors
+/// The server stored more or fewer rows than it was sent.
+pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {
+    if stored == sent {
+        return Ok(());
+    }
+    Err(Error::Data {
+        problem: format!("{sent} rows were sent to {table}, but the server stored {stored}"),
+        remedy: "look for a trigger or rule on the table, and for other clients that write to it"
+            .into(),
+    })
+}

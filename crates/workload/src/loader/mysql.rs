@@ -1,0 +1,102 @@
+//! How rows are inserted into a table of MySQL or MariaDB.
+//!
+//! Builds statements for the given rows, as the server's settings allow. Must never read a file.
+
+use super::{Loader, check_all_stored};
+use crate::copy::RowSource;
+use crate::{Error, sql};
+use prony_server::Control;
+
+/// Bytes of rows in one statement, if the server accepts that many; a stop has to wait for one
+/// statement.
+const STATEMENT_BYTES: u64 = 4 << 20;
+/// The same for an `INSERT`, of which the server holds each value separately before it stores the
+/// first.
+const INSERT_BYTES: u64 = 1 << 20;
+/// Space for the statement's other text, plus at most the last row.
+const RESERVED_BYTES: u64 = 8 << 10;
+/// Space for the row that fills a statement.
+const ROW_BYTES: usize = 4096;
+
+/// The kind of statement that stores rows, and how many bytes of rows it holds.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkStatement {
+    /// `LOAD DATA LOCAL` from memory, if the server allows it; otherwise multi-row `INSERT`s.
+    pub is_load_data: bool,
+    /// Once this many bytes are reached, no further row is added.
+    bytes: usize,
+}
+
+impl BulkStatement {
+    /// Chooses the method by the server's settings. `loaders`: number of loaders that fill one table
+    /// with auto-increment numbers; 0 if each loader has its own tables, or rows come with their
+    /// numbers.
+    pub fn of(control: &mut Control, loaders: u32) -> Result<Self, Error> {
+        let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
+        let row = sql::query_row(control, "reading the server's limits", settings)?;
+        // With another autoinc lock mode, a LOAD DATA blocks all other inserts into such a table until
+        // it ends. It takes the server half the time of an INSERT, so for two loaders taking turns
+        // costs nothing.
+        let blocks_others = loaders > 2 && row.int(2) != Some(2);
+        let is_load_data = row.int(0) == Some(1) && !blocks_others;
+        let limit = if is_load_data {
+            STATEMENT_BYTES
+        } else {
+            INSERT_BYTES
+        };
+        let bytes = row.count(1).saturating_sub(RESERVED_BYTES).min(limit);
+        Ok(BulkStatement {
+            is_load_data,
+            bytes: bytes.max(1) as usize,
+        })
+    }
+
+    /// The name for the report of a load.
+    pub fn name(self) -> &'static str {
+        match self.is_load_data {
+            true => "LOAD DATA from memory",
+            false => "multi-row INSERTs",
+        }
+    }
+
+    /// Sends rows of a table, as many per statement as the server accepts.
+    ///
+    /// # Errors
+    /// The server rejects them, or the load has ended.
+    pub fn send(
+        self,
+        loader: &Loader<'_>,
+        control: &mut Control,
+        (table, columns): (&str, &str),
+        mut rows: impl RowSource,
+    ) -> Result<(), Error> {
+        let activity = format!("sending rows of {table}");
+        let begin = match self.is_load_data {
+            true => format!(
+                "load data local infile 'rows' into table {table} character set latin1 ({columns})"
+            ),
+            false => format!("insert into {table} ({columns}) values "),
+        };
+        let mut bytes = Vec::with_capacity(self.bytes + ROW_BYTES);
+        while !rows.is_done() {
+            loader.check_stop()?;
+            bytes.clear();
+            if !self.is_load_data {
+                bytes.extend_from_slice(begin.as_bytes());
+            }
+            let count = rows.fill(&mut bytes, self.bytes);
+            let stored = match self.is_load_data {
+                true => control.load_data(&begin, &bytes),
+                false => {
+                    // The trailing comma.
+                    bytes.pop();
+                    control.execute(std::str::from_utf8(&bytes).unwrap_or_default())
+                }
+            };
+            let stored = stored.map_err(|source| sql::server_error(&activity, source))?;
+            check_all_stored(table, count, stored)?;
+            loader.meter.add_sent(count, bytes.len() as u64);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,397 @@
+//! The procedure of every load: existing tables, one transaction or part by part, indexes, the note.
+//!
+//! Takes a data set, which knows its tables and rows; produces loaded tables and a report. A load must
+//! never leave a half-loaded database that looks complete, resend a part that is stored, or go on after a
+//! stop request.
+//!
+//! A note (`note`) in a table's comment records what is loaded, and whether the load has finished. On
+//! PostgreSQL, a single loader with little data does everything in one transaction, which leaves the old
+//! tables intact if it fails; the price is that old and new tables must fit on the disk together. COPY may
+//! freeze rows of a table only in the transaction that created or truncated it. Otherwise the rows are
+//! loaded in parts, each in its own transaction, so that the first row of a part proves that all of it is
+//! stored; as many loaders as there are jobs take parts from a queue. If a load is restarted with the same
+//! options and seed, it sends only the missing parts. On PostgreSQL keys come last, as unique indexes that
+//! become primary keys in the transaction that sets the final note. MySQL's tables have their keys from the
+//! start, because InnoDB stores the rows in the primary key.
+
+use super::dataset::{Dataset, ExistingTables, LoadPart};
+use super::load_state::{LoadState, LoadSubject};
+use super::mysql::BulkStatement;
+use super::{Loader, check_jobs};
+use crate::catalog;
+use crate::note::TableStage;
+use crate::parallel::{self, WorkQueue};
+use crate::progress::ProgressMeter;
+use crate::row_format::{CopyBinary, InsertValues, TabSeparated};
+use crate::{Error, LoadPhase, LoadReport, LoadRequest, Progress, SqlDialect};
+use crate::{sql, stop};
+use prony_server::{Control, Target};
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// Statements per transaction: each table that they change takes several of the server's locks.
+const STATEMENTS_PER_BATCH: usize = 200;
+
+/// Loads a data set. `prepare` creates it once the server is connected and other loads are locked out.
+///
+/// # Errors
+/// The error states what failed, what is left behind, and what to do.
+pub fn load<D: Dataset>(
+    request: &LoadRequest<'_>,
+    subject: &LoadSubject,
+    (progress, stop): (&dyn Progress, &AtomicBool),
+    prepare: impl FnOnce(&mut Control) -> Result<D, Error>,
+) -> Result<LoadReport, Error> {
+    check_jobs(request.jobs)?;
+    let meter = ProgressMeter::start(progress, 0);
+    let mut state = LoadState::Untouched;
+    let outcome = stop::with_stop_watcher(stop, |watcher| {
+        let loader = Loader {
+            meter: &meter,
+            watcher,
+        };
+        let mut control = loader.connect(request.target)?;
+        loader.lock_out_other_loads(&mut control, subject.load.dataset)?;
+        let data = prepare(&mut control)?;
+        let load = LoadRun {
+            request,
+            data: &data,
+            dialect: SqlDialect::of(&control),
+            loader,
+        };
+        let method = load.run(&mut control, &mut state)?;
+        Ok((method, data.facts(&mut control)?))
+    });
+    let (method, tables) = outcome.map_err(|error| state.explain(error, subject, stop))?;
+    let (phases, seconds) = meter.finish();
+    Ok(LoadReport {
+        scale: subject.scale,
+        jobs: request.jobs,
+        rows: meter.rows(),
+        bytes_sent: meter.bytes(),
+        phases,
+        seconds,
+        tables,
+        method,
+    })
+}
+
+/// One load.
+struct LoadRun<'a, D> {
+    request: &'a LoadRequest<'a>,
+    data: &'a D,
+    dialect: SqlDialect,
+    loader: Loader<'a>,
+}
+
+impl<D: Dataset> LoadRun<'_, D> {
+    /// Runs the load; returns the method, for the report.
+    fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
+        let existing = self.data.existing(control)?;
+        let in_one_transaction = match self.dialect {
+            SqlDialect::PostgreSql => {
+                self.request.jobs == 1
+                    && existing.kept.is_empty()
+                    && self.data.fits_one_transaction()
+            }
+            // On MySQL, creating a table commits the transaction.
+            SqlDialect::MySql => false,
+        };
+        let method = match in_one_transaction {
+            true => self.load_in_one_transaction(control, &existing, state)?,
+            false => self.load_in_parts(control, &existing, state)?,
+        };
+        *state = LoadState::Loaded;
+        Ok(method + &self.data.after_load(control)?)
+    }
+
+    /// Loads everything in one transaction.
+    fn load_in_one_transaction(
+        &self,
+        control: &mut Control,
+        existing: &ExistingTables,
+        state: &mut LoadState,
+    ) -> Result<String, Error> {
+        let LoadRun { data, loader, .. } = self;
+        let parts = data.parts();
+        loader.meter.set_rows_total(data.row_count(&parts));
+        sql::execute(control, "beginning", "begin")?;
+        for statement in self.create_statements(existing, TableStage::Loaded) {
+            loader.execute(control, "creating the tables", &statement)?;
+        }
+        for table in 0..data.table_count() {
+            let mut units = parts.iter().filter(|part| part.tables.contains(&table));
+            let Some(first) = units.next() else { continue };
+            let end = units.next_back().unwrap_or(first).units.end;
+            loader.meter.enter_phase(LoadPhase::Rows, data.label(table));
+            self.copy(control, table, first.units.start..end, true)?;
+        }
+        // Before the keys, as in pgbench: building a key then leaves the exact number of rows in the
+        // catalog, where ANALYZE leaves an estimate.
+        self.each_table(control, "analyze", "collecting statistics")?;
+        for index in data.indexes() {
+            loader
+                .meter
+                .enter_phase(LoadPhase::Keys, self.label_of(&index.table));
+            for statement in [index.build, index.attach].into_iter().flatten() {
+                loader.execute(control, "building the keys and indexes", &statement)?;
+            }
+        }
+        *state = LoadState::Committing;
+        sql::execute(control, "committing", "commit")?;
+        *state = LoadState::Loaded;
+        loader.flush_counts(control)?;
+        // On frozen pages this reads almost nothing. It records that there is nothing to vacuum; otherwise
+        // autovacuum would start within a minute, during the first run. Before PostgreSQL 14, where COPY
+        // does not mark pages all-visible, it does that work.
+        self.each_table(control, "vacuum", "vacuuming")?;
+        Ok("one transaction, COPY with FREEZE".to_owned())
+    }
+
+    fn each_table(&self, control: &mut Control, command: &str, action: &str) -> Result<(), Error> {
+        for table in 0..self.data.table_count() {
+            self.loader
+                .meter
+                .enter_phase(LoadPhase::Statistics, self.data.label(table));
+            let statement = format!("{command} {}", self.data.name(table));
+            self.loader.execute(control, action, &statement)?;
+        }
+        Ok(())
+    }
+
+    fn label_of(&self, name: &str) -> &'static str {
+        let mut labels = (0..self.data.table_count()).map(|table| self.data.label(table));
+        labels.find(|label| *label == name).unwrap_or_default()
+    }
+
+    /// The statements that replace old tables by new ones.
+    fn create_statements(&self, existing: &ExistingTables, stage: TableStage) -> Vec<String> {
+        self.loader.meter.enter_phase(LoadPhase::Create, "");
+        let replaced: Vec<&str> = existing.replaced.iter().map(String::as_str).collect();
+        let drops = replaced
+            .chunks(STATEMENTS_PER_BATCH)
+            .map(catalog::drop_tables);
+        let tables = 0..self.data.table_count();
+        let missing = tables.filter(|table| !existing.kept.contains(&self.data.name(*table)));
+        drops
+            .chain(missing.map(|table| self.data.create_statement(table, stage)))
+            .collect()
+    }
+
+    /// Loads part by part, over one or several connections.
+    fn load_in_parts(
+        &self,
+        control: &mut Control,
+        existing: &ExistingTables,
+        state: &mut LoadState,
+    ) -> Result<String, Error> {
+        let data = self.data;
+        self.loader.check_stop()?;
+        *state = LoadState::Begun;
+        let statements = self.create_statements(existing, TableStage::Filling);
+        self.execute_in_batches(control, "creating the tables", &statements)?;
+        let parts = data.parts();
+        let (missing, continued) = match existing.kept.is_empty() {
+            true => (parts, String::new()),
+            false => {
+                let missing = data.missing_parts(control, &parts)?;
+                let (loaded, all) = (parts.len() - missing.len(), parts.len());
+                (
+                    missing,
+                    format!("continued: {loaded} of {all} parts were already loaded; "),
+                )
+            }
+        };
+        let mut target = Loader::same_server(control, self.request.target);
+        let bulk = match self.dialect {
+            SqlDialect::PostgreSql => None,
+            SqlDialect::MySql => {
+                // A load statement carries its rows; no file is ever read.
+                target.allow_load_data();
+                Some(BulkStatement::of(control, data.loaders_per_table())?)
+            }
+        };
+        self.send_parts(&target, &missing, bulk)?;
+        let method = match bulk {
+            None => {
+                // Before the indexes, as above.
+                self.collect_statistics(&target, "vacuum (analyze)")?;
+                self.build_indexes(control, &target)?;
+                match data.parts_are_whole_tables() {
+                    true => "COPY with FREEZE in one transaction per table; then VACUUM and keys"
+                        .to_owned(),
+                    false => "COPY in one transaction per part; then VACUUM and keys".to_owned(),
+                }
+            }
+            Some(bulk) => {
+                self.build_indexes(control, &target)?;
+                // After the indexes, because it also collects their statistics for the optimizer.
+                self.collect_statistics(&target, "analyze table")?;
+                let name = bulk.name();
+                format!("{name} in one transaction per part; then indexes and ANALYZE TABLE")
+            }
+        };
+        self.finish(control)?;
+        Ok(format!(
+            "{continued}{}, {method}",
+            self.request.connections()
+        ))
+    }
+
+    /// Sends parts over several connections.
+    fn send_parts(
+        &self,
+        target: &Target,
+        missing: &[LoadPart],
+        bulk: Option<BulkStatement>,
+    ) -> Result<(), Error> {
+        let LoadRun { data, loader, .. } = self;
+        loader.meter.set_rows_total(data.row_count(missing));
+        let queue = WorkQueue::new(missing);
+        let jobs = self.request.jobs.min(missing.len() as u32);
+        parallel::run_concurrently(loader.watcher, (0..jobs).collect(), |_| {
+            let mut control = loader.connect(target)?;
+            while let Some(part) = queue.next() {
+                sql::execute(&mut control, "beginning", "begin")?;
+                for table in part.tables.clone() {
+                    // With several loaders there is no single current table to show.
+                    let has_label = jobs == 1 || data.table_count() == 1;
+                    loader.meter.enter_phase(
+                        LoadPhase::Rows,
+                        if has_label { data.label(table) } else { "" },
+                    );
+                    self.send_table(&mut control, table, part.units.clone(), bulk)?;
+                }
+                loader.check_stop()?;
+                sql::execute(&mut control, "committing", "commit")?;
+            }
+            match self.dialect {
+                SqlDialect::PostgreSql => loader.flush_counts(&mut control),
+                SqlDialect::MySql => Ok(()),
+            }
+        })
+    }
+
+    fn send_table(
+        &self,
+        control: &mut Control,
+        table: usize,
+        units: Range<u64>,
+        bulk: Option<BulkStatement>,
+    ) -> Result<(), Error> {
+        let LoadRun { data, loader, .. } = self;
+        let Some(bulk) = bulk else {
+            let is_whole = data.parts_are_whole_tables();
+            if is_whole {
+                let truncate = format!("truncate {}", data.name(table));
+                loader.execute(control, "emptying the table", &truncate)?;
+            }
+            return self.copy(control, table, units, is_whole);
+        };
+        let (name, columns) = (data.name(table), data.columns(table));
+        let table_and_columns = (name.as_str(), columns.as_str());
+        match bulk.is_load_data {
+            true => bulk.send(
+                loader,
+                control,
+                table_and_columns,
+                data.rows::<TabSeparated>(table, units),
+            ),
+            false => bulk.send(
+                loader,
+                control,
+                table_and_columns,
+                data.rows::<InsertValues>(table, units),
+            ),
+        }
+    }
+
+    /// Sends rows to PostgreSQL.
+    fn copy(
+        &self,
+        control: &mut Control,
+        table: usize,
+        units: Range<u64>,
+        freeze: bool,
+    ) -> Result<(), Error> {
+        let freeze = (freeze && self.data.may_freeze(table)).then_some("freeze on");
+        let format = Some(D::COPY_OPTIONS).filter(|options| !options.is_empty());
+        let options: Vec<&str> = format.into_iter().chain(freeze).collect();
+        let rows = self.data.rows::<CopyBinary>(table, units);
+        self.loader
+            .copy(control, &self.data.name(table), &options.join(", "), rows)
+    }
+
+    fn collect_statistics(&self, target: &Target, command: &str) -> Result<(), Error> {
+        self.loader.meter.enter_phase(LoadPhase::Statistics, "");
+        let names = (0..self.data.table_count()).map(|table| self.data.name(table));
+        let statements: Vec<String> = names.map(|name| format!("{command} {name}")).collect();
+        self.execute_in_parallel(target, "collecting statistics", &statements)
+    }
+
+    /// Builds the missing indexes.
+    fn build_indexes(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
+        self.loader.meter.enter_phase(LoadPhase::Keys, "");
+        let existing = catalog::indexes(control)?;
+        let mut missing = self.data.indexes();
+        missing.retain(|index| !existing.contains_key(&(index.table.clone(), index.name.clone())));
+        let missing: Vec<String> = missing
+            .into_iter()
+            .filter_map(|index| index.build)
+            .collect();
+        self.execute_in_parallel(target, "building the keys and indexes", &missing)
+    }
+
+    /// Attaches the primary keys, and records in the note that the load has finished.
+    fn finish(&self, control: &mut Control) -> Result<(), Error> {
+        let existing = catalog::indexes(control)?;
+        let mut keys = self.data.indexes();
+        keys.retain(|index| {
+            existing.get(&(index.table.clone(), index.name.clone())) != Some(&true)
+        });
+        let attach = keys.into_iter().filter_map(|index| index.attach);
+        let statements: Vec<String> = attach.chain(self.data.finish_statements()).collect();
+        self.execute_in_batches(control, "making the primary keys", &statements)
+    }
+
+    /// Executes statements, many per transaction if the server can roll them back.
+    fn execute_in_batches(
+        &self,
+        control: &mut Control,
+        activity: &str,
+        statements: &[String],
+    ) -> Result<(), Error> {
+        for batch in statements.chunks(STATEMENTS_PER_BATCH) {
+            match self.dialect {
+                SqlDialect::PostgreSql => {
+                    let all = format!("begin; {}; commit", batch.join("; "));
+                    self.loader.execute(control, activity, &all)?;
+                }
+                SqlDialect::MySql => {
+                    for statement in batch {
+                        self.loader.execute(control, activity, statement)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes independent statements over as many sessions as there are jobs.
+    fn execute_in_parallel(
+        &self,
+        target: &Target,
+        activity: &str,
+        statements: &[String],
+    ) -> Result<(), Error> {
+        let queue = WorkQueue::new(statements);
+        let sessions = (0..self.request.jobs.min(statements.len() as u32)).collect();
+        parallel::run_concurrently(self.loader.watcher, sessions, |_| {
+            let mut control = self.loader.connect(target)?;
+            while let Some(statement) = queue.next() {
+                self.loader.execute(&mut control, activity, statement)?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,37 @@
+//! What a command word means to a script, and why a script is rejected. Messages never contain a password.
+
+/// What the second word of a command line means to a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Run the load.
+    Run,
+    /// Run a command or function of the script once.
+    Once,
+    /// Run a command of the script in every thread.
+    Parallel,
+    /// Print the script's help, on the calling thread.
+    Help,
+    /// sysbench knows the command, but the script does not define it.
+    Missing,
+    /// Unknown to sysbench and to the script.
+    Unknown,
+}
+
+/// Why a script cannot be read or run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LuaScriptError {
+    /// The command line is wrong; the text is for standard error and ends in a newline.
+    #[error("{0}")]
+    Usage(String),
+    /// The script is wrong.
+    #[error("{0}")]
+    Fatal(String),
+    /// A function of the script failed.
+    #[error("`{function}' function failed: {reason}")]
+    Function {
+        /// sysbench's name for the function.
+        function: String,
+        /// The reason, with file and line if they are known.
+        reason: String,
+    },
+}

@@ -1,0 +1,124 @@
+//! The requests that a script's coroutine yields. The values are never trusted, because a script can call
+//! `coroutine.yield` itself.
+
+use mlua::{Error, LuaString, Value, Variadic};
+
+/// The codes of the requests in the prelude start at `BASE + 1`.
+const BASE: f64 = 9_007_199_254_740_000.0;
+
+/// The values of a yield, as they are on Lua's stack.
+pub type Yielded = (Value, Value, Value, Variadic<Value>);
+
+/// A request to the event loop; `prelude/core.lua` has the same codes.
+pub enum Request {
+    /// The coroutine has ended.
+    Finished,
+    /// Execute a text.
+    Query(LuaString),
+    /// Execute a prepared statement with these values.
+    Execute(usize, Value, Variadic<Value>),
+    /// Prepare a statement.
+    Prepare(LuaString),
+    /// Return rows of the last reply: those of this result, or of the one that scripts see by default.
+    Rows(Option<usize>),
+    /// Wait until the next event is due; return whether there is one.
+    WaitForEvent,
+    /// Begin an event, unless one is under way.
+    Start,
+    /// End the event.
+    Stop,
+    /// Drop the event from the counts.
+    Forget,
+    /// Sleep for this many seconds.
+    Sleep(f64),
+    /// Open a new connection in place of the current one.
+    Reconnect,
+    /// Increment one of sysbench's counters.
+    Count(i64),
+    /// A function failed: its name and the reason.
+    Fail(String, String),
+    /// All events are done, but the thread is not finished yet.
+    Linger,
+    /// The thread is ready for its events.
+    Ready,
+    /// End the event, wait for the next one, and return whether there is one.
+    NextEvent,
+    /// Close a prepared statement.
+    Close(usize),
+    /// Open another connection.
+    Connect,
+    /// Close a connection.
+    Disconnect(usize),
+    /// Use this connection from now on.
+    UseConnection(usize),
+    /// Return the number of results of the last reply.
+    Results,
+    /// Return another result of the last reply.
+    Result(usize),
+}
+
+fn unknown() -> Error {
+    Error::RuntimeError("coroutine.yield() was called outside of a coroutine".to_owned())
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Number(number) => Some(*number),
+        _ => None,
+    }
+}
+
+fn index(value: &Value) -> mlua::Result<usize> {
+    Ok(number(value).ok_or_else(unknown)? as usize)
+}
+
+fn text(value: Value) -> mlua::Result<LuaString> {
+    match value {
+        Value::String(text) => Ok(text),
+        _ => Err(unknown()),
+    }
+}
+
+fn lossy_text(value: &Value) -> String {
+    let text = value.as_string().map(|text| text.to_string_lossy());
+    text.unwrap_or_default()
+}
+
+impl Request {
+    /// Decodes the values of a yield.
+    ///
+    /// # Errors
+    /// The values do not come from the prelude.
+    #[inline]
+    pub fn decode((code, first, second, rest): Yielded) -> mlua::Result<Self> {
+        if code.is_nil() {
+            return Ok(Request::Finished);
+        }
+        let code = number(&code).ok_or_else(unknown)?;
+        Ok(match (code - BASE) as i64 {
+            1 => Request::Query(text(first)?),
+            2 => Request::Execute(index(&first)?, second, rest),
+            3 => Request::Prepare(text(first)?),
+            4 => Request::Rows(number(&first).map(|result| result as usize)),
+            5 => Request::WaitForEvent,
+            6 => Request::Start,
+            7 => Request::Stop,
+            8 => Request::Forget,
+            9 => Request::Sleep(number(&first).unwrap_or_default()),
+            10 => Request::Reconnect,
+            11 => Request::Count(number(&first).unwrap_or_default() as i64),
+            12 => Request::Fail(lossy_text(&first), lossy_text(&second)),
+            13 => Request::Linger,
+            14 => Request::Ready,
+            15 => Request::NextEvent,
+            16 => Request::Close(index(&first)?),
+            17 => Request::Connect,
+            18 => Request::Disconnect(index(&first)?),
+            19 => Request::UseConnection(index(&first)?),
+            20 => Request::Results,
+            21 => Request::Result(index(&first)?),
+            _ => return Err(unknown()),
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Turns the error of a failed statement into the script's answer and a message for the listener, both for
+//! threads and outside of them.
+
+use super::answer::{Answer, FailedAnswer};
+use super::listener::{SqlFailure, SqlOperation};
+use super::settings::ScriptSettings;
+use crate::sysbench::Driver;
+use prony_plan::QueryMode;
+use prony_session::DbError;
+use prony_wire::{ServerError, Statement, Value};
+use std::borrow::Cow;
+
+/// Maximum bytes of a statement in messages: a bulk insert has half a million. sysbench truncates its messages to
+/// 4 KiB.
+const MESSAGE_BYTES_MAX: usize = 3_900;
+
+/// The error of a statement after the first in a text. A script that requests results one by one gets the error when
+/// it reaches that statement.
+pub struct DeferredError {
+    /// The operation that failed.
+    pub operation: SqlOperation,
+    /// The statement, as messages show it.
+    pub sql: String,
+    /// The server's error.
+    pub error: DbError,
+}
+
+impl DeferredError {
+    /// The error of a later statement; `first` is the operation of the whole text.
+    pub fn new(first: SqlOperation, sql: &str, error: DbError) -> DeferredError {
+        DeferredError {
+            operation: match first {
+                SqlOperation::Execute | SqlOperation::NextExecutedResult => {
+                    SqlOperation::NextExecutedResult
+                }
+                _ => SqlOperation::NextResult,
+            },
+            sql: sql.to_owned(),
+            error,
+        }
+    }
+}
+
+/// Converts a script's bytes to text.
+pub fn lossy(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+/// The statement's text as sysbench's driver sends it: PostgreSQL's placeholders are numbered.
+pub fn statement_text<'a>(
+    settings: &ScriptSettings,
+    text: &'a [u8],
+    statement: &'a Statement,
+) -> Cow<'a, str> {
+    match settings.driver {
+        Driver::Mysql => lossy(text),
+        Driver::Pgsql => Cow::Borrowed(statement.sql()),
+    }
+}
+
+/// The text that was sent for a prepared statement, as messages show it. With `--db-ps-mode=disable` statements are
+/// sent as text, which includes the values.
+pub fn sent_statement(
+    settings: &ScriptSettings,
+    text: &[u8],
+    statement: &Statement,
+    values: &[Value<'_>],
+) -> (SqlOperation, String) {
+    if settings.mode != QueryMode::Simple {
+        return (
+            SqlOperation::Execute,
+            statement_text(settings, text, statement).into_owned(),
+        );
+    }
+    let mut sent = Vec::with_capacity(text.len());
+    for (part, value) in statement.parts() {
+        sent.extend_from_slice(part);
+        match value.and_then(|index| values.get(index)) {
+            Some(Value::Int(number)) => sent.extend_from_slice(number.to_string().as_bytes()),
+            Some(Value::Float(number)) => sent.extend_from_slice(number.to_string().as_bytes()),
+            Some(Value::Bytes(bytes)) => {
+                sent.push(b'\'');
+                sent.extend_from_slice(bytes);
+                sent.push(b'\'');
+            }
+            Some(Value::Null) => sent.extend_from_slice(b"NULL"),
+            _ => {}
+        }
+    }
+    (SqlOperation::Query, lossy(&sent).into_owned())
+}
+
+/// Reports an error that is not ignored to the listener, and returns the answer. `server_error` is
+/// the server's error, with its position in the statement.
+#[cold]
+pub fn report_failure(
+    settings: &ScriptSettings,
+    operation: SqlOperation,
+    sql: &str,
+    error: &DbError,
+    server_error: Option<&ServerError>,
+) -> Answer {
+    let reported = settings.driver.report(error);
+    let message = match settings.driver {
+        Driver::Pgsql => match (operation, server_error) {
+            // In psql's format.
+            (SqlOperation::Prepare, Some(server_error)) => server_error.in_statement(sql),
+            _ => reported.message,
+        },
+        Driver::Mysql => reported.message,
+    };
+    settings.listener.sql_failed(&SqlFailure {
+        operation,
+        error,
+        number: reported.number,
+        message: &message,
+        sql: truncated(sql),
+    });
+    error_answer(settings, error, false)
+}
+
+/// The part of a statement that messages show.
+fn truncated(sql: &str) -> &str {
+    let mut end = sql.len().min(MESSAGE_BYTES_MAX);
+    while !sql.is_char_boundary(end) {
+        end -= 1;
+    }
+    &sql[..end]
+}
+
+/// The answer that a script gets for an error.
+pub fn error_answer(settings: &ScriptSettings, error: &DbError, ignorable: bool) -> Answer {
+    let reported = settings.driver.report(error);
+    Answer::Failed(FailedAnswer {
+        number: reported.number,
+        state: reported.state,
+        message: reported.message,
+        ignorable,
+    })
+}

@@ -1,0 +1,47 @@
+//! The end of a thread that is stopped while it waits for its next event: its `thread_done`. Never makes a request
+//! to the event loop.
+
+use super::{ScriptUser, THREAD_DONE};
+use crate::lua::answer::{Answer, FailedAnswer};
+use crate::lua::request::Request;
+
+/// Maximum number of requests of a stopped thread in `thread_done`.
+const FINAL_REQUESTS_MAX: u32 = 10_000;
+
+impl Drop for ScriptUser {
+    /// A thread that is stopped while it waits for its next event still runs its `thread_done`, but without
+    /// a server: the event loop no longer serves it.
+    fn drop(&mut self) {
+        if !std::mem::take(&mut self.is_waiting) || std::thread::panicking() {
+            return;
+        }
+        let mut answer = Answer::Flag(false);
+        let mut had_sql_request = false;
+        for _ in 0..FINAL_REQUESTS_MAX {
+            if self.settings().is_over() {
+                return;
+            }
+            answer = match self.resume(answer) {
+                // A lost server is not the script's fault.
+                Ok(Request::Fail(function, reason))
+                    if function == THREAD_DONE && !had_sql_request =>
+                {
+                    return self.thread_done_failed(&reason);
+                }
+                Ok(Request::Finished | Request::Fail(..)) | Err(_) => return,
+                Ok(
+                    Request::Query(_)
+                    | Request::Prepare(_)
+                    | Request::Execute(..)
+                    | Request::Reconnect
+                    | Request::Connect,
+                ) => {
+                    had_sql_request = true;
+                    Answer::Failed(FailedAnswer::internal("the run is over"))
+                }
+                Ok(Request::WaitForEvent | Request::NextEvent) => Answer::Flag(false),
+                Ok(_) => Answer::Done,
+            };
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The note that a load leaves on a table: a comment that records what is loaded, and whether the load has finished.
+//!
+//! Formats and parses the comment's text. Must never take a user's comment for a note.
+
+use crate::findings::{LOAD_UNFINISHED, wrong};
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{Error, Finding};
+
+/// The state of a table in a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableStage {
+    /// Some of its rows are missing.
+    Filling,
+    /// Its rows are complete; the load is still running.
+    Filled,
+    /// The load has finished.
+    Loaded,
+}
+
+impl TableStage {
+    const ALL: [(TableStage, &'static str); 3] = [
+        (TableStage::Filling, "rows are being loaded"),
+        (TableStage::Filled, "rows are there, the load goes on"),
+        (TableStage::Loaded, "loaded"),
+    ];
+
+    fn text(self) -> &'static str {
+        TableStage::ALL[self as usize].1
+    }
+}
+
+/// The note that a load leaves on each of its tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadNote {
+    /// Description of the data; identical for identical data.
+    pub description: String,
+    /// State of the table.
+    pub stage: TableStage,
+}
+
+impl LoadNote {
+    const PREFIX: &'static str = "prony: ";
+
+    /// The text of the comment.
+    pub fn text(&self) -> String {
+        format!(
+            "{}{}; {}",
+            Self::PREFIX,
+            self.description,
+            self.stage.text()
+        )
+    }
+
+    /// The note in a table's comment, if it is one.
+    pub fn parse(comment: &str) -> Option<LoadNote> {
+        let (description, stage_text) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
+        let (stage, _) = TableStage::ALL
+            .iter()
+            .find(|(_, known)| *known == stage_text)?;
+        Some(LoadNote {
+            description: description.to_owned(),
+            stage: *stage,
+        })
+    }
+
+    /// A value in the description, such as `rows` or `seed`.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let mut items = self.description.split(", ");
+        items.find_map(|item| item.strip_prefix(name)?.strip_prefix(' '))
+    }
+
+    /// The same value as a number, if it is one.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.value(name)?.parse().ok()
+    }
+
+    /// Whether the load has not finished.
+    pub fn is_unfinished(&self) -> bool {
+        self.stage != TableStage::Loaded
+    }
+
+    /// A description of the unfinished load under this note.
+    pub fn unfinished_message(&self) -> String {
+        format!(
+            "a load ({}) is under way or was interrupted",
+            self.description
+        )
+    }
+
+    /// The error of a run on the tables of an unfinished load.
+    pub fn unfinished_error(&self, load: LoadSpec) -> Error {
+        Error::Data {
+            problem: self.unfinished_message(),
+            remedy: Remedy::Continue(load, "with the options of that load"),
+        }
+    }
+
+    /// The finding that a load is unfinished.
+    pub fn finding(&self, load: LoadSpec) -> Finding {
+        let remedy = Remedy::Continue(load, "with the options of that load");
+        wrong(LOAD_UNFINISHED, self.unfinished_message(), remedy)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_stage_has_a_distinct_text() {
+        for (stage, text) in TableStage::ALL {
+            assert_eq!(TableStage::ALL[stage as usize].0, stage);
+            let note = LoadNote {
+                description: "rows 3, seed 7; old".to_owned(),
+                stage,
+            };
+            assert!(note.text().ends_with(text), "{}", note.text());
+            assert_eq!(LoadNote::parse(&note.text()), Some(note));
+        }
+        assert_eq!(LoadNote::parse("somebody's own words; loaded"), None);
+    }
+}

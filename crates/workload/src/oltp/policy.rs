@@ -1,0 +1,75 @@
+//! What an error does to an event, and what counts as an event of `bulk_insert`.
+//!
+//! Decides, from an error and its statement, whether the event is retried, fails, or ends its user. Called only
+//! after an error.
+
+use crate::SqlDialect;
+use prony_session::DbError;
+use std::fmt;
+use std::sync::Arc;
+
+/// A statement that failed, and its error.
+#[derive(Debug)]
+pub struct StatementFailure<'a> {
+    /// The client that executed it.
+    pub client: u32,
+    /// The error.
+    pub error: &'a DbError,
+    /// The statement, with placeholders if values are sent separately.
+    pub statement: &'a str,
+    /// Whether it was executed as a prepared statement.
+    pub prepared: bool,
+}
+
+/// What is done with the event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ErrorAction {
+    /// The error is counted, and the event is retried with new values, on a new connection if the old one was lost.
+    Retry,
+    /// The event fails, and its user continues with the next one.
+    Fail,
+    /// The user ends, for this reason.
+    EndUser(String),
+}
+
+/// Decides what is done after an error.
+pub trait ErrorPolicy: Send + Sync {
+    /// What is done with the event whose statement failed.
+    fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction;
+}
+
+/// How a run handles errors and counts events.
+#[derive(Clone, Default)]
+pub struct OltpPolicy {
+    /// Decides what is done after an error. If absent, the event is retried after an error that sysbench ignores by
+    /// default, and fails after any other.
+    pub errors: Option<Arc<dyn ErrorPolicy>>,
+    /// An event of `bulk_insert` is a row that is added to the packet, as in sysbench; otherwise it
+    /// is the `INSERT` of a full packet.
+    pub event_is_row: bool,
+}
+
+impl OltpPolicy {
+    /// What is done with the event whose statement failed.
+    pub(super) fn action(
+        &self,
+        dialect: SqlDialect,
+        failure: &StatementFailure<'_>,
+    ) -> ErrorAction {
+        match &self.errors {
+            Some(errors) => errors.action(failure),
+            None if dialect.is_ignored(failure.error) => ErrorAction::Retry,
+            None => ErrorAction::Fail,
+        }
+    }
+}
+
+impl fmt::Debug for OltpPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let errors = self.errors.as_ref().map(|_| "custom");
+        f.debug_struct("OltpPolicy")
+            .field("errors", &errors)
+            .field("event_is_row", &self.event_is_row)
+            .finish()
+    }
+}

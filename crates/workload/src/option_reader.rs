@@ -1,0 +1,245 @@
+//! Reads the values of a plan's options, and reports every mistake rather than just the first.
+
+use crate::Error;
+use crate::describe::{OptionKind, OptionSpec};
+use prony_plan::WorkloadPlan;
+use std::str::FromStr;
+
+/// Reads the option values of one plan.
+pub struct OptionReader<'a> {
+    /// `None`: every option has its default.
+    plan: Option<&'a WorkloadPlan>,
+    specs: &'static [OptionSpec],
+    /// The problems found, in reading order.
+    pub problems: Vec<Error>,
+}
+
+impl<'a> OptionReader<'a> {
+    /// A reader that has not read anything yet.
+    pub fn new(plan: &'a WorkloadPlan, specs: &'static [OptionSpec]) -> Self {
+        OptionReader {
+            plan: Some(plan),
+            specs,
+            problems: Vec::new(),
+        }
+    }
+
+    /// A reader that returns the defaults.
+    pub fn defaults(specs: &'static [OptionSpec]) -> Self {
+        OptionReader {
+            plan: None,
+            specs,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Adds a problem.
+    pub fn add_problem(&mut self, problem: String, hint: impl Into<String>) {
+        let hint = hint.into();
+        self.problems.push(Error::InvalidRequest { problem, hint });
+    }
+
+    /// Returns what was read, or every problem.
+    ///
+    /// # Errors
+    /// The problems, if there are any.
+    pub fn finish<T>(self, read: T) -> Result<T, Vec<Error>> {
+        if self.problems.is_empty() {
+            Ok(read)
+        } else {
+            Err(self.problems)
+        }
+    }
+
+    fn spec(&self, name: &str) -> &'static OptionSpec {
+        let mut specs = self.specs.iter();
+        specs
+            .find(|spec| spec.name == name)
+            .unwrap_or_else(|| unreachable!("{name} is in the workload's table of options"))
+    }
+
+    /// The text of an option, whatever its type: on the command line every value is text.
+    fn given_text(&self, name: &str) -> Option<String> {
+        let value = self.plan?.options.get(name)?;
+        Some(match (value.as_str(), value.as_float()) {
+            (Some(text), _) => text.to_owned(),
+            // In short form: 1e300 would otherwise have 301 digits.
+            (None, Some(number)) => format!("{number:?}"),
+            (None, None) => value.to_string(),
+        })
+    }
+
+    /// The value of an option, if its kind allows it, or its default; `None` if it has neither.
+    fn value<T>(&mut self, name: &str, parse: impl Fn(&str, OptionKind) -> Option<T>) -> Option<T> {
+        let spec = self.spec(name);
+        if let Some(text) = self.given_text(name) {
+            if let Some(value) = parse(&text, spec.kind) {
+                return Some(value);
+            }
+            self.problems.push(Error::Value {
+                key: name.to_owned(),
+                value: text,
+                what: match spec.kind {
+                    OptionKind::Integer(..) | OptionKind::Float(..) => "a valid number",
+                    OptionKind::Switch => "on or off",
+                    _ => "known",
+                },
+                hint: format!("{}: {}", spec.kind.values(), spec.help),
+            });
+        }
+        spec.default.and_then(|default| parse(default, spec.kind))
+    }
+
+    /// A whole number without a default; `None` if it is not given.
+    pub fn optional_integer(&mut self, name: &str) -> Option<u32> {
+        self.value(name, |text, kind| match kind {
+            OptionKind::Integer(min, max) => {
+                number(text).filter(|number| (min..=max).contains(number))
+            }
+            _ => None,
+        })
+    }
+
+    /// A whole number with a default.
+    pub fn integer(&mut self, name: &str) -> u32 {
+        self.optional_integer(name).unwrap_or_default()
+    }
+
+    /// A value `on` or `off`.
+    pub fn switch(&mut self, name: &str) -> bool {
+        let value = self.value(name, |text, _| match text {
+            "on" | "true" | "1" => Some(true),
+            "off" | "false" | "0" => Some(false),
+            _ => None,
+        });
+        value.unwrap_or_default()
+    }
+
+    /// A number with a fraction.
+    pub fn float(&mut self, name: &str) -> f64 {
+        let value = self.value(name, |text, kind| match kind {
+            OptionKind::Float(above, below) => {
+                number(text).filter(|number: &f64| *number > above && *number < below)
+            }
+            _ => None,
+        });
+        value.unwrap_or_default()
+    }
+
+    /// The index of a word, in upper or lower case, among the option's choices; `None` if it is not given
+    /// and has no default.
+    pub fn optional_choice(&mut self, name: &str) -> Option<usize> {
+        self.value(name, |text, kind| match kind {
+            OptionKind::Choice(words) => {
+                let mut words = words.iter();
+                words.position(|word| word.eq_ignore_ascii_case(text))
+            }
+            _ => None,
+        })
+    }
+
+    /// The same, for an option with a default.
+    pub fn choice(&mut self, name: &str) -> usize {
+        self.optional_choice(name).unwrap_or_default()
+    }
+
+    /// A single-line text; empty if it is not given.
+    pub fn text(&mut self, name: &str) -> String {
+        let value = self.value(name, |text, _| Some(text.to_owned()));
+        value.unwrap_or_default()
+    }
+}
+
+/// The type of an option's value.
+pub trait OptionValue {
+    /// Reads the option of this name.
+    fn read(reader: &mut OptionReader<'_>, name: &str) -> Self;
+}
+
+macro_rules! option_values {
+    ($($type:ty: $read:ident;)*) => {$(
+        impl OptionValue for $type {
+            fn read(reader: &mut OptionReader<'_>, name: &str) -> Self {
+                reader.$read(name)
+            }
+        }
+    )*};
+}
+
+option_values! {
+    u32: integer;
+    Option<u32>: optional_integer;
+    bool: switch;
+    f64: float;
+    usize: choice;
+    Option<usize>: optional_choice;
+    String: text;
+}
+
+/// Declares the options of a workload: `OPTIONS`, which describes them, and a struct of their values. A
+/// choice is stored as the index of its word.
+macro_rules! options {
+    ($(#[$meta:meta])* $struct:ident { $($name:ident: $type:ty, $kind:expr, $default:expr, $help:literal;)* }) => {
+        /// The options, sorted by name.
+        pub const OPTIONS: &[$crate::describe::OptionSpec] = &[$(
+            $crate::describe::option(stringify!($name), $kind, $default, $help)
+        ),*];
+
+        $(#[$meta])*
+        pub struct $struct {$(
+            #[doc = $help]
+            pub $name: $type,
+        )*}
+
+        impl $struct {
+            fn read_all(reader: &mut $crate::option_reader::OptionReader<'_>) -> Self {
+                use $crate::option_reader::OptionValue;
+                $struct {
+                    $($name: OptionValue::read(reader, stringify!($name)),)*
+                }
+            }
+        }
+
+        impl Default for $struct {
+            fn default() -> Self {
+                Self::read_all(&mut $crate::option_reader::OptionReader::defaults(OPTIONS))
+            }
+        }
+    };
+}
+pub(crate) use options;
+
+fn number<T: FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each default must be a valid value of its option, and each option must be read as its kind.
+    #[test]
+    fn every_default_is_valid() {
+        for workload in crate::list() {
+            for spec in workload.options() {
+                let mut reader = OptionReader::defaults(workload.options());
+                let name = spec.name;
+                let is_read = match (spec.kind, spec.default) {
+                    (_, None) => true,
+                    (OptionKind::Integer(..), _) => reader.optional_integer(name).is_some(),
+                    (OptionKind::Float(above, _), _) => reader.float(name) > above,
+                    (OptionKind::Switch, Some(text)) => {
+                        reader.switch(name) == (text == "on") && matches!(text, "on" | "off")
+                    }
+                    (OptionKind::Choice(words), Some(text)) => {
+                        words.get(reader.choice(name)) == Some(&text)
+                    }
+                    (OptionKind::Text | OptionKind::Texts, _) => true,
+                };
+                assert!(is_read, "{}: {name}", workload.name());
+                let help = spec.help;
+                assert!(!help.is_empty() && !help.ends_with('.'), "{name}: {help}");
+            }
+        }
+    }
+}

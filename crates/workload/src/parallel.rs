@@ -1,0 +1,115 @@
+//! Work that several connections do concurrently: row ranges, queues, threads. If one loader fails,
+//! the others must stop.
+
+use crate::stop::StopWatcher;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Splits `rows` row numbers into ranges that are as equal as possible, none empty.
+pub fn split(rows: u64, parts: u32) -> Vec<Range<u64>> {
+    let parts = u64::from(parts).min(rows.max(1));
+    let bound = |part| {
+        // At most 2^31 accounts at a branch scale of 2^28: u128 keeps the product exact.
+        (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64
+    };
+    (0..parts)
+        .map(|part| bound(part)..bound(part + 1))
+        .collect()
+}
+
+/// Pieces of work that several loaders take from a queue.
+pub struct WorkQueue<'a, W> {
+    work: &'a [W],
+    next: AtomicUsize,
+}
+
+impl<'a, W> WorkQueue<'a, W> {
+    /// A queue of these pieces, in this order.
+    pub fn new(work: &'a [W]) -> Self {
+        WorkQueue {
+            work,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// The next piece; `None` if all have been taken.
+    pub fn next(&self) -> Option<&'a W> {
+        self.work.get(self.next.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// Does each piece of work on its own thread, all concurrently. If one fails, the others are
+/// cancelled, and its error is returned.
+///
+/// # Errors
+/// The first error.
+pub fn run_concurrently<W: Send, E: Send>(
+    watcher: &StopWatcher<'_>,
+    work: Vec<W>,
+    body: impl Fn(W) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    let first_error = Mutex::new(None);
+    thread::scope(|scope| {
+        for piece in work {
+            let (body, first_error) = (&body, &first_error);
+            scope.spawn(move || {
+                if let Err(error) = body(piece) {
+                    let mut first = first_error.lock().unwrap_or_else(PoisonError::into_inner);
+                    first.get_or_insert(error);
+                    drop(first);
+                    watcher.fail();
+                }
+            });
+        }
+    });
+    let first = first_error.into_inner();
+    first
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stop::with_stop_watcher;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn ranges_cover_all_rows() {
+        for (rows, parts) in [
+            (100_000, 1),
+            (100_000, 3),
+            (7, 7),
+            (5, 9),
+            (2_147_483_640_000, 1000),
+        ] {
+            let ranges = split(rows, parts);
+            assert_eq!(ranges.first().map(|range| range.start), Some(0));
+            assert_eq!(ranges.last().map(|range| range.end), Some(rows));
+            assert!(ranges.iter().all(|range| range.start < range.end));
+            assert!(ranges.windows(2).all(|pair| pair[0].end == pair[1].start));
+            let sizes = ranges.iter().map(|range| range.end - range.start);
+            assert!(sizes.clone().max().expect("not empty") - sizes.min().expect("not empty") <= 1);
+        }
+    }
+
+    #[test]
+    fn the_first_error_is_returned_and_stops_the_others() {
+        let stop = AtomicBool::new(false);
+        let outcome = with_stop_watcher(&stop, |watcher| {
+            run_concurrently(watcher, vec![1, 2, 3], |piece| {
+                if piece == 2 {
+                    return Err("the second");
+                }
+                while watcher.should_continue() {
+                    thread::yield_now();
+                }
+                Err("a later one")
+            })
+        });
+        // The others only fail after the second error has been recorded.
+        assert_eq!(outcome, Err("the second"));
+    }
+}

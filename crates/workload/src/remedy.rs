@@ -1,0 +1,231 @@
+//! What to do about a problem, as data: a [`Remedy`], which each caller turns into commands of its own
+//! tool.
+//!
+//! Must never name a command that the tool does not have, or one that does something else.
+
+use crate::Error;
+use std::fmt;
+
+/// An option of a load, with its value: `scale`, `table_size`, `seed`, `profile` or `partitions`.
+pub type LoadOption = (&'static str, String);
+
+/// A load that a remedy refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadSpec {
+    /// The workload to load.
+    pub workload: &'static str,
+    /// The workload under whose name the tables are loaded and dropped.
+    pub dataset: &'static str,
+    /// Required options of the load; for those that are absent, the caller uses its own values.
+    pub options: Vec<LoadOption>,
+}
+
+/// What to do about a problem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Advice that is valid for every tool.
+    Advice(String),
+    /// An option that only Prony has.
+    Option(String),
+    /// Load the tables.
+    Load(LoadSpec),
+    /// Replace the existing tables by loading others; or do what the text says.
+    Reload(&'static str, LoadSpec),
+    /// Continue a load with what the text names (`with the same seed`), or drop what it left behind.
+    Continue(LoadSpec, &'static str),
+    /// Check what a load left behind whose commit was not confirmed.
+    Check(LoadSpec),
+    /// Drop the tables; the text states the effect.
+    Clean(LoadSpec, &'static str),
+    /// Set the next order numbers of tpcc's districts to free ones.
+    RepairSequences,
+    /// Follow this advice, then the remedy.
+    First(String, Box<Remedy>),
+}
+
+/// The commands of a tool. The default methods are right for Prony and for tools that load as it does.
+pub trait Commands {
+    /// The command that loads tables.
+    fn load(&self, load: &LoadSpec) -> String;
+
+    /// The command that drops the tables of a load.
+    fn clean(&self, load: &LoadSpec) -> String;
+
+    /// The command that checks the tables, if the tool has one.
+    fn check(&self, load: &LoadSpec) -> Option<String>;
+
+    /// Whether loading replaces existing complete tables.
+    fn load_replaces(&self) -> bool {
+        true
+    }
+
+    /// What must be passed to the command that continues a broken load, if the tool has one; `with` is what
+    /// Prony's command needs.
+    fn continues_with<'a>(&self, with: &'a str) -> Option<&'a str> {
+        Some(with)
+    }
+}
+
+/// Prony's own command line.
+pub struct PronyCommands;
+
+impl Commands for PronyCommands {
+    fn load(&self, load: &LoadSpec) -> String {
+        let mut command = format!("prony load {}", load.workload);
+        for (name, value) in &load.options {
+            command += &match *name {
+                "table_size" => format!(" -o table_size={value}"),
+                name => format!(" --{name} {value}"),
+            };
+        }
+        command
+    }
+
+    fn clean(&self, load: &LoadSpec) -> String {
+        format!("prony clean {}", load.dataset)
+    }
+
+    fn check(&self, load: &LoadSpec) -> Option<String> {
+        Some(format!("prony check {}", load.workload))
+    }
+}
+
+impl LoadSpec {
+    /// A load of a workload that has its own tables.
+    pub fn of(workload: &'static str, options: Vec<LoadOption>) -> LoadSpec {
+        LoadSpec {
+            workload,
+            dataset: workload,
+            options,
+        }
+    }
+
+    /// The scale of the data, if it is the requested one or none was requested.
+    ///
+    /// # Errors
+    /// Another scale was requested.
+    pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32, Error> {
+        match requested {
+            Some(requested) if requested != scale => Err(Error::Data {
+                problem: format!("the data has scale {scale}, but scale {requested} was requested"),
+                remedy: Remedy::Reload(
+                    "omit the scale to run on the existing data, or load other data",
+                    self.clone(),
+                ),
+            }),
+            _ => Ok(scale),
+        }
+    }
+}
+
+impl Remedy {
+    /// The remedy as text, with the commands of a tool.
+    pub fn render(&self, commands: &dyn Commands) -> String {
+        match self {
+            Remedy::Advice(text) | Remedy::Option(text) => text.clone(),
+            Remedy::Load(load) => commands.load(load),
+            Remedy::Reload(otherwise, load) => {
+                let reload = reload(commands, load);
+                match *otherwise {
+                    "" => reload,
+                    otherwise => format!("{otherwise}: {reload}"),
+                }
+            }
+            Remedy::Continue(load, with) => {
+                let (begin, clean) = (commands.load(load), commands.clean(load));
+                match commands.continues_with(with) {
+                    Some(with) => {
+                        let with = match with {
+                            "" => String::new(),
+                            with => format!(" {with}"),
+                        };
+                        format!("`{begin}`{with} continues it; `{clean}` drops the existing tables")
+                    }
+                    None => {
+                        format!("`{clean}` drops the existing tables, then `{begin}` starts over")
+                    }
+                }
+            }
+            Remedy::Check(load) => match commands.check(load) {
+                Some(check) => format!("`{check}` shows which"),
+                None => reload(commands, load),
+            },
+            Remedy::Clean(load, effect) => format!("`{}` {effect}", commands.clean(load)),
+            Remedy::RepairSequences => {
+                "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
+            }
+            Remedy::First(advice, then) => {
+                let (join, then) = match advice.ends_with(['.', ';']) {
+                    true => (" Then ", then.render(commands)),
+                    false => ("; then ", then.render(commands)),
+                };
+                format!("{advice}{join}{then}")
+            }
+        }
+    }
+}
+
+fn reload(commands: &dyn Commands, load: &LoadSpec) -> String {
+    match commands.load_replaces() {
+        true => commands.load(load),
+        false => format!("`{}`, then `{}`", commands.clean(load), commands.load(load)),
+    }
+}
+
+/// With Prony's own commands.
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(&PronyCommands))
+    }
+}
+
+impl From<String> for Remedy {
+    fn from(advice: String) -> Remedy {
+        Remedy::Advice(advice)
+    }
+}
+
+impl From<&str> for Remedy {
+    fn from(advice: &str) -> Remedy {
+        Remedy::Advice(advice.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prony_names_its_own_commands() {
+        let options = [("scale", "4"), ("table_size", "100"), ("seed", "7")];
+        let options = options.map(|(name, value)| (name, value.to_owned()));
+        let load = LoadSpec {
+            dataset: "oltp_read_write",
+            ..LoadSpec::of("oltp_read_only", options.into())
+        };
+        let command = "prony load oltp_read_only --scale 4 -o table_size=100 --seed 7";
+        let text = |remedy: Remedy| remedy.to_string();
+        assert_eq!(text(Remedy::Load(load.clone())), command);
+        assert_eq!(text(Remedy::Reload("", load.clone())), command);
+        assert_eq!(
+            text(Remedy::Continue(load.clone(), "with the same options")),
+            format!(
+                "`{command}` with the same options continues it; `prony clean oltp_read_write` drops \
+                 the existing tables"
+            )
+        );
+        assert_eq!(
+            text(Remedy::Check(load.clone())),
+            "`prony check oltp_read_only` shows which"
+        );
+        let first = |advice: &str| {
+            text(Remedy::First(
+                advice.to_owned(),
+                Box::new(Remedy::Clean(load.clone(), "drops them")),
+            ))
+        };
+        let clean = "`prony clean oltp_read_write` drops them";
+        assert_eq!(first("free space"), format!("free space; then {clean}"));
+        assert_eq!(first("Free space."), format!("Free space. Then {clean}"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Times, failures and retries of each command of each script. Each client has its own sums, so
+//! that clients share nothing while they run.
+
+use super::program::ScriptRun;
+use prony_session::Db;
+use std::sync::Arc;
+
+/// The sums of one command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandStats {
+    /// How often it completed.
+    pub count: u64,
+    /// Total time of those executions, in nanoseconds.
+    pub sum_ns: u128,
+    /// Transactions that failed because of it.
+    pub failures: u64,
+    /// Retries that it caused.
+    pub retries: u64,
+}
+
+impl CommandStats {
+    fn add(&mut self, other: &CommandStats) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.failures += other.failures;
+        self.retries += other.retries;
+    }
+}
+
+/// Sums by script and command; empty if none are recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatsByCommand(pub Vec<Vec<CommandStats>>);
+
+impl StatsByCommand {
+    /// Creates empty sums; `commands` are the numbers of commands of the scripts.
+    pub(super) fn new(commands: impl Iterator<Item = usize>) -> Self {
+        let script = |count| vec![CommandStats::default(); count];
+        StatsByCommand(commands.map(script).collect())
+    }
+
+    /// Adds another client's sums.
+    pub(super) fn add(&mut self, other: &StatsByCommand) {
+        for (sums, others) in self.0.iter_mut().zip(&other.0) {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                sum.add(other);
+            }
+        }
+    }
+
+    /// Whether no sums are recorded.
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn get_mut(&mut self, script: usize, command: usize) -> Option<&mut CommandStats> {
+        self.0.get_mut(script)?.get_mut(command)
+    }
+}
+
+/// One client's sums; dropping them adds them to the run's, however the client ends.
+pub(super) struct ClientStats {
+    stats: StatsByCommand,
+    shared: Arc<ScriptRun>,
+}
+
+impl Drop for ClientStats {
+    fn drop(&mut self) {
+        if !self.stats.is_empty() {
+            self.shared.add_stats(&self.stats);
+        }
+    }
+}
+
+impl ClientStats {
+    /// Creates a client's sums.
+    pub fn new(stats: StatsByCommand, shared: Arc<ScriptRun>) -> Self {
+        ClientStats { stats, shared }
+    }
+
+    /// Records a completed command.
+    #[inline]
+    pub fn record_completed(&mut self, script: usize, command: usize, begun_ns: u64, db: &Db) {
+        if let Some(sums) = self.stats.get_mut(script, command) {
+            sums.count += 1;
+            sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(begun_ns));
+        }
+    }
+
+    /// Records a command that made its transaction fail.
+    pub fn record_failure(&mut self, script: usize, command: usize) {
+        if let Some(sums) = self.stats.get_mut(script, command) {
+            sums.failures += 1;
+        }
+    }
+
+    /// Records a command that caused a retry.
+    pub fn record_retry(&mut self, script: usize, command: usize) {
+        if let Some(sums) = self.stats.get_mut(script, command) {
+            sums.retries += 1;
+        }
+    }
+}

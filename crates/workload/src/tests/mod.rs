@@ -1,0 +1,5 @@
+//! For tests: mock servers, and checks of statements on a real one.
+
+pub mod inferred_types;
+pub mod mock_mysql;
+pub mod mock_postgres;

@@ -1,0 +1,299 @@
+//! The twelve consistency conditions of TPC-C [3.3.2], as sums that the server computes.
+//!
+//! Takes a control connection inside a snapshot; returns, for each condition, the number of entities
+//! that break it and one example. Must never fetch a row for each order or customer.
+//!
+//! The sums account for the loaded state: the history has a payment of 10.00 per customer, and
+//! delivered lines have an amount of 0.00. Condition 11 describes the state after loading (2,100
+//! orders of a district are delivered); orders delivered since are added, so that it holds after
+//! any run.
+
+use super::engine::{EngineSql, statements};
+use crate::SqlDialect;
+use crate::{Error, sql};
+use prony_server::Control;
+
+/// The result of checking one condition.
+#[derive(Clone, Debug)]
+pub struct ConditionResult {
+    /// Number of the condition.
+    pub number: u8,
+    /// Number of entities that were compared.
+    pub compared: u64,
+    /// Number of entities that break it.
+    pub violations: u64,
+    /// One of those entities, with its figures.
+    pub example: String,
+}
+
+/// One condition within a query over entities: the test, and the description of an entity.
+struct ConditionTest {
+    number: u8,
+    /// SQL for the number of violating entities in a row of the query.
+    broken: &'static str,
+    /// Format of the description of an entity, with `%s` for values.
+    entity: &'static str,
+    /// SQL for those values.
+    values: &'static str,
+}
+
+/// A query over entities, and the conditions that it checks.
+struct ConditionQuery {
+    action: &'static str,
+    /// Index of its relation of entities in the engine's `conditions.sql`.
+    relation: usize,
+    tests: &'static [ConditionTest],
+}
+
+/// Not a condition: customers that would break 12, but whose payments were never counted.
+pub const UNCOUNTED: u8 = 0;
+
+/// Warehouses and districts against the history.
+const PAYMENTS: ConditionQuery = ConditionQuery {
+    action: "adding up payments",
+    relation: 0,
+    tests: &[
+        ConditionTest {
+            number: 1,
+            broken: "d is null and ytd <> d_ytd",
+            entity: "warehouse %s: %s and %s",
+            values: "w, ytd, d_ytd",
+        },
+        ConditionTest {
+            number: 8,
+            broken: "d is null and ytd <> amount",
+            entity: "warehouse %s: %s and %s",
+            values: "w, ytd, amount",
+        },
+        ConditionTest {
+            number: 9,
+            broken: "d is not null and ytd <> amount",
+            entity: "district %s of warehouse %s: %s and %s",
+            values: "d, w, ytd, amount",
+        },
+    ],
+};
+
+/// Orders, their lines and new orders, per district.
+const ORDERS: ConditionQuery = ConditionQuery {
+    action: "comparing orders with their lines",
+    relation: 1,
+    tests: &[
+        ConditionTest {
+            number: 2,
+            broken: "next - 1 <> last or open_last <> last",
+            entity: "district %s of warehouse %s: %s, %s and %s",
+            values: "d, w, next - 1, last, open_shown",
+        },
+        ConditionTest {
+            number: 3,
+            broken: "open_last - open_first + 1 <> open",
+            entity: "district %s of warehouse %s: %s rows from %s to %s",
+            values: "d, w, open, open_first, open_last",
+        },
+        ConditionTest {
+            number: 4,
+            broken: "cnt <> rows_",
+            entity: "district %s of warehouse %s: %s and %s",
+            values: "d, w, cnt, rows_",
+        },
+        ConditionTest {
+            number: 5,
+            broken: "b5",
+            entity: "order %s of district %s of warehouse %s",
+            values: "e5, d, w",
+        },
+        ConditionTest {
+            number: 6,
+            broken: "b6",
+            entity: "order %s of district %s of warehouse %s",
+            values: "e6, d, w",
+        },
+        ConditionTest {
+            number: 7,
+            broken: "b7",
+            entity: "order %s of district %s of warehouse %s",
+            values: "e7, d, w",
+        },
+        ConditionTest {
+            number: 11,
+            broken: "orders - open <> 2100 + since",
+            entity: "district %s of warehouse %s: %s, and %s delivered since",
+            values: "d, w, orders - open, since",
+        },
+    ],
+};
+
+/// Customers against their deliveries and payments.
+const CUSTOMERS: ConditionQuery = ConditionQuery {
+    action: "adding up the customers' balances",
+    relation: 2,
+    tests: &[
+        ConditionTest {
+            number: 10,
+            broken: "balance <> delivered - paid",
+            entity: "customer %s of district %s of warehouse %s: %s and %s",
+            values: "c, d, w, balance, delivered - paid",
+        },
+        ConditionTest {
+            number: 12,
+            broken: "balance + ytd <> delivered and counted",
+            entity: "customer %s of district %s of warehouse %s: %s and %s",
+            values: "c, d, w, balance + ytd, delivered",
+        },
+        ConditionTest {
+            number: UNCOUNTED,
+            broken: "balance + ytd <> delivered and not counted",
+            entity: "customer %s of district %s of warehouse %s",
+            values: "c, d, w",
+        },
+    ],
+};
+
+/// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED`] comes first.
+pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
+    let dialect = SqlDialect::of(control);
+    let mut results = Vec::new();
+    for query in [PAYMENTS, ORDERS, CUSTOMERS] {
+        results.extend(query.run(control, dialect)?);
+    }
+    results.sort_by_key(|result| result.number);
+    Ok(results)
+}
+
+impl ConditionQuery {
+    fn sql(&self, dialect: SqlDialect) -> String {
+        let columns: Vec<String> = self
+            .tests
+            .iter()
+            .map(|test| test.columns(dialect))
+            .collect();
+        let columns = columns.join(", ");
+        let relations = EngineSql::of(dialect).conditions;
+        let relation = statements(relations).nth(self.relation).unwrap_or_default();
+        match dialect {
+            SqlDialect::PostgreSql => format!("{relation} select {columns} from p"),
+            SqlDialect::MySql => format!("select {columns} from ({relation}) p"),
+        }
+    }
+
+    fn run(
+        &self,
+        control: &mut Control,
+        dialect: SqlDialect,
+    ) -> Result<Vec<ConditionResult>, Error> {
+        let sql = self.sql(dialect);
+        let row = sql::query_row(control, self.action, &sql)?;
+        let count = |column| {
+            let value = row.int(column);
+            value.and_then(|value| u64::try_from(value).ok())
+        };
+        let results = self
+            .tests
+            .iter()
+            .enumerate()
+            .map(|(index, test)| ConditionResult {
+                number: test.number,
+                compared: count(3 * index).unwrap_or(0),
+                violations: count(3 * index + 1).unwrap_or(0),
+                example: row.text(3 * index + 2).unwrap_or_default().to_owned(),
+            });
+        Ok(results.collect())
+    }
+}
+
+impl ConditionTest {
+    /// SQL for three columns: entities compared, entities that violate it, one of them.
+    fn columns(&self, dialect: SqlDialect) -> String {
+        let ConditionTest { broken, number, .. } = self;
+        let with_count = |what: &str, predicate: &str| match dialect {
+            SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {what}"),
+            SqlDialect::MySql => {
+                format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {what}")
+            }
+        };
+        let entity = self.entity(dialect);
+        let example = |predicate: &str| match dialect {
+            SqlDialect::PostgreSql => format!("min({entity}) filter (where {predicate})"),
+            SqlDialect::MySql => format!("min(case when {predicate} then {entity} end)"),
+        };
+        match number {
+            // The entities are orders, and a row of the query holds the number that violate
+            // the condition.
+            5..=7 => format!(
+                "sum(orders), coalesce(sum({broken}), 0), {}",
+                example(&format!("{broken} > 0"))
+            ),
+            1 | 8 => with_count(&with_count(&example(broken), broken), "d is null"),
+            9 => format!("count(d), {}", with_count(&example(broken), broken)),
+            _ => format!("count(*), {}", with_count(&example(broken), broken)),
+        }
+    }
+
+    /// SQL for the description of an entity.
+    fn entity(&self, dialect: SqlDialect) -> String {
+        let ConditionTest { entity, values, .. } = self;
+        match dialect {
+            SqlDialect::PostgreSql => format!("format('{entity}', {values})"),
+            SqlDialect::MySql => {
+                let mut values = values.split(", ");
+                let mut pieces = entity.split("%s");
+                let mut parts = vec![format!("'{}'", pieces.next().unwrap_or_default())];
+                for (piece, value) in pieces.zip(&mut values) {
+                    parts.push(value.to_owned());
+                    parts.push(format!("'{piece}'"));
+                }
+                format!("concat({})", parts.join(", "))
+            }
+        }
+    }
+}
+
+/// What a condition requires, as text.
+pub fn requirement(number: u8) -> &'static str {
+    match number {
+        1 => "w_ytd is the sum of d_ytd",
+        2 => "d_next_o_id - 1 is the largest o_id and the largest no_o_id",
+        3 => "no_o_id has no gaps within a district",
+        4 => "the sum of o_ol_cnt is the number of order lines of a district",
+        5 => "o_carrier_id is null exactly where new_order has the order",
+        6 => "o_ol_cnt is the number of lines of an order",
+        7 => "ol_delivery_d is null exactly where o_carrier_id is",
+        8 => "w_ytd is the sum of h_amount",
+        9 => "d_ytd is the sum of h_amount",
+        10 => "c_balance is what was delivered less what was paid",
+        11 => "2,100 orders of a district were delivered, and those since",
+        12 => "c_balance + c_ytd_payment is what was delivered",
+        _ => "",
+    }
+}
+
+/// `condition-1` to `condition-12`.
+pub fn id(number: u8) -> &'static str {
+    const IDS: [&str; 13] = [
+        "condition",
+        "condition-1",
+        "condition-2",
+        "condition-3",
+        "condition-4",
+        "condition-5",
+        "condition-6",
+        "condition-7",
+        "condition-8",
+        "condition-9",
+        "condition-10",
+        "condition-11",
+        "condition-12",
+    ];
+    IDS[usize::from(number)]
+}
+
+/// What kind of entity a condition compares.
+pub fn entities(number: u8) -> &'static str {
+    match number {
+        1 | 8 => "warehouses",
+        2 | 3 | 4 | 9 | 11 => "districts",
+        5..=7 => "orders",
+        _ => "customers",
+    }
+}

@@ -1,0 +1,191 @@
+//! Counts of what users did: the quantities for which the specification sets shares, and what was
+//! ordered, paid and delivered. Each user keeps its own counts and adds them to the shared ones
+//! when it ends.
+
+use super::input::{CustomerKey, NewOrder, Payment, TpccTransaction};
+use super::schema::DISTRICTS;
+use super::transactions::OrderResult;
+use std::sync::{Mutex, PoisonError};
+
+/// How the transactions of one kind ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndCounts {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back as intended.
+    pub rolled_back: u64,
+    /// Failed for good.
+    pub failed: u64,
+}
+
+/// Counts over the whole run, warm-up included. Failed transactions are counted in `ends` only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TpccCounts {
+    /// By kind, in the order of [`TpccTransaction::ALL`].
+    pub ends: [EndCounts; 5],
+    /// Retries after serialization failures and deadlocks.
+    pub retries: u64,
+    /// Lines of new orders, including orders that were rolled back.
+    pub lines: u64,
+    /// Lines of `lines` that another warehouse supplies.
+    pub remote_lines: u64,
+    /// Payments by customers of another warehouse.
+    pub remote_payments: u64,
+    /// Payments by last name.
+    pub payments_by_name: u64,
+    /// Order-statuses by last name.
+    pub statuses_by_name: u64,
+    /// Total of committed orders, in cents; 0 if the profile does not compute it.
+    pub ordered_cents: u64,
+    /// Lines of committed orders with an original item from original stock.
+    pub brand_lines: u64,
+    /// Total of payments, in cents.
+    pub paid_cents: u64,
+    /// Lines that order-statuses read.
+    pub shown_lines: u64,
+    /// Orders delivered.
+    pub delivered: u64,
+    /// Districts that had no order to deliver.
+    pub skipped_districts: u64,
+    /// Items that stock-levels found low.
+    pub low_items: u64,
+}
+
+impl TpccCounts {
+    /// Adds the counts of another user.
+    pub fn add(&mut self, other: &TpccCounts) {
+        for (sum, other) in self.ends.iter_mut().zip(&other.ends) {
+            sum.committed += other.committed;
+            sum.rolled_back += other.rolled_back;
+            sum.failed += other.failed;
+        }
+        let sums = self.sums_mut();
+        for (sum, other) in sums.into_iter().zip(other.clone().sums_mut()) {
+            *sum += *other;
+        }
+    }
+
+    fn sums_mut(&mut self) -> [&mut u64; 13] {
+        [
+            &mut self.retries,
+            &mut self.lines,
+            &mut self.remote_lines,
+            &mut self.remote_payments,
+            &mut self.payments_by_name,
+            &mut self.statuses_by_name,
+            &mut self.ordered_cents,
+            &mut self.brand_lines,
+            &mut self.paid_cents,
+            &mut self.shown_lines,
+            &mut self.delivered,
+            &mut self.skipped_districts,
+            &mut self.low_items,
+        ]
+    }
+
+    /// Transactions of a kind that ended as intended: committed or rolled back.
+    pub fn done(&self, kind: TpccTransaction) -> u64 {
+        let ends = self.ends[kind as usize];
+        ends.committed + ends.rolled_back
+    }
+
+    /// Share of a kind among all transactions that ended as intended, 0 to 1; `None` if there are
+    /// none.
+    pub fn mix(&self, kind: TpccTransaction) -> Option<f64> {
+        share(
+            self.done(kind),
+            TpccTransaction::ALL
+                .map(|kind| self.done(kind))
+                .iter()
+                .sum(),
+        )
+    }
+
+    /// Share of new orders that were rolled back as intended; the target is 0.01.
+    pub fn rolled_back(&self) -> Option<f64> {
+        let ends = self.ends[TpccTransaction::NewOrder as usize];
+        share(ends.rolled_back, self.done(TpccTransaction::NewOrder))
+    }
+
+    /// Counts a new order.
+    pub(super) fn new_order(&mut self, input: &NewOrder, ordered: OrderResult) {
+        self.lines += input.lines().len() as u64;
+        self.remote_lines += input.remote_lines() as u64;
+        // Negative only if a discount exceeds 100 %.
+        self.ordered_cents += u64::try_from(ordered.total_cents).unwrap_or(0);
+        self.brand_lines += u64::from(ordered.brand_lines);
+    }
+
+    /// Counts a payment.
+    pub(super) fn payment(&mut self, input: &Payment) {
+        self.remote_payments += u64::from(input.c_w_id != input.w_id);
+        self.payments_by_name += u64::from(is_by_name(input.customer));
+        self.paid_cents += input.cents as u64;
+    }
+
+    /// Counts an order-status.
+    pub(super) fn order_status(&mut self, customer: CustomerKey, lines: u32) {
+        self.statuses_by_name += u64::from(is_by_name(customer));
+        self.shown_lines += u64::from(lines);
+    }
+
+    /// Counts a delivery.
+    pub(super) fn delivery(&mut self, delivered: u32) {
+        self.delivered += u64::from(delivered);
+        self.skipped_districts += u64::from(DISTRICTS.saturating_sub(delivered));
+    }
+}
+
+fn is_by_name(customer: CustomerKey) -> bool {
+    matches!(customer, CustomerKey::Name { .. })
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// One user's counts. Dropping them adds them to the shared counts, however the user ends.
+pub(super) struct UserCounts<'a> {
+    /// Counts so far.
+    pub sums: TpccCounts,
+    all: &'a Mutex<TpccCounts>,
+}
+
+impl<'a> UserCounts<'a> {
+    /// Starts with empty counts.
+    pub fn new(all: &'a Mutex<TpccCounts>) -> Self {
+        UserCounts {
+            sums: TpccCounts::default(),
+            all,
+        }
+    }
+}
+
+impl Drop for UserCounts<'_> {
+    fn drop(&mut self) {
+        let all = self.all.lock();
+        all.unwrap_or_else(PoisonError::into_inner).add(&self.sums);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_two_users_are_added() {
+        let mut one = TpccCounts::default();
+        one.ends[1].committed = 3;
+        for (place, sum) in one.sums_mut().into_iter().enumerate() {
+            *sum = place as u64 + 1;
+        }
+        let mut both = one;
+        both.add(&one);
+        assert_eq!(both.ends[1].committed, 6);
+        for (place, sum) in both.sums_mut().into_iter().enumerate() {
+            assert_eq!(*sum, 2 * (place as u64 + 1));
+        }
+        assert_eq!(both.mix(TpccTransaction::Payment), Some(1.0));
+        assert_eq!(TpccCounts::default().mix(TpccTransaction::Payment), None);
+    }
+}

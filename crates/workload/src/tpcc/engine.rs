@@ -1,0 +1,74 @@
+//! The parts of the transactions, routines, schema and conditions that depend on the engine: its `.sql`
+//! files and a few functions.
+
+use super::profile::Profile;
+use super::routines::Routine;
+use super::template::{Template, on_one_line, without_comments};
+use super::{mysql, postgres};
+use crate::SqlDialect;
+
+/// The SQL of one engine. Lists by transaction are in the order of `TpccTransaction::ALL`, and each text is a
+/// template.
+#[derive(Debug)]
+pub struct EngineSql {
+    /// The statements that create the nine tables.
+    pub schema: &'static str,
+    /// The statements of all transactions; each transaction follows a line that begins with `----`. Their
+    /// placeholders have types, as in `calls` and `hammerdb_calls` (`parameters.rs`).
+    pub statements: &'static str,
+    /// The calls of the routines.
+    pub calls: &'static str,
+    /// The routines that a profile calls.
+    pub routines: &'static [&'static str],
+    /// The calls of HammerDB's routines, for profiles that make them.
+    pub hammerdb_calls: &'static str,
+    /// HammerDB's routines, with Prony's bodies.
+    pub hammerdb_routines: &'static [&'static str],
+    /// Texts that several routines share, by name.
+    pub fragments: &'static [(&'static str, &'static str)],
+    /// The query for all routines that have Prony's or HammerDB's names: name, kind (`f`, `p`), fingerprint,
+    /// the statement that drops it, and whether it is Prony's (1 or 0).
+    pub installed: &'static str,
+    /// The statements that take and release the lock which serializes installations.
+    pub lock: [&'static str; 2],
+    /// The statement that creates a routine.
+    pub create: fn(&Routine) -> String,
+    /// The fingerprint of a routine that the server stores, which identifies its text.
+    pub fingerprint: fn(&Routine) -> String,
+    /// The relations of the consistency conditions.
+    pub conditions: &'static str,
+}
+
+impl EngineSql {
+    /// The SQL of a dialect.
+    pub fn of(dialect: SqlDialect) -> &'static EngineSql {
+        match dialect {
+            SqlDialect::PostgreSql => &postgres::SQL,
+            SqlDialect::MySql => &mysql::SQL,
+        }
+    }
+
+    /// Fills in a text for a profile whose routine names begin with `prefix`. If a text serves both,
+    /// `function` selects functions over procedures.
+    pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, function: bool) -> String {
+        let mut values = self.fragments.to_vec();
+        values.push(("prefix", prefix));
+        let template = Template {
+            flags: &[
+                ("counters", profile.counters),
+                ("outputs", profile.outputs),
+                ("rolls_back", profile.rolls_back),
+                ("function", function),
+            ],
+            values: &values,
+        };
+        template.fill(text)
+    }
+}
+
+/// The statements of a text, each on a single line.
+pub fn statements(text: &str) -> impl Iterator<Item = String> {
+    let statements = without_comments(text);
+    let statements: Vec<String> = statements.split(';').map(on_one_line).collect();
+    statements.into_iter().filter(|text| !text.is_empty())
+}

@@ -1,0 +1,210 @@
+//! How a transaction is executed: by calling a routine, or by steps, one by one or several at a time.
+//!
+//! A missing row must never be taken for a value.
+
+use super::statements::TransactionStep;
+use prony_session::{Db, DbError, DbReply};
+use prony_wire::{Statement, Value, WireRow};
+
+/// How transactions are executed. Figures of different modes are not comparable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One call of a function or procedure on the server per transaction.
+    Procedures,
+    /// One round trip per statement.
+    Statements,
+    /// Statements that do not need each other's results share a round trip: on PostgreSQL as a pipeline
+    /// of prepared statements; on MySQL and MariaDB, which have no pipelines, as one multi-statement
+    /// text.
+    Pipelined,
+}
+
+impl Mode {
+    /// All modes, the default first.
+    pub const ALL: [Mode; 3] = [Mode::Procedures, Mode::Statements, Mode::Pipelined];
+
+    /// The name as a value of the option.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Procedures => "procedures",
+            Mode::Statements => "statements",
+            Mode::Pipelined => "pipelined",
+        }
+    }
+}
+
+/// The statements that execute a transaction in its mode.
+#[derive(Debug)]
+pub enum Execution {
+    /// The call of its routine.
+    Call(Statement),
+    /// The call of a routine with HammerDB's signature.
+    HammerdbCall(Statement),
+    /// Its steps.
+    Steps(Box<[TransactionStep]>),
+}
+
+/// Receives the rows of steps.
+pub trait ReadRow {
+    /// Takes a row from the result of the step with this label.
+    fn row(&mut self, label: usize, row: WireRow<'_>);
+}
+
+/// Stores the whole number in the first column, by label.
+impl<const N: usize> ReadRow for [Option<i64>; N] {
+    fn row(&mut self, label: usize, row: WireRow<'_>) {
+        self[label] = row.int(0);
+    }
+}
+
+/// Maximum number of results of one request: a delivery has six for each of ten districts.
+const RESULTS_MAX: usize = 64;
+
+/// The label of a result that nobody reads.
+const UNREAD: u8 = u8::MAX;
+
+/// Executes the steps of one transaction: each immediately or, if pipelined, queued until
+/// [`StepRunner::finish`] sends them in one request.
+pub struct StepRunner<'a> {
+    db: &'a mut Db,
+    pipelined: bool,
+    /// Labels of the results of the queued steps.
+    labels: [u8; RESULTS_MAX],
+    queued: usize,
+}
+
+impl<'a> StepRunner<'a> {
+    /// A runner for a new transaction.
+    pub fn new(db: &'a mut Db, pipelined: bool) -> Self {
+        StepRunner {
+            db,
+            pipelined,
+            labels: [UNREAD; RESULTS_MAX],
+            queued: 0,
+        }
+    }
+
+    /// Whether steps are queued until [`StepRunner::finish`].
+    pub fn is_pipelined(&self) -> bool {
+        self.pipelined
+    }
+
+    /// Executes a step whose rows nobody reads.
+    pub async fn run(
+        &mut self,
+        step: &TransactionStep,
+        values: &[Value<'_>],
+    ) -> Result<(), DbError> {
+        match self.pipelined {
+            true => self.push(step, values, UNREAD),
+            false => execute(self.db, step, values).await.map(drop),
+        }
+    }
+
+    /// Executes a step. `reader` receives its rows at the latest in the next `finish`.
+    pub async fn read(
+        &mut self,
+        step: &TransactionStep,
+        values: &[Value<'_>],
+        label: usize,
+        reader: &mut impl ReadRow,
+    ) -> Result<(), DbError> {
+        if self.pipelined {
+            return self.push(step, values, label as u8);
+        }
+        let rows = execute(self.db, step, values).await?;
+        rows.iter().for_each(|(_, row)| reader.row(label, row));
+        Ok(())
+    }
+
+    /// Executes a step together with all queued ones; returns the rows of all, and the index of the
+    /// step's result.
+    pub async fn rows(
+        &mut self,
+        step: &TransactionStep,
+        values: &[Value<'_>],
+    ) -> Result<(DbReply<'_>, usize), DbError> {
+        if !self.pipelined {
+            return Ok((execute(self.db, step, values).await?, 0));
+        }
+        self.push(step, values, UNREAD)?;
+        let last = std::mem::take(&mut self.queued) - 1;
+        Ok((self.db.sync().await?, last))
+    }
+
+    /// Executes the queued steps.
+    pub async fn finish(&mut self, reader: &mut impl ReadRow) -> Result<(), DbError> {
+        let queued = std::mem::take(&mut self.queued);
+        if queued == 0 {
+            return Ok(());
+        }
+        for (result, row) in self.db.sync().await?.iter() {
+            match self.labels[..queued].get(result) {
+                Some(&label) if label != UNREAD => reader.row(label.into(), row),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn push(
+        &mut self,
+        step: &TransactionStep,
+        values: &[Value<'_>],
+        label: u8,
+    ) -> Result<(), DbError> {
+        for statement in step {
+            self.db.push(statement, &values[..statement.parameters()])?;
+            self.labels[self.queued] = UNREAD;
+            self.queued += 1;
+        }
+        self.labels[self.queued - 1] = label;
+        Ok(())
+    }
+}
+
+/// Executes the statements of a step one by one; returns the rows of the last.
+async fn execute<'a>(
+    db: &'a mut Db,
+    step: &TransactionStep,
+    values: &[Value<'_>],
+) -> Result<DbReply<'a>, DbError> {
+    for statement in step {
+        db.exec(statement, &values[..statement.parameters()])
+            .await?;
+    }
+    Ok(db.last_reply())
+}
+
+/// Calls a routine; returns the whole number in the first column. If there is none, the error names
+/// `what`.
+pub async fn call(
+    db: &mut Db,
+    call: &Statement,
+    values: &[Value<'_>],
+    what: &str,
+) -> Result<i64, DbError> {
+    let rows = db.exec(call, values).await?;
+    rows.int(0).ok_or_else(|| missing(what))
+}
+
+/// A whole number as a value.
+pub fn int(number: impl Into<i64>) -> Value<'static> {
+    Value::Int(number.into())
+}
+
+/// An amount of money as a value.
+pub fn money(cents: i64) -> Value<'static> {
+    Value::Decimal {
+        unscaled: cents,
+        scale: 2,
+    }
+}
+
+/// The error for a required row that is missing: the data is incomplete. SQLSTATE `P0002`, no data found.
+pub fn missing(what: &str) -> DbError {
+    DbError::workload(
+        *b"P0002",
+        format!("{what} is missing: prony check tpcc reports what is wrong with the data"),
+    )
+}

@@ -1,0 +1,248 @@
+//! Creates and fills the tables.
+//!
+//! The result is the nine tables with rows, keys, indexes and statistics, and the routines that
+//! HammerDB's driver calls. A part is a warehouse, or the items.
+
+use super::indexes;
+use super::layout::Layout;
+use super::random::LastNames;
+use super::routines;
+use super::rows::{Content, TpccRows, order_lines};
+use super::schema::{MAX_SCALE, Table};
+use super::unfinished_load;
+use crate::catalog::{self, Tables};
+use crate::copy::RowSource;
+use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
+use crate::loader::load_state::LoadSubject;
+use crate::loader::procedure;
+use crate::note::TableStage;
+use crate::row_format::RowFormat;
+use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, sql};
+use prony_server::Control;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// Up to this many warehouses, about 2 GB, a single loader loads everything in one transaction.
+const ONE_TRANSACTION_MAX: u32 = 20;
+
+/// Size of a warehouse with its indexes, in megabytes.
+const WAREHOUSE_MB: u64 = 110;
+
+/// Loads the tables; see the top of this file.
+pub fn load(
+    request: &LoadRequest<'_>,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<LoadReport, Error> {
+    let layout = Layout::of(request.plan, request.seed)?;
+    check_scale(layout.scale)?;
+    let subject = LoadSubject {
+        load: layout.load(),
+        scale: layout.scale,
+        bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
+    };
+    procedure::load(request, &subject, (progress, stop), |control| {
+        let begun_s = match unfinished_load::find(control)? {
+            Some(unfinished) => unfinished.resume(&layout)?,
+            None => None,
+        };
+        let begun_s = match begun_s {
+            Some(begun_s) => begun_s,
+            None => now_s(control)?,
+        };
+        Ok(TpccDataset {
+            layout,
+            dialect: SqlDialect::of(control),
+            begun_s,
+            content: Content {
+                seed: layout.seed,
+                timestamp_micros: (begun_s - EPOCH_S) * 1_000_000,
+                names: LastNames::new(),
+                bad_credit_percent: layout.population.bad_credit_percent(),
+            },
+        })
+    })
+}
+
+/// Seconds from 1970 to 2000, the epoch of PostgreSQL's timestamps.
+const EPOCH_S: i64 = 946_684_800;
+
+/// The server's time, in seconds since 1970.
+fn now_s(control: &mut Control) -> Result<i64, Error> {
+    let select = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
+        // MySQL's datetime has no time zone: it is treated as UTC, and written as it was read.
+        SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",
+    };
+    let row = sql::query_row(control, "reading the server's clock", select)?;
+    Ok(row.int(0).unwrap_or(EPOCH_S))
+}
+
+fn check_scale(scale: u32) -> Result<(), Error> {
+    if (1..=MAX_SCALE).contains(&scale) {
+        return Ok(());
+    }
+    Err(Error::InvalidRequest {
+        problem: format!("a scale of {scale} is not possible"),
+        hint: format!("1 to {MAX_SCALE} warehouses, each about {WAREHOUSE_MB} MB"),
+    })
+}
+
+/// The tables of a load.
+struct TpccDataset {
+    layout: Layout,
+    dialect: SqlDialect,
+    /// When the load began, in seconds since 1970.
+    begun_s: i64,
+    content: Content,
+}
+
+impl Dataset for TpccDataset {
+    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        let is_same =
+            |note: &_| Layout::from_note(note).is_some_and(|(layout, _)| layout == self.layout);
+        let mut existing = dataset::existing::<Table>(control, "tpcc", is_same)?;
+        if unfinished_load::has_legacy_record(control)? {
+            existing
+                .replaced
+                .push(unfinished_load::LEGACY_TABLE.to_owned());
+        }
+        Ok(existing)
+    }
+
+    fn table_count(&self) -> usize {
+        Table::ALL.len()
+    }
+
+    fn name(&self, table: usize) -> String {
+        self.label(table).to_owned()
+    }
+
+    fn label(&self, table: usize) -> &'static str {
+        Table::ALL[table].name()
+    }
+
+    fn columns(&self, table: usize) -> String {
+        // Rows have their values in the order of PostgreSQL's columns, whatever order the table has.
+        Tables::columns(Table::ALL[table], SqlDialect::PostgreSql).join(", ")
+    }
+
+    fn create_statement(&self, table: usize, stage: TableStage) -> String {
+        let table = Table::ALL[table];
+        let create = self.layout.create(table, self.dialect);
+        match Table::ALL.last() {
+            Some(last) if *last == table => format!("{create}; {}", self.note(stage)),
+            _ => create,
+        }
+    }
+
+    fn finish_statements(&self) -> Vec<String> {
+        vec![self.note(TableStage::Loaded)]
+    }
+
+    fn parts(&self) -> Vec<LoadPart> {
+        let items = LoadPart::split(&(0..1), 1, 1);
+        let tables = 1..Table::ALL.len();
+        items
+            .chain(LoadPart::split(&tables, u64::from(self.layout.scale), 1))
+            .collect()
+    }
+
+    fn missing_parts(
+        &self,
+        control: &mut Control,
+        all: &[LoadPart],
+    ) -> Result<Vec<LoadPart>, Error> {
+        let first = "(select -1 from item limit 1) union all select w_id - 1 from warehouse";
+        dataset::missing_parts(control, all, first)
+    }
+
+    fn row_count(&self, parts: &[LoadPart]) -> u64 {
+        let rows = |part: &LoadPart| {
+            let count = |table: usize| match Table::ALL[table] {
+                Table::OrderLine => order_lines(self.layout.seed, warehouses(&part.units)),
+                table => table.rows((part.units.end - part.units.start) as u32),
+            };
+            part.tables.clone().map(count).sum::<u64>()
+        };
+        parts.iter().map(rows).sum()
+    }
+
+    fn rows<F: RowFormat>(&self, table: usize, units: Range<u64>) -> impl RowSource {
+        TpccRows::<F>::of(&self.content, Table::ALL[table], warehouses(&units))
+    }
+
+    fn indexes(&self) -> Vec<IndexBuild> {
+        match self.dialect {
+            SqlDialect::PostgreSql => self.layout.index_builds(),
+            SqlDialect::MySql => indexes::mysql_builds(),
+        }
+    }
+
+    fn fits_one_transaction(&self) -> bool {
+        self.layout.scale <= ONE_TRANSACTION_MAX
+    }
+
+    /// The server does not freeze rows that it routes to partitions.
+    fn may_freeze(&self, table: usize) -> bool {
+        Table::ALL[table] != Table::OrderLine || self.layout.partitions == 0
+    }
+
+    /// Creates the routines that HammerDB's driver calls. A server may refuse them, for lack of
+    /// privileges or because it has no procedures; the tables are complete without them.
+    fn after_load(&self, control: &mut Control) -> Result<String, Error> {
+        match routines::install_hammerdb(control) {
+            Ok(()) => Ok(String::new()),
+            Err(error) if error.is_refusal() => {
+                // The error has aborted the transaction but not ended it.
+                sql::execute(control, "ending", "rollback")?;
+                let problem = error.problem();
+                Ok(format!(
+                    "; without routines for HammerDB's driver: {problem}"
+                ))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+        let Layout { scale, seed, .. } = self.layout;
+        let facts = catalog::find::<Table>(control)?
+            .into_iter()
+            .map(|found| TableFacts {
+                rows: match found.table {
+                    Table::OrderLine => order_lines(seed, 1..scale + 1),
+                    table => table.rows(scale),
+                },
+                ..found.facts
+            });
+        Ok(facts.collect())
+    }
+}
+
+impl TpccDataset {
+    /// The statement that sets the note.
+    fn note(&self, stage: TableStage) -> String {
+        let note = self.layout.note(self.begun_s, stage).text();
+        self.dialect.comment(Table::OrderLine.name(), &note)
+    }
+}
+
+/// The warehouse numbers of these units, from 1.
+fn warehouses(units: &Range<u64>) -> Range<u32> {
+    units.start as u32 + 1..units.end as u32 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_scales_are_refused_with_the_range() {
+        assert!(check_scale(1).is_ok());
+        for scale in [0, MAX_SCALE + 1] {
+            let message = check_scale(scale).expect_err("impossible").to_string();
+            assert!(message.contains("hint: 1 to "), "{message}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! tpcc's SQL for MySQL and MariaDB: the `.sql` files of this folder, and how the catalog stores
+//! procedures. Must never use anything that MySQL 5.6 lacks.
+//!
+//! Procedures process line by line, as the statements and HammerDB's procedures do: these servers have
+//! no arrays, and a statement inside a procedure costs them little. Each procedure of a profile returns
+//! one row, which is NULLs for an order that met an unused item. A missing row that is required is an
+//! error (SQLSTATE P0002). Errors of the server itself reach the client unchanged, with the transaction
+//! still open. The procedures with HammerDB's names roll an order with an unused item back and return
+//! no number; after any other error they roll back and resignal it.
+//!
+//! Name parameters have the character set of their column, whatever the database's default is:
+//! otherwise the index on names could not be used.
+
+use super::engine::EngineSql;
+use super::routines::Routine;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// See [`EngineSql`].
+pub static SQL: EngineSql = EngineSql {
+    schema: include_str!("schema.sql"),
+    statements: include_str!("statements.sql"),
+    calls: include_str!("calls.sql"),
+    routines: &[
+        include_str!("new_order.sql"),
+        include_str!("payment.sql"),
+        include_str!("order_status.sql"),
+        include_str!("delivery.sql"),
+        include_str!("stock_level.sql"),
+    ],
+    hammerdb_calls: "",
+    hammerdb_routines: &[
+        include_str!("hammerdb/neword.sql"),
+        include_str!("hammerdb/payment.sql"),
+        include_str!("hammerdb/delivery.sql"),
+        include_str!("hammerdb/ostat.sql"),
+        include_str!("hammerdb/slev.sql"),
+    ],
+    fragments: &[("missing", MISSING), ("error", ERROR)],
+    installed: include_str!("installed.sql"),
+    // The result of `lock_name` for "prony tpcc procedures".
+    lock: [
+        "do get_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)), 60)",
+        "do release_lock(concat('prony tpcc procedures ', crc32(database()), ' ', left(database(), 16)))",
+    ],
+    create,
+    fingerprint,
+    conditions: include_str!("conditions.sql"),
+};
+
+/// Ends a procedure that did not find a required row.
+const MISSING: &str = "begin
+    rollback;
+    signal sqlstate 'P0002'
+      set message_text = 'a row is not there: prony check tpcc says what is wrong with the data';
+  end";
+
+const ERROR: &str = "declare exit handler for sqlexception
+  begin
+    rollback;
+    resignal;
+  end;";
+
+fn create(routine: &Routine) -> String {
+    let Routine {
+        name,
+        parameters,
+        body,
+        ..
+    } = routine;
+    let comment = fingerprint(routine);
+    format!(
+        "create procedure {name}({parameters}) modifies sql data sql security invoker \
+         comment '{comment}'\n{body}"
+    )
+}
+
+/// The routine's comment, with a hash of its text, because only the owner can read the text itself.
+fn fingerprint(routine: &Routine) -> String {
+    // With fixed keys: the same text has the same hash in every process.
+    let mut hasher = DefaultHasher::new();
+    (&routine.parameters, &routine.body).hash(&mut hasher);
+    format!("Installed by Prony ({:016x})", hasher.finish())
+}

@@ -1,0 +1,82 @@
+//! Types of the parameters of a statement, which an engine's `.sql` files contain after a placeholder, such
+//! as `$3:smallint`. Prepared on its server, a statement must have these types whether or not they are
+//! declared: a different type may lead to a different plan.
+
+use prony_wire::ParameterType;
+
+/// Removes the types from the text of a statement; returns the text and the type of each parameter, or
+/// `None` for one that the server infers.
+///
+/// # Panics
+/// On an unknown type: the texts are compiled in, and tests read all of them.
+pub fn split_types(sql: &str) -> (String, Vec<Option<ParameterType>>) {
+    let (mut text, mut types) = (String::new(), Vec::new());
+    let mut rest = sql;
+    while let Some(at) = rest.find('$') {
+        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit);
+        let end = at + 1 + digits.count();
+        let (before, after) = rest.split_at(end);
+        text.push_str(before);
+        rest = after;
+        let Ok(number @ 1..) = before[at + 1..].parse::<usize>() else {
+            continue;
+        };
+        if types.len() < number {
+            types.resize(number, None);
+        }
+        if let Some((declared, after)) = type_at_start(rest) {
+            let parsed = declared.parse();
+            types[number - 1] =
+                Some(parsed.unwrap_or_else(|error| panic!("{declared} is {error}: {sql}")));
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    (text, types)
+}
+
+/// The type after the colon at the start of the text, if there is one, and the text after it.
+fn type_at_start(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix(':')?;
+    let name = text.bytes().take_while(u8::is_ascii_lowercase).count();
+    if name == 0 {
+        // PostgreSQL's cast, `::`.
+        return None;
+    }
+    let arguments = match text[name..].starts_with('(') {
+        true => text[name..].find(')').map_or(0, |end| end + 1),
+        false => 0,
+    };
+    Some(text.split_at(name + arguments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_follow_their_placeholders() {
+        let amount = ParameterType::Decimal {
+            precision: 6,
+            scale: 2,
+        };
+        let (text, types) = split_types(
+            "update t set a = a + $2:decimal(6,2), b = $2, c = $4::int where d = $1:int and (e = $5:char(2))",
+        );
+        assert_eq!(
+            text,
+            "update t set a = a + $2, b = $2, c = $4::int where d = $1 and (e = $5)"
+        );
+        let int = Some(ParameterType::Int);
+        let char = Some(ParameterType::Char(2));
+        assert_eq!(types, [int, Some(amount), None, None, char]);
+        assert_eq!(split_types("commit"), ("commit".to_owned(), Vec::new()));
+        assert_eq!(split_types("'$'").0, "'$'");
+    }
+
+    #[test]
+    #[should_panic(expected = "integer is not a parameter type")]
+    fn unknown_types_are_refused() {
+        split_types("select $1:integer");
+    }
+}

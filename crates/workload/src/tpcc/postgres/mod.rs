@@ -1,0 +1,66 @@
+//! tpcc's SQL for PostgreSQL: the `.sql` files of this folder, and how its catalog stores routines.
+//!
+//! A call of a routine in `hammerdb/` costs the server as much work as a call of HammerDB 4.6's: the
+//! same number of statements of the same kinds, using the same indexes, random numbers from a function,
+//! and a subtransaction (`tests/tpcc_run/hammerdb.rs` counts them). The differences cost nothing: order
+//! numbers and balances are right, an order line has its own item's price, and errors reach the client.
+
+use super::engine::EngineSql;
+use super::routines::Routine;
+
+/// See [`EngineSql`].
+pub static SQL: EngineSql = EngineSql {
+    schema: include_str!("schema.sql"),
+    statements: include_str!("statements.sql"),
+    calls: include_str!("calls.sql"),
+    routines: &[
+        include_str!("new_order.sql"),
+        include_str!("payment.sql"),
+        include_str!("order_status.sql"),
+        include_str!("delivery.sql"),
+        include_str!("stock_level.sql"),
+    ],
+    hammerdb_calls: include_str!("hammerdb/calls.sql"),
+    hammerdb_routines: &[
+        include_str!("hammerdb/dbms_random.sql"),
+        include_str!("hammerdb/neword.sql"),
+        include_str!("hammerdb/payment.sql"),
+        include_str!("hammerdb/delivery.sql"),
+        include_str!("hammerdb/ostat.sql"),
+        include_str!("hammerdb/slev.sql"),
+    ],
+    fragments: &[],
+    installed: include_str!("installed.sql"),
+    lock: [
+        "begin; select pg_advisory_xact_lock(hashtext('prony_tpcc'))",
+        "commit",
+    ],
+    create,
+    fingerprint,
+    conditions: include_str!("conditions.sql"),
+};
+
+fn create(routine: &Routine) -> String {
+    let Routine {
+        kind,
+        name,
+        parameters,
+        attributes,
+        ..
+    } = routine;
+    let source = fingerprint(routine);
+    format!("create {kind} {name}({parameters}) {attributes} $prony${source}$prony$")
+}
+
+/// The routine's source, which also names the parameters, so that routines with the same source are the
+/// same.
+fn fingerprint(routine: &Routine) -> String {
+    let kind = match routine.attributes.contains("stable") {
+        true => "stable",
+        false => "volatile",
+    };
+    let Routine {
+        parameters, body, ..
+    } = routine;
+    format!("\n-- Installed by Prony. ({parameters}) {kind}\n\n{body}\n")
+}

@@ -1,0 +1,153 @@
+//! Checks that the role of a run has the privileges that the transactions need.
+
+use super::schema::Table;
+use crate::SqlDialect;
+use crate::catalog::Tables;
+use crate::{Error, sql};
+use prony_server::Control;
+
+/// The privileges on a table that the transactions of all profiles and modes need.
+fn required_privileges(table: Table) -> &'static [&'static str] {
+    match table {
+        Table::Item => &["select"],
+        Table::Warehouse | Table::District | Table::Stock | Table::Customer => {
+            &["select", "update"]
+        }
+        Table::History => &["insert"],
+        Table::Orders | Table::OrderLine => &["select", "insert", "update"],
+        // SELECT ... FOR UPDATE also needs the privilege UPDATE.
+        Table::NewOrder => &["select", "insert", "update", "delete"],
+    }
+}
+
+/// # Errors
+/// The role lacks a privilege; the error lists all missing ones and the statements that grant them.
+pub fn check(control: &mut Control) -> Result<(), Error> {
+    let missing = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => missing_on_postgres(control)?,
+        SqlDialect::MySql => missing_on_mysql(control)?,
+    };
+    let Some((role, missing)) = missing else {
+        return Ok(());
+    };
+    let describe = |(privileges, table): &(String, &str)| format!("{privileges} on {table}");
+    let descriptions: Vec<String> = missing.iter().map(describe).collect();
+    let grant =
+        |(privileges, table): &(String, &str)| format!("grant {privileges} on {table} to {role};");
+    let grants: Vec<String> = missing.iter().map(grant).collect();
+    Err(Error::Data {
+        problem: format!(
+            "the role {role} lacks privileges: {}",
+            descriptions.join("; ")
+        ),
+        remedy: format!(
+            "run as the owner of the tables, or as their owner: {}",
+            grants.join(" ")
+        )
+        .into(),
+    })
+}
+
+/// A role and the privileges that it lacks on each table; `None` if it has all.
+type MissingPrivileges = Option<(String, Vec<(String, &'static str)>)>;
+
+fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error> {
+    let required = Table::ALL.into_iter().flat_map(|table| {
+        let privileges = required_privileges(table).iter();
+        privileges.map(move |privilege| format!("('{}', '{privilege}')", table.name()))
+    });
+    let required: Vec<String> = required.collect();
+    // A cautious owner may have granted privileges on some columns only; DELETE has no column
+    // privileges.
+    let sql = format!(
+        "select w.name, w.asked, quote_ident(current_user) \
+         from (values {}) w(name, asked) \
+         where not case w.asked when 'delete' then has_table_privilege(w.name, w.asked) \
+          else has_any_column_privilege(w.name, w.asked) end",
+        required.join(", ")
+    );
+    let rows = sql::query_rows(control, "reading the privileges on the tables", &sql)?;
+    let Some(role) = rows.first().and_then(|row| row.text(2)) else {
+        return Ok(None);
+    };
+    let lacks = |table: &Table| {
+        let privileges = rows.iter().filter(|row| row.text(0) == Some(table.name()));
+        let privileges: Vec<&str> = privileges.filter_map(|row| row.text(1)).collect();
+        (!privileges.is_empty()).then(|| (privileges.join(", "), table.name()))
+    };
+    let missing = Table::ALL.iter().filter_map(lacks).collect();
+    Ok(Some((role.to_owned(), missing)))
+}
+
+/// Checks by EXPLAIN of a statement that needs the privilege: a privilege may come from roles, the
+/// database, columns or the whole server, and each of these is stored in a different place.
+fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
+    const DENIED: [u32; 3] = [1142, 1143, 1044];
+    let mut missing = Vec::new();
+    for table in Table::ALL {
+        let (name, column) = (table.name(), probe_column(table));
+        let mut privileges = Vec::new();
+        for privilege in required_privileges(table) {
+            // FOR UPDATE needs only DELETE on MySQL.
+            if (table, *privilege) == (Table::NewOrder, "update") {
+                continue;
+            }
+            let statement = match *privilege {
+                "select" => format!("select {column} from {name} where false"),
+                "update" => format!("update {name} set {column} = {column} where false"),
+                "delete" => format!("delete from {name} where false"),
+                _ => {
+                    let columns = Tables::columns(table, SqlDialect::MySql);
+                    let zeros = vec!["0"; columns.len()].join(", ");
+                    format!(
+                        "insert into {name} ({}) values ({zeros})",
+                        columns.join(", ")
+                    )
+                }
+            };
+            match control.query(&format!("explain {statement}")) {
+                Ok(_) => {}
+                Err(error)
+                    if error
+                        .server()
+                        .is_some_and(|error| DENIED.contains(&error.number)) =>
+                {
+                    privileges.push(*privilege);
+                }
+                Err(source) => {
+                    return Err(sql::server_error(
+                        "reading the privileges on the tables",
+                        source,
+                    ));
+                }
+            }
+        }
+        if !privileges.is_empty() {
+            missing.push((privileges.join(", "), name));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let role = sql::query_row(control, "reading the current user", "select current_user()")?;
+    // `user@host`; the host cannot contain an @.
+    let role = role.text(0).unwrap_or_default();
+    let (user, host) = role.rsplit_once('@').unwrap_or((role, "%"));
+    let quote = |text| control.engine().quote_literal(text);
+    Ok(Some((format!("{}@{}", quote(user), quote(host)), missing)))
+}
+
+/// A column that the transactions read and, if they change the table, write.
+fn probe_column(table: Table) -> &'static str {
+    match table {
+        Table::Item => "i_price",
+        Table::Warehouse => "w_ytd",
+        Table::District => "d_next_o_id",
+        Table::Stock => "s_quantity",
+        Table::Customer => "c_balance",
+        Table::History => "h_amount",
+        Table::Orders => "o_carrier_id",
+        Table::NewOrder => "no_o_id",
+        Table::OrderLine => "ol_delivery_d",
+    }
+}

@@ -1,0 +1,198 @@
+//! Random content: ranges, shares, known values.
+
+use super::*;
+use std::collections::HashSet;
+
+/// Chi-square of counts against expected counts, less its mean, in standard deviations.
+fn deviation(counts: &[u32], expected: impl Fn(usize) -> f64) -> f64 {
+    let mut chi_square = 0.0;
+    let mut cells = -1.0;
+    for (index, count) in counts.iter().enumerate() {
+        let expected = expected(index);
+        if expected == 0.0 {
+            assert_eq!(*count, 0, "at {index}");
+            continue;
+        }
+        chi_square += (f64::from(*count) - expected).powi(2) / expected;
+        cells += 1.0;
+    }
+    (chi_square - cells) / (2.0_f64 * cells).sqrt()
+}
+
+#[test]
+fn letters_and_digits_are_uniform_at_every_position() {
+    let (mut letters, mut digits) = ([0_u32; 128 * 8], [0_u32; 10]);
+    let mut out = Vec::new();
+    for row in 0..100_000 {
+        let mut stream = RandomStream::new(7, Table::Stock, row);
+        out.clear();
+        stream.letters(&mut out, 8, 8);
+        for (index, letter) in out.iter().enumerate() {
+            letters[index * 128 + usize::from(*letter)] += 1;
+        }
+        out.clear();
+        stream.digits(&mut out, 16);
+        assert_eq!(out.len(), 16);
+        out.iter()
+            .for_each(|digit| digits[usize::from(digit - b'0')] += 1);
+    }
+    let known = |index: usize| ALPHABET.contains(&((index % 128) as u8));
+    let deviations = deviation(
+        &letters,
+        |index| if known(index) { 100_000.0 / 62.0 } else { 0.0 },
+    );
+    assert!(
+        deviations.abs() < 5.0,
+        "letters are {deviations} deviations off"
+    );
+    let deviations = deviation(&digits, |_| 160_000.0);
+    assert!(
+        deviations.abs() < 5.0,
+        "digits are {deviations} deviations off"
+    );
+}
+
+#[test]
+fn lengths_and_numbers_are_uniform_up_to_both_ends() {
+    let (mut lengths, mut numbers) = ([0_u32; 25], [0_u32; 11]);
+    for row in 0..100_000 {
+        let mut stream = RandomStream::new(1, Table::Item, row);
+        let mut out = Vec::new();
+        stream.data(&mut out, false);
+        lengths[out.len() - 26] += 1;
+        numbers[stream.uniform(5, 15) as usize - 5] += 1;
+    }
+    for (counts, even) in [(&lengths[..], 4_000.0), (&numbers[..], 100_000.0 / 11.0)] {
+        let deviations = deviation(counts, |_| even);
+        assert!(
+            deviations.abs() < 5.0,
+            "{deviations} deviations off: {counts:?}"
+        );
+    }
+}
+
+#[test]
+fn streams_depend_on_seed_table_and_row() {
+    let first = |seed, table, row| RandomStream::new(seed, table, row).bits();
+    let mut distinct = HashSet::new();
+    for seed in 0..10 {
+        for table in Table::ALL {
+            for row in 0..1000 {
+                assert!(distinct.insert(first(seed, table, row)));
+                assert_eq!(first(seed, table, row), first(seed, table, row));
+            }
+        }
+    }
+}
+
+#[test]
+fn original_is_at_any_position_inside_the_data() {
+    let mut offsets = HashSet::new();
+    for row in 0..20_000 {
+        let mut out = b"before".to_vec();
+        RandomStream::new(1, Table::Item, row).data(&mut out, true);
+        let text = std::str::from_utf8(&out).expect("letters");
+        let offset = text.find("ORIGINAL").expect("holds it") - 6;
+        assert!((26..=50).contains(&(out.len() - 6)) && out.starts_with(b"before"));
+        offsets.insert(offset);
+    }
+    assert_eq!(offsets, (0..=42).collect());
+}
+
+#[test]
+fn zips_end_in_11111() {
+    let mut out = Vec::new();
+    RandomStream::new(3, Table::Warehouse, 1).zip(&mut out);
+    assert!(out.len() == 9 && out.ends_with(b"11111"), "{out:?}");
+    assert!(out.iter().all(u8::is_ascii_digit));
+}
+
+/// Compares with the exact frequencies, obtained by counting all pairs of draws.
+#[test]
+fn non_uniform_numbers_have_the_frequencies_of_the_formula() {
+    let nurand = NuRand::LOAD_LAST;
+    let mut exact = [0_u32; 1000];
+    for one in 0..=255_u32 {
+        for other in 0..=999_u32 {
+            exact[(((one | other) + 123) % 1000) as usize] += 1;
+        }
+    }
+    let mut stream = RandomStream::new(5, Table::Customer, 0);
+    let mut counts = [0_u32; 1000];
+    for _ in 0..1_000_000 {
+        let number = nurand.draw(|low, high| stream.uniform(low, high));
+        counts[number as usize] += 1;
+    }
+    let deviations = deviation(&counts, |index| f64::from(exact[index]) * 1e6 / 256e3);
+    assert!(deviations.abs() < 5.0, "{deviations} deviations off");
+    let customer = RunConstants::new(1).customer;
+    let drawn = (0..100_000).map(|_| customer.draw(|low, high| stream.uniform(low, high)));
+    let drawn: HashSet<u32> = drawn.collect();
+    assert!(drawn.iter().all(|number| (1..=3000).contains(number)));
+    assert!(drawn.len() > 1_500);
+}
+
+#[test]
+fn run_constants_keep_the_specified_distance_from_the_load() {
+    let mut distinct = HashSet::new();
+    for seed in 0..2_000 {
+        let run = RunConstants::new(seed);
+        assert_eq!(run, RunConstants::new(seed));
+        let distance = run.last.c.abs_diff(NuRand::LOAD_LAST.c);
+        assert!((65..=119).contains(&distance) && distance != 96 && distance != 112);
+        assert!(run.last.c <= 255 && run.customer.c <= 1023 && run.item.c <= 8191);
+        distinct.insert(run.last.c);
+    }
+    assert_eq!(
+        distinct.len(),
+        2 * 53,
+        "all that are allowed, on both sides"
+    );
+}
+
+#[test]
+fn last_names_match_the_specification() {
+    let names = LastNames::new();
+    for (number, name) in [
+        (0, "BARBARBAR"),
+        (371, "PRICALLYOUGHT"),
+        (777, "CALLYCALLYCALLY"),
+        (999, "EINGEINGEING"),
+    ] {
+        assert_eq!(names.get(number), name);
+    }
+    let distinct: HashSet<&str> = (0..1000).map(|number| names.get(number)).collect();
+    assert_eq!(distinct.len(), 1000);
+    assert!(distinct.iter().all(|name| name.len() <= 16));
+}
+
+#[test]
+fn permutations_are_bijective_and_differ() {
+    for n in [1, 2, 10, 900, 3_000, 100_000] {
+        let permutation = Permutation::new(1, Table::Orders, 5, n);
+        let reached: HashSet<u32> = (0..n).map(|index| permutation.at(index)).collect();
+        assert_eq!(reached.len() as u32, n);
+        assert!(reached.iter().all(|index| *index < n));
+    }
+    // The mean number of fixed points is 1, whatever the size.
+    let fixed_points = |number| {
+        let one = Permutation::new(1, Table::Orders, number, 3_000);
+        (0..3_000).filter(|index| one.at(*index) == *index).count()
+    };
+    let total_fixed_points: usize = (0..500).map(fixed_points).sum();
+    assert!(
+        (380..=620).contains(&total_fixed_points),
+        "{total_fixed_points} in 500"
+    );
+    // Over many permutations, one position is mapped to every part of the range.
+    let mut tenths = [0_u32; 10];
+    for number in 0..10_000 {
+        let to = Permutation::new(1, Table::Orders, number, 3_000).at(17);
+        tenths[to as usize / 300] += 1;
+    }
+    let deviations = deviation(&tenths, |_| 1_000.0);
+    assert!(
+        deviations.abs() < 5.0,
+        "{deviations} deviations off: {tenths:?}"
+    );
+}

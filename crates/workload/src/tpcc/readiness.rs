@@ -1,0 +1,107 @@
+//! Checks that the tables are fit for a run, and finds their scale. Must never read a large table, or
+//! let a run start on a half-loaded one.
+
+use super::privileges;
+use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
+use super::unfinished_load;
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{Error, catalog, sql};
+use prony_server::Control;
+
+/// The scale of the data if it is fit for a run. Cheap at any scale.
+///
+/// # Errors
+/// A table is missing, half-loaded, not Prony's or HammerDB's, or not accessible to this role; or the
+/// scale is not the requested one.
+pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
+    let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
+    let sizes = [("scale", scale)];
+    let load = LoadSpec::of("tpcc", sizes.into());
+    let data_error = |problem: String| Error::Data {
+        problem,
+        remedy: Remedy::Load(load.clone()),
+    };
+    if let Some(unfinished) = unfinished_load::find(control)? {
+        return Err(Error::Data {
+            problem: unfinished.text(),
+            remedy: unfinished.remedy(),
+        });
+    }
+    let found = catalog::find::<Table>(control)?;
+    for table in Table::ALL {
+        if !found.iter().any(|found| found.table == table) {
+            return Err(data_error(format!("table {} is missing", table.name())));
+        }
+    }
+    catalog::refuse_foreign(&found)?;
+    privileges::check(control)?;
+    let incomplete = |what: String| {
+        data_error(format!(
+            "the data is incomplete: {what}; a load did not finish, or rows were deleted"
+        ))
+    };
+    if let Some(found) = found.iter().find(|found| !found.has_primary_key) {
+        return Err(incomplete(format!(
+            "{} has no primary key",
+            found.table.name()
+        )));
+    }
+    let scale = probe(control)?.map_err(incomplete)?;
+    load.check_scale(scale, requested)
+}
+
+/// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
+/// Returns the scale, or what is wrong.
+fn probe(control: &mut Control) -> Result<Result<u32, String>, Error> {
+    let action = "reading the scale";
+    let row = sql::query_row(
+        control,
+        action,
+        "select count(*), min(w_id), max(w_id), (select count(*) from district), \
+         (select max(i_id) from item) from warehouse",
+    )?;
+    let warehouses = row.int(0).unwrap_or(0);
+    if warehouses == 0 {
+        return Ok(Err("warehouse is empty".to_owned()));
+    }
+    if (row.int(1), row.int(2)) != (Some(1), Some(warehouses)) {
+        let text = format!("warehouse has {warehouses} rows, but not w_id 1 to {warehouses}");
+        return Ok(Err(text));
+    }
+    let districts = row.int(3).unwrap_or(0);
+    if districts != warehouses * i64::from(DISTRICTS) {
+        let text = format!("district has {districts} rows for {warehouses} warehouses");
+        return Ok(Err(text));
+    }
+    if row.int(4) != Some(i64::from(ITEMS)) {
+        return Ok(Err(format!("item does not reach i_id {ITEMS}")));
+    }
+    for (table, rows, expected, sql) in [
+        (
+            Table::Customer,
+            "customers in the last district",
+            CUSTOMERS,
+            "select count(*) from customer where c_w_id = {w} and c_d_id = 10",
+        ),
+        (
+            Table::Stock,
+            "rows of the last warehouse for the first and the last item",
+            2,
+            "select count(*) from stock where s_w_id = {w} and s_i_id in (1, 100000)",
+        ),
+        (
+            Table::Orders,
+            "orders 1 and 3000 in the last district",
+            2,
+            "select count(*) from orders where o_w_id = {w} and o_d_id = 10 and o_id in (1, 3000)",
+        ),
+    ] {
+        let sql = sql.replace("{w}", &warehouses.to_string());
+        let count = sql::query_row(control, action, &sql)?.int(0).unwrap_or(0);
+        if count != i64::from(expected) {
+            let text = format!("{} has {count} of {expected} {rows}", table.name());
+            return Ok(Err(text));
+        }
+    }
+    Ok(u32::try_from(warehouses).map_err(|_| format!("{warehouses} warehouses")))
+}

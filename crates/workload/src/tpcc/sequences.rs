@@ -1,0 +1,71 @@
+//! Districts whose next order number (`d_next_o_id`) is already taken. Must never lower a number, or
+//! scan a large table.
+//!
+//! On PostgreSQL, HammerDB before 4.11 numbers an order after the increment (its issue 688). The
+//! resulting data looks complete, but by the specification's rule [2.4.2.2] the next order violates
+//! the primary key.
+
+use crate::number_format::grouped;
+use crate::remedy::Remedy;
+use crate::{Error, sql};
+use prony_server::Control;
+
+/// Maximum number of warehouses to examine before a run: each costs ten index lookups.
+const WAREHOUSES_MAX: u32 = 3_200;
+
+/// The highest order number in the district; one lookup in the primary key on every engine.
+const HIGHEST_O_ID: &str = "(select o_id from orders where o_w_id = d_w_id and o_d_id = d_id \
+     order by o_id desc limit 1)";
+
+/// # Errors
+/// The next order number of a district is already taken: every new order there would fail.
+pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<(), Error> {
+    let step = warehouses.div_ceil(WAREHOUSES_MAX).max(1);
+    let sql = format!(
+        "select count(*), min(d_w_id) from district \
+         where mod(d_w_id, {step}) = 0 and d_next_o_id <= {HIGHEST_O_ID}"
+    );
+    let row = sql::query_row(control, "looking at the numbers of the next orders", &sql)?;
+    let (districts, first) = (row.int(0).unwrap_or(0), row.int(1).unwrap_or(0));
+    if districts == 0 {
+        return Ok(());
+    }
+    let location = match districts {
+        1 => format!("1 district (in warehouse {first})"),
+        _ => format!(
+            "{} districts (the first in warehouse {first})",
+            grouped(districts)
+        ),
+    };
+    Err(Error::Data {
+        problem: format!(
+            "in {location} the next order's number is taken: d_next_o_id is not above the highest o_id, \
+             as HammerDB before 4.11 leaves it; every new order there would fail"
+        ),
+        remedy: Remedy::RepairSequences,
+    })
+}
+
+/// Sets every such number to the next free one; returns how many were changed.
+///
+/// # Errors
+/// The server refuses it.
+pub fn repair(control: &mut Control) -> Result<u64, Error> {
+    let action = "setting d_next_o_id to the next free number";
+    let update = format!(
+        "update district set d_next_o_id = {HIGHEST_O_ID} + 1 where d_next_o_id <= {HIGHEST_O_ID}"
+    );
+    let changed = control
+        .execute(&update)
+        .map_err(|source| sql::server_error(action, source))?;
+    Ok(changed)
+}
+
+/// The sum of the next order numbers of all districts: its growth is the number of new orders.
+///
+/// # Errors
+/// The server refuses it, or the connection is lost.
+pub fn next_orders(control: &mut Control) -> Result<u64, prony_server::control::Error> {
+    let sum = control.query_value("select sum(d_next_o_id) from district")?;
+    Ok(sum.and_then(|sum| sum.parse().ok()).unwrap_or(0))
+}

@@ -1,0 +1,68 @@
+//! The statements of the transactions, numbered for a program.
+//!
+//! The steps of a transaction come in the order of the engine's `statements.sql`, and their text is
+//! exactly the file's, without the types of the parameters.
+
+use super::engine::{EngineSql, statements};
+use super::input::TpccTransaction;
+use super::parameters::split_types;
+use super::profile::Profile;
+use crate::SqlDialect;
+use prony_wire::{Statement, Statements};
+
+/// A step of a transaction: one statement, or several, of which the last returns the rows. An `UPDATE`
+/// that returns values of the row is such a step on servers without `RETURNING`.
+pub type TransactionStep = Box<[Statement]>;
+
+/// The statements of all transactions, for one engine.
+#[derive(Debug)]
+pub struct StatementSet {
+    dialect: SqlDialect,
+    statements: Statements,
+    /// The texts in order, as they are sent to the server.
+    pub texts: Vec<String>,
+}
+
+impl StatementSet {
+    /// Starts with no statements.
+    pub fn new(dialect: SqlDialect) -> Self {
+        StatementSet {
+            dialect,
+            statements: Statements::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    /// Adds a statement, with types after its placeholders.
+    pub fn add(&mut self, sql: &str) -> Statement {
+        let (text, types) = split_types(sql);
+        let statement = self.statements.add(&text).with_types(types);
+        self.texts.push(self.dialect.as_sent(text));
+        statement
+    }
+
+    /// Adds the steps of a transaction. With `pipelined`, the steps of one request share a round trip
+    /// on every engine.
+    pub fn steps(
+        &mut self,
+        kind: TpccTransaction,
+        profile: &Profile,
+        pipelined: bool,
+    ) -> Box<[TransactionStep]> {
+        let engine = EngineSql::of(self.dialect);
+        let mut sections = engine.statements.split("\n----").skip(1);
+        let section = sections.nth(kind as usize).unwrap_or_default();
+        let (_, section) = section.split_once('\n').unwrap_or_default();
+        let section = engine.fill(section, profile, "", true);
+        let steps = section.split("\n\n").map(|step| {
+            let statements = statements(step).map(|sql| match pipelined {
+                true => self.add(&sql).joined(),
+                false => self.add(&sql),
+            });
+            statements.collect()
+        });
+        steps
+            .filter(|step: &TransactionStep| !step.is_empty())
+            .collect()
+    }
+}

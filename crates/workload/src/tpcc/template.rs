@@ -1,0 +1,102 @@
+//! SQL of `.sql` files with parts that depend on a profile.
+//!
+//! `{name}` is replaced by a value. `{flag:text}` is included if the flag is set, `{!flag:text}` if it
+//! is not. `{districts:text}` is repeated for the ten districts, with `{d}` (1) and `{dd}` (01) as the
+//! district's number. Lines that begin with `--` are dropped.
+
+use super::schema::DISTRICTS;
+
+/// The flags and values that the parts of a text depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Template<'a> {
+    /// Flags by name.
+    pub flags: &'a [(&'a str, bool)],
+    /// Values by name.
+    pub values: &'a [(&'a str, &'a str)],
+}
+
+impl Template<'_> {
+    /// The text with all its parts filled in.
+    ///
+    /// # Panics
+    /// On an unknown name: the texts are compiled in, and tests fill in all of them.
+    pub fn fill(&self, text: &str) -> String {
+        let mut out = String::new();
+        self.append(&without_comments(text), &mut out);
+        out
+    }
+
+    fn append(&self, mut text: &str, out: &mut String) {
+        while let Some(start) = text.find('{') {
+            let end = start + closing(&text[start..]);
+            out.push_str(&text[..start]);
+            let inside = &text[start + 1..end];
+            match inside.split_once(':') {
+                None => out.push_str(find(self.values, inside)),
+                Some(("districts", each)) => {
+                    for district in 1..=DISTRICTS {
+                        let each = each.replace("{d}", &district.to_string());
+                        self.append(&each.replace("{dd}", &format!("{district:02}")), out);
+                    }
+                }
+                Some((flag, part)) => {
+                    let name = flag.strip_prefix('!');
+                    if find(self.flags, name.unwrap_or(flag)) == name.is_none() {
+                        self.append(part, out);
+                    }
+                }
+            }
+            text = &text[end + 1..];
+        }
+        out.push_str(text);
+    }
+}
+
+fn find<T: Copy>(all: &[(&str, T)], name: &str) -> T {
+    let named = all.iter().find(|(known, _)| *known == name);
+    named.unwrap_or_else(|| panic!("no {name} here")).1
+}
+
+/// The position of the brace that closes the one at the start of the text.
+fn closing(text: &str) -> usize {
+    let mut depth = 0;
+    let closes = |(_, byte): &(usize, u8)| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    };
+    let end = text.bytes().enumerate().find(closes);
+    end.expect("braces come in pairs").0
+}
+
+/// The text without comment lines.
+pub fn without_comments(text: &str) -> String {
+    let lines = text.split_inclusive('\n');
+    lines.filter(|line| !line.starts_with("--")).collect()
+}
+
+/// The text on one line, with a single space between words.
+pub fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_values_and_districts_are_filled_in() {
+        let template = Template {
+            flags: &[("on", true), ("off", false)],
+            values: &[("name", "x")],
+        };
+        let filled = template.fill("-- {gone}\na {name}{on: {name}{off:!}}{!on:?}{!off: :=}\n");
+        assert_eq!(filled, "a x x :=\n");
+        let ten = template.fill("{districts: {d}={dd}{on:,}}");
+        assert!(ten.starts_with(" 1=01, 2=02,") && ten.ends_with(" 10=10,"));
+        assert_eq!(on_one_line(" a\n  b c\n"), "a b c");
+    }
+}

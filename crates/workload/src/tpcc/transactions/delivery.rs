@@ -1,0 +1,89 @@
+//! The delivery transaction [2.7]: delivers the oldest undelivered order of each district of a
+//! warehouse. Must never deliver an order twice, or skip one because a concurrent delivery has just
+//! taken the one before it.
+//!
+//! All districts are one transaction. Whether the terminal waits for it is up to `pacing`.
+
+use super::{Transactions, steps};
+use crate::tpcc::execution::{Execution, ReadRow, call, int, missing, money};
+use crate::tpcc::input::{Delivery, TpccTransaction};
+use crate::tpcc::schema::DISTRICTS;
+use crate::tpcc::texts::parse_decimal;
+use prony_session::{Db, DbError};
+use prony_wire::WireRow;
+
+/// What is read of a district's order: its number, its customer, its sum in cents.
+const O_ID: usize = 0;
+const C_ID: usize = 1;
+const CENTS: usize = 2;
+
+#[derive(Default)]
+struct Orders([[Option<i64>; 3]; DISTRICTS as usize]);
+
+impl ReadRow for Orders {
+    fn row(&mut self, label: usize, row: WireRow<'_>) {
+        let (district, part) = (label / 3, label % 3);
+        self.0[district][part] = match part {
+            CENTS => row.text(0).and_then(|text| parse_decimal(text, 2)),
+            _ => row.int(0),
+        };
+    }
+}
+
+impl Transactions {
+    /// Executes a delivery; returns the number of districts that had an order to deliver.
+    pub async fn delivery(&self, input: &Delivery, db: &mut Db) -> Result<u32, DbError> {
+        let [w, carrier] = [input.w_id, input.carrier].map(int);
+        let steps = match self.execution(TpccTransaction::Delivery) {
+            Execution::Call(routine) | Execution::HammerdbCall(routine) => {
+                let count = call(db, routine, &[w, carrier], "the count of deliveries").await?;
+                return Ok(count as u32);
+            }
+            Execution::Steps(steps) => steps,
+        };
+        steps!(
+            steps,
+            [begin, oldest, unqueue, order, lines, sum, customer, commit]
+        );
+        let (mut orders, mut delivered) = (Orders::default(), 0);
+        let mut run = self.runner(db);
+        run.run(begin, &[]).await?;
+        // One district at a time, or all together.
+        let districts_at_once = if run.is_pipelined() { DISTRICTS } else { 1 };
+        for first in (0..DISTRICTS).step_by(districts_at_once as usize) {
+            let districts = first as usize..(first + districts_at_once) as usize;
+            for index in districts.clone() {
+                let label = 3 * index + O_ID;
+                let values = [w, int(index as i64 + 1)];
+                run.read(oldest, &values, label, &mut orders).await?;
+            }
+            run.finish(&mut orders).await?;
+            for index in districts.clone() {
+                let Some(o_id) = orders.0[index][O_ID] else {
+                    continue;
+                };
+                let [label, d, o] = [3 * index as i64, index as i64 + 1, o_id];
+                let (label, values) = (label as usize, [w, int(d), int(o), carrier]);
+                run.run(unqueue, &values).await?;
+                run.read(order, &values, label + C_ID, &mut orders).await?;
+                run.run(lines, &values).await?;
+                run.read(sum, &values, label + CENTS, &mut orders).await?;
+            }
+            run.finish(&mut orders).await?;
+            for index in districts {
+                let [Some(_), c_id, cents] = orders.0[index] else {
+                    continue;
+                };
+                let c_id = c_id.ok_or_else(|| missing("a queued order"))?;
+                let cents = cents.ok_or_else(|| missing("the sum of an order"))?;
+                let d = int(index as i64 + 1);
+                let values = [w, d, int(c_id), money(cents)];
+                run.run(customer, &values).await?;
+                delivered += 1;
+            }
+        }
+        run.run(commit, &[]).await?;
+        run.finish(&mut orders).await?;
+        Ok(delivered)
+    }
+}

@@ -1,0 +1,98 @@
+//! The five transactions, each written once for all engines and modes.
+//!
+//! All modes must leave the same contents in the database.
+
+mod delivery;
+mod new_order;
+mod order_status;
+mod payment;
+mod stock_level;
+
+use super::customers::SearchNames;
+use super::execution::{Execution, Mode, StepRunner};
+use super::input::TpccTransaction;
+use super::profile::Profile;
+use super::routines;
+use super::statements::StatementSet;
+use crate::SqlDialect;
+pub use new_order::OrderResult;
+use prony_session::Db;
+
+/// Executes transactions of all kinds.
+#[derive(Debug)]
+pub struct Transactions {
+    dialect: SqlDialect,
+    profile: &'static Profile,
+    mode: Mode,
+    /// Number of warehouses, for routines that draw the supplying ones themselves.
+    warehouses: u32,
+    names: SearchNames,
+    /// By kind of transaction.
+    executions: [Execution; 5],
+}
+
+impl Transactions {
+    /// An executor for this mode and profile, and the texts of its statements.
+    pub fn new(
+        dialect: SqlDialect,
+        mode: Mode,
+        profile: &'static Profile,
+        warehouses: u32,
+    ) -> (Self, Vec<String>) {
+        let mut set = StatementSet::new(dialect);
+        let executions = TpccTransaction::ALL.map(|kind| match mode {
+            Mode::Procedures => {
+                let call = set.add(&routines::calls(dialect, profile)[kind as usize]);
+                // The first word of the call does not show that it changes data.
+                let call = match kind {
+                    TpccTransaction::NewOrder
+                    | TpccTransaction::Payment
+                    | TpccTransaction::Delivery => call.writing(),
+                    TpccTransaction::OrderStatus | TpccTransaction::StockLevel => call,
+                };
+                match profile.calls_hammerdb_routines {
+                    true => Execution::HammerdbCall(call),
+                    false => Execution::Call(call),
+                }
+            }
+            Mode::Statements => Execution::Steps(set.steps(kind, profile, false)),
+            Mode::Pipelined => Execution::Steps(set.steps(kind, profile, true)),
+        });
+        let transactions = Transactions {
+            dialect,
+            profile,
+            mode,
+            warehouses,
+            names: SearchNames::new(profile),
+            executions,
+        };
+        (transactions, set.texts)
+    }
+
+    /// Whether the server draws the lines of orders; an input then only contains their number.
+    pub fn server_draws(&self) -> bool {
+        matches!(
+            self.execution(TpccTransaction::NewOrder),
+            Execution::HammerdbCall(_)
+        )
+    }
+
+    /// How transactions of a kind are executed.
+    pub fn execution(&self, kind: TpccTransaction) -> &Execution {
+        &self.executions[kind as usize]
+    }
+
+    fn runner<'a>(&self, db: &'a mut Db) -> StepRunner<'a> {
+        StepRunner::new(db, self.mode == Mode::Pipelined)
+    }
+}
+
+/// Names the steps of a transaction, in the order of the engines' `statements.sql`.
+macro_rules! steps {
+    ($steps:expr, $pattern:pat) => {
+        let $pattern = &$steps[..] else {
+            unreachable!("each statements.sql has these steps");
+        };
+    };
+}
+use steps;

@@ -1,0 +1,382 @@
+//! The new-order transaction [2.4]: inserts an order with its lines, or leaves nothing after an
+//! intended rollback.
+
+use super::{Transactions, steps};
+use crate::SqlDialect;
+use crate::tpcc::execution::{Execution, ReadRow, StepRunner, int, missing, money};
+use crate::tpcc::input::{LINES_MAX, NewOrder, OrderLine, TpccTransaction};
+use crate::tpcc::statements::TransactionStep;
+use crate::tpcc::texts::{LineState, TextBuffers, parse_decimal, write_packed};
+use prony_session::{Db, DbError, DbReply};
+use prony_wire::{Statement, Value, WireRow};
+
+/// The result of a new order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OrderResult {
+    /// Rolled back as intended.
+    pub rolled_back: bool,
+    /// What the customer pays, in cents; 0 if the profile does not compute it.
+    pub total_cents: i64,
+    /// Lines whose item and stock are both original.
+    pub brand_lines: u32,
+}
+
+const ROLLED_BACK: OrderResult = OrderResult {
+    rolled_back: true,
+    total_cents: 0,
+    brand_lines: 0,
+};
+
+/// SQLSTATE by which the function reports an unused item; the transaction is then rolled back as
+/// intended. No SQLSTATE class of PostgreSQL starts like this.
+const UNUSED_ITEM_SQLSTATE: [u8; 5] = *b"PRN01";
+
+impl Transactions {
+    /// Executes a new order.
+    pub async fn new_order(
+        &self,
+        input: &NewOrder,
+        db: &mut Db,
+        texts: &mut TextBuffers,
+    ) -> Result<OrderResult, DbError> {
+        match self.execution(TpccTransaction::NewOrder) {
+            Execution::Call(routine) => self.call_new_order(routine, input, db, texts).await,
+            Execution::HammerdbCall(routine) => {
+                let lines = input.lines().len() as u32;
+                let values = [input.w_id, self.warehouses, input.d_id, input.c_id, lines];
+                let rows = db.exec(routine, &values.map(int)).await?;
+                rows.first()
+                    .ok_or_else(|| missing("the number of the new order"))?;
+                Ok(OrderResult::default())
+            }
+            Execution::Steps(steps) => self.order_steps(steps, input, db, texts).await,
+        }
+    }
+
+    async fn call_new_order(
+        &self,
+        routine: &Statement,
+        input: &NewOrder,
+        db: &mut Db,
+        texts: &mut TextBuffers,
+    ) -> Result<OrderResult, DbError> {
+        let rows = match self.call_with_lines(routine, input, db, texts).await {
+            // The first arm is how a function reports an unused item, the second how a procedure does.
+            Err(error) if error.code == UNUSED_ITEM_SQLSTATE && input.has_unused_item => {
+                return Ok(ROLLED_BACK);
+            }
+            Ok(rows) if input.has_unused_item && rows.int(0).is_none() => return Ok(ROLLED_BACK),
+            rows => rows?,
+        };
+        rows.int(0)
+            .ok_or_else(|| missing("the number of the new order"))?;
+        if !self.profile.outputs {
+            return Ok(OrderResult::default());
+        }
+        let text = |column| rows.first().and_then(|row| row.text(column));
+        let total = text(1).and_then(|text| parse_decimal(text, 2));
+        let brands = text(2).unwrap_or("").bytes();
+        Ok(OrderResult {
+            rolled_back: false,
+            total_cents: total.ok_or_else(|| missing("the total of an order"))?,
+            brand_lines: brands.filter(|letter| *letter == b'B').count() as u32,
+        })
+    }
+
+    /// Makes the call, with the lines in the dialect's form: MySQL procedures have no array parameters.
+    async fn call_with_lines<'a>(
+        &self,
+        routine: &Statement,
+        input: &NewOrder,
+        db: &'a mut Db,
+        texts: &mut TextBuffers,
+    ) -> Result<DbReply<'a>, DbError> {
+        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int);
+        let all_local = int(input.remote_lines() == 0);
+        match self.dialect {
+            SqlDialect::PostgreSql => {
+                texts.set_arrays(input.lines());
+                let arrays = [
+                    &texts.items,
+                    &texts.supplies,
+                    &texts.quantities,
+                    &texts.waves,
+                ];
+                let [items, supplies, quantities, waves] = arrays.map(|text| Value::Text(text));
+                let count = int(input.waves());
+                let values = [
+                    w, d, c, all_local, items, supplies, quantities, waves, count,
+                ];
+                db.exec(routine, &values).await
+            }
+            SqlDialect::MySql => {
+                write_packed(&mut texts.items, input.lines());
+                let values = [w, d, c, all_local, Value::Text(&texts.items)];
+                db.exec(routine, &values).await
+            }
+        }
+    }
+
+    async fn order_steps(
+        &self,
+        steps: &[TransactionStep],
+        input: &NewOrder,
+        db: &mut Db,
+        texts: &mut TextBuffers,
+    ) -> Result<OrderResult, DbError> {
+        steps! {
+            steps,
+            [begin, warehouse, customer, district, order, queue, item, stock @ .., take, insert, commit, rollback]
+        }
+        let line_steps = [item, &stock[input.d_id as usize - 1]];
+        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int);
+        let mut read = OrderState::new(&mut texts.lines);
+        let mut run = self.runner(db);
+        run.run(begin, &[]).await?;
+        run.read(warehouse, &[w], WAREHOUSE, &mut read).await?;
+        run.read(customer, &[w, d, c], CUSTOMER, &mut read).await?;
+        run.read(district, &[w, d], DISTRICT, &mut read).await?;
+        if run.is_pipelined() {
+            // No read depends on the result of another.
+            for index in 0..input.lines().len() {
+                self.read_line(line_steps, input, index, &mut run, &mut read)
+                    .await?;
+            }
+        }
+        run.finish(&mut read).await?;
+        let terms = read.terms()?;
+        let o = int(terms.o_id);
+        let (count, all_local) = (input.lines().len() as i64, input.remote_lines() == 0);
+        run.run(order, &[o, d, w, c, int(count), int(all_local)])
+            .await?;
+        run.run(queue, &[o, d, w]).await?;
+        let mut previous_stock = None;
+        for (index, line) in input.lines().iter().enumerate() {
+            if !run.is_pipelined() {
+                self.read_line(line_steps, input, index, &mut run, &mut read)
+                    .await?;
+            }
+            let state = &mut read.lines[index];
+            if state.price_cents.is_none() && self.profile.rolls_back {
+                if !input.has_unused_item {
+                    return Err(missing("an item"));
+                }
+                run.run(rollback, &[]).await?;
+                run.finish(&mut read).await?;
+                return Ok(ROLLED_BACK);
+            }
+            if line.wave > 1 {
+                // The previous line took from the same row, possibly after this line had read it.
+                state.stock = previous_stock;
+            }
+            previous_stock = state.after(line)?;
+            if let Some(after) = previous_stock {
+                run.run(take, &stock_update_values(line, after, input.w_id))
+                    .await?;
+            }
+            let number = int(index as i64 + 1);
+            let [amount, dist] = state.values(line);
+            let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
+            let values = [o, d, w, number, item, supply, quantity, amount, dist];
+            run.run(insert, &values).await?;
+        }
+        run.run(commit, &[]).await?;
+        run.finish(&mut read).await?;
+        Ok(match self.profile.outputs {
+            true => read.result(input, terms),
+            false => OrderResult::default(),
+        })
+    }
+
+    /// Reads a line's item and its stock. Skips the stock if the order is already known to roll back.
+    async fn read_line(
+        &self,
+        [item, stock]: [&TransactionStep; 2],
+        input: &NewOrder,
+        index: usize,
+        run: &mut StepRunner<'_>,
+        read: &mut OrderState<'_>,
+    ) -> Result<(), DbError> {
+        let (line, label) = (&input.lines()[index], LINES + 2 * index);
+        run.read(item, &[int(line.item)], label, read).await?;
+        let is_known = !run.is_pipelined();
+        if is_known && read.lines[index].price_cents.is_none() && self.profile.rolls_back {
+            return Ok(());
+        }
+        let values = [line.item, line.supply].map(int);
+        run.read(stock, &values, label + 1, read).await
+    }
+}
+
+const WAREHOUSE: usize = 0;
+const CUSTOMER: usize = 1;
+const DISTRICT: usize = 2;
+/// Results per line: the item and the stock.
+const LINES: usize = 3;
+
+/// What an order has read so far. Taxes and the discount are in ten-thousandths.
+struct OrderState<'a> {
+    o_id: Option<i64>,
+    discount: Option<i64>,
+    w_tax: Option<i64>,
+    d_tax: Option<i64>,
+    lines: &'a mut [LineState; LINES_MAX],
+}
+
+impl ReadRow for OrderState<'_> {
+    fn row(&mut self, label: usize, row: WireRow<'_>) {
+        let tax = |column| row.text(column).and_then(|text| parse_decimal(text, 4));
+        match label {
+            WAREHOUSE => self.w_tax = tax(0),
+            CUSTOMER => self.discount = tax(0),
+            DISTRICT => (self.o_id, self.d_tax) = (row.int(0), tax(1)),
+            _ => {
+                let at = label - LINES;
+                let line = &mut self.lines[at / 2];
+                match at.is_multiple_of(2) {
+                    true => line.set_item(row),
+                    false => line.set_stock(row),
+                }
+            }
+        }
+    }
+}
+
+impl<'a> OrderState<'a> {
+    fn new(lines: &'a mut [LineState; LINES_MAX]) -> Self {
+        lines.iter_mut().for_each(LineState::clear);
+        OrderState {
+            o_id: None,
+            discount: None,
+            w_tax: None,
+            d_tax: None,
+            lines,
+        }
+    }
+
+    fn terms(&self) -> Result<OrderTerms, DbError> {
+        Ok(OrderTerms {
+            w_tax: self.w_tax.ok_or_else(|| missing("the warehouse"))?,
+            discount: self.discount.ok_or_else(|| missing("the customer"))?,
+            o_id: self.o_id.ok_or_else(|| missing("the district"))?,
+            d_tax: self.d_tax.ok_or_else(|| missing("the district"))?,
+        })
+    }
+
+    /// The result of a committed order.
+    fn result(&self, input: &NewOrder, terms: OrderTerms) -> OrderResult {
+        let lines = || self.lines.iter().zip(input.lines());
+        let amounts = lines().filter_map(|(state, line)| state.amount_cents(line));
+        OrderResult {
+            rolled_back: false,
+            total_cents: terms.total_cents(amounts.sum()),
+            brand_lines: lines().filter(|(state, _)| state.brand).count() as u32,
+        }
+    }
+}
+
+/// What has been read of the customer, the district and the warehouse.
+#[derive(Clone, Copy)]
+struct OrderTerms {
+    o_id: i64,
+    discount: i64,
+    w_tax: i64,
+    d_tax: i64,
+}
+
+impl OrderTerms {
+    /// Sum x (1 - discount) x (1 + both taxes), in cents, rounded [2.4.3.3].
+    fn total_cents(self, sum_cents: i64) -> i64 {
+        let scaled = sum_cents * (10_000 - self.discount) * (10_000 + self.w_tax + self.d_tax);
+        (scaled + 50_000_000) / 100_000_000
+    }
+}
+
+/// Values of an update of stock; those after the third are used only if the profile keeps the counters.
+fn stock_update_values(line: &OrderLine, after: i64, w_id: u32) -> [Value<'static>; 5] {
+    let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
+    [item, supply, int(after), quantity, int(line.supply != w_id)]
+}
+
+impl LineState {
+    fn clear(&mut self) {
+        (self.price_cents, self.stock) = (None, None);
+        (self.original, self.brand) = (false, false);
+        self.dist.clear();
+    }
+
+    fn set_item(&mut self, row: WireRow<'_>) {
+        self.price_cents = row.text(0).and_then(|text| parse_decimal(text, 2));
+        self.original = is_original(row.text(2));
+    }
+
+    fn set_stock(&mut self, row: WireRow<'_>) {
+        self.stock = row.int(0);
+        self.dist.push_str(row.text(1).unwrap_or(""));
+        self.brand = self.original && is_original(row.text(2));
+    }
+
+    /// Stock after this line; `None` if the item does not exist but its line is inserted anyway.
+    fn after(&self, line: &OrderLine) -> Result<Option<i64>, DbError> {
+        match (self.stock, self.price_cents) {
+            (Some(previous_stock), _) => {
+                Ok(Some(stock_after(previous_stock, line.quantity.into())))
+            }
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err(missing("the stock of an item")),
+        }
+    }
+
+    fn amount_cents(&self, line: &OrderLine) -> Option<i64> {
+        Some(self.price_cents? * i64::from(line.quantity))
+    }
+
+    /// The amount and the district information of an order line's row.
+    fn values(&self, line: &OrderLine) -> [Value<'_>; 2] {
+        [
+            self.amount_cents(line).map_or(Value::Null, money),
+            self.stock.map_or(Value::Null, |_| Value::Text(&self.dist)),
+        ]
+    }
+}
+
+fn is_original(data: Option<&str>) -> bool {
+    data.is_some_and(|data| data.contains("ORIGINAL"))
+}
+
+/// Stock after an order of this quantity [2.4.2.2]; it is refilled by 91, so it never falls below 10.
+fn stock_after(previous_stock: i64, ordered: i64) -> i64 {
+    match previous_stock - ordered {
+        left @ 10.. => left,
+        left => left + 91,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_discounted_taxed_and_rounded() {
+        let terms = |discount, w_tax, d_tax| OrderTerms {
+            o_id: 1,
+            discount,
+            w_tax,
+            d_tax,
+        };
+        assert_eq!(terms(0, 0, 0).total_cents(12_345), 12_345);
+        assert_eq!(terms(5_000, 2_000, 0).total_cents(1_000), 600);
+        // 0.01 x 0.5 = 0.005, rounded up.
+        assert_eq!(terms(5_000, 0, 0).total_cents(1), 1);
+        assert_eq!(terms(1_234, 567, 890).total_cents(100_000), 100_432);
+    }
+
+    #[test]
+    fn stock_is_replenished_before_it_runs_out() {
+        // 2.4.2.2: reduced if it exceeds the order by 10 or more, otherwise also raised by 91.
+        assert_eq!(stock_after(20, 10), 10);
+        assert_eq!(stock_after(19, 10), 100);
+        assert_eq!(stock_after(10, 1), 100);
+        assert_eq!(stock_after(100, 1), 99);
+    }
+}

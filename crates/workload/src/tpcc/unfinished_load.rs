@@ -1,0 +1,153 @@
+//! Finds a load of the tables that has not finished.
+//!
+//! HammerDB's tables, which have no note, must never be taken for half-loaded ones.
+
+use super::layout::Layout;
+use super::schema::Table;
+use crate::catalog::{self, CatalogTable};
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{Error, SqlDialect, sql};
+use prony_server::Control;
+
+/// The table in which earlier versions of Prony recorded an unfinished load; now a table comment does.
+pub const LEGACY_TABLE: &str = "prony_tpcc_load";
+
+/// A load that has not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnfinishedLoad {
+    /// What it loads, and when it began, in seconds since 1970; absent for a load by an earlier Prony,
+    /// which cannot be continued.
+    load: Option<(Layout, i64)>,
+}
+
+/// The load that has not finished; `None` if there is none.
+///
+/// # Errors
+/// The server refused.
+pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
+    let found = catalog::find::<Table>(control)?;
+    find_among(control, &found)
+}
+
+/// The same for tables that have already been looked up.
+///
+/// # Errors
+/// The server refused.
+pub fn find_among(
+    control: &mut Control,
+    found: &[CatalogTable<Table>],
+) -> Result<Option<UnfinishedLoad>, Error> {
+    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    let note = notes.find(|note| note.is_unfinished());
+    let load = note.and_then(Layout::from_note);
+    let is_unfinished = load.is_some() || has_legacy_record(control)?;
+    Ok(is_unfinished.then_some(UnfinishedLoad { load }))
+}
+
+/// Whether an earlier Prony has recorded an unfinished load.
+///
+/// # Errors
+/// The server refused.
+pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
+    let sql = match SqlDialect::of(control) {
+        SqlDialect::PostgreSql => {
+            format!("select case when to_regclass('{LEGACY_TABLE}') is not null then 1 end")
+        }
+        SqlDialect::MySql => format!(
+            "select max(1) from information_schema.tables \
+             where table_schema = database() and table_name = '{LEGACY_TABLE}'"
+        ),
+    };
+    let row = sql::query_row(control, "looking for an unfinished load", &sql)?;
+    Ok(row.int(0).is_some())
+}
+
+/// The statement that removes an earlier Prony's note.
+pub fn drop_legacy_table() -> String {
+    format!("drop table if exists {LEGACY_TABLE}")
+}
+
+impl UnfinishedLoad {
+    /// Describes the load: `a load of 10 warehouses (seed 7) is under way or was interrupted`.
+    pub fn text(&self) -> String {
+        let what = match self.load {
+            Some((layout, _)) => layout.description(),
+            None => "warehouses by an earlier version".to_owned(),
+        };
+        format!("a load of {what} is under way or was interrupted")
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> Remedy {
+        match self.load {
+            Some((layout, _)) => layout.continue_remedy(),
+            None => Remedy::Reload(
+                "it cannot be continued",
+                LoadSpec::of("tpcc", vec![("scale", "N".to_owned())]),
+            ),
+        }
+    }
+
+    /// Warehouses that it loads, if known.
+    pub fn scale(&self) -> Option<u32> {
+        self.load.map(|(layout, _)| layout.scale)
+    }
+
+    /// When it began, if a load of this layout continues it.
+    ///
+    /// # Errors
+    /// The requested load differs from the one that can be continued.
+    pub fn resume(&self, layout: &Layout) -> Result<Option<i64>, Error> {
+        match self.load {
+            Some((recorded, begun_s)) if recorded == *layout => Ok(Some(begun_s)),
+            Some(_) => Err(Error::Data {
+                problem: format!(
+                    "{}; the requested load has {}",
+                    self.text(),
+                    layout.description()
+                ),
+                remedy: self.remedy(),
+            }),
+            None => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tpcc::layout::Population;
+
+    #[test]
+    fn only_a_load_of_the_same_layout_is_resumed() {
+        let layout = Layout {
+            scale: 10,
+            seed: 7,
+            population: Population::Standard,
+            partitions: 0,
+        };
+        let unfinished = UnfinishedLoad {
+            load: Some((layout, 1_795_213_070)),
+        };
+        assert_eq!(unfinished.resume(&layout).ok(), Some(Some(1_795_213_070)));
+        let [mut scale, mut seed, mut population, mut partitions] = [layout; 4];
+        scale.scale = 11;
+        seed.seed = 8;
+        population.population = Population::HammerDb;
+        partitions.partitions = 2;
+        for other in [scale, seed, population, partitions] {
+            let refused = unfinished.resume(&other);
+            let message = refused.expect_err("another load").to_string();
+            assert!(
+                message.contains("`prony load tpcc --scale 10 --seed 7` continues it"),
+                "{message}"
+            );
+        }
+        let earlier = UnfinishedLoad { load: None };
+        assert_eq!(earlier.resume(&layout).ok(), Some(None));
+        assert_eq!(
+            earlier.remedy().to_string(),
+            "it cannot be continued: prony load tpcc --scale N"
+        );
+    }
+}

@@ -1,0 +1,189 @@
+//! Numbers that are unique among the users of a run: either 32-bit numbers, or numbers of a range. No
+//! number repeats before all have been drawn.
+
+use prony_session::UserId;
+use std::collections::HashMap;
+
+/// One user's share of all 32-bit numbers, in pseudo-random order.
+#[derive(Clone, Debug)]
+pub struct UniqueNumbers {
+    next: u32,
+    step: u32,
+    key: u32,
+}
+
+impl UniqueNumbers {
+    /// The share of this user.
+    pub fn new(id: UserId) -> Self {
+        UniqueNumbers {
+            next: id.client,
+            step: id.clients.max(1),
+            key: id.seed as u32,
+        }
+    }
+
+    /// The next number. The mixing function is a bijection: C. Wellons, "Prospecting for hash functions"
+    /// (lowbias32, in the public domain).
+    pub fn draw(&mut self) -> u32 {
+        let number = mix(self.next ^ self.key);
+        self.next = self.next.wrapping_add(self.step);
+        number
+    }
+}
+
+fn mix(mut number: u32) -> u32 {
+    number ^= number >> 16;
+    number = number.wrapping_mul(0x7feb_352d);
+    number ^= number >> 15;
+    number = number.wrapping_mul(0x846c_a68b);
+    number ^ (number >> 16)
+}
+
+/// Number of ranges whose positions are stored. A script may draw from a new range each time, such as one
+/// that grows.
+const RANGES_MAX: usize = 1024;
+
+/// One user's share of the whole numbers of any range: no user gets a number of a range again before all
+/// have been drawn. If draws have used at least 512 other ranges since its last use, a range may start
+/// again.
+#[derive(Clone, Debug)]
+pub struct UniqueInRange {
+    first: u64,
+    step: u64,
+    key: u32,
+    /// Ranges in use, at most [`RANGES_MAX`].
+    ranges: HashMap<(i64, i64), Position>,
+    /// Number of draws so far.
+    draws: u64,
+}
+
+/// A user's position in a range.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// The index of the next number.
+    next: u64,
+    /// The last draw that used the range.
+    used: u64,
+}
+
+impl UniqueInRange {
+    /// The share of this user.
+    pub fn new(id: UserId) -> Self {
+        UniqueInRange {
+            first: u64::from(id.client),
+            step: u64::from(id.clients.max(1)),
+            key: id.seed as u32,
+            ranges: HashMap::new(),
+            draws: 0,
+        }
+    }
+
+    /// The next number from `low` to `high`; `low` if the range is empty. Draws cover at most 2^32 numbers
+    /// from `low`.
+    pub fn draw(&mut self, low: i64, high: i64) -> i64 {
+        let size = i128::from(high) - i128::from(low) + 1;
+        let Ok(size) = u64::try_from(size.min(1 << 32)) else {
+            return low;
+        };
+        if size <= 1 {
+            return low;
+        }
+        self.draws += 1;
+        let start = Position {
+            next: self.first,
+            used: 0,
+        };
+        let position = self.ranges.entry((low, high)).or_insert(start);
+        let index = position.next % size;
+        position.next += self.step;
+        position.used = self.draws;
+        if self.ranges.len() > RANGES_MAX {
+            self.evict_older_half();
+        }
+        low + permute(index, size, self.key) as i64
+    }
+
+    /// Removes the less recently used half of the ranges.
+    fn evict_older_half(&mut self) {
+        let mut used: Vec<u64> = self.ranges.values().map(|range| range.used).collect();
+        let (_, median, _) = used.select_nth_unstable(RANGES_MAX / 2);
+        let median = *median;
+        self.ranges.retain(|_, range| range.used >= median);
+    }
+}
+
+/// The image of `index` in a permutation of the numbers below `size`: a Feistel network over the next even
+/// number of bits, applied until the result is below `size` (J. Black and P. Rogaway, "Ciphers with
+/// Arbitrary Finite Domains", 2002).
+fn permute(mut index: u64, size: u64, key: u32) -> u64 {
+    let half = (64 - (size - 1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1u64 << half) - 1;
+    loop {
+        let (mut left, mut right) = (index >> half, index & mask);
+        for round in 0..4u32 {
+            let word = (right as u32) ^ key.wrapping_add(round.wrapping_mul(0x9e37_79b9));
+            (left, right) = (right, left ^ (u64::from(mix(word)) & mask));
+        }
+        index = (left << half) | right;
+        if index < size {
+            return index;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(client: u32, clients: u32) -> UserId {
+        UserId {
+            client,
+            clients,
+            worker: 0,
+            workers: 1,
+            seed: 7,
+        }
+    }
+
+    #[test]
+    fn all_numbers_of_a_range_are_drawn_before_one_repeats() {
+        for (low, high) in [(1, 1_000), (-5, 2), (0, 1), (1, 3), (100_000, 165_535)] {
+            let count = (high - low + 1) as usize;
+            let mut users = [0, 1, 2].map(|client| UniqueInRange::new(id(client, 3)));
+            let mut drawn: Vec<i64> = (0..count)
+                .map(|turn| users[turn % 3].draw(low, high))
+                .collect();
+            let rising = drawn.windows(2).filter(|pair| pair[1] > pair[0]).count();
+            assert!(count < 100 || rising < count * 3 / 4, "they look ordered");
+            drawn.sort_unstable();
+            assert_eq!(drawn, (low..=high).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_user_stores_few_ranges_and_keeps_those_in_use() {
+        let mut user = UniqueInRange::new(id(0, 1));
+        let mut drawn: Vec<i64> = Vec::new();
+        for high in 10_000..30_000 {
+            drawn.push(user.draw(1, 20_000));
+            user.draw(-5, high);
+        }
+        assert!(user.ranges.len() <= RANGES_MAX, "{}", user.ranges.len());
+        drawn.sort_unstable();
+        assert_eq!(drawn, (1..=20_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn ranges_are_independent() {
+        let mut user = UniqueInRange::new(id(0, 1));
+        let both: Vec<(i64, i64)> = (0..50)
+            .map(|_| (user.draw(1, 50), user.draw(1, 60)))
+            .collect();
+        let mut first: Vec<i64> = both.iter().map(|pair| pair.0).collect();
+        first.sort_unstable();
+        assert_eq!(first, (1..=50).collect::<Vec<_>>());
+        assert_eq!((user.draw(9, 3), user.draw(4, 4)), (9, 4));
+        let wide = user.draw(i64::MIN, i64::MAX);
+        assert!(wide < i64::MIN + (1 << 32));
+    }
+}

@@ -1,0 +1,157 @@
+//! Checks that the table is complete.
+//!
+//! Must never report as wrong what runs add, or fetch the keys of all records: the number of records and
+//! the sum of the numbers in their keys show whether one is missing or foreign, and the primary key
+//! excludes duplicates.
+
+use super::inserted::{self, InsertedRecords};
+use super::layout::Layout;
+use super::table::{self, UserTable};
+use super::{NAME, engine, keys};
+use crate::SqlDialect;
+use crate::catalog;
+use crate::findings::{self, finding};
+use crate::note::TableStage;
+use crate::number_format::grouped;
+use crate::{CheckReport, Error, Finding, FindingState, sql};
+use prony_server::Control;
+
+/// The result of one scan of the table.
+#[derive(Clone, Copy, Debug)]
+struct TableContents {
+    records: u64,
+    /// Sum of the numbers in the keys.
+    sum: u128,
+    /// Records with a key that YCSB does not generate.
+    foreign: u64,
+    /// Records with a field of a different length.
+    wrong_length: u64,
+}
+
+/// Runs all checks: reads the table once, in one snapshot.
+pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
+    let begin = SqlDialect::of(control).begin_snapshot();
+    sql::execute(control, "beginning the check", begin)?;
+    let report = examine(control);
+    // The transaction wrote nothing, so an error here changes no finding.
+    drop(sql::execute(control, "ending the check", "rollback"));
+    report
+}
+
+fn examine(control: &mut Control) -> Result<CheckReport, Error> {
+    let mut tables = catalog::find::<UserTable>(control)?;
+    let mut findings = findings::tables(&tables, Some(NAME));
+    let mut report = CheckReport::default();
+    if let Some(found) = tables.iter_mut().find(|found| found.is_own) {
+        let note = found.note.as_ref();
+        let layout = note.and_then(Layout::from_note);
+        let is_complete = note.is_none_or(|note| note.stage == TableStage::Loaded);
+        if let Some(note) = note.filter(|_| !is_complete) {
+            findings.push(note.finding(Layout::load_from_note(note)));
+        }
+        let fields = table::fields(&found.columns).unwrap_or_default();
+        let contents = read_table(control, fields, layout)?;
+        found.facts.rows = contents.records;
+        match layout {
+            // Before the end of a load, missing records are expected.
+            Some(_) if !is_complete => {}
+            Some(layout) => {
+                let inserted = inserted::find(control, layout.records)?;
+                findings.extend(check_records(&contents, &layout, inserted));
+                findings.push(check_fields(&contents, &layout));
+            }
+            None => findings.push(unknown_count(&contents)),
+        }
+        findings.extend(findings::key(found));
+        findings.extend(findings::statistics(found));
+        report.scale = layout.map(|layout| layout.scale());
+    }
+    report.findings = findings;
+    report.tables = tables.into_iter().map(|found| found.facts).collect();
+    Ok(report)
+}
+
+fn read_table(
+    control: &mut Control,
+    fields: u32,
+    layout: Option<Layout>,
+) -> Result<TableContents, Error> {
+    let length = layout.map_or(0, |layout| u64::from(layout.field_length));
+    let select = engine::contents(SqlDialect::of(control), fields, length);
+    let row = sql::query_row(control, "reading the records", &select)?;
+    let number = |column| row.text(column).and_then(|text| text.parse().ok());
+    let count = |column| number(column).and_then(|count: u128| u64::try_from(count).ok());
+    Ok(TableContents {
+        records: count(0).unwrap_or(0),
+        sum: number(1).unwrap_or(0),
+        foreign: count(2).unwrap_or(0),
+        wrong_length: count(3).unwrap_or(0),
+    })
+}
+
+/// Checks that the records are those of the load and of runs.
+fn check_records(
+    contents: &TableContents,
+    layout: &Layout,
+    inserted: InsertedRecords,
+) -> Vec<Finding> {
+    let id = "records";
+    let wrong = |text: String| vec![finding(FindingState::Wrong, id, text)];
+    if contents.foreign > 0 {
+        return wrong(format!(
+            "the keys of {} records are not \"user\" and a number; load again",
+            grouped(contents.foreign)
+        ));
+    }
+    let (found, loaded) = (contents.records, layout.records);
+    let expected = loaded + inserted.records;
+    if found != expected {
+        return wrong(format!(
+            "there are {} records, but the load and runs have stored {}: records were deleted, or \
+             something else added some; load again",
+            grouped(found),
+            grouped(expected)
+        ));
+    }
+    let sum: u128 = (0..loaded)
+        .map(|number| u128::from(keys::hash(number)))
+        .sum();
+    if contents.sum != sum + inserted.sum {
+        return wrong(format!(
+            "there are {} records, as many as the load and runs have stored, but some have \
+             different keys; load again",
+            grouped(found)
+        ));
+    }
+    let text = format!("all {} loaded records exist", grouped(loaded));
+    let mut findings = vec![finding(FindingState::Ok, id, text)];
+    if inserted.records > 0 {
+        let text = format!(
+            "{} records were inserted since, by runs of workloads d and e",
+            grouped(inserted.records)
+        );
+        findings.push(finding(FindingState::Note, "records-added", text));
+    }
+    findings
+}
+
+fn check_fields(contents: &TableContents, layout: &Layout) -> Finding {
+    let (fields, length) = (layout.field_count, layout.field_length);
+    if contents.wrong_length > 0 {
+        let text = format!(
+            "{} records have a field whose length is not {length} characters; load again",
+            grouped(contents.wrong_length)
+        );
+        return finding(FindingState::Wrong, "shape", text);
+    }
+    let text = format!("every record has {fields} fields of {length} characters");
+    finding(FindingState::Ok, "shape", text)
+}
+
+fn unknown_count(contents: &TableContents) -> Finding {
+    let text = format!(
+        "there are {} records; Prony did not load them, so their expected number is unknown",
+        grouped(contents.records)
+    );
+    finding(FindingState::Note, "records-unknown", text)
+}

@@ -1,0 +1,211 @@
+//! SQL texts, by engine.
+//!
+//! Builds statements for the layout of a record and the options; placeholders are `$1`, which each protocol
+//! converts to its own form. A statement must never be sent to an engine of another kind.
+
+use super::layout::Layout;
+use super::table::NAME;
+use crate::SqlDialect;
+use prony_session::DbError;
+use prony_wire::{Engine, ParameterType};
+
+/// Maximum length of a key in characters; YCSB's longest has 23. Short enough for indexes in every server
+/// version.
+const KEY_LENGTH: u16 = 64;
+/// Bytes of a typical key.
+pub const KEY_BYTES: u64 = 23;
+
+/// Type of the key in an insert.
+pub const INSERTED_KEY: ParameterType = ParameterType::VarChar(KEY_LENGTH);
+
+/// Type of a field's value.
+pub const FIELD: ParameterType = ParameterType::Text;
+
+/// Type of a key that is searched for: PostgreSQL compares all kinds of text as `text`.
+pub fn searched_key(engine: SqlDialect) -> ParameterType {
+    match engine {
+        SqlDialect::PostgreSql => ParameterType::Text,
+        SqlDialect::MySql => INSERTED_KEY,
+    }
+}
+
+/// The columns of the table, the key first.
+pub fn columns(fields: u32) -> String {
+    let fields: String = (0..fields).map(|field| format!(",field{field}")).collect();
+    format!("ycsb_key{fields}")
+}
+
+/// Bytes of a record, including its index entry.
+pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
+    let values = layout.value_bytes() + u64::from(layout.field_count);
+    match engine {
+        Engine::PostgreSql => {
+            // A row takes its share of a page of 8 KB, which holds whole rows; longer rows are stored out
+            // of line, in pieces.
+            let row = (values + 25).next_multiple_of(8) + 4;
+            let in_page = 8_168_u64.checked_div(row).filter(|rows| *rows > 0);
+            in_page.map_or(row, |rows| 8_192 / rows) + 44
+        }
+        // Keys arrive in random order, which leaves a quarter of each page empty.
+        Engine::MySql | Engine::MariaDb => (values + 60) * 4 / 3,
+    }
+}
+
+/// The statement that creates the table, with a note on it. On MySQL it includes the primary key, in which
+/// InnoDB stores the rows.
+pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
+    let fields: String = (0..fields)
+        .map(|field| format!(", field{field} text"))
+        .collect();
+    let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
+    match engine {
+        SqlDialect::PostgreSql => {
+            format!(
+                "create table {NAME} ({columns}); {}",
+                engine.comment(NAME, note)
+            )
+        }
+        SqlDialect::MySql => format!(
+            "create table {NAME} ({columns}, primary key (ycsb_key)) engine = innodb \
+             comment = '{note}'"
+        ),
+    }
+}
+
+/// One scan of the table: number of records, sum of the numbers in their keys, records with a key that YCSB
+/// does not generate, records with a field of a different length.
+pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
+    let (is_key, number) = match engine {
+        SqlDialect::PostgreSql => (
+            "ycsb_key ~ '^user[0-9]{1,19}$'",
+            "substr(ycsb_key, 5)::numeric",
+        ),
+        SqlDialect::MySql => (
+            "ycsb_key regexp '^user[0-9]{1,19}$'",
+            "cast(substr(ycsb_key, 5) as decimal(20))",
+        ),
+    };
+    let wrong_length: Vec<String> = (0..fields)
+        .map(|field| format!("coalesce(length(field{field}), -1) <> {length}"))
+        .collect();
+    format!(
+        "select count(*), coalesce(sum(case when {is_key} then {number} else 0 end), 0), \
+         coalesce(sum(case when {is_key} then 0 else 1 end), 0), \
+         coalesce(sum(case when {} then 1 else 0 end), 0) from {NAME}",
+        wrong_length.join(" or ")
+    )
+}
+
+/// Reads all fields of a record, or one.
+pub fn read(field: Option<u32>) -> String {
+    match field {
+        None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),
+        Some(field) => format!("SELECT field{field} FROM {NAME} WHERE ycsb_key = $1"),
+    }
+}
+
+/// Replaces all fields of a record, or one; the key is the last value.
+pub fn update(field: Option<u32>, fields: u32) -> String {
+    let (set, key) = match field {
+        Some(field) => (format!("field{field} = $1"), 2),
+        None => {
+            let assignments = (0..fields).map(|field| format!("field{field} = ${}", field + 1));
+            (assignments.collect::<Vec<_>>().join(", "), fields + 1)
+        }
+    };
+    format!("UPDATE {NAME} SET {set} WHERE ycsb_key = ${key}")
+}
+
+/// Adds a record: its key, then its fields.
+pub fn insert(fields: u32) -> String {
+    let values: Vec<String> = (1..=fields + 1).map(|value| format!("${value}")).collect();
+    let columns = columns(fields).replace(',', ", ");
+    format!(
+        "INSERT INTO {NAME} ({columns}) VALUES ({})",
+        values.join(", ")
+    )
+}
+
+/// Reads this many records, starting at a key. Both kinds of engines support `LIMIT`; others use `FETCH
+/// FIRST`.
+pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
+    let columns = field.map_or("*".to_owned(), |field| format!("field{field}"));
+    match engine {
+        SqlDialect::PostgreSql | SqlDialect::MySql => {
+            format!("SELECT {columns} FROM {NAME} WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2")
+        }
+    }
+}
+
+/// Checks whether a record exists.
+pub const EXISTS: &str = "SELECT 1 FROM usertable WHERE ycsb_key = $1";
+
+/// Whether an `INSERT` failed because of a duplicate key.
+pub fn is_duplicate(engine: SqlDialect, error: &DbError) -> bool {
+    match engine {
+        SqlDialect::PostgreSql => &error.code == b"23505",
+        SqlDialect::MySql => error.number == 1062,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_wire::Protocol;
+
+    #[test]
+    fn statements_match_ycsbs() {
+        for engine in [SqlDialect::PostgreSql, SqlDialect::MySql] {
+            assert_eq!(
+                scan(engine, None),
+                "SELECT * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
+            );
+            assert_eq!(
+                scan(engine, Some(3)),
+                "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
+            );
+        }
+        assert_eq!(read(None), "SELECT * FROM usertable WHERE ycsb_key = $1");
+        assert_eq!(
+            read(Some(9)),
+            "SELECT field9 FROM usertable WHERE ycsb_key = $1"
+        );
+        assert_eq!(
+            update(Some(0), 10),
+            "UPDATE usertable SET field0 = $1 WHERE ycsb_key = $2"
+        );
+        assert_eq!(
+            update(None, 2),
+            "UPDATE usertable SET field0 = $1, field1 = $2 WHERE ycsb_key = $3"
+        );
+        assert_eq!(
+            insert(2),
+            "INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)"
+        );
+    }
+
+    #[test]
+    fn the_table_depends_on_the_engine() {
+        assert_eq!(
+            create(SqlDialect::PostgreSql, 1, "x"),
+            "create table usertable (ycsb_key varchar(64) not null, field0 text); \
+             comment on table usertable is 'x'"
+        );
+        assert_eq!(
+            create(SqlDialect::MySql, 2, "x"),
+            "create table usertable (ycsb_key varchar(64) not null, field0 text, field1 text, \
+             primary key (ycsb_key)) engine = innodb comment = 'x'"
+        );
+        assert!(EXISTS.contains(NAME));
+    }
+
+    #[test]
+    fn duplicate_keys_are_recognised_by_engine() {
+        let error = DbError::server(Protocol::PostgreSql, 0, *b"23505", String::new());
+        assert!(is_duplicate(SqlDialect::PostgreSql, &error));
+        assert!(!is_duplicate(SqlDialect::MySql, &error));
+        let numbered = DbError::server(Protocol::MySql, 1062, *b"23000", String::new());
+        assert!(is_duplicate(SqlDialect::MySql, &numbered));
+        assert!(!is_duplicate(SqlDialect::PostgreSql, &numbered));
+    }
+}

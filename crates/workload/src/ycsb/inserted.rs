@@ -1,0 +1,96 @@
+//! Counts the records that runs have inserted, and sums the numbers in their keys, by looking up keys. Must
+//! never query keys one by one.
+//!
+//! The records of a series are numbered without gaps, so they end at the first missing one. Runs number their
+//! clients, and so their first series, from 0; a client goes on to a series [`keys::SERIES_STEP`] further only
+//! if its own has records.
+
+use super::keys::{self, Key, SERIES_STEP};
+use super::table::NAME;
+use crate::{Error, sql};
+use prony_server::Control;
+use std::collections::HashSet;
+
+/// Keys per query.
+const KEYS_PER_QUERY: u64 = 1_000;
+
+/// Records that runs have inserted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InsertedRecords {
+    /// Number of records.
+    pub records: u64,
+    /// Sum of the numbers in their keys.
+    pub sum: u128,
+}
+
+/// The inserted records in a table that was loaded with this many records.
+///
+/// # Errors
+/// The server refused.
+pub fn find(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
+    let mut total = InsertedRecords::default();
+    for first in (0..).step_by(SERIES_STEP as usize) {
+        // The first records of many series at once: some clients of a run may have inserted nothing.
+        let all = first..first + SERIES_STEP;
+        let first_key = |series: u32| keys::inserted(records, series, 0);
+        let existing = existing_of(control, all.clone().map(first_key))?;
+        if existing.is_empty() {
+            break;
+        }
+        for series in all {
+            if existing.contains(&first_key(series)) {
+                add_series(control, records, series, &mut total)?;
+            }
+        }
+    }
+    Ok(total)
+}
+
+/// Adds the records of one series.
+fn add_series(
+    control: &mut Control,
+    records: u64,
+    series: u32,
+    total: &mut InsertedRecords,
+) -> Result<(), Error> {
+    let mut first = 0;
+    loop {
+        let numbers =
+            (first..first + KEYS_PER_QUERY).map(|ordinal| keys::inserted(records, series, ordinal));
+        let existing = existing_of(control, numbers)?;
+        for ordinal in first..first + KEYS_PER_QUERY {
+            let number = keys::inserted(records, series, ordinal);
+            if !existing.contains(&number) {
+                return Ok(());
+            }
+            total.records += 1;
+            total.sum += u128::from(keys::hash(number));
+        }
+        first += KEYS_PER_QUERY;
+    }
+}
+
+/// The subset of these records that exists.
+///
+/// # Errors
+/// The server refused.
+pub fn existing_of(
+    control: &mut Control,
+    numbers: impl Iterator<Item = u64> + Clone,
+) -> Result<HashSet<u64>, Error> {
+    let keys: Vec<String> = numbers
+        .clone()
+        .map(|number| format!("'{}'", Key::of(number).text()))
+        .collect();
+    if keys.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let select = format!(
+        "select ycsb_key from {NAME} where ycsb_key in ({})",
+        keys.join(", ")
+    );
+    let rows = sql::query_rows(control, "looking for records", &select)?;
+    let existing: HashSet<&str> = rows.iter().filter_map(|row| row.text(0)).collect();
+    let exists = |number: &u64| existing.contains(Key::of(*number).text());
+    Ok(numbers.filter(exists).collect())
+}

@@ -1,0 +1,145 @@
+//! The layout of the loaded data: number of records, their fields, and the seed; from a plan, or from the
+//! note that a load left. Must never query a server.
+
+use super::options::{self, YcsbOptions};
+use super::{engine, rows::Content};
+use crate::Error;
+use crate::note::{LoadNote, TableStage};
+use crate::remedy::LoadSpec;
+use prony_plan::WorkloadPlan;
+
+/// Records per unit of scale.
+pub const RECORDS_PER_SCALE: u64 = 1_000;
+/// Maximum scale: with many more records, two would have the same key, as in YCSB. With a thousand
+/// million, the probability of such a pair is 5 %.
+pub const SCALE_MAX: u32 = 1_000_000;
+
+/// Bytes of records per transaction, if a load uses several.
+const PART_BYTES: u64 = 8 << 20;
+
+/// See the top of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Records.
+    pub records: u64,
+    /// Fields of a record.
+    pub field_count: u32,
+    /// Characters of a field.
+    pub field_length: u32,
+    /// Seed of their content.
+    pub seed: u64,
+}
+
+impl Layout {
+    /// The layout that a plan requests.
+    ///
+    /// # Errors
+    /// The first problem with the plan's options.
+    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
+        // Only the first problem: `check_options` reports all of them.
+        let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
+        Ok(Layout::with(&options, plan.scale.unwrap_or(1), seed))
+    }
+
+    /// The layout for this scale and these options.
+    pub fn with(options: &YcsbOptions, scale: u32, seed: u64) -> Layout {
+        Layout {
+            records: u64::from(scale) * RECORDS_PER_SCALE,
+            field_count: options.field_count(),
+            field_length: options.field_length(),
+            seed,
+        }
+    }
+
+    /// The layout that a note records; `None` if the note belongs to something else.
+    pub fn from_note(note: &LoadNote) -> Option<Layout> {
+        let number = |name| note.number(name);
+        let small = |name| u32::try_from(number(name)?).ok();
+        Some(Layout {
+            records: number("records").filter(|records| *records > 0)?,
+            field_count: small("fieldcount")?,
+            field_length: small("fieldlength")?,
+            seed: number("seed")?,
+        })
+    }
+
+    /// The note of a load that has reached this stage.
+    pub fn note(&self, stage: TableStage) -> LoadNote {
+        let Layout {
+            records,
+            field_count,
+            field_length,
+            seed,
+        } = self;
+        LoadNote {
+            description: format!(
+                "records {records}, fieldcount {field_count}, fieldlength {field_length}, seed {seed}"
+            ),
+            stage,
+        }
+    }
+
+    /// Scale, rounded down; a table from another loader may not be a whole number of units.
+    pub fn scale(&self) -> u32 {
+        u32::try_from(self.records / RECORDS_PER_SCALE).unwrap_or(u32::MAX)
+    }
+
+    /// The parameters that determine its records.
+    pub fn content(&self) -> Content {
+        Content {
+            seed: self.seed,
+            fields: self.field_count,
+            length: self.field_length as usize,
+        }
+    }
+
+    /// Bytes of the values of a record, including its key.
+    pub fn value_bytes(&self) -> u64 {
+        u64::from(self.field_count) * u64::from(self.field_length) + engine::KEY_BYTES
+    }
+
+    /// Records per transaction, if a load uses several.
+    pub fn part_records(&self) -> u64 {
+        (PART_BYTES / self.value_bytes()).max(1)
+    }
+
+    /// The load that left a note.
+    pub fn load_from_note(note: &LoadNote) -> LoadSpec {
+        match Layout::from_note(note) {
+            Some(layout) => layout.load(),
+            None => LoadSpec::of(super::NAME, Vec::new()),
+        }
+    }
+
+    /// The load that creates this layout.
+    pub fn load(&self) -> LoadSpec {
+        let sizes = vec![
+            ("scale", self.scale().to_string()),
+            ("seed", self.seed.to_string()),
+        ];
+        LoadSpec::of(super::NAME, sizes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_records_the_layout() {
+        let layout = Layout {
+            records: 25_000,
+            field_count: 3,
+            field_length: 7,
+            seed: u64::MAX,
+        };
+        let note = layout.note(TableStage::Filling);
+        let read = LoadNote::parse(&note.text()).expect("a note");
+        assert_eq!(Layout::from_note(&read), Some(layout));
+        let other = LoadNote {
+            description: "tables 1, table_size 100, rows 100, seed 7".to_owned(),
+            stage: TableStage::Loaded,
+        };
+        assert_eq!(Layout::from_note(&other), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Creates and fills the table of a layout, with its records, key and statistics.
+
+use super::inserted;
+use super::layout::Layout;
+use super::rows::Records;
+use super::table::{NAME, UserTable};
+use super::{NAME as WORKLOAD, engine};
+use crate::catalog;
+use crate::copy::RowSource;
+use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
+use crate::loader::load_state::LoadSubject;
+use crate::loader::procedure;
+use crate::note::TableStage;
+use crate::row_format::RowFormat;
+use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts};
+use prony_server::Control;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+/// Up to this many bytes, a single loader stores everything in one transaction.
+const ONE_TRANSACTION_BYTES: u64 = 2 << 30;
+
+/// Loads the table; see the top of this file.
+pub fn load(
+    request: &LoadRequest<'_>,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<LoadReport, Error> {
+    let layout = Layout::of(request.plan, request.seed)?;
+    let subject = LoadSubject {
+        load: layout.load(),
+        scale: layout.scale(),
+        bytes: layout.records * layout.value_bytes(),
+    };
+    procedure::load(request, &subject, (progress, stop), |control| {
+        Ok(YcsbDataset {
+            layout,
+            dialect: SqlDialect::of(control),
+        })
+    })
+}
+
+/// The table of a layout.
+struct YcsbDataset {
+    layout: Layout,
+    dialect: SqlDialect,
+}
+
+impl Dataset for YcsbDataset {
+    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        let is_same = |note: &crate::note::LoadNote| *note == self.layout.note(note.stage);
+        dataset::existing::<UserTable>(control, WORKLOAD, is_same)
+    }
+
+    fn table_count(&self) -> usize {
+        1
+    }
+
+    fn name(&self, _: usize) -> String {
+        NAME.to_owned()
+    }
+
+    fn label(&self, _: usize) -> &'static str {
+        NAME
+    }
+
+    fn columns(&self, _: usize) -> String {
+        engine::columns(self.layout.field_count)
+    }
+
+    fn create_statement(&self, _: usize, stage: TableStage) -> String {
+        let note = self.layout.note(stage).text();
+        engine::create(self.dialect, self.layout.field_count, &note)
+    }
+
+    fn finish_statements(&self) -> Vec<String> {
+        let note = self.layout.note(TableStage::Loaded).text();
+        vec![self.dialect.comment(NAME, &note)]
+    }
+
+    fn parts(&self) -> Vec<LoadPart> {
+        LoadPart::split(&(0..1), self.layout.records, self.layout.part_records()).collect()
+    }
+
+    fn missing_parts(
+        &self,
+        control: &mut Control,
+        all: &[LoadPart],
+    ) -> Result<Vec<LoadPart>, Error> {
+        // Without the key, on PostgreSQL, this scans the whole table, but only once.
+        let existing = inserted::existing_of(control, all.iter().map(|part| part.units.start))?;
+        let missing = all
+            .iter()
+            .filter(|part| !existing.contains(&part.units.start));
+        Ok(missing.cloned().collect())
+    }
+
+    fn row_count(&self, parts: &[LoadPart]) -> u64 {
+        parts
+            .iter()
+            .map(|part| part.units.end - part.units.start)
+            .sum()
+    }
+
+    fn rows<F: RowFormat>(&self, _: usize, records: Range<u64>) -> impl RowSource {
+        Records::<F>::new(self.layout.content(), records)
+    }
+
+    fn indexes(&self) -> Vec<IndexBuild> {
+        match self.dialect {
+            SqlDialect::PostgreSql => {
+                vec![IndexBuild::primary_key(NAME, "usertable_pkey", "ycsb_key")]
+            }
+            SqlDialect::MySql => Vec::new(),
+        }
+    }
+
+    fn fits_one_transaction(&self) -> bool {
+        self.layout.records * self.layout.value_bytes() <= ONE_TRANSACTION_BYTES
+    }
+
+    fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
+        let facts = catalog::find::<UserTable>(control)?
+            .into_iter()
+            .map(|found| TableFacts {
+                rows: self.layout.records,
+                ..found.facts
+            });
+        Ok(facts.collect())
+    }
+}

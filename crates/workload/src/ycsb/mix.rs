@@ -1,0 +1,135 @@
+//! The core workloads: the shares of their operations, and the distribution of their requests. This
+//! module must not know statements.
+
+use super::requests::Distribution;
+use crate::random::Random;
+
+/// An operation of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Reads a record.
+    Read,
+    /// Replaces a field of a record, or all of them.
+    Update,
+    /// Adds a record.
+    Insert,
+    /// Reads records in the order of their keys.
+    Scan,
+    /// Reads a record, then updates it, in separate transactions.
+    ReadModifyWrite,
+}
+
+impl Operation {
+    /// Their names, which are the kinds of transactions.
+    pub const NAMES: [&'static str; 5] = ["read", "update", "insert", "scan", "read-modify-write"];
+    /// In the order of their names.
+    pub const ALL: [Operation; 5] = [
+        Operation::Read,
+        Operation::Update,
+        Operation::Insert,
+        Operation::Scan,
+        Operation::ReadModifyWrite,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// One of the core workloads.
+#[derive(Debug, PartialEq)]
+pub struct Mix {
+    /// Its letter as a value of the option.
+    pub letter: &'static str,
+    /// Operations with their shares, which add up to 1.
+    pub shares: &'static [(Operation, f64)],
+    /// Default distribution of the requested records.
+    pub distribution: Distribution,
+}
+
+const fn mix(
+    letter: &'static str,
+    shares: &'static [(Operation, f64)],
+    distribution: Distribution,
+) -> Mix {
+    Mix {
+        letter,
+        shares,
+        distribution,
+    }
+}
+
+use Distribution::{Latest, Zipfian};
+use Operation::{Insert, Read, ReadModifyWrite, Scan, Update};
+
+/// All of them: YCSB's files `workloada` to `workloadf`.
+pub static MIXES: [Mix; 6] = [
+    mix("a", &[(Read, 0.5), (Update, 0.5)], Zipfian),
+    mix("b", &[(Read, 0.95), (Update, 0.05)], Zipfian),
+    mix("c", &[(Read, 1.0)], Zipfian),
+    mix("d", &[(Read, 0.95), (Insert, 0.05)], Latest),
+    mix("e", &[(Scan, 0.95), (Insert, 0.05)], Zipfian),
+    mix("f", &[(Read, 0.5), (ReadModifyWrite, 0.5)], Zipfian),
+];
+
+/// Their letters.
+pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+impl Mix {
+    /// Chooses the next operation; returns its index among the shares.
+    #[inline]
+    pub fn next(&self, random: &mut Random) -> usize {
+        let mut remaining = random.unit();
+        for (index, (_, share)) in self.shares.iter().enumerate() {
+            if remaining < *share {
+                return index;
+            }
+            remaining -= share;
+        }
+        // If rounding leaves a remainder, it belongs to the last one.
+        self.shares.len() - 1
+    }
+
+    /// Whether it includes this operation.
+    pub fn has(&self, operation: Operation) -> bool {
+        self.shares.iter().any(|(one, _)| *one == operation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up_and_are_drawn_as_specified() {
+        const DRAWS: u32 = 100_000;
+        for (index, mix) in MIXES.iter().enumerate() {
+            assert_eq!(mix.letter, LETTERS[index]);
+            let sum: f64 = mix.shares.iter().map(|(_, share)| share).sum();
+            assert!((sum - 1.0).abs() < 1e-12);
+            let mut random = Random::new(3);
+            let mut counts = vec![0_u32; mix.shares.len()];
+            for _ in 0..DRAWS {
+                counts[mix.next(&mut random)] += 1;
+            }
+            for (count, (operation, share)) in counts.iter().zip(mix.shares) {
+                let expected = f64::from(DRAWS) * share;
+                let tolerance = 5.0 * (expected * (1.0 - share)).sqrt();
+                let deviation = (f64::from(*count) - expected).abs();
+                assert!(
+                    deviation <= tolerance,
+                    "{}: {operation:?} {count}",
+                    mix.letter
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn operation_numbers_index_their_names() {
+        for (index, operation) in Operation::ALL.into_iter().enumerate() {
+            assert_eq!(operation as usize, index);
+        }
+    }
+}

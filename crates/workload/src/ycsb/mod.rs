@@ -1,0 +1,121 @@
+//! YCSB: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, on its table.
+//!
+//! Clients must never request records that neither the load nor a client with the same number has stored.
+//!
+//! The workloads are those of B. Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010,
+//! and of the public core workloads of YCSB 0.17; the code is Prony's own. Differences from YCSB are
+//! documented where they occur: in `keys` (numbers of inserted records) and in `requests` (which records
+//! are requested).
+
+mod check;
+mod counts;
+mod engine;
+mod inserted;
+mod keys;
+mod layout;
+mod load;
+mod mix;
+mod options;
+mod program;
+mod readiness;
+mod requests;
+mod rows;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use crate::SqlDialect;
+use crate::describe::{OptionSpec, ScaleUnit, TableGrowth, TableRows, TableSpec};
+use crate::{
+    CheckReport, Error, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload, catalog,
+};
+use layout::{Layout, RECORDS_PER_SCALE};
+use options::YcsbOptions;
+use prony_plan::{QueryMode, WorkloadPlan};
+use prony_server::Control;
+use prony_wire::Engine;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use table::UserTable;
+
+/// The name of the workload.
+const NAME: &str = "ycsb";
+
+/// With as many inserted records as loaded ones, the size of the data counts as changed.
+static TABLES: [TableSpec; 1] = [TableSpec {
+    name: table::NAME,
+    rows: TableRows::PerScale(RECORDS_PER_SCALE),
+    changes: TableGrowth::Grows(RECORDS_PER_SCALE),
+}];
+
+/// The workloads A to F, chosen by the option `workload`.
+pub static YCSB: Ycsb = Ycsb;
+
+/// See [`YCSB`].
+#[derive(Clone, Copy, Debug)]
+pub struct Ycsb;
+
+impl Workload for Ycsb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn title(&self) -> &'static str {
+        "YCSB's core workloads A to F: reads, updates, inserts and scans of records by key (-o workload=a)"
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let options = YcsbOptions::default();
+        program::statements(&options, options.field_count(), SqlDialect::PostgreSql)
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        options::OPTIONS
+    }
+
+    fn scale_unit(&self) -> Option<ScaleUnit> {
+        Some(ScaleUnit {
+            one: "thousand records",
+            many: "thousands of records",
+        })
+    }
+
+    fn tables(&self) -> &'static [TableSpec] {
+        &TABLES
+    }
+
+    fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
+        let layout = Layout::of(plan, 0).ok()?;
+        Some(RECORDS_PER_SCALE * engine::record_bytes(engine, &layout))
+    }
+
+    fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
+        options::read(plan).err().unwrap_or_default()
+    }
+
+    fn load(
+        &self,
+        request: &LoadRequest<'_>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
+        load::load(request, progress, stop)
+    }
+
+    fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        check::check(control)
+    }
+
+    fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        catalog::clean::<UserTable>(control)
+    }
+
+    fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        // Only the first problem: `check_options` reports all of them.
+        let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
+        let layout = readiness::loaded_layout(control, plan, &options)?;
+        let program = program::YcsbProgram::new(options, layout, SqlDialect::of(control));
+        Ok(ReadyWorkload::new(Arc::new(program), layout.scale()))
+    }
+}

@@ -1,0 +1,412 @@
+//! The program of one virtual user.
+//!
+//! Executes operations, each as a transaction, by the options on the loaded records. Must never allocate
+//! for an operation, or insert a record that another client of the run inserts.
+
+use super::counts::{Counts, UserCounts};
+use super::engine;
+use super::keys::{self, Key};
+use super::layout::Layout;
+use super::mix::Operation;
+use super::options::{FIELDS_MAX, YcsbOptions};
+use super::requests::Requests;
+use super::rows::push_characters;
+use crate::SqlDialect;
+use crate::random::Random;
+use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_wire::{ParameterType, Statement, Statements, Value};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Maximum number of values of a statement.
+const VALUES_MAX: usize = FIELDS_MAX as usize + 1;
+
+/// The program of a run.
+pub struct YcsbProgram {
+    shared: Arc<YcsbRun>,
+    kinds: Vec<&'static str>,
+}
+
+/// State shared by all users of a run; read-only except for what users add when they end.
+struct YcsbRun {
+    options: YcsbOptions,
+    layout: Layout,
+    engine: SqlDialect,
+    /// One statement for all fields, or one for each field.
+    read: Vec<Statement>,
+    update: Vec<Statement>,
+    scan: Vec<Statement>,
+    insert: Statement,
+    exists: Statement,
+    counts: Mutex<Counts>,
+}
+
+/// Generators and buffers of one user; all are allocated before its first operation.
+struct UserState {
+    random: Random,
+    requests: Requests,
+    /// New values of fields, concatenated.
+    fields: Vec<u8>,
+    /// Whether the last insert failed, and yet may have stored its record.
+    insert_unconfirmed: bool,
+}
+
+/// The field selections that need a statement: all fields together, or each one.
+fn selections(all: bool, fields: u32) -> Vec<Option<u32>> {
+    match all {
+        true => vec![None],
+        false => (0..fields).map(Some).collect(),
+    }
+}
+
+/// The statements of a run's operations, in order; of those that differ only in the field, the first.
+pub fn statements(options: &YcsbOptions, fields: u32, engine: SqlDialect) -> Vec<String> {
+    let first = |all| selections(all, fields)[0];
+    let texts = options.mix().shares.iter().flat_map(|(operation, _)| {
+        let read = || engine::read(first(options.readallfields));
+        let update = || engine::update(first(options.writeallfields), fields);
+        match operation {
+            Operation::Read => vec![read()],
+            Operation::Update => vec![update()],
+            Operation::Insert => vec![engine::insert(fields)],
+            Operation::Scan => vec![engine::scan(engine, first(options.readallfields))],
+            Operation::ReadModifyWrite => vec![read(), update()],
+        }
+    });
+    texts.map(|text| engine.as_sent(text)).collect()
+}
+
+impl YcsbProgram {
+    /// The program for the loaded data.
+    pub fn new(options: YcsbOptions, layout: Layout, engine: SqlDialect) -> Self {
+        let mut statements = Statements::new();
+        let fields = layout.field_count;
+        let key = engine::searched_key(engine);
+        let mut add = |text: &str, types: &[ParameterType]| {
+            statements.add(text).with_types(types.iter().copied())
+        };
+        let read = selections(options.readallfields, fields).into_iter();
+        let read = read
+            .map(|field| add(&engine::read(field), &[key]))
+            .collect();
+        let update = selections(options.writeallfields, fields).into_iter();
+        let update = update.map(|field| {
+            let values = field.map_or(fields, |_| 1) as usize;
+            let mut types = vec![engine::FIELD; values];
+            types.push(key);
+            add(&engine::update(field, fields), &types)
+        });
+        let update = update.collect();
+        let scan = selections(options.readallfields, fields).into_iter();
+        let scan = scan.map(|field| {
+            let types = [key, ParameterType::BigInt];
+            add(&engine::scan(engine, field), &types)
+        });
+        let scan = scan.collect();
+        let mut inserted = vec![engine::FIELD; fields as usize + 1];
+        inserted[0] = engine::INSERTED_KEY;
+        let shared = YcsbRun {
+            read,
+            update,
+            scan,
+            insert: add(&engine::insert(fields), &inserted),
+            exists: add(engine::EXISTS, &[key]),
+            options,
+            layout,
+            engine,
+            counts: Mutex::default(),
+        };
+        let shares = options.mix().shares.iter();
+        YcsbProgram {
+            kinds: shares.map(|(operation, _)| operation.name()).collect(),
+            shared: Arc::new(shared),
+        }
+    }
+}
+
+impl Program for YcsbProgram {
+    fn kinds(&self) -> &[&'static str] {
+        &self.kinds
+    }
+
+    fn statements(&self) -> Vec<String> {
+        let YcsbRun {
+            options,
+            layout,
+            engine,
+            ..
+        } = &*self.shared;
+        statements(options, layout.field_count, *engine)
+    }
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let YcsbRun {
+            options, layout, ..
+        } = &*self.shared;
+        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+        let mut settings = vec![
+            ("workload", options.mix().letter.to_owned()),
+            (
+                "requestdistribution",
+                options.distribution().name().to_owned(),
+            ),
+            ("fieldcount", layout.field_count.to_string()),
+            ("fieldlength", layout.field_length.to_string()),
+        ];
+        let has = |operation| options.mix().has(operation);
+        if has(Operation::Scan) {
+            settings.push(("maxscanlength", options.maxscanlength.to_string()));
+        }
+        settings.push(("readallfields", switch(options.readallfields)));
+        if has(Operation::Update) || has(Operation::ReadModifyWrite) {
+            settings.push(("writeallfields", switch(options.writeallfields)));
+        }
+        settings
+    }
+
+    fn shares(&self) -> Vec<ActionShare> {
+        let counts = self.shared.counts.lock();
+        let counts = *counts.unwrap_or_else(PoisonError::into_inner);
+        counts.shares(self.shared.options.mix())
+    }
+
+    fn has_prologue(&self) -> bool {
+        self.shared.inserts()
+    }
+
+    fn user(&self, id: UserId, db: Db) -> User {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let Err(ended) = shared.run(id, db).await;
+            ended
+        })
+    }
+}
+
+impl YcsbRun {
+    fn inserts(&self) -> bool {
+        self.options.mix().has(Operation::Insert)
+    }
+
+    /// Executes operations until the run is over.
+    async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, UserExit> {
+        let Layout {
+            records,
+            field_count,
+            field_length,
+            ..
+        } = self.layout;
+        let mut user = UserState {
+            random: Random::of_client(id.seed, id.client),
+            requests: Requests::new(self.options.distribution(), records, id.client),
+            fields: Vec::with_capacity((field_count * field_length) as usize),
+            insert_unconfirmed: false,
+        };
+        if self.inserts() {
+            let existing = self.inserted_before(user.requests.series(), &mut db).await;
+            let existing = existing.map_err(|error| UserExit::Failed(error.to_string()))?;
+            user.requests.set_inserted(existing);
+            db.gate().await;
+        }
+        let mut counts = UserCounts::new(&self.counts);
+        loop {
+            let kind = self.options.mix().next(&mut user.random);
+            // There are at most as many kinds as operations.
+            db.start(kind as u16).await?;
+            let (operation, _) = self.options.mix().shares[kind];
+            let result = self
+                .operation(operation, &mut user, &mut db, &mut counts.sums)
+                .await;
+            if result.is_ok() {
+                counts.sums.completed[operation as usize] += 1;
+            }
+            db.end(result.map(|()| Outcome::Committed)).await?;
+        }
+    }
+
+    /// The number of records that exist in a series: finds the first missing record by exponential and
+    /// binary search.
+    async fn inserted_before(&self, series: u32, db: &mut Db) -> Result<u64, DbError> {
+        if !db.is_up() {
+            db.renew().await?;
+        }
+        let (mut existing, mut step) = (0, 1);
+        // `existing` records are known to exist; the search goes up, then back.
+        while self.exists(series, existing + step - 1, db).await? {
+            existing += step;
+            step *= 2;
+        }
+        // Fewer than `step` more records may exist after `existing`.
+        while step > 1 {
+            step /= 2;
+            if self.exists(series, existing + step - 1, db).await? {
+                existing += step;
+            }
+        }
+        Ok(existing)
+    }
+
+    async fn exists(&self, series: u32, before: u64, db: &mut Db) -> Result<bool, DbError> {
+        let key = Key::of(keys::inserted(self.layout.records, series, before));
+        let rows = db.exec(&self.exists, &[Value::Bytes(key.bytes())]).await?;
+        Ok(rows.first().is_some())
+    }
+
+    async fn operation(
+        &self,
+        operation: Operation,
+        user: &mut UserState,
+        db: &mut Db,
+        counts: &mut Counts,
+    ) -> Result<(), DbError> {
+        if operation == Operation::Insert {
+            return self.insert(user, db).await;
+        }
+        let key = Key::of(user.requests.next(&mut user.random));
+        match operation {
+            Operation::Read => self.read(&key, user, db, counts).await,
+            Operation::Update => self.update(&key, user, db).await,
+            Operation::Scan => self.scan(&key, user, db, counts).await,
+            Operation::ReadModifyWrite => {
+                self.read(&key, user, db, counts).await?;
+                self.update(&key, user, db).await
+            }
+            Operation::Insert => Ok(()),
+        }
+    }
+
+    async fn read(
+        &self,
+        key: &Key,
+        user: &mut UserState,
+        db: &mut Db,
+        counts: &mut Counts,
+    ) -> Result<(), DbError> {
+        let read = pick(&self.read, &mut user.random);
+        let rows = db.exec(read, &[Value::Bytes(key.bytes())]).await?;
+        counts.lookups += 1;
+        counts.hits += u64::from(rows.first().is_some());
+        Ok(())
+    }
+
+    async fn scan(
+        &self,
+        key: &Key,
+        user: &mut UserState,
+        db: &mut Db,
+        counts: &mut Counts,
+    ) -> Result<(), DbError> {
+        let scan = pick(&self.scan, &mut user.random);
+        let maximum = i64::from(self.options.maxscanlength);
+        let records = user.random.uniform(1, maximum);
+        let values = [Value::Bytes(key.bytes()), Value::Int(records)];
+        let rows = db.exec(scan, &values).await?;
+        counts.lookups += 1;
+        counts.hits += u64::from(rows.first().is_some());
+        Ok(())
+    }
+
+    async fn update(&self, key: &Key, user: &mut UserState, db: &mut Db) -> Result<(), DbError> {
+        let update = pick(&self.update, &mut user.random);
+        let fields = update.parameters() - 1;
+        let mut values = [Value::Null; VALUES_MAX];
+        self.draw_fields(fields, user);
+        self.split_into_fields(&user.fields, &mut values[..fields]);
+        values[fields] = Value::Bytes(key.bytes());
+        db.exec(update, &values[..=fields]).await?;
+        Ok(())
+    }
+
+    /// Inserts this client's next record, in another series if another run inserts in this one.
+    async fn insert(&self, user: &mut UserState, db: &mut Db) -> Result<(), DbError> {
+        self.draw_fields(self.layout.field_count as usize, user);
+        loop {
+            let result = self.insert_drawn(user, db).await;
+            let is_duplicate = match &result {
+                Ok(()) => false,
+                Err(error) => engine::is_duplicate(self.engine, error),
+            };
+            let was_unconfirmed = user.insert_unconfirmed;
+            // After any other error the same number is retried, so that there is no gap.
+            user.insert_unconfirmed = result.is_err() && !is_duplicate;
+            if result.is_ok() || (is_duplicate && was_unconfirmed) {
+                // A duplicate is here the record of an earlier try, whose reply was lost.
+                user.requests.set_inserted(user.requests.inserted() + 1);
+                return result;
+            }
+            let next = keys::next_series(user.requests.series());
+            let Some(series) = next.filter(|_| is_duplicate) else {
+                return result;
+            };
+            let existing = self.inserted_before(series, db).await?;
+            user.requests.set_series(series, existing);
+        }
+    }
+
+    /// Inserts a record with the next number of the client's series and the drawn fields.
+    async fn insert_drawn(&self, user: &UserState, db: &mut Db) -> Result<(), DbError> {
+        let key = Key::of(user.requests.next_insert());
+        let fields = self.layout.field_count as usize;
+        let mut values = [Value::Null; VALUES_MAX];
+        values[0] = Value::Bytes(key.bytes());
+        self.split_into_fields(&user.fields, &mut values[1..=fields]);
+        db.exec(&self.insert, &values[..=fields]).await.map(drop)
+    }
+
+    /// Draws new values for this many fields.
+    fn draw_fields(&self, fields: usize, user: &mut UserState) {
+        user.fields.clear();
+        let length = fields * self.layout.field_length as usize;
+        push_characters(&mut user.random, length, &mut user.fields);
+    }
+
+    /// Splits the drawn bytes into fields.
+    fn split_into_fields<'a>(&self, drawn: &'a [u8], values: &mut [Value<'a>]) {
+        let fields = drawn.chunks(self.layout.field_length as usize);
+        for (value, field) in values.iter_mut().zip(fields) {
+            *value = Value::Bytes(field);
+        }
+    }
+}
+
+/// One of the statements, with equal probability; if there is only one, nothing is drawn.
+fn pick<'a>(statements: &'a [Statement], random: &mut Random) -> &'a Statement {
+    let last = statements.len() as i64 - 1;
+    &statements[random.uniform(0, last) as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
+
+    #[test]
+    fn parameters_have_the_types_that_postgresql_infers() {
+        const ENGINE: SqlDialect = SqlDialect::PostgreSql;
+        let layout = Layout {
+            records: 10,
+            field_count: 3,
+            field_length: 5,
+            seed: 7,
+        };
+        let mut control = new_database("ycsb_types");
+        let create = engine::create(ENGINE, layout.field_count, "");
+        control.execute(&create).expect("creates");
+        let key = "alter table usertable add primary key (ycsb_key)";
+        control.execute(key).expect("adds the key");
+        for all in [true, false] {
+            let options = YcsbOptions {
+                readallfields: all,
+                writeallfields: all,
+                ..YcsbOptions::default()
+            };
+            let program = YcsbProgram::new(options, layout, ENGINE);
+            let run = &program.shared;
+            let statements = run.read.iter().chain(&run.update).chain(&run.scan);
+            let statements: Vec<&Statement> =
+                statements.chain([&run.insert, &run.exists]).collect();
+            assert_eq!(statements.len(), if all { 5 } else { 11 });
+            assert_declared_as_inferred(&mut control, statements);
+        }
+    }
+}

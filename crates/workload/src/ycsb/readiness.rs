@@ -1,0 +1,100 @@
+//! Checks that the table is fit for a run, and finds out what it contains. Must never read the whole table,
+//! or let a run start on a half-loaded one.
+
+use super::keys::Key;
+use super::layout::Layout;
+use super::options::YcsbOptions;
+use super::table::{self, NAME, UserTable};
+use crate::remedy::{LoadSpec, Remedy};
+use crate::{Error, catalog, sql};
+use prony_plan::WorkloadPlan;
+use prony_server::Control;
+
+/// The layout of the loaded data if it is fit for a run.
+///
+/// # Errors
+/// The table is missing, half-loaded, not YCSB's, or its contents differ from what was requested.
+pub fn loaded_layout(
+    control: &mut Control,
+    plan: &WorkloadPlan,
+    options: &YcsbOptions,
+) -> Result<Layout, Error> {
+    let scale = plan.scale.map_or("N".to_owned(), |scale| scale.to_string());
+    let load = LoadSpec::of(super::NAME, vec![("scale", scale)]);
+    let data_error = |problem: String| Error::Data {
+        problem,
+        remedy: Remedy::Load(load.clone()),
+    };
+    let found =
+        catalog::loaded::<UserTable>(control, &load, Layout::load_from_note)?.swap_remove(0);
+    let fields = table::fields(&found.columns).unwrap_or_default();
+    let layout = match found.note.as_ref().and_then(Layout::from_note) {
+        Some(layout) => layout,
+        None => Layout {
+            field_count: fields,
+            ..layout_of_foreign_load(plan, options)?
+        },
+    };
+    check_requested(&layout, plan, options, &load)?;
+    for number in [0, layout.records - 1] {
+        let key = Key::of(number);
+        let exists = format!("select 1 from {NAME} where ycsb_key = '{}'", key.text());
+        if sql::query_rows(control, "looking for a record", &exists)?.is_empty() {
+            let problem = format!(
+                "{NAME} has no record {}, although the load stored it",
+                key.text()
+            );
+            return Err(data_error(problem));
+        }
+    }
+    Ok(layout)
+}
+
+/// The layout of a table that YCSB itself has loaded.
+fn layout_of_foreign_load(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout, Error> {
+    let Some(scale) = plan.scale else {
+        return Err(Error::Data {
+            problem: format!("{NAME} was not loaded by Prony, so its number of records is unknown"),
+            remedy: "pass it with --scale, in thousands of records".into(),
+        });
+    };
+    Ok(Layout::with(options, scale, 0))
+}
+
+/// # Errors
+/// The loaded data differs from what was requested.
+fn check_requested(
+    layout: &Layout,
+    plan: &WorkloadPlan,
+    options: &YcsbOptions,
+    load: &LoadSpec,
+) -> Result<(), Error> {
+    let scale = (
+        "scale",
+        plan.scale.map(u64::from),
+        u64::from(layout.scale()),
+    );
+    let fields = (
+        "fieldcount",
+        options.fieldcount.map(u64::from),
+        u64::from(layout.field_count),
+    );
+    let length = (
+        "fieldlength",
+        options.fieldlength.map(u64::from),
+        u64::from(layout.field_length),
+    );
+    for (name, requested, loaded) in [scale, fields, length] {
+        if requested.is_some_and(|requested| requested != loaded) {
+            let requested = requested.unwrap_or_default();
+            return Err(Error::Data {
+                problem: format!("the data has {name} {loaded}, but {requested} was requested"),
+                remedy: Remedy::Reload(
+                    "omit it to run on the existing data, or load other data",
+                    load.clone(),
+                ),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Chooses the records that operations request, from the number of loaded records and of those that this
+//! client has inserted. Must never choose a record that does not exist, or allocate for a draw.
+//!
+//! Zipfian requests are drawn as in YCSB, from ten thousand million ranks with an exponent of 0.99, and
+//! scattered over the records by a hash; so the popular ones are the same at any number of records. There
+//! are two differences. The ranks are distributed exactly, where YCSB uses an approximation. And zipfian
+//! and uniform requests never choose records that are inserted during a run; `latest` requests the newest
+//! records that this client knows, first its own, then the loaded ones, where all threads of YCSB share one
+//! counter.
+
+use super::keys;
+use crate::random::Random;
+use crate::zipf::Zipf;
+
+/// Ranks of popularity, before they are scattered over the records.
+const RANKS: i64 = 10_000_000_000;
+/// The exponent of the Zipf distribution.
+pub const EXPONENT: f64 = 0.99;
+
+/// How records are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distribution {
+    /// A few records, scattered over all, receive most of the requests.
+    Zipfian,
+    /// All records are equally probable.
+    Uniform,
+    /// The newer a record, the more requests it receives.
+    Latest,
+}
+
+impl Distribution {
+    /// Their names as values of the option.
+    pub const NAMES: [&'static str; 3] = ["zipfian", "uniform", "latest"];
+    /// In the order of their names.
+    pub const ALL: [Distribution; 3] = [
+        Distribution::Zipfian,
+        Distribution::Uniform,
+        Distribution::Latest,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// The requests of one client.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests {
+    distribution: Distribution,
+    /// Records that were loaded.
+    records: u64,
+    /// The series in which this client inserts: [`keys::inserted`].
+    series: u32,
+    /// Records of this series, inserted in this run and earlier ones.
+    inserted: u64,
+    ranks: Zipf,
+}
+
+impl Requests {
+    /// The requests of a client that has not inserted anything.
+    pub fn new(distribution: Distribution, records: u64, client: u32) -> Self {
+        let mut requests = Requests {
+            distribution,
+            records: records.max(1),
+            series: client,
+            inserted: 0,
+            ranks: Zipf::new(RANKS, EXPONENT),
+        };
+        requests.set_inserted(0);
+        requests
+    }
+
+    /// Records that were inserted in this client's series.
+    pub fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// The series in which this client inserts.
+    pub fn series(&self) -> u32 {
+        self.series
+    }
+
+    /// Continues in another series, in which this many records exist.
+    pub fn set_series(&mut self, series: u32, inserted: u64) {
+        self.series = series;
+        self.set_inserted(inserted);
+    }
+
+    /// Sets the number of records that exist in the client's series.
+    pub fn set_inserted(&mut self, inserted: u64) {
+        self.inserted = inserted;
+        if self.distribution == Distribution::Latest {
+            let known = i64::try_from(self.records + inserted).unwrap_or(i64::MAX);
+            self.ranks = Zipf::new(known, EXPONENT);
+        }
+    }
+
+    /// The number of the record that this client inserts next.
+    pub fn next_insert(&self) -> u64 {
+        keys::inserted(self.records, self.series, self.inserted)
+    }
+
+    /// The number of the next record to request.
+    #[inline]
+    pub fn next(&self, random: &mut Random) -> u64 {
+        match self.distribution {
+            Distribution::Uniform => {
+                let last = i64::try_from(self.records - 1).unwrap_or(i64::MAX);
+                random.uniform(0, last).cast_unsigned()
+            }
+            Distribution::Zipfian => {
+                let rank = (self.ranks.rank(random) - 1).cast_unsigned();
+                keys::hash(rank) % self.records
+            }
+            Distribution::Latest => {
+                let age = (self.ranks.rank(random) - 1).cast_unsigned();
+                match age.checked_sub(self.inserted) {
+                    None => keys::inserted(self.records, self.series, self.inserted - 1 - age),
+                    Some(age) => self.records - 1 - age,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The records of a load.
+//!
+//! A record depends only on the seed and its number, so that any split over loaders yields the same data.
+//! Generating a record must not allocate.
+
+use super::keys::Key;
+use crate::copy::RowSource;
+use crate::random::Random;
+use crate::row_format::RowFormat;
+use prony_plan::splitmix64;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Number of characters from a 64-bit number, at six bits each.
+const CHARACTERS_PER_DRAW: usize = 10;
+/// None of these needs escaping in any format.
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// Appends random characters.
+#[inline]
+pub fn push_characters(random: &mut Random, length: usize, out: &mut Vec<u8>) {
+    let mut remaining = length;
+    while remaining > 0 {
+        let mut bits = random.next_u64();
+        let mut chunk = [0; CHARACTERS_PER_DRAW];
+        for character in &mut chunk {
+            *character = ALPHABET[(bits % 64) as usize];
+            bits /= 64;
+        }
+        let count = remaining.min(CHARACTERS_PER_DRAW);
+        out.extend_from_slice(&chunk[..count]);
+        remaining -= count;
+    }
+}
+
+/// The parameters that determine the records.
+#[derive(Clone, Copy, Debug)]
+pub struct Content {
+    /// Seed of the data.
+    pub seed: u64,
+    /// Fields of a record.
+    pub fields: u32,
+    /// Characters of a field.
+    pub length: usize,
+}
+
+impl Content {
+    /// The random numbers of one record.
+    #[inline]
+    fn random(&self, number: u64) -> Random {
+        let mut counter = self.seed;
+        Random::new(splitmix64(&mut counter).wrapping_add(number))
+    }
+
+    #[inline]
+    fn record<F: RowFormat>(&self, number: u64, out: &mut Vec<u8>) {
+        let mut random = self.random(number);
+        // There are at most a hundred fields.
+        F::begin_row(out, 1 + self.fields as i16);
+        F::text(out, |out| out.extend_from_slice(Key::of(number).bytes()));
+        for _ in 0..self.fields {
+            F::text(out, |out| push_characters(&mut random, self.length, out));
+        }
+        F::end_row(out);
+    }
+}
+
+/// A range of a load's records, in one format.
+pub struct Records<F> {
+    content: Content,
+    numbers: Range<u64>,
+    format: PhantomData<F>,
+}
+
+impl<F> Records<F> {
+    /// The records with these numbers.
+    pub fn new(content: Content, numbers: Range<u64>) -> Self {
+        Records {
+            content,
+            numbers,
+            format: PhantomData,
+        }
+    }
+}
+
+impl<F: RowFormat> RowSource for Records<F> {
+    fn is_done(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+        let first = self.numbers.start;
+        while out.len() < full
+            && let Some(number) = self.numbers.next()
+        {
+            self.content.record::<F>(number, out);
+        }
+        self.numbers.start - first
+    }
+
+    fn begin(&self, out: &mut Vec<u8>) {
+        F::header(out);
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        F::trailer(out);
+    }
+}

@@ -1,0 +1,65 @@
+//! The table: its name and columns. Must never accept a table with other columns.
+
+use super::engine;
+use super::options::FIELDS_MAX;
+use crate::SqlDialect;
+use crate::catalog::Tables;
+
+/// YCSB's name for it.
+pub const NAME: &str = "usertable";
+
+/// The only table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserTable;
+
+impl Tables for UserTable {
+    const ALL: &'static [Self] = &[UserTable];
+
+    fn name(self) -> &'static str {
+        NAME
+    }
+
+    fn columns(self, _: SqlDialect) -> Vec<&'static str> {
+        vec!["ycsb_key", "field0", "..."]
+    }
+
+    fn has_columns(self, _: SqlDialect, columns: &str) -> bool {
+        fields(columns).is_some()
+    }
+
+    fn key(self, _: SqlDialect) -> &'static [&'static str] {
+        &["ycsb_key"]
+    }
+}
+
+/// Number of fields in a table with these columns; `None` if it is another table. YCSB's own instructions
+/// write the column names in capitals, and MySQL preserves that.
+pub fn fields(columns: &str) -> Option<u32> {
+    let count = u32::try_from(columns.split(',').count() - 1).ok()?;
+    let matches = engine::columns(count).eq_ignore_ascii_case(columns);
+    (matches && (1..=FIELDS_MAX).contains(&count)).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fields;
+
+    #[test]
+    fn only_ycsbs_columns_are_accepted() {
+        assert_eq!(fields("ycsb_key,field0"), Some(1));
+        assert_eq!(fields("YCSB_KEY,FIELD0,FIELD1,FIELD2"), Some(3));
+        let other = [
+            "",
+            "ycsb_key",
+            "ycsb_key,field1",
+            "ycsb_key,field0,field2",
+            "id,field0",
+            "field0,ycsb_key",
+        ];
+        for columns in other {
+            assert_eq!(fields(columns), None, "{columns}");
+        }
+        let many: String = (0..101).map(|field| format!(",field{field}")).collect();
+        assert_eq!(fields(&format!("ycsb_key{many}")), None);
+    }
+}

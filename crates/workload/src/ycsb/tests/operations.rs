@@ -1,0 +1,289 @@
+//! Tests the operations of users on a server that stores records as a table does.
+
+use crate::SqlDialect;
+use crate::tests::mock_postgres::{MockSession, bound_values, message, run_user};
+use crate::ycsb::keys::{Key, inserted};
+use crate::ycsb::layout::Layout;
+use crate::ycsb::mix::LETTERS;
+use crate::ycsb::options::YcsbOptions;
+use crate::ycsb::program::YcsbProgram;
+use prony_allocations::allocations;
+use prony_session::{Outcome, Program};
+use prony_wire::{Exchange, QueryMode};
+use std::collections::{HashMap, HashSet};
+
+const LAYOUT: Layout = Layout {
+    records: 1_000,
+    field_count: 10,
+    field_length: 100,
+    seed: 7,
+};
+
+/// The records of a server, and the statements that it received.
+struct Records {
+    keys: HashSet<String>,
+    /// Statements with the values bound to them.
+    received: Vec<(String, Vec<String>)>,
+    /// Number of inserts that succeed although the reply reports a failure.
+    lost_replies: u32,
+    /// Series and ordinal of records that other runs insert just before an insert of the same key.
+    taken: Vec<(u32, u64)>,
+}
+
+impl Records {
+    fn loaded() -> Records {
+        let keys = (0..LAYOUT.records).map(|number| Key::of(number).text().to_owned());
+        Records {
+            keys: keys.collect(),
+            received: Vec::new(),
+            lost_replies: 0,
+            taken: Vec::new(),
+        }
+    }
+
+    fn result(&mut self, sql: &[u8], values: &[u8]) -> Vec<u8> {
+        let sql = String::from_utf8(sql.to_vec()).expect("text");
+        let values = bound_values(values);
+        let error = |code: &str| message(b'E', format!("SERROR\0C{code}\0Mno\0\0").as_bytes());
+        let reply = if sql.starts_with("SELECT") {
+            match self.keys.contains(&values[0]) {
+                true => one_row(),
+                false => message(b'C', b"SELECT 0\0"),
+            }
+        } else if sql.starts_with("INSERT") {
+            let taken = self.taken.iter();
+            let taken = taken.map(|(series, before)| inserted(LAYOUT.records, *series, *before));
+            let is_taken = taken.map(Key::of).any(|key| key.text() == values[0]);
+            if !self.keys.insert(values[0].clone()) || is_taken {
+                error("23505")
+            } else if self.lost_replies > 0 {
+                self.lost_replies -= 1;
+                error("57014")
+            } else {
+                message(b'C', b"INSERT 0 1\0")
+            }
+        } else {
+            message(b'C', b"UPDATE 1\0")
+        };
+        self.received.push((sql, values));
+        reply
+    }
+}
+
+fn one_row() -> Vec<u8> {
+    let row = [0, 1, 0, 0, 0, 1, b'7'];
+    [message(b'D', &row), message(b'C', b"SELECT 1\0")].concat()
+}
+
+fn program(letter: &str, change: impl FnOnce(&mut YcsbOptions)) -> YcsbProgram {
+    let index = LETTERS.iter().position(|one| *one == letter);
+    let mut options = YcsbOptions {
+        workload: index.expect("a letter"),
+        ..YcsbOptions::default()
+    };
+    change(&mut options);
+    YcsbProgram::new(options, LAYOUT, SqlDialect::PostgreSql)
+}
+
+/// One user's operations: how many of each kind were committed, and how many failed.
+fn run_operations(
+    program: &YcsbProgram,
+    records: &mut Records,
+    operations: u64,
+) -> (Vec<u64>, u64) {
+    let mut memory = MockSession::default();
+    let answer =
+        |request: &[u8]| memory.answer(request, |_, sql, values| records.result(sql, values));
+    let exchange = Exchange::postgres(QueryMode::Prepared, false);
+    let (mut committed, mut failed) = (vec![0; program.kinds().len()], 0);
+    run_user(program, exchange, operations, answer, |poll, desk| {
+        let ended = poll();
+        desk.drain_samples(|sample| match sample.outcome {
+            Outcome::Committed => committed[usize::from(sample.kind)] += 1,
+            _ => failed += 1,
+        });
+        ended
+    });
+    (committed, failed)
+}
+
+#[test]
+fn every_workload_finds_its_records_and_matches_its_shares() {
+    for letter in LETTERS {
+        let program = program(letter, |_| {});
+        let mut records = Records::loaded();
+        let (committed, failed) = run_operations(&program, &mut records, 20_000);
+        assert_eq!((committed.iter().sum(), failed), (20_000, 0), "{letter}");
+        let shares = program.shares();
+        let (found, mix) = shares.split_last().expect("some");
+        assert_eq!(found.part, found.whole, "{letter}: a record was not found");
+        assert!(found.whole > 9_000 && found.exact);
+        for (share, count) in mix.iter().zip(committed) {
+            let expected = share.expected.expect("expected");
+            assert_eq!((share.part, share.whole), (count, 20_000));
+            let tolerance = 5.0 * (20_000.0 * expected * (1.0 - expected)).sqrt();
+            let deviation = (share.part as f64 - 20_000.0 * expected).abs();
+            assert!(deviation <= tolerance, "{letter}: {share:?}");
+        }
+    }
+}
+
+#[test]
+fn a_later_run_continues_after_the_records_of_an_earlier_one() {
+    let mut records = Records::loaded();
+    let mut all = 0;
+    for operations in [10, 100, 1_000, 40, 1] {
+        let program = program("d", |_| {});
+        let (committed, failed) = run_operations(&program, &mut records, operations);
+        assert_eq!(failed, 0);
+        all += committed[1];
+    }
+    assert!(all > 20, "{all}");
+    assert_eq!(records.keys.len() as u64, LAYOUT.records + all);
+    for before in 0..all {
+        let key = Key::of(inserted(LAYOUT.records, 0, before));
+        assert!(records.keys.contains(key.text()), "{before} of {all}");
+    }
+}
+
+/// However many records exist, the search ends at the first missing one.
+#[test]
+fn records_of_earlier_runs_are_counted_up_to_the_first_gap() {
+    for before in 0..70 {
+        let mut records = Records::loaded();
+        let own = (0..before).map(|one| Key::of(inserted(LAYOUT.records, 0, one)));
+        records.keys.extend(own.map(|key| key.text().to_owned()));
+        let program = program("e", |_| {});
+        run_operations(&program, &mut records, 200);
+        let inserts = records
+            .received
+            .iter()
+            .filter(|(sql, _)| sql.starts_with("INSERT"));
+        let first = inserts.map(|(_, values)| &values[0]).next();
+        let next = Key::of(inserted(LAYOUT.records, 0, before));
+        assert_eq!(first.expect("an insert"), next.text(), "{before}");
+    }
+}
+
+#[test]
+fn an_insert_whose_reply_was_lost_leaves_no_gap() {
+    let program = program("d", |_| {});
+    let mut records = Records::loaded();
+    records.lost_replies = 1;
+    let (committed, failed) = run_operations(&program, &mut records, 2_000);
+    // The insert whose reply was lost, and the next one, which finds its record.
+    assert_eq!(failed, 2);
+    assert_eq!(records.keys.len() as u64, LAYOUT.records + committed[1] + 1);
+}
+
+/// Other runs have inserted in the client's series since it looked: it continues after the records of the next
+/// series, and the operation succeeds.
+#[test]
+fn a_client_whose_key_another_run_inserted_continues_in_another_series() {
+    let program = program("d", |_| {});
+    let mut records = Records::loaded();
+    for (series, before) in [(1_000, 0), (1_000, 1)] {
+        let key = Key::of(inserted(LAYOUT.records, series, before));
+        records.keys.insert(key.text().to_owned());
+    }
+    // Two runs take the next numbers of both series between the client's look and its insert.
+    records.taken = vec![(0, 0), (1_000, 2)];
+    let (committed, failed) = run_operations(&program, &mut records, 2_000);
+    assert_eq!(failed, 0);
+    assert!(committed[1] > 20, "{committed:?}");
+    for before in 0..committed[1] {
+        let key = Key::of(inserted(LAYOUT.records, 2_000, before));
+        assert!(records.keys.contains(key.text()), "{before}");
+    }
+    assert_eq!(records.keys.len() as u64, LAYOUT.records + 4 + committed[1]);
+    let shares = program.shares();
+    let found = shares.last().expect("some");
+    assert_eq!(found.part, found.whole, "a record was not found");
+}
+
+#[test]
+fn options_determine_statements_and_their_values() {
+    let mut records = Records::loaded();
+    run_operations(&program("e", |_| {}), &mut records, 20_000);
+    let mut lengths: HashMap<u32, u32> = HashMap::new();
+    for (sql, values) in &records.received {
+        if sql.contains(">=") {
+            *lengths
+                .entry(values[1].parse().expect("a number"))
+                .or_default() += 1;
+        }
+        if sql.starts_with("INSERT") {
+            assert_eq!(values.len(), 11);
+            assert!(values[1..].iter().all(|value| value.len() == 100));
+        }
+    }
+    // One in a hundred scans has each length from 1 to 100.
+    assert_eq!(lengths.len(), 100);
+    assert!(
+        lengths
+            .iter()
+            .all(|(length, count)| (1..=100).contains(length) && *count > 120)
+    );
+
+    let mut records = Records::loaded();
+    let all = |options: &mut YcsbOptions| options.writeallfields = true;
+    run_operations(&program("a", all), &mut records, 500);
+    let updates = records
+        .received
+        .iter()
+        .filter(|(sql, _)| sql.starts_with("UPDATE"));
+    let values: HashSet<_> = updates.map(|(_, values)| values.len()).collect();
+    assert_eq!(values, HashSet::from([11]));
+
+    let mut records = Records::loaded();
+    let one = |options: &mut YcsbOptions| options.readallfields = false;
+    run_operations(&program("f", one), &mut records, 2_000);
+    let texts: HashSet<_> = records
+        .received
+        .iter()
+        .map(|(sql, _)| sql.clone())
+        .collect();
+    assert_eq!(texts.len(), 20, "a read and an update of each field");
+    let updates = records
+        .received
+        .windows(2)
+        .filter(|pair| pair[1].0.starts_with("UPDATE"));
+    for pair in updates {
+        assert!(
+            pair[0].0.starts_with("SELECT field"),
+            "read before it is written"
+        );
+        assert_eq!(pair[0].1[0], pair[1].1[1], "the same record");
+    }
+}
+
+#[test]
+fn operations_do_not_allocate() {
+    const WARM: u64 = 300;
+    for letter in LETTERS {
+        for mode in [QueryMode::Simple, QueryMode::Prepared] {
+            let program = program(letter, |_| {});
+            let mut memory = MockSession::default();
+            let answer = |request: &[u8]| {
+                memory.answer(request, |_, sql, _| match sql.starts_with(b"SELECT 1") {
+                    true => message(b'C', b"SELECT 0\0"),
+                    false if sql.starts_with(b"SELECT") => one_row(),
+                    false => message(b'C', b"UPDATE 1\0"),
+                })
+            };
+            let (mut done, mut allocated) = (0, 0);
+            let exchange = Exchange::postgres(mode, false);
+            run_user(&program, exchange, 2 * WARM, answer, |poll, desk| {
+                let before = allocations();
+                let ended = poll();
+                if done > WARM && !ended {
+                    allocated += allocations() - before;
+                }
+                desk.drain_samples(|_| done += 1);
+                ended
+            });
+            assert_eq!(done, 2 * WARM);
+            assert_eq!(allocated, 0, "{letter} {mode:?}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Ranks of a Zipf distribution, from 1, exactly distributed. A draw must not allocate, or take time that
+//! grows with the number of ranks.
+//!
+//! Method: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM TOMACS 6(3), 1996.
+
+use crate::random::Random;
+
+/// Ranks from 1 to a maximum by rejection-inversion, with the paper's names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Zipf {
+    count: f64,
+    exponent: f64,
+    /// H(3/2) - 1 and H(count + 1/2): inverting a number between them yields a rank.
+    first: f64,
+    last: f64,
+    /// A number at most this far below a rank is never rejected.
+    sure: f64,
+}
+
+impl Zipf {
+    /// Rank k of `count` has a weight of k^-`exponent`; `exponent` is above 0, `count` at least 1.
+    pub fn new(count: i64, exponent: f64) -> Self {
+        let count = count as f64;
+        let mut zipf = Zipf {
+            count,
+            exponent,
+            first: 0.0,
+            last: 0.0,
+            sure: 0.0,
+        };
+        zipf.first = zipf.integral(1.5) - 1.0;
+        zipf.last = zipf.integral(count + 0.5);
+        zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
+        zipf
+    }
+
+    /// The next rank, from 1.
+    pub fn rank(&self, random: &mut Random) -> i64 {
+        loop {
+            let area = self.last + random.unit() * (self.first - self.last);
+            let x = self.inverse(area);
+            let rank = x.round().clamp(1.0, self.count);
+            let is_sure = rank - x <= self.sure;
+            if is_sure || area >= self.integral(rank + 0.5) - self.weight(rank) {
+                return rank as i64;
+            }
+        }
+    }
+
+    fn weight(&self, x: f64) -> f64 {
+        (-self.exponent * x.ln()).exp()
+    }
+
+    /// The integral of the weight: (x^(1-s) - 1) / (1-s), which is ln x for s = 1.
+    fn integral(&self, x: f64) -> f64 {
+        let log = x.ln();
+        let scaled = (1.0 - self.exponent) * log;
+        if scaled.abs() > 1e-8 {
+            scaled.exp_m1() / (1.0 - self.exponent)
+        } else {
+            log * (1.0 + scaled / 2.0)
+        }
+    }
+
+    fn inverse(&self, area: f64) -> f64 {
+        // Rounding may lead below -1, where the logarithm is undefined.
+        let scaled = (area * (1.0 - self.exponent)).max(-1.0);
+        let log = if scaled.abs() > 1e-8 {
+            scaled.ln_1p() / (1.0 - self.exponent)
+        } else {
+            area * (1.0 - scaled / 2.0)
+        };
+        log.exp()
+    }
+}

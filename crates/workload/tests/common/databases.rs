@@ -1,0 +1,190 @@
+//! Separate databases for tests, and loads and runs on them.
+
+pub use crate::plans::{drive, plan};
+use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run};
+use prony_measure::{ErrorEntry, Tally};
+use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
+use prony_server::{Control, Environment, Target, embedded};
+use prony_session::ActionShare;
+use prony_workload::{
+    CheckReport, Error, FindingState, LoadReport, LoadRequest, Progress, ReadyWorkload, Workload,
+    find,
+};
+use std::sync::atomic::AtomicBool;
+
+/// A database for one test.
+pub struct TestDatabase {
+    pub target: Target,
+}
+
+impl TestDatabase {
+    /// Creates one of this name on the server that all tests share.
+    pub fn new(name: &str) -> TestDatabase {
+        let mut control = TestDatabase::on("postgres").control();
+        let create = format!("create database {name}");
+        control.execute(&create).expect("creates a database");
+        TestDatabase::on(name)
+    }
+
+    fn on(name: &str) -> TestDatabase {
+        let env = Environment::without_home("postgres");
+        let target = prony_server::resolve(&embedded::shared_postgres().url_for(name), &env);
+        TestDatabase {
+            target: target.expect("a good URL"),
+        }
+    }
+
+    /// Creates one of this name on the MariaDB that all tests share.
+    pub fn maria(name: &str) -> TestDatabase {
+        TestDatabase::maria_on(embedded::shared_mariadb(), name)
+    }
+
+    /// Creates one on a given MariaDB.
+    pub fn maria_on(server: &embedded::MariaDb, name: &str) -> TestDatabase {
+        let env = Environment::without_home("tester");
+        let target = |database| {
+            let url = server.url_for("root", database);
+            prony_server::resolve(&url, &env).expect("a good URL")
+        };
+        let database = TestDatabase {
+            target: target("test"),
+        };
+        database.execute(&format!("create database {name}"));
+        TestDatabase {
+            target: target(name),
+        }
+    }
+
+    pub fn control(&self) -> Control {
+        Control::connect(&self.target).expect("connects")
+    }
+
+    /// Executes a statement and ignores its result.
+    pub fn execute(&self, sql: &str) {
+        self.control().execute(sql).expect("a good statement");
+    }
+
+    /// The number that a query returns.
+    pub fn number(&self, sql: &str) -> i64 {
+        let value = self.text(sql);
+        value.parse().expect("a number")
+    }
+
+    /// The text that a query returns.
+    pub fn text(&self, sql: &str) -> String {
+        let value = self.control().query_value(sql).expect("a good query");
+        value.expect("not null")
+    }
+
+    pub fn load_plan(
+        &self,
+        plan: &WorkloadPlan,
+        jobs: u32,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<LoadReport, Error> {
+        let request = LoadRequest {
+            target: &self.target,
+            plan,
+            jobs,
+            seed: 7,
+        };
+        workload(&plan.name).load(&request, progress, stop)
+    }
+
+    pub fn program(&self, name: &str, options: &[(&str, &str)]) -> Result<ReadyWorkload, Error> {
+        workload(name).program(&mut self.control(), &plan(name, options))
+    }
+
+    pub fn check(&self, name: &str) -> CheckReport {
+        workload(name).check(&mut self.control()).expect("checks")
+    }
+
+    /// The problems that the check finds in the data, each as `id: text`.
+    pub fn wrong(&self, name: &str) -> Vec<String> {
+        let report = self.check(name);
+        let wrong = report.findings.into_iter();
+        wrong
+            .filter(|finding| finding.state == FindingState::Wrong)
+            .map(|finding| format!("{}: {}", finding.id, finding.text))
+            .collect()
+    }
+}
+
+pub fn workload(name: &str) -> &'static dyn Workload {
+    find(name).expect("listed")
+}
+
+/// The outcome of a run.
+pub struct RunOutcome {
+    pub committed: u64,
+    pub failed: u64,
+    pub retries: u64,
+    /// SQLSTATEs of the failures.
+    pub codes: Vec<String>,
+    pub shares: Vec<ActionShare>,
+}
+
+struct SilentObserver;
+
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
+}
+
+/// A run of this many clients, with this many transactions each.
+pub fn run_workload(
+    database: &TestDatabase,
+    name: &str,
+    options: &[(&str, &str)],
+    protocol: QueryMode,
+    (clients, transactions): (u32, u64),
+) -> RunOutcome {
+    let loaded = database.program(name, options).expect("the data is loaded");
+    let drive = DrivePlan {
+        protocol,
+        ..drive(clients, Stop::Transactions(transactions))
+    };
+    let job = DriveJob {
+        program: &*loaded.program,
+        target: &database.target,
+        tcp_target: None,
+        plan: &drive,
+        seed: 5,
+        interrupt: &AtomicBool::new(false),
+        tap: None,
+        on_connect_refused: None,
+    };
+    let DriveResult {
+        collected,
+        events,
+        failure,
+        ..
+    } = run(&job, &mut SilentObserver).expect("the run starts");
+    assert!(events.is_empty(), "{events:?}");
+    assert_eq!(failure, None);
+    let of = |count: fn(&Tally<u64>) -> u64| collected.measured.kinds.iter().map(count).sum();
+    let entries = collected.measured.errors.entries();
+    let code = |error: &ErrorEntry| String::from_utf8_lossy(&error.code).into_owned();
+    RunOutcome {
+        committed: of(|kind| kind.committed),
+        failed: of(|kind| kind.failed),
+        retries: of(|kind| kind.retries),
+        codes: entries.iter().map(code).collect(),
+        shares: loaded.program.shares(),
+    }
+}
+
+/// The error's message.
+pub fn problem<T>(result: Result<T, Error>) -> String {
+    result.err().expect("a problem").to_string()
+}
+
+/// All protocol modes.
+pub const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
+
+/// Asserts that nothing failed, and that `committed` transactions were committed.
+pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, what: &str) {
+    assert_eq!(outcome.failed, 0, "{what}: {:?}", outcome.codes);
+    assert_eq!(outcome.committed, committed, "{what}");
+}

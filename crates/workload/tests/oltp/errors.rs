@@ -1,0 +1,136 @@
+//! Tables that are missing, too small, or foreign; statements that fail.
+
+use crate::support::{TestDatabase, plan, problem, run_workload, workload};
+use prony_plan::QueryMode;
+use prony_workload::FindingState;
+
+#[test]
+fn missing_tables_are_reported_with_a_remedy() {
+    let database = TestDatabase::new("oltp_missing");
+    let message = problem(database.program("oltp_read_only", &[("tables", "4")]));
+    assert!(message.contains("table sbtest1 is missing"), "{message}");
+    assert!(
+        message.contains("hint: prony load oltp_read_only --scale 4"),
+        "{message}"
+    );
+    database.load(
+        "oltp_read_only",
+        &[("tables", "2"), ("table_size", "200")],
+        1,
+    );
+    let message = problem(database.program("oltp_read_only", &[("tables", "4")]));
+    assert!(message.contains("table sbtest3 is missing"), "{message}");
+    let message = problem(database.program("oltp_read_only", &[("table_size", "500")]));
+    assert!(
+        message.contains("sbtest1 was loaded with 200 rows, but 500 are requested"),
+        "{message}"
+    );
+    assert!(message.contains("-o table_size=500"), "{message}");
+    let message = problem(database.program("hot-row", &[("row", "201")]));
+    assert!(message.contains("but 201 are requested"), "{message}");
+    let message = problem(database.program("oltp_read_only", &[("table_size", "none")]));
+    assert!(message.contains("table_size = none"), "{message}");
+    // sysbench also allows fewer and smaller tables.
+    let loaded = database.program("oltp_read_only", &[("tables", "1"), ("table_size", "50")]);
+    assert_eq!(loaded.expect("runs").scale, 1);
+    assert_eq!(
+        database.program("oltp_read_only", &[]).expect("runs").scale,
+        2
+    );
+    let loaded = database.program("select_random_points", &[]).expect("runs");
+    assert_eq!(loaded.scale, 1, "the first table only");
+    database.execute("drop table sbtest1");
+    let message = problem(database.program("oltp_read_only", &[]));
+    assert!(message.contains("table sbtest1 is missing"), "{message}");
+    let wrong = database.wrong("oltp_read_only");
+    assert!(
+        wrong[0].contains("some of the tables between are missing"),
+        "{wrong:?}"
+    );
+}
+
+#[test]
+fn foreign_tables_are_left_alone() {
+    let database = TestDatabase::new("oltp_foreign");
+    database.execute("create table sbtest2 (id int, name text)");
+    let options = [("tables", "2")];
+    for message in [
+        problem(database.load_with("oltp_insert", &options, 1, &(), &false.into())),
+        problem(workload("oltp_insert").clean(&mut database.control())),
+    ] {
+        assert!(
+            message.contains("sbtest2 exists and is not a table of this workload"),
+            "{message}"
+        );
+    }
+    database.execute("drop table sbtest2");
+    database.load("bulk_insert", &options, 1);
+    let message = problem(database.load_with("oltp_insert", &options, 1, &(), &false.into()));
+    assert!(
+        message.contains("`prony clean bulk_insert` drops it"),
+        "{message}"
+    );
+    let message = problem(database.program("oltp_insert", &options));
+    assert!(
+        message.contains("columns (id,k) instead of (id,k,c,pad)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn tables_created_by_sysbench_are_accepted() {
+    let database = TestDatabase::new("oltp_theirs");
+    database.execute(
+        "create table sbtest1 (id serial primary key, k int not null default 0, \
+           c char(120) not null default '', pad char(60) not null default ''); \
+         insert into sbtest1 (k, c, pad) select 1 + n % 300, repeat('1', 119), repeat('2', 59) \
+           from generate_series(1, 300) n; \
+         create index k_1 on sbtest1 (k)",
+    );
+    let outcome = run_workload(
+        &database,
+        "oltp_read_write",
+        &[],
+        QueryMode::Prepared,
+        (2, 20),
+    );
+    assert_eq!(
+        (outcome.committed, outcome.failed),
+        (40, 0),
+        "{:?}",
+        outcome.codes
+    );
+    let report = database.check("oltp_read_write");
+    assert!(report.is_ok(), "{report:?}");
+    let note = report.findings.iter().find(|one| one.id == "rows-unknown");
+    assert_eq!(note.expect("noted").state, FindingState::Note);
+    let message = problem(database.program("oltp_read_write", &[("table_size", "301")]));
+    assert!(
+        message.contains("300 rows, but 301 are requested"),
+        "{message}"
+    );
+}
+
+#[test]
+fn other_errors_are_failures_and_the_run_continues() {
+    let database = TestDatabase::new("oltp_fails");
+    database.load("oltp_write_only", &[("table_size", "500")], 1);
+    database.execute("alter table sbtest1 add constraint few check (k < 100) not valid");
+    let outcome = run_workload(
+        &database,
+        "oltp_write_only",
+        &[],
+        QueryMode::Prepared,
+        (1, 40),
+    );
+    assert!(outcome.failed > 0, "most rows have a larger k");
+    assert!(
+        outcome.codes.iter().all(|code| code == "23514"),
+        "{:?}",
+        outcome.codes
+    );
+    assert_eq!(outcome.committed + outcome.failed, 40);
+    let options = plan("oltp_write_only", &[("tables", "x"), ("range_size", "0")]);
+    let problems = workload("oltp_write_only").check_options(&options, QueryMode::Simple);
+    assert_eq!(problems.len(), 2);
+}

@@ -1,0 +1,92 @@
+//! HammerDB's procedures on a schema that Prony has built, called as its driver calls them.
+
+use crate::support::TestDatabase;
+use prony_server::Control;
+
+const MOMENT: &str = "str_to_date('20261122193000', '%Y%m%d%H%i%s')";
+
+fn value(control: &mut Control, sql: &str) -> String {
+    control.query_value(sql).expect(sql).unwrap_or_default()
+}
+
+fn execute(control: &mut Control, sql: &str) {
+    let sql = sql.replace("MOMENT", MOMENT);
+    control.execute(&sql).expect(&sql);
+}
+
+const PAYMENT: &str = "@p_w_street_1, @p_w_street_2, @p_w_city, @p_w_state, @p_w_zip, \
+     @p_d_street_1, @p_d_street_2, @p_d_city, @p_d_state, @p_d_zip, @p_c_first, @p_c_middle, \
+     @p_c_street_1, @p_c_street_2, @p_c_city, @p_c_state, @p_c_zip, @p_c_phone, @p_c_since";
+
+#[test]
+fn hammerdbs_driver_finds_its_procedures() {
+    let database = TestDatabase::new("tpcc_hammerdb");
+    database.load(2, 1, &[]);
+    let mut control = database.control();
+    let control = &mut control;
+    let next = "select d_next_o_id from district where d_w_id = 1 and d_id = 3";
+    let mut inserted = 0;
+    // One in a hundred is rolled back: it returns no number.
+    for _ in 0..30 {
+        execute(control, "set @next_o_id = 0");
+        execute(
+            control,
+            "call NEWORD(1, 2, 3, 7, 9, @disc, @last, @credit, @dtax, @wtax, @next_o_id, MOMENT)",
+        );
+        let number = value(control, "select @next_o_id");
+        if !number.is_empty() {
+            assert_eq!(number, (3001 + inserted).to_string());
+            inserted += 1;
+        }
+    }
+    assert!(inserted > 15, "{inserted}");
+    assert_eq!(database.number(next), 3001 + inserted);
+    let name = value(control, "select @last");
+    let balance = "select sum(c_balance) * 100 div 1 from customer";
+    let before = database.number(balance);
+    for (number, by_name) in [("7", 0), ("7", 1)] {
+        execute(
+            control,
+            &format!(
+                "set @p_c_id = {number}, @p_c_last = '{name}', @p_c_credit = 0, @p_c_balance = 0"
+            ),
+        );
+        execute(
+            control,
+            &format!(
+                "call PAYMENT(1, 3, 1, 3, @p_c_id, {by_name}, 25, @p_c_last, {PAYMENT}, \
+                 @p_c_credit, @p_c_credit_lim, @p_c_discount, @p_c_balance, @p_c_data, MOMENT)"
+            ),
+        );
+        let found = value(control, "select @p_c_last");
+        assert_eq!(found, name);
+    }
+    assert_eq!(database.number(balance), before - 5_000);
+    execute(control, "call DELIVERY(1, 4, MOMENT)");
+    assert_eq!(
+        database.number("select 18000 - count(*) from new_order"),
+        10 - inserted
+    );
+    execute(
+        control,
+        "prepare slev_st from 'CALL SLEV(?, ?, ?, @stock_count)'; \
+         set @st_w_id = 1, @st_d_id = 3, @threshold = 20; \
+         execute slev_st using @st_w_id, @st_d_id, @threshold",
+    );
+    let low: i64 = value(control, "select @stock_count")
+        .parse()
+        .expect("a count");
+    assert!((1..300).contains(&low), "{low}");
+    execute(control, &format!("set @os_c_id = 7, @os_c_last = '{name}'"));
+    execute(
+        control,
+        "call OSTAT(1, 3, @os_c_id, 0, @os_c_last, @os_c_first, @os_c_middle, @os_c_balance, \
+         @os_o_id, @os_entdate, @os_o_carrier_id)",
+    );
+    assert_eq!(
+        value(control, "select @os_o_id"),
+        (3000 + inserted).to_string()
+    );
+    assert_eq!(value(control, "select @os_c_last"), name);
+    assert_eq!(database.wrong(), [""; 0]);
+}

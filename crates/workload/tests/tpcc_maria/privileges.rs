@@ -1,0 +1,48 @@
+//! A run's user that lacks some of the required privileges.
+
+use crate::support::{TestDatabase, drive, plan, run_workload};
+use prony_plan::Stop;
+use prony_server::{Control, embedded};
+use prony_workload::tpcc::OrderEntryProgram;
+
+#[test]
+fn missing_privileges_are_reported_with_the_grants() {
+    let database = TestDatabase::new("tpcc_rights");
+    database.load(1, 1, &[]);
+    database.execute(
+        "create user reader@localhost; create user reader@'127.0.0.1'; \
+         grant select on tpcc_rights.* to reader@localhost; \
+         grant select on tpcc_rights.* to reader@'127.0.0.1'",
+    );
+    let by = database.by(embedded::shared_mariadb(), "reader");
+    let prepare = |options: &[(&str, &str)]| {
+        let mut control = Control::connect(&by).expect("connects");
+        let prepared = OrderEntryProgram::prepare(&mut control, &plan(options));
+        prepared.map(drop).map_err(|error| error.to_string())
+    };
+    let message = prepare(&[]).expect_err("it may only read");
+    let lacks = "lacks privileges: update on warehouse; update on district";
+    assert!(message.contains(lacks), "{message}");
+    assert!(message.contains("insert, delete on new_order"), "{message}");
+    let grants = message
+        .split("as their owner: ")
+        .nth(1)
+        .expect("what to do");
+    database.execute(grants.trim_end_matches(';'));
+    let message = prepare(&[]).expect_err("no right to create");
+    assert!(
+        message.contains("as the owner") && message.contains("statements"),
+        "{message}"
+    );
+    prepare(&[("mode", "statements")]).expect("needs no procedures");
+    // Once they exist, the privilege to call them is enough.
+    run_workload(&database, &[], &drive(1, Stop::Transactions(10)), 1);
+    database.execute(
+        "grant execute on tpcc_rights.* to reader@localhost; \
+         grant execute on tpcc_rights.* to reader@'127.0.0.1'",
+    );
+    prepare(&[]).expect("the procedures exist");
+    let own = TestDatabase::with(by.clone());
+    let outcome = run_workload(&own, &[], &drive(1, Stop::Transactions(46)), 1);
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
+}

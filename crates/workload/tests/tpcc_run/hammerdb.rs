@@ -1,0 +1,294 @@
+//! HammerDB's routines on a schema that Prony has built: the calls of HammerDB's driver, and the
+//! work of the profile `hammerdb-4.6`.
+
+use crate::support::{
+    TestDatabase, findings, loaded_copy, number, plan, run_workload, transactions,
+};
+use prony_server::Control;
+use prony_workload::tpcc::OrderEntryProgram;
+
+/// The calls that HammerDB's driver prepares, with the types that it declares: the quotes around `$8` and `$5`
+/// are HammerDB's, so that it finds no customer by name.
+const PREPARE: &[&str] = &[
+    "prepare neword (integer, integer, integer, integer, integer) as \
+     select neword($1, $2, $3, $4, $5, 0)",
+    "prepare payment (integer, integer, integer, integer, integer, integer, numeric, varchar) as \
+     select payment($1, $2, $3, $4, $5, $6, $7, '$8', '0', 0)",
+    "prepare ostat (integer, integer, integer, integer, varchar) as \
+     select * from ostat($1, $2, $3, $4, '$5') as (item integer, supply integer, \
+     quantity smallint, amount numeric, delivered timestamp with time zone, customer integer, \
+     last character varying, first character varying, middle character varying, \
+     balance numeric, number integer, entered timestamp, carrier integer)",
+    "prepare delivery (integer, integer) as select delivery($1, $2)",
+    "prepare slev (integer, integer, integer) as select slev($1, $2, $3)",
+];
+
+/// The timestamp argument of its procedure calls (`pg_storedprocs`).
+const MOMENT: &str = "to_timestamp('20261122193000', 'YYYYMMDDHH24MISS')::timestamp";
+
+/// Lines whose amount is not the product of the item's price and the quantity.
+const LINES_OF_ANOTHER_PRICE: &str = "select count(*) from order_line \
+     left join item on i_id = ol_i_id where ol_o_id > 3000 and ol_amount is not null \
+     and ol_amount is distinct from ol_quantity * i_price";
+
+fn value(control: &mut Control, sql: &str) -> String {
+    let value = control.query_value(sql).expect(sql);
+    value.unwrap_or_default()
+}
+
+/// Customer 7 of district 3 of warehouse 1: number of the last order, balance.
+fn customer(database: &TestDatabase, what: &str) -> i64 {
+    number(
+        database,
+        &format!(
+            "select {what} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
+             and o_c_id = c_id where (c_w_id, c_d_id, c_id) = (1, 3, 7) group by c_balance"
+        ),
+    )
+}
+
+#[test]
+fn hammerdbs_driver_finds_its_functions() {
+    let database = loaded_copy("hammerdb_functions");
+    let mut control = database.control();
+    for statement in PREPARE {
+        control.execute(statement).expect(statement);
+    }
+    let balance = customer(&database, "(c_balance * 100)::bigint");
+    let total = value(&mut control, "execute neword(1, 2, 3, 7, 9)");
+    assert!(total.parse::<f64>().expect("a sum") > 0.0, "{total}");
+    assert_eq!(customer(&database, "max(o_id)"), 3001);
+    let lines = "select count(*) from order_line where (ol_w_id, ol_d_id, ol_o_id) = (1, 3, 3001)";
+    assert_eq!(number(&database, lines), 9);
+    // By number; by a name that is never found, which leaves the number unchanged.
+    for by_name in [0, 1] {
+        let sql = format!("execute payment(1, 3, 1, 3, 7, {by_name}, 25, 'BARBARBAR')");
+        assert_eq!(value(&mut control, &sql), "7");
+    }
+    assert_eq!(
+        customer(&database, "(c_balance * 100)::bigint"),
+        balance - 5_000
+    );
+    assert_eq!(value(&mut control, "execute delivery(1, 4)"), "10");
+    let taken = "select 9000 * 2 + 1 - count(*) from new_order";
+    assert_eq!(number(&database, taken), 10);
+    let low: i64 = value(&mut control, "execute slev(1, 3, 20)")
+        .parse()
+        .expect("a count");
+    assert!((1..300).contains(&low), "{low}");
+    let shown = control
+        .query("execute ostat(1, 3, 7, 0, '')")
+        .expect("lines");
+    assert_eq!(shown.len(), 9);
+    assert_eq!(
+        control
+            .query("execute ostat(1, 3, 7, 1, '')")
+            .expect("none")
+            .len(),
+        0
+    );
+    // HammerDB does not maintain counts of payments: the twelfth condition is a note.
+    assert_eq!(findings(&database), [""; 0]);
+}
+
+#[test]
+fn hammerdbs_driver_finds_its_procedures() {
+    let database = loaded_copy("hammerdb_procedures");
+    let mut control = database.control();
+    let name = value(
+        &mut control,
+        "select c_last from customer where (c_w_id, c_d_id, c_id) = (1, 3, 7)",
+    );
+    let call = |control: &mut Control, sql: &str, column: usize| {
+        let sql = sql.replace("MOMENT", MOMENT);
+        let reply = control.query(&sql).expect(&sql);
+        reply[0][column].clone().unwrap_or_default()
+    };
+    let order = "call neword(1, 2, 3, 7, 9, 0.0, '', '', 0.0, 0.0, 0, MOMENT)";
+    assert_eq!(call(&mut control, order, 1), name);
+    assert_eq!(call(&mut control, order, 5), "3002");
+    let blanks = "'', ".repeat(18);
+    let payment = format!(
+        "call payment(1, 3, 1, 3, 1, 25, '0', '{name}', 7, {blanks}MOMENT, 0.0, 0.0, 0.0, '', MOMENT)"
+    );
+    // The middle customer of that name, by first name.
+    let middle = format!(
+        "select c_id from customer where (c_w_id, c_d_id, c_last) = (1, 3, '{name}') \
+         order by c_first offset (select (count(*) - 1) / 2 from customer \
+         where (c_w_id, c_d_id, c_last) = (1, 3, '{name}')) limit 1"
+    );
+    let middle = value(&mut control, &middle);
+    assert_eq!(call(&mut control, &payment, 2), middle);
+    control
+        .execute(&format!("call delivery(1, 4, {MOMENT})"))
+        .expect("delivers");
+    let low = call(&mut control, "call slev(1, 3, 20, 0)", 0);
+    assert!(low.parse::<i64>().expect("a count") > 0, "{low}");
+    let status = "call ostat(1, 3, 7, 0, '', '', '', 0.0, 0, MOMENT, 0, '')";
+    assert_eq!(call(&mut control, status, 1), name);
+    assert_eq!(call(&mut control, status, 5), "3002");
+    let lines = call(&mut control, status, 8);
+    assert!(lines.matches(',').count() >= 4 * 9 - 1, "{lines}");
+    assert_eq!(findings(&database), [""; 0]);
+}
+
+#[test]
+fn hammerdbs_own_routines_are_kept() {
+    let database = loaded_copy("hammerdb_foreign");
+    database.execute(
+        "drop function neword; create function neword(int, int, int, int, int, int) \
+         returns numeric language sql as $$ select 46::numeric $$",
+    );
+    run_workload(
+        &database,
+        &plan(&[("profile", "hammerdb-4.6")]),
+        &transactions(23),
+        1,
+    );
+    let theirs = "select neword(1, 1, 1, 1, 1, 0)::int";
+    assert_eq!(
+        number(&database, theirs),
+        46,
+        "a run does not need that name"
+    );
+    let workload = prony_workload::find("tpcc").expect("listed");
+    workload.clean(&mut database.control()).expect("cleans");
+    let remaining = "select count(*) from pg_proc where pronamespace = 'public'::regnamespace";
+    assert_eq!(
+        number(&database, remaining),
+        1,
+        "Prony's routines were dropped"
+    );
+    assert_eq!(number(&database, theirs), 46);
+}
+
+#[test]
+fn the_server_draws_orders_as_in_hammerdb_4_6() {
+    let database = loaded_copy("hammerdb_work");
+    database.execute("alter database hammerdb_work set track_functions = 'all'");
+    let options = [("profile", "hammerdb-4.6"), ("home", "all")];
+    let outcome = run_workload(&database, &plan(&options), &transactions(460), 1);
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
+    assert_eq!(outcome.counts.lines, 0, "lines are not drawn here");
+    let calls = |name: &str| {
+        number(
+            &database,
+            &format!(
+                "select coalesce(sum(calls), 0) from pg_stat_user_functions \
+                 where funcname = 'prony_tpcc_hammerdb_46_{name}'"
+            ),
+        )
+    };
+    let orders = outcome.committed[0] as i64;
+    assert!(orders > 100, "{orders}");
+    // The statistics of a closed session arrive a moment later.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while calls("neword") < orders && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    for (kind, name) in ["neword", "payment", "ostat", "delivery", "slev"]
+        .iter()
+        .enumerate()
+    {
+        assert_eq!(calls(name), outcome.committed[kind] as i64, "{name}");
+    }
+    // One number for the order, and three for each of 5 to 15 lines: 31 on average.
+    let drawn = calls("dbms_random") as f64 / orders as f64;
+    assert!((28.0..34.0).contains(&drawn), "{drawn} numbers an order");
+    let inserted = "select count(*) from orders where o_id > 3000";
+    assert_eq!(number(&database, inserted), orders);
+    let unpriced =
+        "select count(*) from order_line where ol_i_id = 100001 and ol_amount is not null";
+    assert_eq!(number(&database, unpriced), 0);
+    let mismatched = "select count(*) from order_line join item on i_id = ol_i_id where ol_o_id > 3000 \
+         and ol_amount is distinct from ol_quantity * i_price";
+    // Two lines with the same item and supplier are one update: rare, with 100,000 items.
+    assert!(
+        number(&database, mismatched) <= 2,
+        "amounts are those of their lines"
+    );
+    assert_eq!(findings(&database), [""; 0]);
+}
+
+/// The server may join the lines of an order to items and stock in an order other than theirs.
+#[test]
+fn hammerdb_4_6_order_lines_have_their_items_price_under_any_query_plan() {
+    let database = loaded_copy("hammerdb_prices");
+    let mut control = database.control();
+    control
+        .execute("set enable_nestloop = off")
+        .expect("a setting");
+    for customer in 1..=5 {
+        let call = format!("select neword(1, 1, 3, {customer}, 15, 0)");
+        control.execute(&call).expect("an order");
+    }
+    let lines = "select count(*) from order_line where ol_o_id > 3000 and ol_amount is not null";
+    assert!(number(&database, lines) >= 70);
+    assert_eq!(number(&database, LINES_OF_ANOTHER_PRICE), 0);
+}
+
+#[test]
+fn a_repeated_item_does_not_change_the_other_lines() {
+    let database = loaded_copy("hammerdb_twice");
+    // All lines order one of three items, so that most of an order's lines share a row of stock.
+    database.execute(
+        "create or replace function dbms_random(p_low int, p_high int) returns int language sql as \
+         $$ select p_low + floor(random() * least(p_high - p_low + 1, 3))::int $$",
+    );
+    let mut control = database.control();
+    for customer in 1..=20 {
+        let call = format!("select neword(1, 1, 3, {customer}, 15, 0)");
+        control.execute(&call).expect("an order");
+    }
+    let lines = "select count(*) from order_line where ol_o_id > 3000";
+    assert_eq!(number(&database, lines), 300);
+    assert_eq!(number(&database, LINES_OF_ANOTHER_PRICE), 0);
+    let missing = "select count(distinct (ol_o_id, ol_i_id)) - count(ol_amount) from order_line \
+                   where ol_o_id > 3000 and ol_i_id <= 100000";
+    assert_eq!(
+        number(&database, missing),
+        0,
+        "one amount for each row of stock"
+    );
+    let apart = "select count(*) from order_line where ol_o_id > 3000 \
+                 and (ol_amount is null) <> (ol_dist_info is null)";
+    assert_eq!(number(&database, apart), 0);
+    assert_eq!(findings(&database), [""; 0]);
+}
+
+#[test]
+fn order_numbers_taken_by_hammerdb_4_6_are_detected_and_repaired() {
+    let database = loaded_copy("hammerdb_numbers");
+    // Its new orders, numbered after the increment, in one district of warehouse 2.
+    database.execute(
+        "update district set d_next_o_id = 3002 where (d_w_id, d_id) = (2, 4); \
+         insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+         values (3002, 4, 2, 7, now(), 0, 1)",
+    );
+    for profile in ["standard", "hammerdb-4.6"] {
+        let refused =
+            OrderEntryProgram::prepare(&mut database.control(), &plan(&[("profile", profile)]))
+                .map(drop);
+        let message = refused.expect_err("new orders would fail").to_string();
+        assert!(
+            message.contains("in 1 district (in warehouse 2) the next"),
+            "{message}"
+        );
+        assert!(
+            message.contains("prony check tpcc --repair-sequences"),
+            "{message}"
+        );
+    }
+    let wrong = findings(&database).join("\n");
+    assert!(wrong.contains("RepairSequences"), "{wrong}");
+    let workload = prony_workload::find("tpcc").expect("listed");
+    let mut control = database.control();
+    assert_eq!(workload.repair_sequences(&mut control).expect("repairs"), 1);
+    assert_eq!(workload.repair_sequences(&mut control).expect("nothing"), 0);
+    let next = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
+    assert_eq!(number(&database, next), 3003);
+    let outcome = run_workload(&database, &plan(&[("home", "all")]), &transactions(230), 1);
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
+    let oltp = prony_workload::find("tpcb").expect("listed");
+    assert!(oltp.repair_sequences(&mut control).is_err());
+}

@@ -1,0 +1,11 @@
+//! YCSB on real servers.
+
+#[path = "../common/databases.rs"]
+mod databases;
+mod maria;
+#[path = "../common/plans.rs"]
+mod plans;
+mod postgres;
+#[path = "../common/stop.rs"]
+mod stop;
+mod support;

@@ -1,0 +1,109 @@
+//! YCSB on MariaDB.
+
+use crate::support::*;
+use prony_plan::QueryMode;
+use prony_server::embedded::{MariaDb, MariaDbOptions};
+
+/// A digest of all records.
+fn digest(database: &TestDatabase) -> String {
+    database.text(
+        "select concat(count(*), ' ', sum(crc32(concat_ws('|', ycsb_key, field0, field1, field2, \
+         field3, field4, field5, field6, field7, field8, field9)))) from usertable",
+    )
+}
+
+#[test]
+fn every_workload_runs_in_every_protocol() {
+    let database = TestDatabase::maria("ycsb_runs");
+    let report = load(&database, 2, &[], 2);
+    assert_eq!((report.scale, report.rows), (2, 2_000));
+    assert!(report.method.contains("LOAD DATA"), "{}", report.method);
+    for protocol in PROTOCOLS {
+        run_all_workloads(&database, protocol);
+    }
+    assert_mismatches_are_refused(&database);
+    let run = run_workload(
+        &database,
+        "ycsb",
+        &[("writeallfields", "on"), ("readallfields", "off")],
+        QueryMode::Prepared,
+        (2, 40),
+    );
+    assert_all_committed(&run, 80, "all fields");
+    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    let dropped = workload("ycsb").clean(&mut database.control());
+    assert_eq!(dropped.expect("cleans"), ["usertable"]);
+    let message = refused(&database, &plan("ycsb", &[]));
+    assert!(message.contains("table usertable is missing"), "{message}");
+}
+
+#[test]
+fn runs_that_insert_side_by_side_use_different_keys() {
+    let database = TestDatabase::maria("ycsb_side_by_side");
+    load(&database, 2, &[], 1);
+    for protocol in PROTOCOLS {
+        assert_runs_side_by_side(&database, protocol);
+    }
+}
+
+#[test]
+fn records_are_the_same_as_on_postgresql_with_any_load_method() {
+    let arguments = ["--local-infile=0", "--max-allowed-packet=64K"];
+    let server = MariaDb::start(MariaDbOptions {
+        arguments: arguments.map(str::to_owned).to_vec(),
+        ..MariaDbOptions::default()
+    });
+    let server = server.expect("a server");
+    let small = TestDatabase::maria_on(&server, "small");
+    let (usual, theirs) = (
+        TestDatabase::maria("ycsb_usual"),
+        TestDatabase::new("ycsb_alike"),
+    );
+    assert!(load(&small, 1, &[], 2).method.contains("INSERTs"));
+    load(&usual, 1, &[], 1);
+    load(&theirs, 1, &[], 1);
+    assert_eq!(digest(&small), digest(&usual));
+    let rows = |database: &TestDatabase| {
+        let select = "select ycsb_key, field0, field9 from usertable order by ycsb_key";
+        database.control().query(select).expect("rows")
+    };
+    assert!(rows(&usual) == rows(&theirs), "they differ");
+    assert_eq!(small.wrong("ycsb"), [""; 0]);
+}
+
+#[test]
+fn a_stopped_load_is_continued() {
+    let (database, whole) = (
+        TestDatabase::maria("ycsb_broken"),
+        TestDatabase::maria("ycsb_whole"),
+    );
+    assert_stopped_load_continues(&database, &whole, &digest);
+}
+
+#[test]
+fn damaged_records_are_detected() {
+    assert_damage_is_detected(&TestDatabase::maria("ycsb_damage"));
+}
+
+/// As YCSB's instructions create it, with upper-case names.
+#[test]
+fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
+    let (database, ours) = (
+        TestDatabase::maria("ycsb_theirs"),
+        TestDatabase::maria("ycsb_ours"),
+    );
+    let fields: String = (0..10)
+        .map(|field| format!(", FIELD{field} TEXT"))
+        .collect();
+    database.execute(&format!(
+        "create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY{fields})"
+    ));
+    load(&ours, 1, &[], 1);
+    database.execute("insert into usertable select * from ycsb_ours.usertable");
+    let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
+    assert_eq!(loaded.expect("the table exists").scale, 1);
+    let message = refused(&database, &plan("ycsb", &[]));
+    assert!(message.contains("was not loaded by Prony"), "{message}");
+    let report = database.check("ycsb");
+    assert!(report.is_ok() && report.scale.is_none(), "{report:?}");
+}

@@ -1,0 +1,177 @@
+//! YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, errors.
+
+use crate::support::*;
+use prony_plan::QueryMode;
+
+/// A digest of all records.
+fn digest(database: &TestDatabase) -> String {
+    database.text(
+        "select count(*) || ' ' || md5(string_agg(u::text, ',' order by ycsb_key collate \"C\")) \
+         from usertable u",
+    )
+}
+
+/// Columns with types, and the key.
+fn shape(database: &TestDatabase) -> String {
+    database.text(
+        "select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' \
+           order by a.attnum) || '; ' || (select indexdef from pg_indexes \
+           where tablename = 'usertable') \
+         from pg_attribute a where a.attrelid = 'usertable'::regclass and a.attnum > 0",
+    )
+}
+
+#[test]
+fn every_workload_runs_in_every_protocol() {
+    let database = TestDatabase::new("ycsb_runs");
+    let report = load(&database, 2, &[], 1);
+    assert_eq!((report.scale, report.rows), (2, 2_000));
+    assert_eq!(report.tables[0].name, "usertable");
+    for protocol in PROTOCOLS {
+        run_all_workloads(&database, protocol);
+    }
+    let report = database.check("ycsb");
+    assert_eq!(report.scale, Some(2));
+    let added = report.findings.iter().find(|one| one.id == "records-added");
+    let added = &added.expect("noted").text;
+    let count = records(&database) - 2_000;
+    assert!(
+        count > 20 && added.starts_with(&format!("{count} records")),
+        "{added}"
+    );
+    assert_mismatches_are_refused(&database);
+    let dropped = workload("ycsb").clean(&mut database.control());
+    assert_eq!(dropped.expect("cleans"), ["usertable"]);
+    let message = refused(&database, &plan("ycsb", &[]));
+    assert!(message.contains("table usertable is missing"), "{message}");
+    assert!(message.contains("prony load ycsb --scale N"), "{message}");
+}
+
+#[test]
+fn runs_that_insert_side_by_side_use_different_keys() {
+    let database = TestDatabase::new("ycsb_side_by_side");
+    load(&database, 2, &[], 1);
+    for protocol in PROTOCOLS {
+        assert_runs_side_by_side(&database, protocol);
+    }
+}
+
+#[test]
+fn options_select_the_fields_read_and_written() {
+    let database = TestDatabase::new("ycsb_options");
+    let shape_of = [("fieldcount", "3"), ("fieldlength", "40")];
+    load(&database, 1, &shape_of, 2);
+    assert!(
+        shape(&database).contains("field2 text; "),
+        "{}",
+        shape(&database)
+    );
+    assert_eq!(
+        database.number("select max(length(field2)) from usertable"),
+        40
+    );
+    for options in [
+        &[("writeallfields", "on")][..],
+        &[
+            ("workload", "e"),
+            ("readallfields", "off"),
+            ("maxscanlength", "3"),
+        ],
+        &[("workload", "f"), ("readallfields", "off")],
+        &[("workload", "D"), ("requestdistribution", "uniform")],
+        &[("workload", "b"), ("requestdistribution", "latest")],
+    ] {
+        let run = run_workload(&database, "ycsb", options, QueryMode::Prepared, (3, 40));
+        assert_all_committed(&run, 120, &format!("{options:?}"));
+        let found = run.shares.last().expect("counted");
+        assert_eq!(found.part, found.whole, "{options:?}");
+    }
+    assert_eq!(database.wrong("ycsb"), [""; 0]);
+}
+
+#[test]
+fn every_number_of_loaders_produces_the_same_records() {
+    let (one, several) = (
+        TestDatabase::new("ycsb_one"),
+        TestDatabase::new("ycsb_several"),
+    );
+    let report = load(&one, 20, &[], 1);
+    assert_eq!(report.method, "one transaction, COPY with FREEZE");
+    assert_eq!(report.tables[0].all_visible, Some(1.0));
+    let report = load(&several, 20, &[], 3);
+    assert!(
+        report
+            .method
+            .starts_with("3 connections, COPY in one transaction per part"),
+        "{}",
+        report.method
+    );
+    assert_eq!(digest(&one), digest(&several));
+    assert_eq!(shape(&one), shape(&several));
+    assert!(
+        shape(&one).starts_with("ycsb_key character varying(64), field0 text, field1 text"),
+        "{}",
+        shape(&one)
+    );
+    assert!(
+        shape(&one).contains("UNIQUE INDEX usertable_pkey"),
+        "{}",
+        shape(&one)
+    );
+    assert_eq!(several.wrong("ycsb"), [""; 0]);
+    assert!(several.check("ycsb").is_ok());
+}
+
+#[test]
+fn a_stopped_load_is_continued() {
+    let (database, whole) = (
+        TestDatabase::new("ycsb_broken"),
+        TestDatabase::new("ycsb_whole"),
+    );
+    assert_stopped_load_continues(&database, &whole, &digest);
+}
+
+#[test]
+fn damaged_records_are_detected() {
+    assert_damage_is_detected(&TestDatabase::new("ycsb_damage"));
+}
+
+#[test]
+fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
+    let database = TestDatabase::new("ycsb_theirs");
+    load(&database, 1, &[], 1);
+    database.execute("comment on table usertable is null");
+    let message = refused(&database, &plan("ycsb", &[]));
+    assert!(message.contains("was not loaded by Prony"), "{message}");
+    let message = refused(&database, &plan_of_scale(2, &[]));
+    assert!(message.contains("has no record user"), "{message}");
+    let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
+    assert_eq!(loaded.expect("the table exists").scale, 1);
+    let report = database.check("ycsb");
+    assert!(report.is_ok() && report.scale.is_none(), "{report:?}");
+    assert!(
+        report
+            .findings
+            .iter()
+            .any(|one| one.id == "records-unknown")
+    );
+}
+
+#[test]
+fn foreign_tables_are_left_alone() {
+    let database = TestDatabase::new("ycsb_foreign");
+    database.execute("create table usertable (id int, name text)");
+    let foreign = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &false.into());
+    for message in [
+        problem(foreign),
+        problem(workload("ycsb").clean(&mut database.control())),
+        refused(&database, &plan("ycsb", &[])),
+    ] {
+        assert!(
+            message.contains("usertable exists and is not a table of this workload"),
+            "{message}"
+        );
+    }
+    assert!(database.wrong("ycsb")[0].starts_with("table-foreign"));
+    assert_eq!(records(&database), 0);
+}

@@ -1,0 +1,220 @@
+//! Loads and runs of YCSB, the same for every engine.
+
+pub use crate::databases::*;
+use crate::stop::StopAt;
+use prony_plan::{QueryMode, WorkloadPlan};
+use prony_workload::{Error, LoadPhase, LoadReport};
+use std::sync::atomic::AtomicBool;
+
+pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// A plan for `scale` thousand records.
+pub fn plan_of_scale(scale: u32, options: &[(&str, &str)]) -> WorkloadPlan {
+    WorkloadPlan {
+        scale: Some(scale),
+        ..plan("ycsb", options)
+    }
+}
+
+pub fn load(
+    database: &TestDatabase,
+    scale: u32,
+    options: &[(&str, &str)],
+    jobs: u32,
+) -> LoadReport {
+    let plan = plan_of_scale(scale, options);
+    let loaded = database.load_plan(&plan, jobs, &(), &AtomicBool::new(false));
+    loaded.expect("loads")
+}
+
+/// Why a program is refused on the existing data.
+pub fn refused(database: &TestDatabase, plan: &WorkloadPlan) -> String {
+    problem(workload("ycsb").program(&mut database.control(), plan))
+}
+
+pub fn records(database: &TestDatabase) -> i64 {
+    database.number("select count(*) from usertable")
+}
+
+/// Runs each of the workloads; every record that is read exists.
+pub fn run_all_workloads(database: &TestDatabase, protocol: QueryMode) {
+    for letter in LETTERS {
+        let (before, what) = (records(database), format!("{letter} {protocol:?}"));
+        let options = [("workload", letter)];
+        let run = run_workload(database, "ycsb", &options, protocol, (4, 50));
+        assert_all_committed(&run, 200, &what);
+        assert_eq!(run.retries, 0);
+        let (found, mix) = run.shares.split_last().expect("counted");
+        assert_eq!(found.part, found.whole, "{what}: {found:?}");
+        assert!(found.whole > 60, "{what}");
+        assert_eq!(mix.iter().map(|share| share.part).sum::<u64>(), 200);
+        let inserts = mix.iter().find(|share| share.name == "insert");
+        let inserted = inserts.map_or(0, |share| share.part as i64);
+        assert_eq!(records(database), before + inserted, "{what}");
+        assert_eq!(inserts.is_some(), ["d", "e"].contains(&letter));
+    }
+    assert_eq!(database.wrong("ycsb"), [""; 0], "{protocol:?}");
+}
+
+/// Two runs at once, both of which insert: neither fails, and all of their records are known to the check.
+pub fn assert_runs_side_by_side(database: &TestDatabase, protocol: QueryMode) {
+    let before = records(database);
+    let run = |letter| {
+        let run = run_workload(
+            database,
+            "ycsb",
+            &[("workload", letter)],
+            protocol,
+            (4, 400),
+        );
+        assert_all_committed(&run, 1_600, &format!("{letter} {protocol:?}"));
+        let (found, mix) = run.shares.split_last().expect("counted");
+        assert_eq!(found.part, found.whole, "{letter} {protocol:?}: {found:?}");
+        let inserts = mix.iter().find(|share| share.name == "insert");
+        inserts.map_or(0, |share| share.part as i64)
+    };
+    let inserted: i64 = std::thread::scope(|scope| {
+        let runs = ["d", "d", "e"].map(|letter| scope.spawn(move || run(letter)));
+        runs.map(|run| run.join().expect("a run")).iter().sum()
+    });
+    assert!(inserted > 60, "{inserted}");
+    assert_eq!(records(database), before + inserted);
+    assert_eq!(database.wrong("ycsb"), [""; 0], "{protocol:?}");
+}
+
+/// A load is stopped once `rows` rows have been sent, and again after the rows; it is continued, and leaves
+/// the same as a load that was not stopped.
+pub fn assert_stopped_load_continues(
+    database: &TestDatabase,
+    whole: &TestDatabase,
+    digest: &dyn Fn(&TestDatabase) -> String,
+) {
+    let plan = plan_of_scale(40, &[]);
+    let stopped = |phase, rows| {
+        let stop = AtomicBool::new(false);
+        let broken: Result<_, Error> =
+            database.load_plan(&plan, 2, &StopAt(phase, rows, &stop), &stop);
+        let message = problem(broken);
+        assert!(message.contains("the load was stopped"), "{message}");
+        assert!(
+            message.contains("`prony load ycsb --scale 40 --seed 7`"),
+            "{message}"
+        );
+    };
+    // More than two parts: at least one of them is complete.
+    stopped(LoadPhase::Rows, 20_000);
+    assert!(
+        (1..40_000).contains(&records(database)),
+        "some parts are loaded"
+    );
+    let message = refused(database, &plan);
+    assert!(
+        message.contains("is under way or was interrupted"),
+        "{message}"
+    );
+    assert!(
+        message.contains("continues it; `prony clean ycsb`"),
+        "{message}"
+    );
+    assert!(database.check("ycsb").is_unfinished());
+    assert!(database.wrong("ycsb")[0].starts_with("load-unfinished: "));
+    let loaded = records(database) as u64;
+    let report = load(database, 40, &[], 2);
+    assert_eq!(report.rows, 40_000 - loaded, "loaded rows are kept");
+    assert!(
+        report.method.starts_with("continued: "),
+        "{}",
+        report.method
+    );
+    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    load(whole, 40, &[], 1);
+    assert_eq!(digest(database), digest(whole));
+
+    stopped(LoadPhase::Statistics, 0);
+    let report = load(database, 40, &[], 1);
+    assert_eq!(
+        report.rows, 0,
+        "all rows were loaded before: {}",
+        report.method
+    );
+    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    assert_eq!(digest(database), digest(whole));
+
+    stopped(LoadPhase::Statistics, 0);
+    let other = load(database, 3, &[], 2);
+    assert_eq!(other.rows, 3_000, "a different load starts from scratch");
+    assert_eq!(database.wrong("ycsb"), [""; 0]);
+}
+
+/// Each kind of damage is detected.
+pub fn assert_damage_is_detected(database: &TestDatabase) {
+    let key = "'user6284781860667377211'";
+    for (damage, id, message) in [
+        (
+            format!("delete from usertable where ycsb_key = {key}"),
+            "records",
+            "there are 1,999 records, but the load and runs have stored 2,000",
+        ),
+        (
+            format!("update usertable set ycsb_key = 'user1' where ycsb_key = {key}"),
+            "records",
+            "as many as the load and runs have stored, but some have different keys",
+        ),
+        (
+            format!("update usertable set ycsb_key = 'anna' where ycsb_key = {key}"),
+            "records",
+            "the keys of 1 records are not \"user\" and a number",
+        ),
+        (
+            format!("update usertable set field3 = 'short' where ycsb_key = {key}"),
+            "shape",
+            "1 records have a field whose length is not 100 characters",
+        ),
+        (
+            format!("update usertable set field9 = null where ycsb_key = {key}"),
+            "shape",
+            "1 records have a field whose length is not 100",
+        ),
+    ] {
+        load(database, 2, &[], 1);
+        assert_eq!(database.wrong("ycsb"), [""; 0]);
+        database.execute(&damage);
+        let wrong = database.wrong("ycsb");
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(
+            wrong[0].starts_with(&format!("{id}: ")) && wrong[0].contains(message),
+            "{wrong:?}"
+        );
+    }
+}
+
+/// Options and scales that do not match the data are named.
+pub fn assert_mismatches_are_refused(database: &TestDatabase) {
+    for (plan, message) in [
+        (
+            plan_of_scale(3, &[]),
+            "the data has scale 2, but 3 was requested",
+        ),
+        (
+            plan("ycsb", &[("fieldcount", "9")]),
+            "the data has fieldcount 10, but 9",
+        ),
+        (
+            plan("ycsb", &[("fieldlength", "9")]),
+            "the data has fieldlength 100, but 9",
+        ),
+        (
+            plan("ycsb", &[("workload", "g")]),
+            "workload = g is not known",
+        ),
+        (plan_of_scale(0, &[]), "a scale of 0 is not possible"),
+    ] {
+        let refused = refused(database, &plan);
+        assert!(refused.contains(message), "{refused}");
+        assert!(refused.contains("hint: "), "{refused}");
+    }
+    let same = [("fieldcount", "10"), ("fieldlength", "100")];
+    let same = plan_of_scale(2, &same);
+    let loaded = workload("ycsb").program(&mut database.control(), &same);
+    assert_eq!(loaded.expect("the table exists").scale, 2);
+}

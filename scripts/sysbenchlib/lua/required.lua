@@ -1,0 +1,8 @@
+-- A bundled test as other scripts take it, by `require`; its name is an option.
+
+local name
+for _, word in ipairs(sysbench.cmdline.argv) do
+   name = word:match("^%-%-required=(.*)") or name
+end
+require(name)
+sysbench.cmdline.options.required = { "Test to carry out", name }

@@ -1,0 +1,307 @@
+"""The workload tpcc: what a warehouse costs to build, what a transaction costs, and the server's bounds.
+
+In: a release build of prony, psql, pgbench. Out: Markdown. Must never: measure two things at once, or
+leave a server running.
+
+The bounds are what the same server does when the client does next to nothing: COPY of the same bytes
+from files by psql, and the same function calls by pgbench from script files. HammerDB is not run here;
+its figures stand beside, as they were measured on 2 cores.
+"""
+import dataclasses
+import json
+import os
+import re
+import statistics
+
+from . import figures
+from .cases import TPCC
+from .server import Server, ScriptError
+from .tools import Measurement, execute
+
+DATABASE = "orders"
+LOAD, RUN, MEMORY = TPCC
+
+PROFILE = "hammerdb-4.6"
+TABLES = ["item", "warehouse", "district", "stock", "customer", "history", "orders", "new_order", "order_line"]
+
+# Client CPU of a warehouse that is built, s; and the largest client that may load a thousand.
+MAX_CPU_S = 0.5
+MAX_BYTES = 300_000_000
+PROJECTED_WAREHOUSES = 1_000
+# HammerDB 4.6 on 2 cores, PostgreSQL 15, synchronous_commit=off: one warehouse with items, and the
+# new orders a minute of one user on one warehouse.
+HAMMERDB_WALL_S, HAMMERDB_CPU_S, HAMMERDB_NOPM = 11.0, 6.9, 54_818
+# How many times as fast ten warehouses are to be built.
+MIN_SPEEDUP = 8
+
+FUNCTION_PREFIX = "prony_tpcc_hammerdb_46"
+
+
+# The columns of ostat, which a query has to name.
+OSTAT_COLUMNS = (
+    "(ol_i_id int, ol_supply_w_id int, ol_quantity smallint, ol_amount numeric, ol_delivery_d timestamptz, c_id int, "
+    "c_last varchar, c_first varchar, c_middle varchar, c_balance numeric, o_id int, o_entry_d timestamp, o_carrier_id int)"
+)
+DISTRICT = "\\set d random(1, 10)\n"
+CUSTOMER = DISTRICT + "\\set c random(1, 3000)\n"
+# Weight and text: the mix of 10, 10, 1, 1 and 1 in 23; 60 % of the customers by a name that, as in
+# HammerDB 4.6, is never found. The server draws the lines of an order.
+SCRIPTS = {
+    "new-order": (100, CUSTOMER + f"\\set n random(5, 15)\nSELECT {FUNCTION_PREFIX}_neword(1, 1, :d, :c, :n, 0);\n"),
+    "payment-name": (60, CUSTOMER + f"\\set a random(1, 5000)\nSELECT {FUNCTION_PREFIX}_payment(1, :d, 1, :d, :c, 1, :a, '?', '0', 0);\n"),
+    "payment": (40, CUSTOMER + f"\\set a random(1, 5000)\nSELECT {FUNCTION_PREFIX}_payment(1, :d, 1, :d, :c, 0, :a, '', '0', 0);\n"),
+    "delivery": (10, f"\\set k random(1, 10)\nSELECT {FUNCTION_PREFIX}_delivery(1, :k);\n"),
+    "stock-level": (10, f"\\set t random(10, 20)\nSELECT {FUNCTION_PREFIX}_slev(1, 1, :t);\n"),
+    "status-name": (6, CUSTOMER + f"SELECT * FROM {FUNCTION_PREFIX}_ostat(1, :d, :c, 1, '?') AS {OSTAT_COLUMNS};\n"),
+    "status": (4, CUSTOMER + f"SELECT * FROM {FUNCTION_PREFIX}_ostat(1, :d, :c, 0, '') AS {OSTAT_COLUMNS};\n"),
+}
+
+
+@dataclasses.dataclass
+class TpccRun(Measurement):
+    """A run of the mix."""
+
+    nopm: float = 0.0
+    tpm: float = 0.0
+
+
+def read_document(output):
+    """Fills in a Run document of prony."""
+    run = json.loads(output)
+    if run["state"] != "complete":
+        raise ScriptError(f"the run is {run['state']}: {run.get('ended_because')}")
+    kind = run["measured"]["kinds"][0]
+    if kind["failed"]:
+        raise ScriptError(f"{kind['failed']} transactions failed: {run['measured']['errors']}")
+    rates = {rate["name"]: rate["value"] for rate in run["rates"]}
+    return kind["committed"] + kind["rolled_back"], kind["tps"], rates["NOPM"], rates.get("TPM", 0.0)
+
+
+def read_scripts(output):
+    """(transactions, TPS, new orders a minute) of pgbench's report on several scripts."""
+    summary, *scripts = re.split(r"^SQL script \d+: ", output, flags=re.M)
+    count = re.search(r"number of transactions actually processed: (\d+)", summary)
+    tps = re.search(r"tps = ([0-9.]+) ", summary)
+    for script in scripts:
+        own = re.search(r"tps = ([0-9.]+)", script)
+        if own and script.split("\n")[0].strip().endswith("new-order.sql") and count and tps:
+            return int(count.group(1)), float(tps.group(1)), 60 * float(own.group(1))
+    raise ScriptError("cannot read pgbench's report:\n" + output)
+
+
+class Tool:
+    """What both tools share."""
+
+    def __init__(self, server, home):
+        self.server = server
+        self.home = home
+
+    def _psql(self, database, text):
+        path = os.path.join(self.home, "statements.sql")
+        with open(path, "w") as file:
+            file.write(text)
+        command = [self.server.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-f", path]
+        command += ["-d", self.server.url("unix", database)]
+        return execute(command, self.server.environment())[0]
+
+
+class Prony(Tool):
+    """The prony binary."""
+
+    name = "prony"
+
+    def __init__(self, server, home, program):
+        super().__init__(server, home)
+        self.program = program
+
+    def _env(self):
+        env = self.server.environment()
+        for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            env[name] = self.home
+        return env
+
+    def load(self, warehouses, database, jobs=1, watch_memory=False):
+        """Builds warehouses."""
+        command = [self.program, "load", "tpcc", "--url", self.server.url("unix", database)]
+        command += ["--scale", warehouses, "--jobs", jobs, "--profile", PROFILE]
+        return execute(command, self._env(), watch_memory=watch_memory)[0]
+
+    def run(self, seconds):
+        """One user on one warehouse."""
+        command = [self.program, "run", "tpcc", "--url", self.server.url("unix", DATABASE), "--clients", 1]
+        command += ["--threads", 1, "--duration", f"{seconds}s", "--profile", PROFILE, "--json"]
+        result, output = execute(command, self._env())
+        return TpccRun(result.wall_s, result.cpu_s, *read_document(output)[:2], 0, *read_document(output)[2:])
+
+
+class ServerBound(Tool):
+    """psql and pgbench: the server's bounds."""
+
+    name = "bound"
+
+    def __init__(self, server, home):
+        super().__init__(server, home)
+        self.definitions = ""
+        for name, (_, text) in SCRIPTS.items():
+            with open(os.path.join(home, f"{name}.sql"), "w") as file:
+                file.write(text)
+
+    def copy_definitions(self, database):
+        """Keeps the rows and the statements of a database that prony has loaded."""
+        for table in TABLES:
+            self._psql(database, f"\\copy {table} to '{self._file(table)}' (format binary)\n")
+        columns = (
+            "select 'create table ' || c.relname || ' (' || string_agg(a.attname || ' ' ||"
+            " format_type(a.atttypid, a.atttypmod) || case when a.attnotnull then ' not null' else '' end, ', '"
+            " order by a.attnum) || ');' from pg_class c join pg_attribute a on a.attrelid = c.oid"
+            " where a.attnum > 0 and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace group by c.relname"
+        )
+        self.definitions = self.server.sql(columns, database)
+        indexes = "select indexdef || ';' from pg_indexes where schemaname = 'public'"
+        self.indexes = self.server.sql(indexes, database)
+
+    def _file(self, table):
+        return os.path.join(self.home, f"{table}.copy")
+
+    def load(self, warehouses, database):
+        """The same bytes, the same statements, one session."""
+        del warehouses
+        copies = "\n".join(f"\\copy {table} from '{self._file(table)}' (format binary, freeze)" for table in TABLES)
+        text = f"begin;\n{self.definitions}\n{copies}\ncommit;\nvacuum (analyze);\n{self.indexes}\n"
+        return self._psql(database, text)
+
+    def run(self, seconds):
+        """The same calls, one user."""
+        command = [self.server.bin_dir / "pgbench", "-h", self.server.host("unix"), "-p", self.server.port]
+        command += ["-U", "postgres", "-n", "-M", "prepared", "-c", 1, "-j", 1, "-T", seconds]
+        for name, (weight, _) in SCRIPTS.items():
+            command += ["-f", os.path.join(self.home, f"{name}.sql@{weight}")]
+        result, output = execute([*command, DATABASE], self.server.environment())
+        return TpccRun(result.wall_s, result.cpu_s, *read_scripts(output)[:2], 0, read_scripts(output)[2])
+
+
+def spread(values, form="{:.2f}"):
+    """The median, the smallest and the largest."""
+    values = list(values)
+    low, middle, high = (form.format(f(values)) for f in (min, statistics.median, max))
+    return f"{middle} ({low}–{high})"
+
+
+LOAD_HEAD = ["build", "wall a warehouse, s", "client CPU a warehouse, s", "required", "", "wall, Prony / bound"]
+
+
+def load_rows(warehouses, prony, bound):
+    """Lines of the table of builds, from two lists of Measurements."""
+    each = [m.cpu_s / warehouses for m in prony]
+    wall = [m.wall_s / warehouses for m in prony]
+    speedup = figures.ratio([m.wall_s for m in prony], [m.wall_s for m in bound])
+    outcome = figures.verdict(figures.Ratio(each), MAX_CPU_S, False)
+    bound_wall = [m.wall_s / warehouses for m in bound]
+    return [
+        [f"prony load tpcc --scale {warehouses}", spread(wall), spread(each), f"≤ {MAX_CPU_S:g}", outcome, str(speedup)],
+        ["psql, COPY of the same bytes from files, the same indexes", spread(bound_wall), spread(m.cpu_s / warehouses for m in bound), "", "", ""],
+        ["HammerDB 4.6, one warehouse, elsewhere", f"{HAMMERDB_WALL_S:g}", f"{HAMMERDB_CPU_S:g}", "", "", ""],
+    ]
+
+
+RUN_HEAD = ["1 user, 1 warehouse", "NOPM", "TPM", "client CPU, µs a transaction", "NOPM, Prony / bound"]
+
+
+def run_rows(prony, bound):
+    """Lines of the table of runs, from two lists of Orders."""
+    speedup = figures.ratio([m.nopm for m in prony], [m.nopm for m in bound])
+    # A window that is too short for the server's count has none.
+    tpm = [m.tpm for m in prony if m.tpm]
+    integer_format = "{:,.0f}"
+    return [
+        [f"prony run tpcc --profile {PROFILE}", spread((m.nopm for m in prony), integer_format), spread(tpm, integer_format) if tpm else "–", spread((m.cpu_us_per_transaction for m in prony), "{:.1f}"), str(speedup)],
+        ["pgbench -M prepared, the same calls", spread((m.nopm for m in bound), integer_format), "–", spread((m.cpu_us_per_transaction for m in bound), "{:.1f}"), ""],
+        ["HammerDB 4.6, elsewhere", f"{HAMMERDB_NOPM:,}", "", "", ""],
+    ]
+
+
+MEMORY_HEAD = ["warehouses, 2 loaders", "wall a warehouse, s", f"HammerDB's {HAMMERDB_WALL_S:g} s a warehouse / Prony (required at ten: ≥ {MIN_SPEEDUP})", "peak of the client, MB", "required", ""]
+
+
+def memory_rows(loads):
+    """Lines of the table of larger builds, from (warehouses, Measurement); the last two make the projection."""
+    rows = [
+        [str(count), f"{load.wall_s / count:.2f}", f"{HAMMERDB_WALL_S * count / load.wall_s:.1f} times", f"{load.peak_bytes / 1e6:.1f}", "", ""]
+        for count, load in loads
+    ]
+    (few, small), (many, large) = [(count, load.peak_bytes) for count, load in loads[-2:]]
+    each = max(0.0, (large - small) / (many - few))
+    projected = large + each * (PROJECTED_WAREHOUSES - many)
+    outcome = "met" if projected <= MAX_BYTES else "missed"
+    return [*rows, [f"{PROJECTED_WAREHOUSES:,} (by extrapolation)", "", "", f"{projected / 1e6:.0f}", f"≤ {MAX_BYTES / 1e6:.0f}", outcome]]
+
+
+def recreate_database(server, database):
+    """An empty database, and no dirty pages of the one before."""
+    server.sql(f"drop database if exists {database}")
+    server.sql(f"create database {database}")
+    server.sql("checkpoint")
+
+
+def measure(args, bin_dir, home, print_progress, interleave, environment):
+    """Measures what was chosen on a server of its own; returns the report, raw figures, and the server's directory."""
+    settings = {
+        "cluster_name": "prony-versus",
+        "shared_buffers": args.shared_buffers,
+        "max_wal_size": "8GB",
+        "checkpoint_timeout": "1h",
+        "autovacuum": "off",
+        "synchronous_commit": "off",
+    }
+    raw, parts = {}, ["## tpcc and the server's bounds"]
+    with Server(bin_dir, settings) as server:
+        prony, bound = Prony(server, home, args.prony), ServerBound(server, home)
+        parts.append("\n".join([
+            *environment(server, args)[:3],
+            f"- medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; CPU: user and system time of the whole client process",
+        ]))
+        print_progress(parts[-1])
+        if LOAD in args.cases:
+            warehouses = args.warehouses
+            recreate_database(server, "build")
+            prony.load(warehouses, "build")
+            bound.copy_definitions("build")
+
+            def build(tool):
+                recreate_database(server, "build")
+                result = tool.load(warehouses, "build")
+                print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s")
+                return result
+
+            print_progress(f"{LOAD}: {args.pairs} pairs, {warehouses} warehouses")
+            raw[LOAD] = results = interleave([prony, bound], args.pairs, build)
+            server.sql("drop database build")
+            parts.append(figures.table(LOAD_HEAD, load_rows(warehouses, results["prony"], results["bound"])))
+        if RUN in args.cases:
+            recreate_database(server, DATABASE)
+            prony.load(1, DATABASE)
+            # It installs the functions, and warms the server.
+            prony.run(4)
+
+            def drive(tool):
+                # Each run leaves orders, history and dead rows behind.
+                server.sql("vacuum; checkpoint", DATABASE)
+                result = tool.run(args.seconds)
+                print_progress(f"  {tool.name:6} {result.nopm:9,.0f} NOPM, {result.cpu_us_per_transaction:6.1f} µs CPU")
+                return result
+
+            print_progress(f"{RUN}: {args.pairs} pairs of {args.seconds} s")
+            raw[RUN] = results = interleave([prony, bound], args.pairs, drive)
+            parts.append(figures.table(RUN_HEAD, run_rows(results["prony"], results["bound"])))
+            server.sql(f"drop database {DATABASE}")
+        if MEMORY in args.cases:
+            loads = []
+            for count in args.memory_warehouses:
+                recreate_database(server, "memory")
+                load = prony.load(count, "memory", 2, True)
+                loads.append((count, load))
+                print_progress(f"{MEMORY}: {count} warehouses in {load.wall_s:.1f} s, {load.peak_bytes / 1e6:.1f} MB")
+            server.sql("drop database memory")
+            raw[MEMORY] = loads
+            parts.append(figures.table(MEMORY_HEAD, memory_rows(loads)))
+    return "\n\n".join(parts), raw, server.directory
