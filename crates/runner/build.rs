@@ -5,7 +5,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    // A checkout of something else may hold a copy of the sources.
+    // A checkout of a different project may contain a copy of the sources.
     let is_tracked = git(&["ls-files", "build.rs"]).is_some();
     let Some(commit) = git(&["rev-parse", "HEAD"]).filter(|_| is_tracked) else {
         return;

@@ -1,11 +1,11 @@
-"""Command lines and scripts that produce every line pgbench can print in a report, a log or progress.
+"""Command lines and scripts that together produce every line of pgbench's reports, logs and progress.
 
-In: the major. Out: the list of cases. Must never: name a case whose shape depends on chance.
+In: the major version. Out: the list of cases. Must never: contain a case whose output has a random shape.
 """
 import dataclasses
 import itertools
 
-# Every third call fails with the given error; nextval is not rolled back, so a retry succeeds.
+# With golden_fail(3, ...) every third call fails with the given error; nextval is not rolled back, so a retry succeeds.
 SETUP = """
 create sequence golden_seq;
 create function golden_fail(every int, code text) returns int language plpgsql as $$
@@ -40,7 +40,7 @@ class Case:
     """One command line."""
 
     arguments: tuple
-    # Whether it starts without tables.
+    # Whether the database starts without tables.
     fresh: bool = False
     stdin: str = ""
 
@@ -51,13 +51,13 @@ class Case:
 
 
 def subsets(options):
-    """Every choice among options; an option is a string of arguments."""
+    """Every subset of the options; an option is a string of arguments."""
     for chosen in itertools.product(*[("", option) for option in options]):
         yield tuple(word for option in chosen for word in option.split())
 
 
 def reports(major):
-    """Short runs with all combinations of what changes the report."""
+    """Short runs with all combinations of options that change the report."""
     options = ["-r", "-C", "-R 5000", "-L 9000", "-l"]
     if major >= 15:
         options += ["--failures-detailed", "--max-tries=3"]
@@ -74,7 +74,7 @@ def reports(major):
 
 
 def timed(major):
-    """Runs by the clock: progress lines, skipped transactions, aggregated logs."""
+    """Runs with a duration: progress lines, skipped transactions, aggregated logs."""
     tries = ["--max-tries=3", "--failures-detailed"] if major >= 15 else []
     for chosen in subsets(["--progress-timestamp", "-R 200", "-L 9000", *tries[:1]]):
         yield Case(("-n", "-S", "-T", "2", "-P", "1", *chosen))
@@ -85,7 +85,7 @@ def timed(major):
 
 
 def others(major):
-    """One case of everything else."""
+    """One case for each other feature."""
     lines = [
         "-t 5", "-t 5 -v", "-t 5 -n", "-t 5 -s 3", "-t 5 -N", "-t 5 -M extended -r", "-t 5 -M prepared -r",
         "-n -S -c 4 -j 2 -t 5", "-n -S -c 4 -j 2 -t 5 -l", "-n -S -c 4 -j 2 -t 5 -l --log-prefix=other",
@@ -126,7 +126,7 @@ def initializations():
 
 
 def all_cases(major):
-    """Everything for a major; no command line twice."""
+    """All cases for a major version; no command line twice."""
     unique = {}
     for case in itertools.chain(others(major), initializations(), timed(major), reports(major)):
         unique.setdefault((case.arguments, case.fresh, case.stdin), case)

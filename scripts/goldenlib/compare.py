@@ -1,7 +1,7 @@
 """The differences between two runs: in texts, statements or rows.
 
-In: a server, two tools, a case. Out: lines about what differs, none if nothing does. Must never:
-let one case's state reach another: each worker has a database, and each run a folder of its own.
+In: a server, two tools, a case. Out: lines that describe the differences. Must never: let one case's
+state affect a second one: each worker has a database, and each run has its own folder.
 """
 import difflib
 import queue
@@ -12,25 +12,25 @@ from versuslib.server import ScriptError
 
 from . import cases, corpus, shape, statements, wire
 
-# For each part: another seed changes every line.
+# Limit per part: a different seed changes every line.
 MAX_DIFF_LINES = 24
 
 
 def shapes(actual):
-    """What is compared of a run's texts: a text for each part."""
+    """The parts of a run's output that are compared, by name."""
     folder = actual["folder"]
     parts = {"exit status": str(actual["status"])}
     for name in ("stdout", "stderr"):
         parts[name] = shape.text_shape(actual[name], folder)
     for name, text in actual["logs"].items():
         key = "log " + shape.line_shape(name)
-        # Several threads' files have the same shape of a name.
+        # The files of several threads have names of the same shape.
         parts[key] = "\n".join(sorted({*parts.get(key, "").split("\n"), *shape.log_shape(text).split("\n")} - {""}))
     return parts
 
 
 def differences(case, expected, actual):
-    """Lines about what differs, none if nothing does."""
+    """Lines that describe the differences."""
     lines = []
     for part in dict.fromkeys([*expected, *actual]):
         a, b = expected.get(part), actual.get(part)
@@ -76,7 +76,7 @@ class ComparisonServer:
         return f"fresh_{number}"
 
     def texts(self, case, tool):
-        """One run in a database that no other run has: what it prints."""
+        """The output of one run; no other run uses its database."""
         number = self.databases.get()
         try:
             database = self.prepare_database(case, number, cases.RESET)
@@ -89,7 +89,7 @@ class ComparisonServer:
         number = self.databases.get()
         try:
             database = f"golden_{number}"
-            # Its session must have ended before the log is read from here on.
+            # This session must have ended before the log is read from here.
             reset_log = statements.ServerLog(self.server.log, database)
             self.server.sql(corpus.RESET, database)
             reset_log.entries()

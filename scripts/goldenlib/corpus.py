@@ -1,8 +1,8 @@
-"""Command lines and scripts whose statements, and whose rows, depend on the seed alone.
+"""Command lines and scripts whose statements and rows depend only on the seed.
 
-In: the major. Out: lists of cases. Must never: name a case whose statements depend on chance: clients
-that share a sequence, read each other's rows, or share a thread's choice of scripts, and runs by the
-clock, are left out.
+In: the major version. Out: lists of cases. Must never: contain a case whose statements vary between runs.
+So there are no clients that share a sequence, read each other's rows, or share a thread's choice of
+scripts, and no runs with a duration.
 """
 import dataclasses
 
@@ -10,7 +10,7 @@ from .cases import Case
 
 MODES = ("simple", "extended", "prepared")
 
-# Besides the tables of pgbench and cases.SETUP. A row says which script of which client wrote it.
+# In addition to the tables of pgbench and of cases.SETUP. A row names the script and client that wrote it.
 SETUP = """
 create table golden_rows (n bigserial primary key, client int, script text, name text, value text);
 create table golden_pair (id int primary key, v int);
@@ -106,7 +106,7 @@ PIPELINES = ("pipeline.sql", "pipeline_block.sql", "pipeline_error.sql", "pipeli
 
 
 def line(text, mode):
-    """A case of a command line with a mode and a seed."""
+    """A case from a command line, with a mode and a seed."""
     seed = [] if "--random-seed" in text else ["--random-seed=7"]
     return Case((*text.split(), *seed, "-M", mode))
 
@@ -134,12 +134,12 @@ def statements(major):
 
 @dataclasses.dataclass(frozen=True)
 class RowsCase:
-    """A command line, and queries on the rows that it leaves."""
+    """A command line, and queries on the rows that it writes."""
 
     case: Case
-    # Queries whose results are equal; each names what it shows.
+    # Queries whose results must be equal, by description.
     queries: dict
-    # Columns of the lines of log files that are equal, and in this order.
+    # Columns of the log files that must be equal, in this order.
     log_columns: tuple = ()
 
     @property
@@ -148,7 +148,7 @@ class RowsCase:
         return self.case.id
 
 
-# One client's rows are in the order of their places in the table: it is empty before.
+# A single client's rows are in table order, because the table was empty.
 HISTORY = {
     "rows of pgbench_history": "select tid, bid, aid, delta from pgbench_history order by ctid",
     "balances": "select 'a', aid, abalance from pgbench_accounts where abalance <> 0 union all"
@@ -157,15 +157,15 @@ HISTORY = {
 }
 VALUES = {"values of each client": "select client, name, value from golden_rows order by client, n"}
 SCRIPTS_AND_VALUES = {"scripts and values of each client": "select client, script, value from golden_rows order by client, n"}
-# Two clients of a thread draw their scripts from one generator, in the order in which they come; how
-# often each script is drawn is certain, and so is each client's own stream.
+# Two clients of a thread take scripts from one generator, in the order of their requests. How often
+# each script is chosen is deterministic, and so is each client's own random stream.
 SCRIPTS_PER_THREAD = {
     "values of each client": "select client, value from golden_rows order by client, n",
     "scripts of each thread": "select client / 2, script, count(*) from golden_rows group by 1, 2 order by 1, 2",
 }
 
 
-# What -i leaves behind, apart from the order of rows in a table, which pgbench does not promise.
+# The result of -i, without the order of rows in a table, which pgbench does not guarantee.
 PGBENCH_TABLES = "c.relnamespace = 'public'::regnamespace and c.relname like 'pgbench%'"
 TABLES = {
     "relations": "select c.relname, c.relkind, c.relpersistence, c.reloptions, pg_get_partkeydef(c.oid), pg_get_expr(c.relpartbound, c.oid),"
@@ -190,7 +190,7 @@ INITIALIZATIONS = [
 
 
 def rows():
-    """Command lines whose rows, or whose tables, are compared."""
+    """Command lines whose rows or tables are compared."""
     weighted = "-f one.sql@3 -f two.sql@2 -f three.sql@1"
     result = []
     for mode in MODES:

@@ -1,7 +1,7 @@
-"""Tools that differ from pgbench in one respect: each comparison must detect its own.
+"""Tools that differ from pgbench in one respect, which the comparison must detect.
 
-In: a server. Out: the names of those that were not detected. Must never: accept a difference
-of another kind.
+In: a server. Out: the names of the tools that were not detected. Must never: accept a different
+difference than the expected one.
 """
 import shlex
 
@@ -12,8 +12,8 @@ from .tool import Tool
 LOGS = 'for log in pgbench_log.*; do [ -e "$log" ] && sed -i "s/ /  /" "$log"; done\n'
 LINE = "-t 3 -N"
 
-# Kind, what it does wrong, its command line, the part that differs, and its shell script. In it,
-# `real` is pgbench and `sql` runs a statement in its database.
+# Kind of comparison, fault, command line, part that differs, and shell script. In the script, `real` is
+# pgbench and `sql` runs a statement in the run's database.
 FAULTY_TOOLS = [
     ("texts", "a space in the report", "-n -S -t 3", "stdout", "set -o pipefail\nreal \"$@\" | sed 's/^tps = /tps= /'\n"),
     ("texts", "a space in the log", "-n -S -t 3 -l", "log ", 'real "$@"\nstatus=$?\n' + LOGS + "exit $status\n"),
@@ -36,7 +36,7 @@ FAULTY_TOOLS += [
     ("rows", "a row changed", "-i", "rows", 'real "$@" && sql prony "update pgbench_accounts set filler = null where aid = 7"\n'),
 ]
 
-# Allowed: Prony reads the server's settings.
+# Not a fault: Prony reads the server's settings.
 ALLOWED_DIFFERENCE = ("statements", "reading settings", LINE, 'sql prony "select name, setting from pg_settings" && real "$@"\n')
 
 
@@ -53,7 +53,7 @@ def tool(folder, number, program, script):
 
 
 def parts(kind, text, golden, tested):
-    """What is compared of a run."""
+    """The parts of a run that are compared."""
     if kind == "texts":
         return shapes(golden.texts(cases.Case(tuple(text.split())), tested))
     if text == "-i":

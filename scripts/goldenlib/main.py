@@ -1,7 +1,7 @@
 """Arguments, the runs, and the differences.
 
-In: arguments and the environment. Out: differences on stdout, progress on stderr. Must never: call a
-run equal that could not be compared.
+In: arguments and the environment. Out: differences on stdout, progress on stderr. Must never: report a
+run as equal that could not be compared.
 """
 import argparse
 import concurrent.futures
@@ -53,17 +53,17 @@ def print_progress(text):
 
 
 def compare(kind, chosen, measure, pgbench, other, jobs, record=None):
-    """Runs all cases with both tools; prints the differences and returns how many cases differ.
+    """Runs all cases with both tools; prints the differences and returns the number of cases that differ.
 
-    `measure`: runs a case with a tool and returns what is compared, a text for each part.
+    `measure`: runs a case with a tool and returns the parts that are compared, by name.
     """
     recorded = {}
 
     def compare_case(case):
         expected, actual = measure(case, pgbench), measure(case, other)
         if expected.get("vacuumed") != actual.get("vacuumed"):
-            # A session that is just starting, of a case beside this one, has no database yet: its snapshot
-            # keeps a VACUUM of either tool from marking pages all-visible.
+            # A session of a different case that is just starting has no database yet: its snapshot keeps a
+            # VACUUM of either tool from marking pages all-visible.
             expected, actual = measure(case, pgbench), measure(case, other)
         if kind == "texts":
             if record is not None:
@@ -85,8 +85,8 @@ def compare(kind, chosen, measure, pgbench, other, jobs, record=None):
 
 
 def record_text(case, actual):
-    """A run with a report: the command line, the report, the first line of progress, and one line of
-    each kind of the logs. Empty for other runs."""
+    """The command line, report, first line of progress and one log line of
+    each kind, of a run with a report. Empty for other runs."""
     if "\ntps = " not in actual["stdout"] and "\nnumber of failed" not in actual["stdout"]:
         return ""
     lines = [f"$ {case.id}"] + ["| " + line for line in actual["stdout"].splitlines()]
@@ -101,13 +101,13 @@ def record_text(case, actual):
 
 
 def version_text(program):
-    """What pgbench says of its version: `15.18 (Debian 15.18-0+deb12u1)`."""
+    """The version that pgbench prints: `15.18 (Debian 15.18-0+deb12u1)`."""
     output = subprocess.check_output([str(program), "--version"], text=True)
     return output.strip().removeprefix("pgbench (PostgreSQL) ")
 
 
 def choose(args, major):
-    """The chosen cases, a list for each kind of comparison."""
+    """The selected cases, one list per kind of comparison."""
     lists = {"texts": cases.all_cases, "statements": corpus.statements, "rows": lambda _: corpus.rows()}
     kinds = [kind for kind in lists if getattr(args, kind)] or ["texts"]
     chosen = {kind: [case for case in lists[kind](major) if re.search(args.cases, case.id)][:: args.every] for kind in kinds}
@@ -117,8 +117,8 @@ def choose(args, major):
 
 
 def main(argv):
-    """Returns the exit status; 0: no difference."""
-    # SIGTERM unwinds like Ctrl-C, so that the server is stopped.
+    """Returns the exit status; 0 if there is no difference."""
+    # SIGTERM raises an exception like Ctrl-C, so that the server is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     args = arguments(argv)
     shape.test()
@@ -159,7 +159,7 @@ def tested_tool(args, folder, version):
         command[0] = os.path.abspath(command[0])
     home = folder / "home"
     home.mkdir()
-    # The level with its whole text, so that banners are alike; a store of its own.
+    # The full text of the level, so that banners are alike; a separate store of runs.
     env = {"PRONY_PGBENCH_COMPAT": version, "HOME": str(home)}
     env.update({f"XDG_{name}_HOME": str(home) for name in ("DATA", "STATE", "CACHE")})
     return Tool(folder / "prony", command, env)

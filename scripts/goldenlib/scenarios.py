@@ -1,9 +1,9 @@
-"""Command lines of published benchmark guides, unchanged but for small tables and short durations.
+"""Command lines of published benchmark guides, with smaller tables and shorter durations.
 
-In: a server and a pgbench. Out: what went wrong, line by line. Must never: say how fast anything is.
+In: a server and a pgbench. Out: the failures, line by line. Must never: report a speed.
 
-Scale, durations and most numbers of clients are small here; nothing else of a line is changed. Its
-host, user and database are those of the guides' environment variables.
+Only scale, durations and most numbers of clients are reduced. Host, user and database come from the
+environment variables that the guides use.
 """
 import dataclasses
 import re
@@ -11,14 +11,14 @@ import re
 SCALE = 2
 SECONDS = 3
 DATABASE = "pgbench"
-# What is changed in a guide's command line.
+# The options that are changed in a guide's command line.
 DURATION = re.compile(r"(?P<name>--time=|-T )\d+")
 CLIENTS = re.compile(r"(?P<name>--jobs=|--client=|-c |-j )(?P<count>\d+)")
 CLIENTS_DIVISOR = 8
 
 
 def inserts(max_id, max_delta):
-    """A transaction that does nothing but fill the history's indexes."""
+    """A transaction that only fills the indexes of the history."""
     ranges = "".join(f"\\set {name} random(1, {max_id})\n" for name in ("aid", "bid", "tid"))
     row = "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (:tid, :bid, :aid, :delta, CURRENT_TIMESTAMP);"
     return f"{ranges}\\set delta random(-{max_delta}, {max_delta})\nBEGIN;\n{row}\nEND;\n"
@@ -38,16 +38,16 @@ INDEXES = "".join(f"create index {name} on pgbench_history ({name});\n" for name
 
 @dataclasses.dataclass(frozen=True)
 class Scenario:
-    """Tables, and runs on them."""
+    """Tables to load, and the runs on them."""
 
     name: str
     load: str
     runs: tuple
-    # Files beside the run.
+    # Files in the folder of the run.
     scripts: dict = dataclasses.field(default_factory=dict)
     # Statements between load and runs.
     sql: str = ""
-    # Whether the number of clients is the guide's.
+    # Whether to keep the guide's number of clients.
     all_clients: bool = False
 
 
@@ -57,7 +57,7 @@ SKEWED_RUN = "-M prepared {vacuum} -r -P 1 -f ./{file} -c {clients} -j {clients}
 
 
 def skewed_runs(file, clients, scale, *ranges):
-    """A size's runs: the first one vacuums all."""
+    """The runs for one size; the first one vacuums all tables."""
     return tuple(
         SKEWED_RUN.format(file=file, clients=clients, scale=scale, range=max_row, vacuum="-n" if number else "-v")
         for number, max_row in enumerate(ranges)
@@ -101,7 +101,7 @@ SCENARIOS = [
 
 
 def scaled_down(text, host, all_clients=False):
-    """A guide's arguments with their large numbers scaled down."""
+    """A guide's arguments with large numbers scaled down."""
     text = DURATION.sub(lambda match: f"{match['name']}{SECONDS}", text)
     if not all_clients:
         text = CLIENTS.sub(lambda match: f"{match['name']}{max(1, int(match['count']) // CLIENTS_DIVISOR)}", text)
@@ -109,21 +109,21 @@ def scaled_down(text, host, all_clients=False):
     if scale:
         ratio = int(scale.group(1)) / SCALE
         text = text.replace(scale.group(0), scale.group(0).replace(scale.group(1), str(SCALE)))
-        # The same fraction of the rows is hot.
+        # The same fraction of the rows stays hot.
         text = re.sub(r"-D range=(\d+)", lambda match: f"-D range={int(int(match.group(1)) / ratio)}", text)
     return tuple(text.replace("$PGHOST", host).split())
 
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """What Tool runs."""
+    """A command line for Tool."""
 
     arguments: tuple
     stdin: str = ""
 
 
 def problems(arguments, result, before, after):
-    """What is wrong with a run; `before` and `after`: rows of the history."""
+    """The errors of a run; `before` and `after`: number of rows in the history."""
     words = " ".join(arguments)
     out, err = result["stdout"], result["stderr"]
     errors = [] if result["status"] == 0 else [f"exit status {result['status']}"]
@@ -142,7 +142,7 @@ def problems(arguments, result, before, after):
     if "-r" in arguments and "statement latencies in milliseconds" not in out:
         errors.append("no latencies of statements")
     writes = "select-only" not in words and "ro.sql" not in words
-    # Without -n the history is emptied first.
+    # Without -n pgbench empties the history first.
     rows_before = before if "-n" in arguments else 0
     written = int(count.group(1)) if writes else 0
     if after != rows_before + written:
@@ -151,7 +151,7 @@ def problems(arguments, result, before, after):
 
 
 class Scenarios:
-    """All of them, one after another."""
+    """All scenarios, in sequence."""
 
     def __init__(self, server, tool, print_progress):
         self.server = server
@@ -163,7 +163,7 @@ class Scenarios:
         self.count = 0
 
     def history(self):
-        """Rows of the history."""
+        """The number of rows in the history."""
         return int(self.server.sql("select count(*) from pgbench_history", DATABASE))
 
     def count_and_report(self, name, arguments, errors, result):
@@ -198,7 +198,7 @@ class Scenarios:
             self.count_and_report(scenario.name, arguments, problems(arguments, result, before, self.history()), result)
 
     def all(self):
-        """Returns how many command lines failed."""
+        """Returns the number of command lines that failed."""
         for scenario in SCENARIOS:
             self.run(scenario)
         print(f"scenarios: {self.count} command lines, {self.failed} failed", flush=True)

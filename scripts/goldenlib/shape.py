@@ -1,10 +1,10 @@
-"""The shape of an output: what remains without its numbers.
+"""The shape of an output: its text without the numbers.
 
-In: text. Out: its shape. Must never: hide a word, a blank or the order of lines that carry words.
+In: text. Out: its shape. Must never: hide a word, a blank or the order of lines that contain words.
 """
 import re
 
-# A number in a column: its width with the blanks before it is part of the format. Then any other.
+# A number in a column, whose width with the blanks before it is part of the format; then any other number.
 NUMBERS = re.compile(
     r"(?P<column> {2,}\d+(?:\.\d+)?(?= ))"
     r"|(?<![A-Za-z_.\d])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -25,7 +25,7 @@ def line_shape(line):
 def text_shape(text, folder):
     """An output without numbers and the tool's own folder, equal consecutive lines merged.
 
-    Lines of progress and of repeated errors come as often as time allows.
+    The number of progress lines and of repeated errors depends on time.
     """
     shapes = []
     for line in text.replace(folder, "DIR").split("\n"):

@@ -1,19 +1,20 @@
 """The statements of a run, from the server's log.
 
 In: a server that logs with SETTINGS. Out: every difference. Must never: classify a
-session as a client's by what it runs.
+session as a client's by its statements.
 
 The server logs each Parse, Bind and Execute message with statement and parameters, in the order in
-which it handles them. What is compared:
- 1. Sessions whose application_name is pgbench, those of the set-up apart. Each is the list of what it
-    ran, errors included, and of the messages that it sent; sessions are sorted by that, as clients are alike. Sessions that ran nothing
-    are left out. One statement more, less, other, or elsewhere in a session is a difference.
- 2. The statements of the set-up (count of branches, partitions, vacuum, truncate), from whichever
-    session: the same ones in the same order, all of them before the first statement of a client. What
-    else a session of the set-up runs falls under 3.
- 3. Any other session, and the rest of a session of the set-up: may be there, as Prony looks at the
-    server it measures; but may only read, and none of the tables of the load. pgbench has none.
-The exit status is compared too. The log names Parse, Bind and Execute; a relay sees every message (wire.py).
+which it handles them. These are compared:
+ 1. Sessions whose application_name is pgbench, except set-up sessions. Each is the list of its
+    statements, including errors, and of the messages that it sent. Sessions are sorted by this list,
+    because clients are alike; sessions without statements are left out. A statement that is added,
+    missing, changed or moved within a session is a difference.
+ 2. The statements of the set-up (count of branches, partitions, vacuum, truncate), from any session:
+    the same statements in the same order, all before the first statement of a client. Rule 3 applies
+    to all other statements of a set-up session.
+ 3. All other sessions, and the remaining statements of set-up sessions. They may exist, because Prony
+    reads the state of the server, but may only read, and not the tables of the load. pgbench has none.
+The exit status is compared too. The log shows only Parse, Bind and Execute; a relay records every message (wire.py).
 """
 import ast
 import re
@@ -21,7 +22,7 @@ import time
 
 SETTINGS = {
     "log_statement": "all",
-    # Parse and Bind are logged by this alone.
+    # Only this setting logs Parse and Bind.
     "log_min_duration_statement": "0",
     "log_line_prefix": "<%c|%a|%d> ",
     "log_connections": "on",
@@ -35,7 +36,7 @@ ENTRY = re.compile(r"<([0-9a-f]+\.[0-9a-f]+)\|([^|>]*)\|([^>]*)> (.*)", re.S)
 BEGIN = "LOG:  connection authorized:"
 END = "LOG:  disconnection:"
 
-# A client that gives up leaves before it has read everything; whether the server notices is chance.
+# A failing client disconnects before it has read everything; the server does not always notice this.
 IGNORED_MESSAGES = re.compile(
     r"LOG:  (connection |disconnection|could not (send|receive) data (to|from) client)|FATAL:  connection to client lost"
 )
@@ -61,7 +62,7 @@ class ServerLog:
         self.offset = path.stat().st_size
 
     def entries(self):
-        """(session, application, message) of the run, when all its sessions have ended."""
+        """(session, application, message) of the run; waits until all its sessions have ended."""
         deadline = time.monotonic() + WAIT_SECONDS
         while True:
             found = list(self._read())
@@ -85,7 +86,7 @@ class ServerLog:
 
 
 def message_shape(message):
-    """A message without times and processes; None where nothing is left of it."""
+    """A message without times and processes; None if nothing remains."""
     if IGNORED_MESSAGES.match(message):
         return None
     message = re.sub(r"^LOG:  duration: [\d.]+ ms(  )?", "LOG:  ", message)
@@ -117,7 +118,7 @@ class ServerStatements:
                 self._check_other_session(found)
 
     def _collect_setup(self, entries, setup_sessions):
-        """The set-up's statements, with the place of the first statement of a client among them."""
+        """The set-up's statements, with the position of the first statement of a client."""
         client_started = False
         for session, application, message in entries:
             shape = message_shape(message)
@@ -129,7 +130,7 @@ class ServerStatements:
                 client_started = True
 
     def _check_other_session(self, found):
-        """Notes what a session that is not a client's may not run."""
+        """Records statements that only a client's session may run."""
         for application, shape in found:
             if SETUP_STATEMENTS.match(shape) or re.match(r"LOG:  (parse|bind) ", shape):
                 continue
@@ -139,7 +140,7 @@ class ServerStatements:
                 self.forbidden.append(f"{application}: {shape}")
 
     def parts(self):
-        """What is compared: a text for each part."""
+        """The parts that are compared, by name."""
         clients = "\n".join(line for found in self.clients for line in ["-- a session", *found])
         return {
             "sessions of clients": f"{len(self.clients)} sessions",
@@ -150,7 +151,7 @@ class ServerStatements:
 
 
 def messages(sessions):
-    """What is compared of the messages that a relay saw: those of clients, as in 1."""
+    """The messages that are compared: those that clients sent through a relay, as in rule 1."""
     clients = [
         session.messages
         for session in sessions
@@ -170,7 +171,7 @@ def quoted(message):
 
 
 def test():
-    """Each rule detects the differences it is for."""
+    """Checks that each rule detects its differences."""
     first = [("1.1", "pgbench", "LOG:  statement: vacuum pgbench_tellers"), ("1.2", "pgbench", "LOG:  statement: select 1")]
 
     def parts(entries):

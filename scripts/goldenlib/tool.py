@@ -1,7 +1,7 @@
-"""A pgbench, the real one or the program under test, and how it is called.
+"""A pgbench, either the real one or the program under test, and how to call it.
 
-In: a command. Out: what its runs print and leave behind. Must never: call one tool differently from
-the other.
+In: a command. Out: the output and files of its runs. Must never: call one tool differently from the
+other.
 """
 import pathlib
 import re
@@ -17,7 +17,7 @@ RUN_SECONDS = 120
 
 
 class Tool:
-    """A pgbench, under that name in a folder of its own, so that both are called alike."""
+    """A pgbench; each tool has that name in a separate folder, so that both are called alike."""
 
     def __init__(self, folder, command, env, is_reference=False):
         """`is_reference`: whether it is the real pgbench."""
@@ -26,15 +26,15 @@ class Tool:
         self.env = env
         folder.mkdir()
         self.program = folder / "pgbench"
-        # A program's name stays `.../pgbench`, as it is called. A command of several words, such as
-        # `prony pgbench`, has a name of its own.
+        # The program's name stays `.../pgbench`, as it is called. A command of several words, such as
+        # `prony pgbench`, prints its own name.
         self.keeps_name = len(command) == 1
         name = '-a "$0" ' if self.keeps_name else ""
         self.program.write_text(f'#!/bin/bash\nexec {name}{shlex.join(command)} "$@"\n')
         self.program.chmod(0o755)
 
     def run(self, case, environment, database, scripts=cases.SCRIPTS):
-        """One run beside the files of `scripts`: outputs, status and log files as they are."""
+        """One run in a folder with the files of `scripts`: unchanged outputs, status and log files."""
         with tempfile.TemporaryDirectory(dir=self.folder) as run_folder:
             for name, script in scripts.items():
                 (pathlib.Path(run_folder) / name).write_text(script)

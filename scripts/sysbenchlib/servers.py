@@ -1,7 +1,7 @@
-"""Throw-away servers for comparisons, and the options by which sysbench reaches them.
+"""Throw-away servers for comparisons, and the options with which sysbench connects to them.
 
-In: the programs of MariaDB and PostgreSQL. Out: servers on unix sockets, with a fresh database when asked
-for. Must never: run as root, or outlive this process.
+In: the programs of MariaDB and PostgreSQL. Out: servers on unix sockets, with a new database on
+request. Must never: run as root, or outlive this process.
 """
 import signal
 import subprocess
@@ -33,7 +33,7 @@ class Mysql(Throwaway):
         self.socket, self.log = data / "s", data / "general.log"
         common = {"cwd": data, "stdin": subprocess.DEVNULL, **user}
         install = [self.install, "--no-defaults", f"--datadir={data}/d", "--auth-root-authentication-method=normal"]
-        # A server that starts deletes the temporary tables of others that it finds in its folder for them.
+        # A starting server deletes the temporary tables of other servers in the same folder.
         install += ["--skip-test-db", f"--tmpdir={data}"]
         result = subprocess.run(install, capture_output=True, text=True, **common)
         if result.returncode != 0:
@@ -55,7 +55,7 @@ class Mysql(Throwaway):
         raise ScriptError("MariaDB did not start:\n" + (self.directory / "log").read_text()[-2000:])
 
     def sql(self, text, database=DATABASE):
-        """Runs statements outside of what is compared."""
+        """Runs statements that are not compared."""
         command = [self.client, "--no-defaults", "-uroot", f"--socket={self.socket}", "-N", "-e", text]
         result = subprocess.run(command + ([database] if database else []), capture_output=True, text=True)
         if result.returncode != 0:
@@ -67,7 +67,7 @@ class Mysql(Throwaway):
         self.sql(f"drop database if exists {DATABASE}; create database {DATABASE}", None)
 
     def options(self, placeholder):
-        """The log-in options; `placeholder`, if any, makes one of them wrong."""
+        """The log-in options; `placeholder`, if given, makes one of them invalid."""
         login = {"user": "sbtest", "password": "sb-secret", "db": DATABASE, "socket": self.socket}
         login.update({"BADPASSWORD": {"password": "no"}, "NODATABASE": {"db": "nosuch"}}.get(placeholder, {}))
         if placeholder == "NOWHERE":

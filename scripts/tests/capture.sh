@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests scripts/parts-by-capture with artificial captures: an empty one, and one of two round trips of
+# Tests scripts/parts-by-capture with artificial captures: an empty one, and one with two round trips of
 # 200 and 400 µs.
 #
 #     scripts/tests/capture.sh
@@ -38,7 +38,7 @@ with open(f"{folder}/parts.tsv", "w") as table:
         path = f"{folder}/{name}.pcap"
         with open(path, "wb") as file:
             file.write(header + packets)
-        # Prony's mean is a tenth too long.
+        # Prony's mean is 10 % too long.
         fields = (path, PORT, name, 1, 1, 2, 0, 330000.0, 400000.0, 400000.0, 0, 5)
         table.write("\t".join(map(str, fields)) + "\n")
 PYTHON

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prony called as pgbench: PostgreSQL's own tests, and the comparisons with the installed pgbench.
 #
-# In: PostgreSQL's programs. Out: a line for each part, or `skipped: why`; status 1 if one fails.
+# In: PostgreSQL's programs. Out: one line per part, or `skipped: why`; status 1 if one fails.
 # Must never: leave a server or a file behind.
 #
 #     scripts/tests/pgbench.sh [self-test|tap|texts|statements|rows|scenarios]...    all, if none is named
@@ -26,7 +26,7 @@ bin_dir=$(PYTHONPATH=scripts PYTHONDONTWRITEBYTECODE=1 python3 -c \
 work=$(mktemp -d /var/tmp/prony-pgbench-XXXXXX)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-# Tests of PostgreSQL run as an ordinary user, who may not look into the checkout's folder.
+# Tests of PostgreSQL run as an ordinary user, who may have no access to the checkout.
 chmod 755 "$work"
 
 under_test=${PGBENCH_UNDER_TEST:-$default_under_test}
@@ -42,14 +42,14 @@ esac
 chmod 755 "$work/program"
 program=$work/program
 
-# PostgreSQL's tests of version 15, whatever is installed; under the name by which it is called.
+# PostgreSQL's tests of version 15, regardless of the installed version; the program is called as pgbench.
 wrapper=$work/pgbench
 printf '#!/bin/bash\nexport PRONY_PGBENCH_COMPAT=15\nexec -a "$0" %q "$@"\n' "$program" >"$wrapper"
 chmod 755 "$wrapper"
 
 golden() { scripts/golden-pgbench --prony "$program" "$@"; }
 
-# Runs a part of the test and says in one line how it went; or all, if it failed.
+# Runs a part of the test and prints its result in one line, or all output if it failed.
 part() {
     local name=$1 status=0 start=$SECONDS
     shift
@@ -68,7 +68,7 @@ parts=("$@")
 [[ $# -gt 0 ]] || parts=(self-test tap texts statements rows scenarios)
 for name in "${parts[@]}"; do
     case $name in
-    # The comparison itself: it detects faulty tools.
+    # Tests the comparison: it must detect faulty tools.
     self-test) part self-test scripts/golden-pgbench --self-test --texts --statements --rows --every 60 ;;
     tap) part tap scripts/tap-pgbench "$wrapper" ;;
     texts) part texts golden --texts --every "${PGBENCH_EVERY:-7}" ;;

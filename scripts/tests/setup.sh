@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# scripts/setup prints in one line what is missing, and the demo asks before it downloads.
+# Tests that scripts/setup prints in one line what is missing, and that the demo asks before it downloads.
 set -euo pipefail
 setup=$(cd "$(dirname "$0")/.." && pwd)/setup
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A PATH with nothing but what the script itself needs.
+# A PATH with only the programs that the script itself needs.
 for tool in bash env sed id; do ln -s "$(command -v "$tool")" "$work/$tool"; done
 
 # expect WORDS COMMAND...: the command fails and prints one line with these words.
@@ -31,7 +31,7 @@ tool make 'exit 0'
 env -i PATH="$work" HOME="$work" "$setup" build
 expect "rustup component add clippy rustfmt" "$setup" lint
 
-# The demo: an installed PostgreSQL is used; without one, a download is announced, or refused.
+# The demo uses an installed PostgreSQL; without one, it announces a download, or refuses it.
 tool prony 'echo "prony $*"'
 mkdir "$work/pg"
 for name in postgres initdb; do ln -s "$work/cc" "$work/pg/$name"; done
@@ -43,7 +43,7 @@ if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
     output=$(env -i PATH="$work" DEMO_DOWNLOAD=0 "$setup" demo "$work/prony" 2>&1 </dev/null) && exit 1
     [[ $output == *"apt install postgresql"* ]] || { echo "refused: $output" && exit 1; }
 fi
-# What make runs is what cargo builds, wherever its variables send that.
+# make runs the binary that cargo builds, wherever cargo's variables put it.
 root=$(dirname "$(dirname "$setup")")
 for variable in CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR; do
     for target in demo versus versus-sysbench; do

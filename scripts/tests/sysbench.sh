@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prony called as sysbench: the comparisons with the installed sysbench.
 #
-# In: sysbench, the programs of MariaDB and PostgreSQL. Out: a line for each part, or `skipped: why`;
+# In: sysbench, the programs of MariaDB and PostgreSQL. Out: one line per part, or `skipped: why`;
 # status 1 if one fails. Must never: leave a server or a file behind.
 #
 #     scripts/tests/sysbench.sh [self-test|texts|statements]...    all, if none is named
@@ -30,7 +30,7 @@ fi
 
 golden() { scripts/golden-sysbench "$@"; }
 
-# The comparison detects a program that sends an additional statement, and one that omits a line.
+# The comparison must detect a program that sends an additional statement, and one that omits a line.
 self_test() {
     local name words line=' --threads=1 .*oltp_read_write run'
     mkdir -p "$work/faulty"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The script behind `make versus`: its arithmetic, and a whole small pass with a made-up prony.
+# Tests the script of `make versus`: its arithmetic, and a small complete pass with a fake prony.
 set -euo pipefail
 progress=$(mktemp)
 trap 'rm -f "$progress"' EXIT

@@ -1,6 +1,6 @@
-"""What is measured, and what is wanted of it.
+"""The cases that are measured, and their bounds.
 
-In: nothing. Out: the list of cases. Must never: decide how they are measured.
+Out: the list of cases. Must never: decide how they are measured.
 """
 import dataclasses
 import os
@@ -28,19 +28,19 @@ class Dialect:
 
     id: str
     title: str
-    # What chooses the script, and the query mode.
+    # The options that select the script and the query mode.
     options: tuple
     clients: int
     network: str
     max_cpu: Optional[float] = 1.0
     min_tps: Optional[float] = 1.0
-    # Where not None: no pgbench is measured, but Prony with these options instead.
+    # If set, Prony with these options is the baseline instead of pgbench.
     baseline_options: Optional[tuple] = None
     cpus: Optional[frozenset] = None
 
     @property
     def workload(self):
-        """The kind of state that a run needs and changes."""
+        """The workload whose tables a run uses and changes."""
         return "select-only" if "-S" in self.options or self.baseline_options else "tpcb"
 
 
@@ -81,7 +81,7 @@ class SysbenchLoad:
     max_cpu: Optional[float] = None
 
 
-# Any one will do; the first that this process may use.
+# Any CPU will do: the first one that this process may use.
 ONE_CPU = frozenset({min(os.sched_getaffinity(0))})
 
 RUNS = [
@@ -101,7 +101,7 @@ LOADS = [
 ]
 
 def dialect_cases():
-    """Prony called as pgbench: both modes, both scripts, few and many clients, both networks."""
+    """Prony called as pgbench: both modes, both scripts, few and many clients, unix socket and TCP."""
     networks = {"unix": "unix socket", "tcp": "TCP"}
     scripts = {"select": ("-S",), "tpcb": ("-b", "tpcb-like")}
     for script, options in scripts.items():
@@ -118,13 +118,13 @@ def dialect_cases():
 
 
 def file_cases():
-    """The script of -S from a file beside -S, both by Prony: what reading a script costs."""
+    """Prony with the script of -S from a file, compared with -S: the cost of interpreting a script."""
     for mode in ("simple", "prepared"):
         for clients in (1, 64):
             yield Dialect(
                 f"pgbench-file-{mode}-unix{clients}",
                 f"-f select-only.sql beside -S, {mode}, unix socket, {clients} client{'s' * (clients > 1)}",
-                # -S counts the branches; a file is told.
+                # -S counts the branches itself; a file needs the scale as a variable.
                 ("-f", SELECT_ONLY, "-s", "{scale}", "-M", mode),
                 clients,
                 "unix",
@@ -134,7 +134,7 @@ def file_cases():
             )
 
 
-# The file's name; each tool has it in a folder of its own.
+# The file's name; each tool has the file in a separate folder.
 SELECT_ONLY = "select-only.sql"
 SELECT_ONLY_TEXT = """\
 \\set aid random(1, 100000 * :scale)
@@ -146,7 +146,7 @@ FILES = list(file_cases())
 
 # Tables of the sysbench cases, and the rows of each.
 TABLES, ROWS = 10, 25_000
-# A script; each tool has it in a folder of its own.
+# A script; each tool has it in a separate folder.
 LUA = "point.lua"
 SYSBENCH_RUNS = [
     SysbenchRun("sb-point16", "oltp_point_select, prepared, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, 1.15),
@@ -159,12 +159,12 @@ SYSBENCH_RUNS = [
     SysbenchRun("sb-rw64", "oltp_read_write, unix socket, 64 threads", "oltp_read_write", 64, "unix", 0.50, 1.05),
     SysbenchRun("sb-lua16", "point selects by a Lua script, unix socket, 16 threads", LUA, 16, "unix", 1.0, None),
 ]
-# One large table as well: sysbench loads each by one thread.
+# Includes one large table, because sysbench loads each table with one thread.
 SYSBENCH_LOADS = [
     SysbenchLoad("sb-prepare", f"prepare, {TABLES} tables of {ROWS:,} rows, --threads=2", TABLES, ROWS, 1.5),
     SysbenchLoad("sb-prepare-one", "prepare, one table of 250,000 rows, --threads=2", 1, 250_000, 1.5),
 ]
-# Whether so many connections run at all.
+# Checks whether this many connections work.
 CONNECTED, CONNECTIONS = "sb-connections", 4_000
 
 # See sysbench.py.
@@ -191,15 +191,15 @@ ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
 
 
 def without_bounds(case):
-    """The case without what is wanted of it: those figures are of pgbench and sysbench."""
+    """The case without its bounds, which apply only to pgbench and sysbench."""
     bounds = {field.name: None for field in dataclasses.fields(case) if field.name.startswith(("max_", "min_"))}
     return dataclasses.replace(case, **bounds)
 
 
 def choose(text):
-    """The identifiers that a comma-separated list names; `all` and the groups' names stand for many.
+    """The identifiers in a comma-separated list; `all` and the names of groups stand for several.
 
-    `all` is what native plans are measured by; the dialects and tpcc are groups of their own.
+    `all` is the cases of native plans; the dialects and tpcc are separate groups.
     """
     chosen = []
     known = {*ALL, *GROUPS["pgbench"], *GROUPS["tpcc"], *GROUPS["sysbench"]}

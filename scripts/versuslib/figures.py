@@ -1,4 +1,4 @@
-"""Pairs of measurements to ratios, verdicts and a table.
+"""Turns pairs of measurements into ratios, verdicts and a table.
 
 In: lists of numbers. Out: text. Must never: measure.
 """
@@ -8,13 +8,13 @@ import statistics
 
 @dataclasses.dataclass
 class Ratio:
-    """A figure of Prony by the same figure of pgbench, pair by pair."""
+    """A figure of Prony divided by the same figure of pgbench, for each pair."""
 
     values: list
 
     @property
     def median(self):
-        """The middle of the pairs' ratios."""
+        """The median of the pairs' ratios."""
         return statistics.median(self.values)
 
     def __str__(self):
@@ -22,7 +22,7 @@ class Ratio:
 
 
 def ratio(prony, pgbench):
-    """The ratios of two lists of numbers, pair by pair."""
+    """The ratios of two lists of numbers, for each pair."""
     if len(prony) != len(pgbench) or not prony:
         raise ValueError("pairs are needed")
     return Ratio([a / b for a, b in zip(prony, pgbench)])
@@ -78,7 +78,7 @@ def run_row(case, prony, pgbench):
 
 
 def run_head(other):
-    """The header of the table of runs; `other` names the tool that Prony is compared with."""
+    """The header of the table of runs; `other`: the name of the tool that Prony is compared with."""
     return [
         "case",
         f"client CPU per transaction, Prony / {other}",
@@ -92,7 +92,7 @@ def run_head(other):
     ]
 
 
-# The same for two invocations of Prony.
+# The same header for two invocations of Prony.
 FILE_HEAD = [
     "case",
     "client CPU per transaction, -f / -S",
@@ -107,7 +107,7 @@ FILE_HEAD = [
 
 
 def load_row(case, prony, pgbench):
-    """One line of the table of loads: how many times as fast, and the client's CPU."""
+    """One line of the table of loads: speed-up, and the client's CPU."""
     speed = ratio([m.wall_s for m in pgbench], [m.wall_s for m in prony])
     cpu = ratio([m.cpu_s for m in prony], [m.cpu_s for m in pgbench])
     return [
@@ -124,7 +124,7 @@ def load_row(case, prony, pgbench):
 
 
 def load_head(other):
-    """The header of the table of loads; `other` names the tool that Prony is compared with."""
+    """The header of the table of loads; `other`: the name of the tool that Prony is compared with."""
     return [
         "case",
         f"times as fast as {other}",
@@ -139,7 +139,7 @@ def load_head(other):
 
 
 def memory_row(name, small, large, clients, max_bytes):
-    """One line of the table of memory, from peaks (bytes) at `clients` and twice as many."""
+    """One line of the table of memory, from peaks (bytes) at `clients` and at twice as many."""
     each = (large - small) / clients
     projected = small + each * (10_000 - clients)
     passes = "–" if max_bytes is None else "met" if projected <= max_bytes else "missed"

@@ -24,7 +24,7 @@ DATABASE = "versus"
 
 
 def arguments(argv):
-    """Command line; each option's default comes from the environment variable of its name."""
+    """Command line; each option's default is the environment variable of the same name."""
     env = os.environ.get
     parser = argparse.ArgumentParser(prog="scripts/versus", description=__doc__)
     parser.add_argument("--pairs", type=int, default=int(env("PAIRS", 5)), help="pairs of runs for each case (PAIRS, 5)")
@@ -91,7 +91,7 @@ def compare_loads(chosen, tools, server, args, raw):
         print_progress(f"{case.id}: {args.pairs} pairs")
 
         def measure(tool):
-            # A fresh database, and no dirty pages of the run before, for each.
+            # Each run has a new database, and no dirty pages of the previous run.
             server.sql("drop database if exists load_one")
             server.sql("create database load_one")
             server.sql("checkpoint")
@@ -129,7 +129,7 @@ def reset_state(case, server):
 
 
 class Invocation:
-    """One way to call a tool by pgbench's command line."""
+    """A tool with a pgbench command line."""
 
     def __init__(self, name, tool, options):
         self.name = name
@@ -138,7 +138,7 @@ class Invocation:
 
 
 def compare_dialect(chosen, tools, server, args, raw):
-    """Rows of the tables of the pgbench dialect: Prony by pgbench, and -f by -S."""
+    """Rows of the tables of the pgbench dialect: Prony compared with pgbench, and -f compared with -S."""
     tables = []
     for group in (cases.DIALECT, cases.FILES):
         rows = []
@@ -244,12 +244,12 @@ def warm_cache(server):
             "create extension pg_prewarm; select pg_prewarm('pgbench_accounts'), pg_prewarm('pgbench_accounts_pkey')",
             DATABASE,
         )
-    except ScriptError:  # The extension is in another package on some systems.
+    except ScriptError:  # On some systems a different package has the extension.
         server.sql("select sum(abalance) from pgbench_accounts", DATABASE)
 
 
 def measure_tpcc(args, bin_dir):
-    """Measures tpcc, on a server of its own; prints. Returns the server's directory, which no longer exists."""
+    """Measures tpcc on a separate server; prints. Returns the server's directory, which no longer exists."""
     with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
         text, raw, directory = tpcc.measure(args, bin_dir, home, print_progress, interleave, environment)
     print(text)
@@ -259,7 +259,7 @@ def measure_tpcc(args, bin_dir):
 
 
 def measure_sysbench(args):
-    """Measures the sysbench dialect, on a server of its own; prints. Returns the server's directory, which no longer exists."""
+    """Measures the sysbench dialect on a separate server; prints. Returns the server's directory, which no longer exists."""
     def intro():
         return [machine(), f"- {version_line([args.against or sysbench.find_sysbench(), '--version'])}; {version_line([args.prony, '--version'])}"]
 
@@ -273,20 +273,20 @@ def measure_sysbench(args):
 
 
 def raise_failures(raw):
-    """Fails where a case could not be measured."""
+    """Fails if a case could not be measured."""
     failed = [name for name, results in raw.items() if isinstance(results, dict) and "failed" in results]
     if failed:
         raise ScriptError(f"could not be measured, see above: {', '.join(failed)}")
 
 
 def measure_all(args, bin_dir):
-    """Starts the server, measures, prints; all that could be. Returns the server's directory, which no longer exists."""
+    """Starts the server, measures, and prints everything that could be measured. Returns the server's directory, which no longer exists."""
     raw = {}
     settings = {
         "cluster_name": "prony-versus",
         "max_connections": max(300, 2 * args.memory_clients + 50),
-        # Less noise, the same for both tools: the tables fit, and neither a checkpoint by volume
-        # nor a vacuum falls into some runs and not into others. The report names these.
+        # Less noise, the same for both tools: the tables fit into memory, and no checkpoint by volume or
+        # vacuum falls into only some of the runs. The report lists these settings.
         "shared_buffers": args.shared_buffers,
         "max_wal_size": "8GB",
         "checkpoint_timeout": "1h",
@@ -319,7 +319,7 @@ def measure_all(args, bin_dir):
 
 def main(argv):
     """Returns the exit status: 0 measured, 1 could not measure."""
-    # SIGTERM unwinds like Ctrl-C, so that the server is stopped.
+    # SIGTERM raises an exception like Ctrl-C, so that the server is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     args = arguments(argv)
     try:

@@ -38,13 +38,13 @@ class Maria(Throwaway):
         user = server_user()
         self.directory.chmod(0o711)
         data, self.socket, self.log = self.directory / "data", self.directory / "s" / "sock", self.directory / "log"
-        # Clients of any user may reach the socket; what they may do is decided by their password.
+        # Clients of any user may reach the socket; the password decides what they may do.
         self.socket.parent.mkdir(mode=0o755)
         data.mkdir(mode=0o700)
         give_to_server(user, data, self.socket.parent)
         common = {"cwd": self.directory, "start_new_session": True, **user}
         install = [self.programs["install"], "--no-defaults", f"--datadir={data}", "--skip-test-db", "--auth-root-authentication-method=normal"]
-        # A server that starts deletes the temporary tables of others that it finds in its folder for them.
+        # A starting server deletes the temporary tables of other servers in the same folder.
         install.append(f"--tmpdir={self.socket.parent}")
         process_result = subprocess.run(install, capture_output=True, text=True, **common)
         if process_result.returncode != 0:
@@ -55,7 +55,7 @@ class Maria(Throwaway):
             f"create database {self.database};\n"
             f"create user '{self.user}'@'%' identified by '{self.password}';\n"
             f"grant all on *.* to '{self.user}'@'%';\n"
-            # root without a password is nobody's business after the start.
+            # After the start, nothing needs root without a password.
             "drop user if exists 'root'@'127.0.0.1';\ndrop user if exists 'root'@'::1';\n"
             f"alter user 'root'@'localhost' identified by '{self.password}';\n"
         )
@@ -84,7 +84,7 @@ class Maria(Throwaway):
         raise ScriptError("the server did not start: " + output + "\n" + self.log.read_text()[-2000:])
 
     def sql(self, text):
-        """Runs statements by the client program, outside of what is measured; returns what they print."""
+        """Runs statements with the client program, not measured; returns their output."""
         command = [self.programs["client"], "--no-defaults", "-BN", f"--socket={self.socket}", f"--user={self.user}", self.database]
         environment = {**os.environ, "MYSQL_PWD": self.password}
         process_result = subprocess.run(command, input=text, capture_output=True, text=True, env=environment)

@@ -1,6 +1,6 @@
-"""Tests of this script: its arithmetic, and a whole pass with a fake prony.
+"""Tests of this script: its arithmetic, and a complete pass with a fake prony.
 
-In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert how fast anything is.
+In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert a speed.
 """
 import contextlib
 import dataclasses
@@ -15,7 +15,7 @@ import textwrap
 from . import cases, figures, tpcc, sysbench, tools
 from .server import ScriptError
 
-# A fake prony that calls pgbench, so that a whole pass runs before prony is built.
+# A fake prony that calls pgbench, so that a complete pass runs before prony is built.
 FAKE_PRONY = """\
 #!{python}
 import json, os, re, subprocess, sys
@@ -53,7 +53,7 @@ kind = dict(committed=count, failed=0, tps=tps)
 print(json.dumps(dict(state="complete", measured=dict(kinds=[kind], errors=[]))))
 """
 
-# Nine small tables, and functions that take what prony's take.
+# Nine small tables, and functions with the same parameters as prony's.
 TABLES = """\
 create table item (i_id int primary key); create table warehouse (w_id int); create table district (d_id int);
 create table stock (s_id int, s_data varchar(50)); create table customer (c_id int not null, c_discount numeric(4,4));
@@ -127,7 +127,7 @@ def raises(kind, action):
 
 
 def arithmetic():
-    """Ratios, verdicts and rows of known figures."""
+    """Checks ratios, verdicts and rows of known figures."""
     ratio = figures.ratio([1.0, 3.0, 2.0], [2.0, 2.0, 2.0])
     assert ratio.values == [0.5, 1.5, 1.0] and ratio.median == 1.0
     assert str(ratio) == "1.00 (0.50–1.50)"
@@ -154,7 +154,7 @@ def arithmetic():
 
 
 def report_parsing():
-    """Reports of the tools are parsed."""
+    """Checks that reports of the tools are parsed."""
     assert tools.read_pgbench(PGBENCH_15) == (123456, 24691.215)
     assert raises(ScriptError, lambda: tools.read_pgbench("pgbench: error"))
     kind = {"committed": 100, "failed": 0, "tps": 20.5}
@@ -168,7 +168,7 @@ def report_parsing():
 
 
 def tpcc_figures():
-    """The tables of tpcc are right for known figures."""
+    """Checks the tables of tpcc for known figures."""
     assert tpcc.read_scripts(PGBENCH_SCRIPTS) == (2300, 230.5, 6012.0)
     assert raises(ScriptError, lambda: tpcc.read_scripts(PGBENCH_15))
     kind = {"committed": 990, "rolled_back": 10, "failed": 0, "tps": 99.0}
@@ -197,14 +197,14 @@ def tpcc_figures():
 
 
 def sysbench_report():
-    """What is read of a report of sysbench."""
+    """Checks that reports of sysbench are parsed."""
     assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
     assert raises(ScriptError, lambda: sysbench.read_report("FATAL: broken"))
     assert len(cases.choose("sysbench")) == 12 and not set(cases.choose("all")) & set(cases.SYSBENCH)
 
 
 def child_cpu_time():
-    """CPU and memory of a child are its own, all of it."""
+    """Checks that a child's CPU time and memory are measured completely, and without this script's."""
     burn = textwrap.dedent(
         """
         import os, time
@@ -214,14 +214,14 @@ def child_cpu_time():
         """
     )
     result, output = tools.execute([sys.executable, "-c", burn], dict(os.environ))
-    # What the child read of itself, plus its end; and far from double.
+    # The child's own reading plus the time of its exit; far below twice as much.
     assert float(output) <= result.cpu_s + 0.01 <= 2 * float(output) + 1, (output, result)
     failing = lambda: tools.execute(["false"], dict(os.environ))  # noqa: E731
     assert raises(ScriptError, failing)
 
 
 def interleaving():
-    """The tool that goes first alternates."""
+    """Checks that the tool that goes first alternates."""
     from .main import interleave
 
     class Tool:
@@ -273,7 +273,7 @@ def full_pass(bin_dir, measure_all, arguments):
 
 
 def two_builds_pass(bin_dir, measure_all, arguments):
-    """Another build of prony in pgbench's place: no bounds, both called alike, each with a folder of its own."""
+    """A second build of prony instead of pgbench: no bounds, both called alike, each with a separate folder."""
     with tempfile.TemporaryDirectory() as folder:
         builds = [pathlib.Path(folder) / name for name in ("new", "old")]
         for build in builds:
@@ -340,7 +340,7 @@ def sysbench_pass(measure_sysbench, arguments):
 
 
 def a_failure_is_reported(bin_dir, measure_all, arguments):
-    """A prony that fails costs its row, not the report, and the status says so."""
+    """Checks that a failing prony loses only its row of the report, and that the status shows the failure."""
     with tempfile.TemporaryDirectory() as folder:
         fake = pathlib.Path(folder) / "prony"
         fake.write_text("#!/bin/sh\ntest $1 = --version && echo prony 0 && exit\necho broken >&2; exit 3\n")

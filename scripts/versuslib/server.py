@@ -20,7 +20,7 @@ PR_SET_PDEATHSIG = 1
 
 
 class ScriptError(Exception):
-    """Something the user must know; its text says what to do."""
+    """An error for the user; its text says what to do."""
 
 
 def find_bin_dir():
@@ -72,13 +72,13 @@ def server_user():
 
 
 def give_to_server(user, *paths):
-    """Hands files and folders to the user of `server_user`; does nothing if there is none."""
+    """Makes the user of `server_user` the owner of files and folders; does nothing if there is none."""
     for path in paths if user else ():
         os.chown(path, user["user"], user["group"])
 
 
 def end_with_parent(number):
-    """What a child runs before exec: ask the kernel to end it when this process ends."""
+    """Runs in a child before exec: tells the kernel to end the child when this process ends."""
     libc = ctypes.CDLL(None)
     parent = os.getpid()
 
@@ -91,13 +91,13 @@ def end_with_parent(number):
 
 
 class Throwaway:
-    """A server of one `with` block, in a private directory. What it is decides `_start`, which sets `process`."""
+    """A server for one `with` block, in a private directory. Subclasses start it in `_start`, which sets `process`."""
 
-    #: How to stop it: signals and the seconds to wait after each, in order.
+    #: How to stop the server: signals in order, with the seconds to wait after each.
     END = ()
 
     def __init__(self, settings):
-        """`settings`: name to value; durability settings are the server's own unless named here."""
+        """`settings`: name to value; durability settings are the server's defaults unless named here."""
         self.settings = settings
         self.password = secrets.token_hex(16)
         self.process = None
@@ -125,7 +125,7 @@ class Throwaway:
 
 
 def free_port():
-    """A port of loopback that nobody listens on."""
+    """A free port on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -159,8 +159,8 @@ class Server(Throwaway):
         pwfile.unlink()
         if process_result.returncode != 0:
             raise ScriptError("initdb failed:\n" + process_result.stderr)
-        # `password` on loopback: SCRAM costs a client milliseconds of CPU a connection, which would
-        # drown what is measured here.
+        # `password` on loopback: SCRAM costs a client milliseconds of CPU per connection, much more than
+        # what is measured here.
         (data / "pg_hba.conf").write_text(
             "local all all trust\nhost all all 127.0.0.1/32 password\n"
         )
@@ -201,13 +201,13 @@ class Server(Throwaway):
         return f"postgresql://postgres@/{database}?host={self.host(network)}&port={self.port}"
 
     def environment(self):
-        """What clients get: this process's own environment without PG*, and the password."""
+        """The environment of clients: this process's without PG*, and with the password."""
         env = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
         env["PGPASSWORD"] = self.password
         return env
 
     def sql(self, text, database="postgres"):
-        """Runs statements by psql, outside of what is measured; returns what they print."""
+        """Runs statements with psql, not measured; returns their output."""
         command = [self.bin_dir / "psql", "-XAtq", "-v", "ON_ERROR_STOP=1"]
         command += ["-d", self.url("unix", database)]
         process_result = subprocess.run(
@@ -219,7 +219,7 @@ class Server(Throwaway):
 
     @contextlib.contextmanager
     def on_cpu(self, cpu):
-        """New backends run on this CPU alone inside the block."""
+        """Makes new backends run only on this CPU inside the block."""
         before = os.sched_getaffinity(self.process.pid)
         os.sched_setaffinity(self.process.pid, {cpu})
         try:

@@ -1,10 +1,10 @@
-"""Prony called as sysbench beside sysbench, by identical command lines, on a MariaDB.
+"""Compares Prony called as sysbench with sysbench, by identical command lines, on a MariaDB.
 
 In: a release build of prony, sysbench, MariaDB's programs. Out: Markdown. Must never: measure both at
-once, or give one of them an option that the other does not get.
+once, or give only one of them an option.
 
-CPU is user and system time of the whole client process, connecting and preparing included, for each
-query that the tool's own report counts; QPS is what that report says.
+CPU is user and system time of the whole client process, including connecting and preparing, per query
+that the tool's own report counts; QPS is the figure in that report.
 """
 import dataclasses
 import os
@@ -18,7 +18,7 @@ from .maria import Maria
 from .server import ScriptError
 from .tools import Measurement, execute
 
-# A point select by a script: what scripts for sysbench are like, statements prepared once.
+# A point select by a script that prepares its statements once, as typical sysbench scripts do.
 LUA_TEXT = """\
 function thread_init()
   drv = sysbench.sql.driver()
@@ -45,7 +45,7 @@ sysbench.cmdline.options = { tables = {"tables", 1}, table_size = {"rows", 10000
 
 @dataclasses.dataclass
 class Queries(Measurement):
-    """What one run cost and delivered; `transactions` are queries and `tps` is QPS."""
+    """Cost and result of one run; `transactions` are queries and `tps` is QPS."""
 
     events: int = 0
 
@@ -60,21 +60,21 @@ def read_report(output):
 
 
 class Tool:
-    """One of the two, both called in the same way."""
+    """One of the two tools; both are called in the same way."""
 
     def __init__(self, name, program, server, home):
         self.name = name
         self.program = program
         self.server = server
         self.home = home
-        # The password is in a file, not among the arguments, where everybody sees it.
+        # The password is in a file, because all users can see the arguments.
         self.config = os.path.join(home, "config")
         with open(os.open(self.config, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write(f"mysql-user={server.user}\nmysql-password={server.password}\nmysql-db={server.database}\n")
         pathlib.Path(home, LUA).write_text(LUA_TEXT)
 
     def call(self, network, words, watch_memory=False):
-        """Its Measurement so far, and what it says."""
+        """The Measurement so far, and the output."""
         address = [f"--mysql-socket={self.server.socket}"] if network == "unix" else ["--mysql-host=127.0.0.1", f"--mysql-port={self.server.port}"]
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("MYSQL", "LUA_", "PRONY_"))}
         for name in ("HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
@@ -83,7 +83,7 @@ class Tool:
         return execute(command, environment, watch_memory=watch_memory, folder=self.home)
 
     def prepare(self, tables, rows):
-        """Makes the tables."""
+        """Creates the tables."""
         return self.call("unix", ["--threads=2", f"--tables={tables}", f"--table-size={rows}", "oltp_read_write", "prepare"])[0]
 
     def run(self, case, seconds, watch_memory=False):
@@ -95,7 +95,7 @@ class Tool:
 
 
 def run_head(other):
-    """The head of the table of runs: what is counted here are queries."""
+    """The header of the table of runs, which counts queries."""
     return [text.replace("transaction", "query").replace("TPS", "QPS") for text in figures.run_head(other)]
 
 
@@ -103,7 +103,7 @@ CONNECTIONS_HEAD = ["oltp_point_select, " + f"{CONNECTIONS:,} threads", "QPS", "
 
 
 def drop_tables(server):
-    """No tables, and no dirty pages of those before."""
+    """Drops the tables and flushes their dirty pages."""
     tables = server.sql(f"select table_name from information_schema.tables where table_schema = '{server.database}'").split()
     for table in tables:
         server.sql(f"drop table `{table}`")
@@ -112,7 +112,7 @@ def drop_tables(server):
 
 
 def connection_rows(tools, seconds, print_progress):
-    """Rows of the table of many connections. A failure stands in its row."""
+    """Rows of the table of many connections. A failure appears in its row."""
     rows = []
     for tool in tools:
         print_progress(f"{CONNECTED}: {tool.name}, {CONNECTIONS} threads")
@@ -135,14 +135,14 @@ def find_sysbench():
 
 
 def sysbench_link(prony, home):
-    """A link of that name to a build of prony."""
+    """A link named sysbench to a build of prony."""
     link = os.path.join(home, "sysbench")
     os.symlink(prony, link)
     return link
 
 
 def measure(args, home, print_progress, interleave, intro):
-    """Measures what was chosen on a server of its own; returns the report, raw figures, and the server's directory."""
+    """Measures the selected cases on a separate server; returns the report, raw figures, and the server's directory."""
     other = "other build" if args.against else "sysbench"
     bounds = cases.without_bounds if args.against else lambda case: case
     chosen, raw, parts = set(args.cases), {}, [f"## Prony called as sysbench, and {other}"]

@@ -1,4 +1,4 @@
-"""The two tools: how they are called, and what they cost and deliver.
+"""The two tools: how to call them, and how to measure their cost and result.
 
 In: a server and a case. Out: a Measurement. Must never: treat the two differently: CPU is user and
 system time of the whole client process (connecting and starting included), by wait4.
@@ -19,7 +19,7 @@ from .server import ScriptError, end_with_parent
 
 @dataclasses.dataclass
 class Measurement:
-    """What one run of one tool cost and delivered."""
+    """Cost and result of one run of one tool."""
 
     wall_s: float
     cpu_s: float
@@ -29,7 +29,7 @@ class Measurement:
 
     @property
     def cpu_us_per_transaction(self):
-        """Client CPU for each transaction, microseconds."""
+        """Client CPU per transaction, microseconds."""
         return 1e6 * self.cpu_s / self.transactions
 
 
@@ -58,7 +58,7 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None):
             child.wait()
             raise
         wall_s = time.monotonic() - start
-        # Popen must not wait for a child that is already buried.
+        # Popen must not wait for a child that is already reaped.
         child.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
@@ -73,7 +73,7 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None):
 class PeakMemory:
     """Follows a process's largest resident memory (VmHWM).
 
-    Not wait4's ru_maxrss: that also counts what the forked copy of this script held before exec.
+    Not wait4's ru_maxrss: that also counts the memory of the forked copy of this script before exec.
     """
 
     def __init__(self, pid):
@@ -89,7 +89,7 @@ class PeakMemory:
         while not self.stopped.wait(0.02):
             try:
                 if executable_of(self.pid) == self.own:
-                    continue  # Not yet past exec.
+                    continue  # Before exec.
                 with open(self.path) as file:
                     match = re.search(r"VmHWM:\s*(\d+) kB", file.read())
                 if match:
@@ -98,14 +98,14 @@ class PeakMemory:
                 return
 
     def end(self):
-        """Largest resident memory seen, bytes."""
+        """Largest resident memory so far, bytes."""
         self.stopped.set()
         self.thread.join()
         return self.bytes
 
 
 def executable_of(pid):
-    """The program a process runs."""
+    """The program that a process runs."""
     return os.readlink(f"/proc/{pid}/exe")
 
 
@@ -123,7 +123,7 @@ def read_pgbench(output):
 def read_prony(output):
     """(transactions, TPS of the measured window) of a Run document.
 
-    Transactions of a warm-up cost CPU as well, so they count here; they are not in the TPS.
+    The transactions include those of the warm-up, because they cost CPU too; the TPS do not.
     """
     run = json.loads(output)
     if run["state"] != "complete":
@@ -137,7 +137,7 @@ def read_prony(output):
 
 
 def run_dialect(program, server, env, case, options, seconds, database, folder=None):
-    """Runs a program by pgbench's command line; the line is the same for every program."""
+    """Runs a program with a pgbench command line, which is the same for every program."""
     command = [program, "-h", server.host(case.network), "-p", server.port, "-U", "postgres"]
     command += ["-n", *options, "-c", case.clients, "-j", 1, "-T", seconds, database]
     result, output = execute(command, env, case.cpus, folder=folder)
@@ -174,7 +174,7 @@ class Pgbench:
         return result
 
     def load(self, scale, database, jobs):
-        """Loads the tables; pgbench has no jobs for that."""
+        """Loads the tables; pgbench does this without jobs."""
         del jobs
         command = [self.program, *self._connection_options("unix"), "-i", "-q", "-s", scale, database]
         return execute(command, self.server.environment())[0]
@@ -184,13 +184,13 @@ class Prony:
     """A build of prony."""
 
     def __init__(self, server, program, home, name="prony"):
-        """`home`: a private folder, in which it gets one of its own for its store of runs."""
+        """`home`: a private folder, in which this build has a folder for its store of runs."""
         self.name = name
         self.server = server
         self.program = program
         self.home = home = os.path.join(home, name)
         os.mkdir(home)
-        # By this name it is pgbench.
+        # Under this name it runs as pgbench.
         self.link = os.path.join(home, "pgbench")
         os.symlink(program, self.link)
         with open(os.path.join(home, SELECT_ONLY), "w") as file:
@@ -198,7 +198,7 @@ class Prony:
 
     def dialect(self, case, options, seconds, database):
         """Drives the load of a pgbench command line, called as pgbench."""
-        # The report's lines are those of version 15, whatever pgbench is installed.
+        # The report has the format of version 15, regardless of the installed pgbench.
         env = {**self._env(), "PRONY_PGBENCH_COMPAT": "15"}
         return run_dialect(self.link, self.server, env, case, options, seconds, database, self.home)
 

@@ -1,11 +1,11 @@
-"""The workload tpcc: what a warehouse costs to build, what a transaction costs, and the server's bounds.
+"""The workload tpcc: the cost of building a warehouse and of a transaction, and the server's bounds.
 
 In: a release build of prony, psql, pgbench. Out: Markdown. Must never: measure two things at once, or
 leave a server running.
 
-The bounds are what the same server does when the client does next to nothing: COPY of the same bytes
-from files by psql, and the same function calls by pgbench from script files. HammerDB is not run here;
-its figures stand beside, as they were measured on 2 cores.
+The bounds are the cost of the same server work with a minimal client: COPY of the same bytes from files
+by psql, and the same function calls by pgbench from script files. HammerDB is not run here; the tables
+show its figures, measured on 2 cores.
 """
 import dataclasses
 import json
@@ -24,28 +24,28 @@ LOAD, RUN, MEMORY = TPCC
 PROFILE = "hammerdb-4.6"
 TABLES = ["item", "warehouse", "district", "stock", "customer", "history", "orders", "new_order", "order_line"]
 
-# Client CPU of a warehouse that is built, s; and the largest client that may load a thousand.
+# Limits: client CPU per warehouse built, in s; and the client's memory when it loads a thousand.
 MAX_CPU_S = 0.5
 MAX_BYTES = 300_000_000
 PROJECTED_WAREHOUSES = 1_000
-# HammerDB 4.6 on 2 cores, PostgreSQL 15, synchronous_commit=off: one warehouse with items, and the
-# new orders a minute of one user on one warehouse.
+# HammerDB 4.6 on 2 cores, PostgreSQL 15, synchronous_commit=off: building one warehouse with items, and
+# new orders per minute of one user on one warehouse.
 HAMMERDB_WALL_S, HAMMERDB_CPU_S, HAMMERDB_NOPM = 11.0, 6.9, 54_818
-# How many times as fast ten warehouses are to be built.
+# Required speed-up when building ten warehouses.
 MIN_SPEEDUP = 8
 
 FUNCTION_PREFIX = "prony_tpcc_hammerdb_46"
 
 
-# The columns of ostat, which a query has to name.
+# The columns of ostat's result, which a query must list.
 OSTAT_COLUMNS = (
     "(ol_i_id int, ol_supply_w_id int, ol_quantity smallint, ol_amount numeric, ol_delivery_d timestamptz, c_id int, "
     "c_last varchar, c_first varchar, c_middle varchar, c_balance numeric, o_id int, o_entry_d timestamp, o_carrier_id int)"
 )
 DISTRICT = "\\set d random(1, 10)\n"
 CUSTOMER = DISTRICT + "\\set c random(1, 3000)\n"
-# Weight and text: the mix of 10, 10, 1, 1 and 1 in 23; 60 % of the customers by a name that, as in
-# HammerDB 4.6, is never found. The server draws the lines of an order.
+# Weight and text. The weights of the mix are 10, 10, 1, 1 and 1 of 23; 60 % of the customers are selected
+# by a name, which is never found, as in HammerDB 4.6. The server generates the lines of an order.
 SCRIPTS = {
     "new-order": (100, CUSTOMER + f"\\set n random(5, 15)\nSELECT {FUNCTION_PREFIX}_neword(1, 1, :d, :c, :n, 0);\n"),
     "payment-name": (60, CUSTOMER + f"\\set a random(1, 5000)\nSELECT {FUNCTION_PREFIX}_payment(1, :d, 1, :d, :c, 1, :a, '?', '0', 0);\n"),
@@ -78,7 +78,7 @@ def read_document(output):
 
 
 def read_scripts(output):
-    """(transactions, TPS, new orders a minute) of pgbench's report on several scripts."""
+    """(transactions, TPS, new orders per minute) of a pgbench report with several scripts."""
     summary, *scripts = re.split(r"^SQL script \d+: ", output, flags=re.M)
     count = re.search(r"number of transactions actually processed: (\d+)", summary)
     tps = re.search(r"tps = ([0-9.]+) ", summary)
@@ -90,7 +90,7 @@ def read_scripts(output):
 
 
 class Tool:
-    """What both tools share."""
+    """The common part of both tools."""
 
     def __init__(self, server, home):
         self.server = server
@@ -147,7 +147,7 @@ class ServerBound(Tool):
                 file.write(text)
 
     def copy_definitions(self, database):
-        """Keeps the rows and the statements of a database that prony has loaded."""
+        """Saves the rows and the statements of a database that prony has loaded."""
         for table in TABLES:
             self._psql(database, f"\\copy {table} to '{self._file(table)}' (format binary)\n")
         columns = (
@@ -164,14 +164,14 @@ class ServerBound(Tool):
         return os.path.join(self.home, f"{table}.copy")
 
     def load(self, warehouses, database):
-        """The same bytes, the same statements, one session."""
+        """Loads the same bytes with the same statements in one session."""
         del warehouses
         copies = "\n".join(f"\\copy {table} from '{self._file(table)}' (format binary, freeze)" for table in TABLES)
         text = f"begin;\n{self.definitions}\n{copies}\ncommit;\nvacuum (analyze);\n{self.indexes}\n"
         return self._psql(database, text)
 
     def run(self, seconds):
-        """The same calls, one user."""
+        """Runs the same calls with one user."""
         command = [self.server.bin_dir / "pgbench", "-h", self.server.host("unix"), "-p", self.server.port]
         command += ["-U", "postgres", "-n", "-M", "prepared", "-c", 1, "-j", 1, "-T", seconds]
         for name, (weight, _) in SCRIPTS.items():
@@ -181,7 +181,7 @@ class ServerBound(Tool):
 
 
 def spread(values, form="{:.2f}"):
-    """The median, the smallest and the largest."""
+    """Median, minimum and maximum."""
     values = list(values)
     low, middle, high = (form.format(f(values)) for f in (min, statistics.median, max))
     return f"{middle} ({low}–{high})"
@@ -210,7 +210,7 @@ RUN_HEAD = ["1 user, 1 warehouse", "NOPM", "TPM", "client CPU, µs a transaction
 def run_rows(prony, bound):
     """Lines of the table of runs, from two lists of Orders."""
     speedup = figures.ratio([m.nopm for m in prony], [m.nopm for m in bound])
-    # A window that is too short for the server's count has none.
+    # If the window is too short, there is no server's count.
     tpm = [m.tpm for m in prony if m.tpm]
     integer_format = "{:,.0f}"
     return [
@@ -224,7 +224,7 @@ MEMORY_HEAD = ["warehouses, 2 loaders", "wall a warehouse, s", f"HammerDB's {HAM
 
 
 def memory_rows(loads):
-    """Lines of the table of larger builds, from (warehouses, Measurement); the last two make the projection."""
+    """Lines of the table of larger builds, from (warehouses, Measurement); the projection uses the last two."""
     rows = [
         [str(count), f"{load.wall_s / count:.2f}", f"{HAMMERDB_WALL_S * count / load.wall_s:.1f} times", f"{load.peak_bytes / 1e6:.1f}", "", ""]
         for count, load in loads
@@ -237,14 +237,14 @@ def memory_rows(loads):
 
 
 def recreate_database(server, database):
-    """An empty database, and no dirty pages of the one before."""
+    """Creates an empty database and flushes the dirty pages of the previous one."""
     server.sql(f"drop database if exists {database}")
     server.sql(f"create database {database}")
     server.sql("checkpoint")
 
 
 def measure(args, bin_dir, home, print_progress, interleave, environment):
-    """Measures what was chosen on a server of its own; returns the report, raw figures, and the server's directory."""
+    """Measures the selected cases on a separate server; returns the report, raw figures, and the server's directory."""
     settings = {
         "cluster_name": "prony-versus",
         "shared_buffers": args.shared_buffers,
@@ -280,11 +280,11 @@ def measure(args, bin_dir, home, print_progress, interleave, environment):
         if RUN in args.cases:
             recreate_database(server, DATABASE)
             prony.load(1, DATABASE)
-            # It installs the functions, and warms the server.
+            # This run installs the functions and warms up the server.
             prony.run(4)
 
             def drive(tool):
-                # Each run leaves orders, history and dead rows behind.
+                # Each run adds orders, history and dead rows.
                 server.sql("vacuum; checkpoint", DATABASE)
                 result = tool.run(args.seconds)
                 print_progress(f"  {tool.name:6} {result.nopm:9,.0f} NOPM, {result.cpu_us_per_transaction:6.1f} µs CPU")

@@ -1,4 +1,4 @@
-//! Exit codes, and which error leads to which.
+//! Exit codes, and the failures that cause them.
 //!
 //! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
@@ -78,12 +78,12 @@ pub struct Failure {
 
 impl Failure {
     /// One problem, with a hint (or an empty one).
-    pub fn new(exit: Exit, what: impl Into<String>, hint: impl Into<String>) -> Failure {
+    pub fn new(exit: Exit, message: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure {
             exit,
             subject: String::new(),
             problems: vec![Problem {
-                what: what.into(),
+                message: message.into(),
                 place: String::new(),
                 hint: hint.into(),
             }],
@@ -101,7 +101,7 @@ impl Failure {
             exit,
             subject: String::new(),
             problems: vec![Problem {
-                what: problem,
+                message: problem,
                 place: place.unwrap_or_default(),
                 hint: hint.unwrap_or_default(),
             }],
@@ -128,7 +128,7 @@ impl Failure {
     pub fn without_passwords(mut self, arguments: &[OsString]) -> Failure {
         self.subject = secrets::redact_message(&self.subject, arguments);
         for problem in &mut self.problems {
-            for text in [&mut problem.what, &mut problem.place, &mut problem.hint] {
+            for text in [&mut problem.message, &mut problem.place, &mut problem.hint] {
                 *text = secrets::redact_message(text, arguments);
             }
         }

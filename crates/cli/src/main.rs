@@ -1,7 +1,7 @@
 //! The `prony` command.
 //!
-//! Calls the other modules with the arguments; results go to stdout, everything else to stderr.
-//! Contains no logic, and never shows a password.
+//! Passes the arguments to the other modules. Results go to stdout, everything else to stderr; passwords are never
+//! shown.
 
 mod args;
 mod command;

@@ -72,11 +72,11 @@ mod tests {
 
     #[test]
     fn a_command_gets_its_variables_and_its_children_do_not_see_its_text() {
-        let none = Signals::default();
+        let signals = Signals::default();
         let script = "test \"$ONE\" = 1 && ! env | grep -q secret-in-the-text";
-        let status = run(script, &[("ONE", "1")], &none).expect("sh");
+        let status = run(script, &[("ONE", "1")], &signals).expect("sh");
         assert!(status.success(), "{status}");
-        assert_eq!(run("exit 3", &[], &none).expect("sh").code(), Some(3));
+        assert_eq!(run("exit 3", &[], &signals).expect("sh").code(), Some(3));
     }
 
     #[test]

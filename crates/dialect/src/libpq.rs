@@ -13,14 +13,14 @@ const CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnor
 
 /// The error of a connection string or its endpoints. `conninfo`: the string, or a database's name.
 pub fn target_error(error: &TargetError, conninfo: &str) -> String {
-    let unreadable = match error {
+    let conninfo_error = match error {
         TargetError::Conninfo { .. } | TargetError::UnknownOption { .. } => {
-            // None if the string may contain a password.
+            // `None` if the string may contain a password.
             prony_server::libpq_message(conninfo)
         }
         _ => None,
     };
-    unreadable.unwrap_or_else(|| match error {
+    conninfo_error.unwrap_or_else(|| match error {
         TargetError::Value {
             option: "port",
             value,
@@ -60,11 +60,11 @@ pub fn error_message(error: &Error) -> String {
 
 /// The error of failed attempts to connect.
 pub fn connect_error(failures: &[Failure]) -> String {
-    let texts: Vec<String> = failures.iter().map(attempt).collect();
+    let texts: Vec<String> = failures.iter().map(attempt_text).collect();
     texts.join("\n")
 }
 
-fn attempt(failure: &Failure) -> String {
+fn attempt_text(failure: &Failure) -> String {
     let hint = match (&failure.cause, &failure.endpoint.address) {
         (Cause::Io(_), Address::Unix(_)) => {
             "\n\tIs the server running locally and accepting connections on that socket?"

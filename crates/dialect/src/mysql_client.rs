@@ -1,4 +1,4 @@
-//! Error numbers and texts of the client libraries of MySQL and MariaDB.
+//! Error numbers and messages of the client libraries of MySQL and MariaDB.
 //!
 //! In: errors of a target or of attempts to connect. Out: the texts of MariaDB's library. Must never:
 //! connect, or print a password.

@@ -3,15 +3,15 @@
 //! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must never:
 //! trust the text, or add what it does not contain.
 //!
-//! Each tool's reader is beside its writer; this module holds their common code.
+//! The reader of each tool is in the tool's module; this module contains their common code.
 
 use crate::{hammerdb, pgbench, sysbench};
 use prony_store::{Relation, RelationKind, ReportedRun};
 
-/// The text is not from one of these tools.
+/// An error of [`read`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadingError {
-    /// Nothing in it is recognised.
+    /// The text is not output of a known tool.
     #[error("this is not output of pgbench, sysbench or HammerDB that Prony can read")]
     UnknownFormat,
 }
@@ -20,15 +20,15 @@ pub enum ReadingError {
 ///
 /// # Errors
 ///
-/// The text is not from one of the known tools.
+/// The text is not output of a known tool.
 pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
     let readers: [fn(&str) -> Vec<ReportedRun>; 3] = [
         hammerdb::read_output,
         sysbench::read_output,
         pgbench::read_output,
     ];
-    let found = readers.iter().map(|reader| reader(text));
-    found
+    let results = readers.iter().map(|reader| reader(text));
+    results
         .into_iter()
         .find(|runs| !runs.is_empty())
         .ok_or(ReadingError::UnknownFormat)
@@ -39,30 +39,36 @@ pub fn read(text: &str) -> Result<Vec<ReportedRun>, ReadingError> {
 pub(crate) struct PrintedNumber {
     /// The number.
     pub value: f64,
-    /// Half a unit of its last digit.
-    pub slack: f64,
+    /// Half a unit of the last printed digit.
+    pub tolerance: f64,
 }
 
-/// Longest number to parse, in characters: the largest 64-bit count has 20.
+/// The maximum length of a number, in characters; the largest 64-bit count has 20.
 const MAX_NUMBER_CHARS: usize = 30;
 
-/// Parses a plain decimal number without a sign.
+/// The maximum number of unreadable lines to record.
+const MAX_LINES: usize = 5;
+
+/// Parses a decimal number without sign and exponent.
 pub(crate) fn parse_printed(text: &str) -> Option<PrintedNumber> {
     let text = text.trim();
-    let plain = text
+    let is_plain = text
         .bytes()
         .all(|byte| byte.is_ascii_digit() || byte == b'.');
-    if !plain || text.len() > MAX_NUMBER_CHARS || !text.starts_with(|c: char| c.is_ascii_digit()) {
+    if !is_plain || text.len() > MAX_NUMBER_CHARS || !text.starts_with(|c: char| c.is_ascii_digit())
+    {
         return None;
     }
-    let places = text.split_once('.').map_or(0, |(_, places)| places.len());
+    let decimals = text
+        .split_once('.')
+        .map_or(0, |(_, decimals)| decimals.len());
     Some(PrintedNumber {
         value: text.parse().ok()?,
-        slack: 0.5 * 10_f64.powi(-i32::try_from(places).ok()?),
+        tolerance: 0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?),
     })
 }
 
-/// The number at the beginning of a text such as `12.5 ms`, and the rest.
+/// Splits a text such as `12.5 ms` into the number at its beginning and the remaining text.
 pub(crate) fn leading_number(text: &str) -> Option<(PrintedNumber, &str)> {
     let text = text.trim_start();
     let end = text
@@ -73,7 +79,7 @@ pub(crate) fn leading_number(text: &str) -> Option<(PrintedNumber, &str)> {
     Some((parse_printed(number)?, &text[end..]))
 }
 
-/// The count at the beginning of a text, and the rest.
+/// Splits a text into the count at its beginning and the remaining text.
 pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let end = text
@@ -82,19 +88,19 @@ pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// The text between two others.
+/// The text between `before` and the next `after`.
 pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let (_, rest) = text.split_once(before)?;
-    let (found, _) = rest.split_once(after)?;
-    Some(found)
+    let (_, text) = text.split_once(before)?;
+    let (text, _) = text.split_once(after)?;
+    Some(text)
 }
 
-/// A count as a plan's 32-bit number, if it fits.
+/// A count as a 32-bit number, if it fits.
 pub(crate) fn to_u32(count: u64) -> Option<u32> {
     u32::try_from(count).ok()
 }
 
-/// Adds a pair of figures that must agree.
+/// A pair of figures that must agree: a printed figure, and the same figure computed from others.
 pub(crate) fn relation(
     kind: RelationKind,
     [figure, computed_from]: [&str; 2],
@@ -112,10 +118,9 @@ pub(crate) fn relation(
     }
 }
 
-/// Records a line with an unreadable number; at most a few lines.
+/// Records a line with an unreadable number, up to [`MAX_LINES`] lines.
 pub(crate) fn record_unreadable(run: &mut ReportedRun, line: &str) {
-    const MOST: usize = 5;
-    if run.messages.len() < MOST {
+    if run.messages.len() < MAX_LINES {
         let line: String = line.trim().chars().take(60).collect();
         run.messages.push(format!("unreadable line: {line}"));
     }
@@ -127,7 +132,7 @@ mod tests {
 
     #[test]
     fn numbers_carry_their_precision() {
-        let number = |value, slack| Some(PrintedNumber { value, slack });
+        let number = |value, tolerance| Some(PrintedNumber { value, tolerance });
         assert_eq!(parse_printed("12.57"), number(12.57, 0.005));
         assert_eq!(parse_printed(" 7 "), number(7.0, 0.5));
         for text in [
@@ -143,7 +148,7 @@ mod tests {
             assert_eq!(parse_printed(text), None, "{text}");
         }
         assert_eq!(
-            leading_number("12.5 ms").map(|(number, rest)| (number.value, rest)),
+            leading_number("12.5 ms").map(|(number, remaining)| (number.value, remaining)),
             Some((12.5, " ms"))
         );
         assert_eq!(
@@ -155,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_text_is_refused() {
+    fn unknown_text_is_an_error() {
         for text in [
             "",
             "hello",

@@ -1,12 +1,12 @@
-//! Parses the tables in text files beside the code, such as `options.txt`.
+//! Parses the tables in this crate's text files, such as `options.txt`.
 //!
 //! `#` begins a comment, `[...]` a group of rows, and ` | ` separates columns.
 
-/// The rows with their group, which is empty before the first one.
+/// The rows with their group; the group is empty before the first `[...]`.
 ///
 /// # Panics
 ///
-/// If a row does not have `N` columns: the table is part of the program.
+/// A row does not have `N` columns. This is a bug, because the table is part of the program.
 pub(crate) fn rows<const N: usize>(
     text: &'static str,
 ) -> impl Iterator<Item = (&'static str, [&'static str; N])> {
@@ -35,9 +35,9 @@ mod tests {
     #[test]
     fn rows_have_a_group_and_columns() {
         let table = "# comment\n[one]\na  |  | 1\n\n[two]\nb | x|y | c | d\n";
-        let read: Vec<_> = rows::<3>(table).collect();
+        let rows: Vec<_> = rows::<3>(table).collect();
         assert_eq!(
-            read,
+            rows,
             [("one", ["a", "", "1"]), ("two", ["b", "x|y", "c | d"])]
         );
     }

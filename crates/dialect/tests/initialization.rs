@@ -1,6 +1,5 @@
-//! The statements of `-i`: those that a PostgreSQL 15 server logged (log_statement=all) under the real
-//! pgbench 13, 15, 17 and 18, in `recorded/init-*.txt`, and the differences with other servers and
-//! options.
+//! The statements of `-i` match the statements that a PostgreSQL 15 server logged (log_statement=all) for the
+//! real pgbench 13, 15, 17 and 18 (`recorded/init-*.txt`); further tests cover other servers and options.
 
 mod common;
 
@@ -20,8 +19,8 @@ const RECORDS: [(u16, &str); 4] = [
 ];
 
 fn options(level: &Level, command: &str) -> InitOptions {
-    let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-    match parse_args("pgbench", &words, level, &mut EmptyHost) {
+    let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+    match parse_args("pgbench", &arguments, level, &mut EmptyHost) {
         Ok(Invocation::Initialize(options)) => options,
         other => panic!("{command}: {other:?}"),
     }
@@ -37,15 +36,15 @@ fn actions(major: u16, command: &str, server: u32) -> Vec<SetupAction> {
         .collect()
 }
 
-/// The SQL statements in `work`, for tables as the command line creates them.
+/// The SQL statements of actions, for tables as the command line creates them.
 fn sql(actions: &[SetupAction], command: &str) -> Vec<String> {
-    let partitioned = command.contains("--partitions=");
+    let is_partitioned = command.contains("--partitions=");
     let statement = |action: &SetupAction| match action {
         SetupAction::Print(_) => None,
         SetupAction::Sql(sql) => Some(sql.clone()),
         SetupAction::Copy { table, freeze } => {
-            let ordinary = !(partitioned && table.name() == "pgbench_accounts");
-            let freeze = *freeze == Freeze::Yes || (*freeze == Freeze::IfPlainTable && ordinary);
+            let is_ordinary = !(is_partitioned && table.name() == "pgbench_accounts");
+            let freeze = *freeze == Freeze::Yes || (*freeze == Freeze::IfPlainTable && is_ordinary);
             Some(copy_sql(*table, freeze))
         }
     };
@@ -61,8 +60,8 @@ fn statements_match_pgbench() {
             let command = lines.next().unwrap();
             let statement = |line: &str| line.strip_prefix("| ").unwrap().replace("\\n", "\n");
             let expected: Vec<String> = lines.map(statement).collect();
-            let found = sql(&actions(major, command, 150_018), command);
-            assert_eq!(found, expected, "pgbench {major} {command}");
+            let statements = sql(&actions(major, command, 150_018), command);
+            assert_eq!(statements, expected, "pgbench {major} {command}");
             commands += 1;
         }
     }
@@ -74,10 +73,11 @@ fn statements(major: u16, command: &str, server: u32) -> String {
 }
 
 #[test]
-fn which_tables_are_copied_with_freeze() {
+fn copy_freezes_rows_only_where_pgbench_does() {
     let copies = |major, command, server| {
-        let all = sql(&actions(major, command, server), command);
-        all.into_iter()
+        let statements = sql(&actions(major, command, server), command);
+        statements
+            .into_iter()
             .filter(|sql| sql.starts_with("copy"))
             .collect::<Vec<_>>()
     };
@@ -87,13 +87,13 @@ fn which_tables_are_copied_with_freeze() {
     assert_eq!(copies(15, "-i", 130_000), [plain]);
     assert_eq!(copies(16, "-i", 160_000), [frozen]);
     assert_eq!(copies(16, "-i --partitions=2", 160_000), [plain]);
-    let of_18 = copies(18, "-i --partitions=2", 150_000);
-    assert_eq!(of_18.len(), 3);
+    let level_18 = copies(18, "-i --partitions=2", 150_000);
+    assert_eq!(level_18.len(), 3);
     assert_eq!(
-        of_18[0],
+        level_18[0],
         "copy pgbench_branches from stdin with (freeze on)"
     );
-    assert_eq!(of_18[2], plain);
+    assert_eq!(level_18[2], plain);
     assert!(!statements(17, "-i", 150_000).contains("insert"));
 }
 
@@ -101,9 +101,9 @@ fn which_tables_are_copied_with_freeze() {
 fn tables_match_each_level() {
     let partitioned = "-i -I t --partitions=2 --unlogged-tables";
     assert!(statements(17, partitioned, 0).contains("create unlogged table pgbench_branches"));
-    let of_18 = statements(18, partitioned, 0);
-    assert!(of_18.contains("create table pgbench_branches"));
-    assert!(of_18.contains("create unlogged table pgbench_accounts_1\n"));
+    let level_18 = statements(18, partitioned, 0);
+    assert!(level_18.contains("create table pgbench_branches"));
+    assert!(level_18.contains("create unlogged table pgbench_accounts_1\n"));
     let hash = statements(13, "-i -I t --partitions=2 --partition-method=hash", 0);
     assert!(hash.ends_with("with (modulus 2, remainder 1) with (fillfactor=100)\n"));
     let space = statements(18, "-i -I tp --tablespace=a\"b --index-tablespace=I", 0);
@@ -115,8 +115,8 @@ fn tables_match_each_level() {
 fn printed_messages_match_pgbench() {
     let printed: String = actions(18, "-i --partitions=3 --foreign-keys", 180_000)
         .into_iter()
-        .filter_map(|work| {
-            if let SetupAction::Print(text) = work {
+        .filter_map(|action| {
+            if let SetupAction::Print(text) = action {
                 Some(text)
             } else {
                 None

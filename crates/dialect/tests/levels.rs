@@ -32,7 +32,7 @@ fn counts(succeeded: u64) -> Counts {
     }
 }
 
-/// Two scripts, everything on.
+/// A run of two scripts with all options.
 fn full_run() -> RunReport {
     let command = |line: &str| CommandReport {
         first_line: line.to_owned(),
@@ -46,13 +46,13 @@ fn full_run() -> RunReport {
         counts: counts(80),
         commands: commands.iter().map(|line| command(line)).collect(),
     };
-    let mut all = counts(160);
-    all.skipped = 40;
-    all.serialization_failures = 20;
-    all.deadlock_failures = 12;
-    all.other_failures = 8;
-    all.retried = 60;
-    all.retries = 80;
+    let mut total = counts(160);
+    total.skipped = 40;
+    total.serialization_failures = 20;
+    total.deadlock_failures = 12;
+    total.other_failures = 8;
+    total.retried = 60;
+    total.retries = 80;
     RunReport {
         scale: 2,
         partitions: Some((PartitionMethod::Hash, 3)),
@@ -67,7 +67,7 @@ fn full_run() -> RunReport {
         reconnect: false,
         failures_detailed: true,
         per_command: true,
-        counts: all,
+        counts: total,
         late: 45,
         duration_ns: 2_000_000_000,
         connecting_ns: 5_072_000,
@@ -79,7 +79,7 @@ fn full_run() -> RunReport {
     }
 }
 
-/// One script, nothing on.
+/// A run of one script without options.
 fn plain_run() -> RunReport {
     let mut run = full_run();
     run.partitions = None;
@@ -104,7 +104,7 @@ fn report_at(major: u16, run: &RunReport) -> String {
 }
 
 #[test]
-fn plain_report_13() {
+fn plain_report_matches_level_13() {
     assert_eq!(
         report_at(13, &plain_run()),
         "\
@@ -123,7 +123,7 @@ tps = 79.877308 (excluding connections establishing)
 }
 
 #[test]
-fn plain_report_14_and_later() {
+fn plain_report_matches_levels_14_to_19() {
     let expected = "\
 transaction type: /a.sql
 scaling factor: 2
@@ -151,7 +151,7 @@ tps = 80.000000 (without initial connection time)
 }
 
 #[test]
-fn full_report_18() {
+fn full_report_matches_level_18() {
     assert_eq!(
         report_at(18, &full_run()),
         "\
@@ -209,9 +209,9 @@ SQL script 2: <builtin: select only>
     );
 }
 
-/// What levels 15 to 17, and 19, print instead of 18's lines.
+/// The lines of levels 15 to 17, and of 19, that differ from those of 18.
 #[test]
-fn levels_17_and_19_differ_from_18_in_few_words() {
+fn full_report_matches_levels_15_to_17_and_19() {
     let text = report_at(18, &full_run());
     let mut old = String::new();
     for line in text.lines() {
@@ -241,9 +241,9 @@ fn levels_17_and_19_differ_from_18_in_few_words() {
     assert_eq!(report_at(19, &full_run()), new);
 }
 
-/// Levels 13 and 14 know neither failures nor retries; skipped transactions are part of the total.
+/// Levels 13 and 14 report neither failures nor retries, and include skipped transactions in totals.
 #[test]
-fn full_report_14() {
+fn full_report_matches_level_14() {
     let mut run = full_run();
     for counts in run
         .scripts
@@ -301,30 +301,34 @@ SQL script 2: b
 fn reports_without_successes_end_early() {
     let mut run = plain_run();
     run.counts = Counts::default();
-    let last = |major, run: &RunReport| report_at(major, run).lines().last().unwrap().to_owned();
+    let last_line =
+        |major, run: &RunReport| report_at(major, run).lines().last().unwrap().to_owned();
     assert_eq!(
-        last(14, &run),
+        last_line(14, &run),
         "number of transactions actually processed: 0/160"
     );
-    assert_eq!(last(15, &run), "number of failed transactions: 0 (NaN%)");
     assert_eq!(
-        last(18, &run),
+        last_line(15, &run),
+        "number of failed transactions: 0 (NaN%)"
+    );
+    assert_eq!(
+        last_line(18, &run),
         "number of transactions actually processed: 0/160"
     );
     run.counts.deadlock_failures = 8;
     assert_eq!(
-        last(17, &run),
+        last_line(17, &run),
         "number of failed transactions: 8 (100.000%)"
     );
     assert!(report_at(18, &run).contains("latency average = 1000.000 ms (including failures)\n"));
     assert_eq!(
-        last(18, &run),
+        last_line(18, &run),
         "tps = 0.000000 (without initial connection time)"
     );
 }
 
 #[test]
-fn connection_time_with_a_connection_per_transaction() {
+fn reconnecting_reports_the_average_connection_time() {
     let mut run = plain_run();
     run.reconnect = true;
     run.connections_ns = 160_000_000;
@@ -335,7 +339,7 @@ fn connection_time_with_a_connection_per_transaction() {
     assert!(report_at(13, &run).contains("(excluding connections establishing)"));
 }
 
-/// The added lines are independent: without them the report is unchanged.
+/// Without the added lines, the report is unchanged.
 #[test]
 fn percentiles_only_add_lines() {
     let before = full_run();
@@ -355,7 +359,7 @@ fn percentiles_only_add_lines() {
 }
 
 #[test]
-fn banner_names_differing_versions() {
+fn the_banner_contains_the_server_version_if_it_differs() {
     let banner = |level: &str, server: &str| banner(&Level::parse(level).unwrap(), server);
     let debian = "15.18 (Debian 15.18-0+deb12u1)";
     assert_eq!(banner("13", "13.1"), "");

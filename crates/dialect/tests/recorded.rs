@@ -1,9 +1,8 @@
-//! Reports, progress lines and log lines of the real pgbench 13, 15, 17 and 18, reproduced character by
-//! character.
+//! Reports, progress lines and log lines match the real pgbench 13, 15, 17 and 18, character by character.
 //!
-//! `scripts/golden-pgbench --record` wrote `recorded/reports-*.txt`. A record's command line goes through
-//! the argument parser; counts, means and deviations are taken from the record; percentages, speeds,
-//! unmeasured latencies and every word around them must be reproduced.
+//! `scripts/golden-pgbench --record` wrote `recorded/reports-*.txt`. The tests parse a record's command line,
+//! and take counts, means and deviations from the record; percentages, speeds, computed latencies and all
+//! words must match.
 //!
 //! Longer than 400 lines: the reader of records and its checks belong together.
 
@@ -48,24 +47,21 @@ fn records() -> Vec<Record> {
         let mut out = Vec::new();
         let (mut progress, mut log) = (None, Vec::new());
         for line in lines {
-            match line
-                .split_once("| ")
-                .expect("a record's line says what it is of")
-            {
+            match line.split_once("| ").expect("a record's line has a label") {
                 ("progress", line) => progress = Some(line),
                 ("log", line) => log.push(line),
                 _ => out.push(&line[2..]),
             }
         }
-        // 13 has no banner.
+        // pgbench 13 prints no banner.
         let mut banner = String::new();
         let mut level = Level::of_major(13).unwrap();
         if let Some(version) = out[0].strip_prefix("pgbench (") {
             level = Level::parse(version.strip_suffix(')').unwrap()).unwrap();
             banner = out.remove(0).to_owned() + "\n";
         }
-        let words: Vec<OsString> = command.split(' ').map(OsString::from).collect();
-        let options = match parse_args("pgbench", &words, &level, &mut EmptyHost) {
+        let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
+        let options = match parse_args("pgbench", &arguments, &level, &mut EmptyHost) {
             Ok(Invocation::Run(options)) => options,
             other => panic!("{command}: {other:?}"),
         };
@@ -83,8 +79,8 @@ fn records() -> Vec<Record> {
     records
 }
 
-/// The number after a text at the beginning of a line of a block.
-fn after(lines: &[&str], start: &str) -> Option<f64> {
+/// The number after `start` at the beginning of a line.
+fn number_after(lines: &[&str], start: &str) -> Option<f64> {
     let line = lines.iter().find_map(|line| line.strip_prefix(start))?;
     let end = line
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -93,7 +89,7 @@ fn after(lines: &[&str], start: &str) -> Option<f64> {
 }
 
 fn count(lines: &[&str], start: &str) -> u64 {
-    after(lines, start).unwrap_or(0.0) as u64
+    number_after(lines, start).unwrap_or(0.0) as u64
 }
 
 /// Sums that have this mean and deviation, in ms.
@@ -107,10 +103,10 @@ fn moments(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
     }
 }
 
-/// The counts of a block whose lines begin with `mark`.
-fn counts(lines: &[&str], mark: &str, succeeded: u64, detailed: bool) -> Counts {
-    let number = |what: &str| count(lines, &format!("{mark}{what}"));
-    let figure = |what: &str| after(lines, &format!("{mark}{what}"));
+/// The counts of a block of lines that begin with `prefix`.
+fn counts(lines: &[&str], prefix: &str, succeeded: u64, detailed: bool) -> Counts {
+    let number = |label: &str| count(lines, &format!("{prefix}{label}"));
+    let figure = |label: &str| number_after(lines, &format!("{prefix}{label}"));
     let mut counts = Counts {
         succeeded,
         skipped: number("number of transactions skipped: "),
@@ -138,14 +134,14 @@ fn counts(lines: &[&str], mark: &str, succeeded: u64, detailed: bool) -> Counts 
     counts
 }
 
-/// A row of `-r`.
+/// Parses a row of `-r`.
 fn command(row: &str, record: &Record) -> CommandReport {
-    let mut rest = row;
+    let mut remaining = row;
     let mut number = || {
-        let trimmed = rest.trim_start();
-        let (word, after) = trimmed.split_once(' ').unwrap();
-        rest = after;
-        word.parse::<f64>().unwrap()
+        let trimmed = remaining.trim_start();
+        let (number, text) = trimmed.split_once(' ').unwrap();
+        remaining = text;
+        number.parse::<f64>().unwrap()
     };
     let mean_ms = number();
     let since_15 = record.level.at_least(15);
@@ -156,18 +152,18 @@ fn command(row: &str, record: &Record) -> CommandReport {
         0
     };
     CommandReport {
-        // Up to 17 two spaces precede it.
-        first_line: rest.strip_prefix(' ').unwrap_or(rest).to_owned(),
+        // Up to level 17, two spaces precede the command.
+        first_line: remaining.strip_prefix(' ').unwrap_or(remaining).to_owned(),
         latency: moments(1, mean_ms, 0.0),
         failures,
         retries,
     }
 }
 
-/// The sections of a report below its head.
+/// The scripts' sections of a report.
 fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let options = &record.options;
-    let is_start = |at: &usize| tail[*at].starts_with("SQL script");
+    let is_start = |index: &usize| tail[*index].starts_with("SQL script");
     let mut starts: Vec<usize> = (0..tail.len()).filter(is_start).collect();
     if starts.is_empty() {
         starts.push(0);
@@ -180,7 +176,7 @@ fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let mut scripts = Vec::new();
     for choice in &options.scripts {
         let block = blocks.next().unwrap_or(&[]);
-        // Up to 17 the successful ones are those that the third line counts.
+        // Up to level 17, the third line counts the successful transactions.
         let transactions = |line: &&str| -> Option<u64> {
             let (number, _) = line.strip_prefix(" - ")?.split_once(" transactions (")?;
             number.parse().ok()
@@ -211,29 +207,29 @@ fn run_report(record: &Record) -> RunReport {
         .unwrap_or(record.lines.len());
     let (head, tail) = record.lines.split_at(end);
     let succeeded = count(head, "number of transactions actually processed: ");
-    let mut all = counts(head, "", succeeded, options.failures_detailed);
+    let mut total = counts(head, "", succeeded, options.failures_detailed);
     if !record.level.at_least(15) {
-        // Before 15 the mean lag includes skipped transactions.
-        all.lag.sum_us *= all.all() as f64 / succeeded as f64;
+        // Before level 15, the mean lag includes skipped transactions.
+        total.lag.sum_us *= total.all() as f64 / succeeded as f64;
     }
-    let tps = after(head, "tps = ").unwrap_or(1.0);
-    let connected = (all.succeeded + all.failures()) as f64;
-    let average_ms = after(head, "average connection time = ").unwrap_or(0.0);
-    // From the speed, or, if nothing succeeded, from the latency that was not measured.
-    let duration_us = match after(head, "latency average = ") {
-        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * all.all() as f64,
+    let tps = number_after(head, "tps = ").unwrap_or(1.0);
+    let connections = (total.succeeded + total.failures()) as f64;
+    let average_ms = number_after(head, "average connection time = ").unwrap_or(0.0);
+    // Computed from the speed, or, if no transaction succeeded, from the computed latency.
+    let duration_us = match number_after(head, "latency average = ") {
+        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * total.all() as f64,
         _ => succeeded as f64 / tps * 1e6,
     };
-    // 13 prints a second speed, which excludes the connection time.
-    let without = head
+    // pgbench 13 prints a second speed, which excludes the connection time.
+    let second_tps = head
         .iter()
-        .filter_map(|line| after(&[line], "tps = "))
+        .filter_map(|line| number_after(&[line], "tps = "))
         .nth(1);
-    let connections_us = match without {
+    let connections_us = match second_tps {
         Some(tps) => (duration_us - succeeded as f64 / tps * 1e6) * f64::from(options.clients),
-        None => average_ms * 1e3 * connected,
+        None => average_ms * 1e3 * connections,
     };
-    // From 14 on pgbench counts whole µs.
+    // From level 14 on, pgbench counts whole µs.
     let whole_us = record.level.at_least(14);
     let ns = |us: f64| {
         if whole_us {
@@ -258,9 +254,9 @@ fn run_report(record: &Record) -> RunReport {
         per_command: options.report_per_command,
         late: count(head, &late_line(options)),
         duration_ns: ns(duration_us).max(1),
-        connecting_ns: ns(after(head, "initial connection time = ").unwrap_or(0.0) * 1e3),
+        connecting_ns: ns(number_after(head, "initial connection time = ").unwrap_or(0.0) * 1e3),
         connections_ns: ns(connections_us),
-        counts: all,
+        counts: total,
         scripts: scripts(record, tail),
     }
 }
@@ -270,7 +266,8 @@ fn late_line(options: &RunOptions) -> String {
     format!("number of transactions above the {limit_ms:.1} ms latency limit: ")
 }
 
-/// Rounds speeds to four digits: 13 computes them from finer times than its output shows.
+/// Rounds the speeds of pgbench 13 to four digits, because it computes them from more precise times than it
+/// prints.
 fn with_rounded_tps(text: &str, level: &Level) -> String {
     if level.at_least(14) {
         return text.to_owned();
@@ -319,34 +316,37 @@ fn progress_lines_match_the_records() {
             .split([' ', ','])
             .filter(|word| !word.is_empty())
             .collect();
-        let before = |unit: &str| {
-            let at = words.iter().position(|word| *word == unit)?;
-            words[at - 1].parse::<f64>().ok()
+        let number_before = |unit: &str| {
+            let index = words.iter().position(|word| *word == unit)?;
+            words[index - 1].parse::<f64>().ok()
         };
-        let behind = |name: &str| {
-            let at = words.iter().position(|word| *word == name)?;
-            words[at + 1].parse::<f64>().ok()
+        let number_behind = |name: &str| {
+            let index = words.iter().position(|word| *word == name)?;
+            words[index + 1].parse::<f64>().ok()
         };
-        let at: f64 = words[1].parse().unwrap();
-        let stamped = record.options.progress_timestamp;
-        let limited = record.options.latency_limit_us.is_some();
+        let time_s: f64 = words[1].parse().unwrap();
+        let is_unix_time = record.options.progress_timestamp;
+        let is_limited = record.options.latency_limit_us.is_some();
         let formatted = Progress {
-            at: if stamped {
-                ProgressTime::Unix(at)
+            at: if is_unix_time {
+                ProgressTime::Unix(time_s)
             } else {
-                ProgressTime::Elapsed(at)
+                ProgressTime::Elapsed(time_s)
             },
-            tps: before("tps").unwrap(),
-            latency_ms: behind("lat").unwrap(),
-            stddev_ms: behind("stddev").unwrap(),
-            failed: before("failed").unwrap_or(0.0) as u64,
-            lag_ms: record.options.rate_tps.map(|_| behind("lag").unwrap()),
-            skipped: (record.options.rate_tps.is_some() && limited)
-                .then(|| before("skipped").unwrap() as u64),
+            tps: number_before("tps").unwrap(),
+            latency_ms: number_behind("lat").unwrap(),
+            stddev_ms: number_behind("stddev").unwrap(),
+            failed: number_before("failed").unwrap_or(0.0) as u64,
+            lag_ms: record
+                .options
+                .rate_tps
+                .map(|_| number_behind("lag").unwrap()),
+            skipped: (record.options.rate_tps.is_some() && is_limited)
+                .then(|| number_before("skipped").unwrap() as u64),
             retried: (record.options.max_tries != 1).then(|| {
                 (
-                    before("retried").unwrap() as u64,
-                    before("retries").unwrap() as u64,
+                    number_before("retried").unwrap() as u64,
+                    number_before("retries").unwrap() as u64,
                 )
             }),
         };
@@ -371,8 +371,8 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
         options.max_tries,
         options.failures_detailed,
     );
-    let mut words = line.split(' ');
-    let mut next = || words.next().unwrap_or("0");
+    let mut fields = line.split(' ');
+    let mut next = || fields.next().unwrap_or("0");
     let mut out = Vec::new();
     if options.log.as_ref().unwrap().aggregate_interval_s.is_some() {
         let mut number = || next().parse::<u64>().unwrap();
@@ -408,11 +408,11 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
         "deadlock" => LogOutcome::Deadlock,
         latency => LogOutcome::Latency(latency.parse().unwrap()),
     };
-    let mut number_after = || next().parse::<u64>().unwrap();
-    let script = number_after() as u32;
-    let end_unix_us = number_after() * 1_000_000 + number_after();
-    let lag_us = if rate { number_after() } else { 0 };
-    let retries = number_after() as u32;
+    let mut next_number = || next().parse::<u64>().unwrap();
+    let script = next_number() as u32;
+    let end_unix_us = next_number() * 1_000_000 + next_number();
+    let lag_us = if rate { next_number() } else { 0 };
+    let retries = next_number() as u32;
     let line = TransactionLine {
         client,
         number,

@@ -50,7 +50,7 @@ fn options_determine_the_drive_plan() {
         (plain.pace, plain.protocol),
         (Pace::Closed, QueryMode::Prepared)
     );
-    // Everything that started is waited for.
+    // The run waits for all events that have started.
     assert_eq!(plain.stop, Stop::Starts(Duration::from_secs(60)));
     assert_eq!((plain.seed, plain.warmup), (None, Duration::ZERO));
     assert!(!plain.reconnect && plain.latency_limit.is_none());
@@ -80,10 +80,10 @@ fn options_determine_the_drive_plan() {
         drive_plan(&warm.settings, 1).unwrap().warmup,
         Duration::from_secs(30)
     );
-    let wrong = native("--db-ps-mode=foo oltp_insert run");
+    let invalid = native("--db-ps-mode=foo oltp_insert run");
     let text = "FATAL: Invalid value for db-ps-mode: foo\n";
-    assert_eq!(drive_plan(&wrong.settings, 1).unwrap_err(), text);
-    assert_eq!(ps_mode(&wrong.settings.database).unwrap_err(), text);
+    assert_eq!(drive_plan(&invalid.settings, 1).unwrap_err(), text);
+    assert_eq!(ps_mode(&invalid.settings.database).unwrap_err(), text);
     assert_eq!(
         load_jobs(&native("--threads=7 oltp_insert prepare").settings),
         7
@@ -122,7 +122,7 @@ fn options_are_passed_to_the_workload() {
     assert_eq!(bulk.options["tables"], 3.into());
 }
 
-/// Without this check a run would begin only to be refused.
+/// Runs would fail at the start if these options were invalid.
 #[test]
 fn bundled_tests_map_to_workloads_and_valid_options() {
     for compat in [Compat::V1_0, Compat::V1_1] {
@@ -150,7 +150,7 @@ fn unsupported_options_are_reported() {
 }
 
 #[test]
-fn connections_use_endpoints_in_turn() {
+fn connections_use_endpoints_in_rotation() {
     let addresses = |options: &str| -> Vec<String> {
         let command = native(&format!("{options} oltp_insert run"));
         let endpoints = endpoints(&command.settings.database.mysql);
@@ -181,18 +181,18 @@ fn connections_use_endpoints_in_turn() {
     };
     assert_eq!(driver(&database("")), Ok(Driver::Mysql));
     assert_eq!(driver(&database("--db-driver=pgsql")), Ok(Driver::Pgsql));
-    let wrong = driver(&database("--db-driver=help")).unwrap_err();
-    assert_eq!(wrong, "FATAL: invalid database driver name: 'help'\n");
+    let error = driver(&database("--db-driver=help")).unwrap_err();
+    assert_eq!(error, "FATAL: invalid database driver name: 'help'\n");
 }
 
 #[test]
-fn typed_values_are_kept_with_parsed_values() {
+fn commands_contain_option_texts_and_values() {
     let command = native("--table-size=abc --tables=3x oltp_insert run");
     let parsed = ["table_size", "tables"].map(|name| command.options[name].as_integer());
     assert_eq!(parsed, [Some(0), Some(3)]);
-    let typed = ["table_size", "tables"].map(|name| command.typed[name].as_str());
-    assert_eq!(typed, ["abc", "3x"]);
-    assert!(!command.typed.contains_key("range_size"));
+    let texts = ["table_size", "tables"].map(|name| command.option_texts[name].as_str());
+    assert_eq!(texts, ["abc", "3x"]);
+    assert!(!command.option_texts.contains_key("range_size"));
 }
 
 #[test]
@@ -205,15 +205,15 @@ fn ports_must_be_numbers() {
     let ports = |list: &str| database(&format!("--mysql-port={list}")).mysql.ports;
     assert_eq!(ports("0"), [0]);
     assert_eq!(ports("3x,65535"), [3, 65_535]);
-    for (wrong, named) in [("abc", "abc"), ("1,99999", "99999"), ("-1", "-1")] {
-        let words = format!("--mysql-host=h --mysql-port={wrong} oltp_insert run");
-        let words: Vec<_> = words.split_whitespace().map(Into::into).collect();
-        let error = parse_args(&words, Compat::V1_0, &HostWithoutFiles).expect_err("no port");
-        let message = format!("FATAL: Invalid value for --mysql-port: {named}.\n");
+    for (invalid, reported) in [("abc", "abc"), ("1,99999", "99999"), ("-1", "-1")] {
+        let line = format!("--mysql-host=h --mysql-port={invalid} oltp_insert run");
+        let arguments: Vec<_> = line.split_whitespace().map(Into::into).collect();
+        let error = parse_args(&arguments, Compat::V1_0, &HostWithoutFiles).expect_err("no port");
+        let message = format!("FATAL: Invalid value for --mysql-port: {reported}.\n");
         assert!(error.output.stdout.ends_with(&message), "{error:?}");
-        // The other driver does not use it, and neither does a socket.
-        for other in ["--db-driver=pgsql", "--mysql-socket=/x"] {
-            database(&format!("{other} --mysql-host=h --mysql-port={wrong}"));
+        // PostgreSQL's driver and sockets do not use the port.
+        for option in ["--db-driver=pgsql", "--mysql-socket=/x"] {
+            database(&format!("{option} --mysql-host=h --mysql-port={invalid}"));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Reports, progress lines and histograms of the real sysbench, reproduced character by character.
+//! Reports, progress lines and histograms match the real sysbench, character by character.
 //!
-//! The records hold its output; the test parses the figures out of them, and every word, space and
-//! rate around them must be reproduced.
+//! The records contain sysbench's output. The tests parse figures from a record; the output for these figures
+//! must be the record.
 
 use prony_dialect::sysbench::{
     Compat, Counters, Fairness, Histogram, Latency, Progress, QueueState, Report, bucket_value_ms,
@@ -11,7 +11,7 @@ use prony_dialect::sysbench::{
 const REPORTS: &str = include_str!("sysbench/reports.txt");
 const HISTOGRAMS: &str = include_str!("sysbench/histograms.txt");
 
-/// Records: the line after `$ ` and all that follows.
+/// The records: the title after `$ `, and the lines below it.
 fn records(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let records = text.split("$ ").skip(1);
     records.map(|record| record.split_once('\n').expect("a record has lines"))
@@ -19,8 +19,8 @@ fn records(text: &'static str) -> impl Iterator<Item = (&'static str, &'static s
 
 /// All numbers of a line, in order.
 fn numbers(line: &str) -> Vec<f64> {
-    let pieces = line.split(|c: char| !c.is_ascii_digit() && c != '.');
-    pieces.filter_map(|piece| piece.parse().ok()).collect()
+    let parts = line.split(|c: char| !c.is_ascii_digit() && c != '.');
+    parts.filter_map(|part| part.parse().ok()).collect()
 }
 
 /// The numbers after a label; `None` if there is no such line.
@@ -35,16 +35,17 @@ fn number_after(text: &str, label: &str) -> f64 {
     numbers_after(text, label).unwrap_or_else(|| panic!("{label} is in the record"))[0]
 }
 
-/// A report built from the figures in its text.
+/// Parses the figures of a report.
 fn parse_report(text: &str, sql: bool) -> Report<'static> {
     let count = |label| numbers_after(text, label).map_or(0, |numbers| numbers[0] as u64);
     let events = number_after(text, "total number of events:") as u64;
     let total_s =
         numbers_after(text, "total time:").or_else(|| numbers_after(text, "time elapsed:"));
     let total_s = total_s.expect("a report has a time")[0];
-    // The more digits a rate has, the more precisely it determines the interval.
-    let rated = numbers_after(text, "queries: ").map(|numbers| numbers[0] / numbers[1]);
-    let eps = numbers_after(text, "events/s (eps):").map(|numbers| events as f64 / numbers[0]);
+    // Of several rates, use the one with the most digits: it gives the most precise interval.
+    let query_interval_s = numbers_after(text, "queries: ").map(|numbers| numbers[0] / numbers[1]);
+    let event_interval_s =
+        numbers_after(text, "events/s (eps):").map(|numbers| events as f64 / numbers[0]);
     let percentile = text
         .lines()
         .find(|line| line.contains("th percentile:"))
@@ -65,7 +66,7 @@ fn parse_report(text: &str, sql: bool) -> Report<'static> {
             errors: count("ignored errors:"),
             reconnects: count("reconnects:"),
         },
-        interval_s: eps.or(rated).unwrap_or(total_s),
+        interval_s: event_interval_s.or(query_interval_s).unwrap_or(total_s),
         total_s,
         latency: Latency {
             min_ms: number_after(text, "min:"),
@@ -87,7 +88,7 @@ fn parse_report(text: &str, sql: bool) -> Report<'static> {
 }
 
 #[test]
-fn a_forced_shutdown_reports_unfinished_events() {
+fn a_report_after_a_forced_shutdown_counts_unfinished_events() {
     let (_, text) = records(REPORTS).next().expect("a report");
     let lines = text.split_inclusive('\n');
     let text: String = lines.filter(|line| !line.starts_with('[')).collect();
@@ -118,7 +119,7 @@ fn reports_match_sysbench_line_by_line() {
     assert_eq!(compared, 4);
 }
 
-/// A progress line built from the figures in it, as counts in an interval of 100 s.
+/// Parses the figures of a progress line, as counts in an interval of 100 s.
 fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
     let sql = line.contains(" qps: ");
     let numbers = numbers(line);
@@ -170,13 +171,13 @@ fn progress_lines_match_sysbench() {
         .filter(|line| line.starts_with('['))
         .collect();
     let mut compared = 0;
-    for (place, line) in lines
+    for (index, line) in lines
         .iter()
         .enumerate()
         .filter(|(_, line)| line.contains("thds:"))
     {
         let queue = lines
-            .get(place + 1)
+            .get(index + 1)
             .filter(|line| line.contains("queue length"));
         let queue_line = queue.map(|queue| format!("{queue}\n")).unwrap_or_default();
         let line_text = progress(&parse_progress(line, queue.copied()));
@@ -233,7 +234,7 @@ fn percentiles_are_bucket_values() {
         histogram.add(f64::from(step) * 20.05, 1);
     }
     let printed = |percent| format!("{:.2}", histogram.percentile_ms(percent));
-    for (percent, want) in [
+    for (percent, expected) in [
         (4, "0.00"),
         (5, "20.00"),
         (14, "20.00"),
@@ -242,15 +243,15 @@ fn percentiles_are_bucket_values() {
         (95, "200.47"),
         (100, "200.47"),
     ] {
-        assert_eq!(printed(percent), want, "{percent} %");
+        assert_eq!(printed(percent), expected, "{percent} %");
     }
     assert_eq!(Histogram::default().percentile_ms(95), 0.0);
-    // Values that occur in published results of sysbench.
+    // These values occur in published results of sysbench.
     for value in [
         "35.59", "36.24", "36.89", "16.71", "33.72", "0.61", "2985.89",
     ] {
-        let mut all = (0..1_024).map(|bucket| format!("{:.2}", bucket_value_ms(bucket)));
-        assert!(all.any(|bucket| bucket == value), "{value}");
+        let mut bucket_values = (0..1_024).map(|bucket| format!("{:.2}", bucket_value_ms(bucket)));
+        assert!(bucket_values.any(|bucket| bucket == value), "{value}");
     }
     histogram.add(f64::INFINITY, 100);
     assert_eq!(format!("{:.2}", histogram.percentile_ms(99)), "100000.00");

@@ -1,6 +1,6 @@
-//! The Tcl language, compared with the output of tclsh 8.6 for the same scripts.
+//! Results of Tcl scripts match tclsh 8.6.
 //!
-//! Longer than 400 lines: a list of scripts and their results.
+//! Longer than 400 lines: it lists many scripts and their results.
 
 #[allow(dead_code)]
 mod hammer;
@@ -9,7 +9,7 @@ use hammer::MemoryHost;
 use prony_dialect::hammerdb::tcl::{Flow, Interp, is_complete, join_list, split_list};
 use proptest::prelude::*;
 
-/// Scripts, and what tclsh 8.6.13 returns: the result or the first line of the error.
+/// Scripts and the results of tclsh 8.6.13: the value, or the first line of the error.
 const CASES: &[(&str, Result<&str, &str>)] = &[
     ("set x 5; set y \"a $x b\"", Ok("a 5 b")),
     ("set x 5; incr x 3; expr {$x * 2 + 1}", Ok("17")),
@@ -269,7 +269,7 @@ const CASES: &[(&str, Result<&str, &str>)] = &[
 ];
 
 #[test]
-fn scripts_give_the_results_of_tclsh() {
+fn results_match_tclsh() {
     let mut failures = Vec::new();
     for (script, expected) in CASES {
         let mut memory = MemoryHost::default();
@@ -281,7 +281,7 @@ fn scripts_give_the_results_of_tclsh() {
         };
         if result != *expected {
             failures.push(format!(
-                "{script}\n  tclsh {expected:?}\n  here  {result:?}"
+                "{script}\n  tclsh {expected:?}\n  Prony {result:?}"
             ));
         }
     }
@@ -299,7 +299,7 @@ fn run(script: &str) -> (MemoryHost, Result<String, Flow>) {
 }
 
 #[test]
-fn host_functions_are_called() {
+fn commands_use_the_host() {
     let (memory, outcome) = run(
         "puts a; puts -nonewline b; puts stderr c; after 1500
          set tmpdir $::env(TMP)
@@ -327,7 +327,7 @@ fn commands_before_a_syntax_error_run() {
 }
 
 #[test]
-fn scripts_cannot_catch_a_stop() {
+fn scripts_cannot_catch_exit_or_the_step_limit() {
     assert_eq!(run("catch {exit 3}; puts never").1, Err(Flow::Exit(3)));
     let mut memory = MemoryHost::default();
     let mut interp = Interp::new();
@@ -349,9 +349,9 @@ fn long_texts_are_processed_quickly_or_stopped() {
         let outcome = interp.eval(&mut MemoryHost::default(), script);
         assert!(matches!(outcome, Err(Flow::Stopped(_))), "{script}");
     }
-    // The time of these is linear in the length of their texts.
-    let places = "regexp -all -indices é [string repeat é 100000] place; set place";
-    assert_eq!(run(places).1.as_deref(), Ok("99999 99999"));
+    // These commands take time linear in the length of their texts.
+    let positions = "regexp -all -indices é [string repeat é 100000] place; set place";
+    assert_eq!(run(positions).1.as_deref(), Ok("99999 99999"));
     let number = "scan [string repeat 1e 500000] %f%n number length; list $number $length";
     assert_eq!(run(number).1.as_deref(), Ok("10.0 3"));
 }
@@ -389,21 +389,21 @@ fn depth_and_size_are_limited() {
 
 #[test]
 fn incomplete_commands_are_recognized() {
-    for open in [
+    for incomplete in [
         "if {1} {",
         "set a \"x",
         "set a [list b",
         "set a \\\n",
         "set a ${x",
     ] {
-        assert!(!is_complete(open), "{open}");
+        assert!(!is_complete(incomplete), "{incomplete}");
     }
-    for whole in ["", "# {", "set a {b}", "set a }", "set a \\\\", "foo {a}b"] {
-        assert!(is_complete(whole), "{whole}");
+    for complete in ["", "# {", "set a {b}", "set a }", "set a \\\\", "foo {a}b"] {
+        assert!(is_complete(complete), "{complete}");
     }
 }
 
-fn pieces() -> impl Strategy<Value = String> {
+fn any_script() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "set ",
         "a",
@@ -471,7 +471,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn no_script_panics(script in prop_oneof![pieces(), any::<String>()]) {
+    fn no_script_panics(script in prop_oneof![any_script(), any::<String>()]) {
         let mut interp = Interp::new();
         interp.limit_steps(2000);
         let mut memory = MemoryHost::default();

@@ -1,5 +1,4 @@
-//! Commands that scripts around HammerDB use, compared with the output of tclsh 8.6 for the same
-//! scripts.
+//! Results of commands that HammerDB's users call in scripts match tclsh 8.6.
 
 #[allow(dead_code)]
 mod hammer;
@@ -7,7 +6,7 @@ mod hammer;
 use hammer::MemoryHost;
 use prony_dialect::hammerdb::tcl::{Flow, Interp};
 
-/// Scripts, and what tclsh 8.6.13 returns: the result or the first line of the error.
+/// Scripts and the results of tclsh 8.6.13: the value, or the first line of the error.
 const CASES: &[(&str, Result<&str, &str>)] = &[
     (
         "rename puts __puts; set r [info commands __puts][info commands puts]; rename __puts puts; set r",
@@ -179,7 +178,7 @@ fn eval_ok(memory: &mut MemoryHost, script: &str) -> String {
 }
 
 #[test]
-fn scripts_give_the_results_of_tclsh() {
+fn results_match_tclsh() {
     let mut failures = Vec::new();
     for (script, expected) in CASES {
         let expected = match expected {
@@ -189,7 +188,7 @@ fn scripts_give_the_results_of_tclsh() {
         let (_, outcome) = run(script);
         if outcome != expected {
             failures.push(format!(
-                "{script}\n  gives {outcome:?}\n  not   {expected:?}"
+                "{script}\n  tclsh {expected:?}\n  Prony {outcome:?}"
             ));
         }
     }
@@ -198,7 +197,7 @@ fn scripts_give_the_results_of_tclsh() {
 
 #[test]
 fn unsupported_features_are_named_in_errors() {
-    for (script, words) in [
+    for (script, text) in [
         ("exec ls", "it starts no other programs"),
         ("socket localhost 80", "does not support socket"),
         ("interp create", "does not support interp"),
@@ -227,14 +226,14 @@ fn unsupported_features_are_named_in_errors() {
         ),
     ] {
         match run(script).1 {
-            Err(Flow::Error(message)) => assert!(message.contains(words), "{script}: {message}"),
+            Err(Flow::Error(message)) => assert!(message.contains(text), "{script}: {message}"),
             other => panic!("{script}: {other:?}"),
         }
     }
 }
 
 #[test]
-fn files_and_directories_are_created_found_and_deleted() {
+fn scripts_create_list_and_delete_files() {
     let mut memory = MemoryHost::default();
     let script = "file mkdir /t/out; foreach n {b.log a.log c.txt} { close [open /t/out/$n w] }; \
          list [glob /t/out/*.log] [glob -directory /t/out -tails *.{txt,log}] \
@@ -260,6 +259,6 @@ fn a_redefined_puts_receives_output_of_host_commands() {
          proc puts args { __puts \"<[string trim [lindex $args end]]>\" }; \
          say hello; puts there; rename puts {}; rename __puts puts; say plainly";
     let (memory, outcome) = run(script);
-    outcome.expect("all of it is known");
+    outcome.expect("a valid script");
     assert_eq!(memory.out, "<hello>\n<there>\n\rplainly\n");
 }

@@ -1,8 +1,8 @@
-//! Server times of MySQL's protocol beside an independent capture of the packets.
+//! Compares the server times that Prony computes over MySQL's protocol with a capture of the packets.
 //!
-//! In: a folder; `dumpcap` on the PATH, with the right to capture on `lo`. Out: for each case a capture in
-//! that folder and a line of the parts that Prony found, for `scripts/parts-by-capture` to compare. Must
-//! never: touch a server that it did not start.
+//! In: a folder, and `dumpcap` on the PATH with permission to capture on `lo`. Out: per case, a capture in
+//! that folder and a line with Prony's parts; `scripts/parts-by-capture` compares them. Must never: use a
+//! server that it did not start.
 
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_measure::{IntervalRow, RunSchedule};
@@ -21,11 +21,11 @@ use std::time::Duration;
 /// Executions of a transaction in a batch.
 const BATCH: usize = 3;
 
-/// One of the ways in which a transaction's statements are sent.
+/// One way to send the statements of a transaction.
 struct Case {
     name: &'static str,
     mode: QueryMode,
-    /// All statements are one text.
+    /// Whether all statements are sent as one text.
     joined: bool,
     statements: usize,
 }
@@ -69,7 +69,7 @@ impl Selects {
     fn new(case: &Case) -> Selects {
         let mut set = Statements::new();
         let text = |n| format!("select {n}, benchmark($1, md5('prony'))");
-        let made = (0..case.statements).map(|n| {
+        let statements = (0..case.statements).map(|n| {
             let statement = set.add(&text(n));
             if case.joined {
                 statement.joined()
@@ -77,7 +77,7 @@ impl Selects {
                 statement
             }
         });
-        Selects(Arc::new(made.collect()))
+        Selects(Arc::new(statements.collect()))
     }
 }
 
@@ -89,8 +89,8 @@ impl Program for Selects {
     fn user(&self, id: UserId, db: Db) -> User {
         let statements = self.0.clone();
         Box::pin(async move {
-            let ended = select(db, &statements, u64::from(id.client)).await;
-            ended.err().unwrap_or(UserExit::Stopped)
+            let result = select(db, &statements, u64::from(id.client)).await;
+            result.err().unwrap_or(UserExit::Stopped)
         })
     }
 }
@@ -98,12 +98,15 @@ impl Program for Selects {
 async fn select(mut db: Db, statements: &[Statement], mut random: u64) -> Result<(), UserExit> {
     loop {
         db.start(0).await?;
-        // Work that differs, so that the percentiles do.
+        // Vary the work, so that the percentiles differ.
         random = random
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
         let values = [Value::Int((random >> 56) as i64)];
-        let batch: Vec<_> = statements.iter().map(|one| (one, &values[..])).collect();
+        let batch: Vec<_> = statements
+            .iter()
+            .map(|statement| (statement, &values[..]))
+            .collect();
         let result: Result<Outcome, DbError> = db.batch(&batch).await.map(|_| Outcome::Committed);
         db.end(result).await?;
     }
@@ -151,9 +154,9 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
     let driven = run(&job, &mut NullObserver).expect("the run starts");
     let measured = &driven.collected.measured;
     let all = measured.all();
-    let parts = all.parts.as_ref().expect("TCP has stamps");
+    let parts = all.parts.as_ref().expect("TCP has timestamps");
     let ns = |quantile| parts.server.quantile_ns(quantile).unwrap_or(0);
-    let stamps = measured.stamps;
+    let timestamps = measured.timestamps;
     format!(
         "{}\t{clients}\t{}\t{}\t{}\t{:.0}\t{}\t{}\t{:.0}\t{}",
         case.name,
@@ -164,7 +167,7 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
         ns(0.5),
         ns(0.99),
         all.response.mean_ns(),
-        stamps.impossible + stamps.unstamped,
+        timestamps.impossible + timestamps.missing,
     )
 }
 

@@ -1,7 +1,8 @@
-//! Instructions of the loop by themselves: `valgrind --tool=callgrind target/release/examples/sim_cost 200000`.
+//! Measures the instructions of the loop:
+//! `valgrind --tool=callgrind target/release/examples/sim_cost 200000`.
 //!
-//! In: a number of transactions. Out: how many there were. Must never: touch a socket or a real clock, so
-//! that two builds can be compared by what callgrind counts.
+//! In: a number of transactions. Out: the number of committed ones. Must never: use a socket or a real clock,
+//! because callgrind's counts of two builds are compared.
 
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
 use prony_drive::{DriveJob, LoadStart, Observer, run_simulated};
@@ -48,13 +49,13 @@ impl Program for Selects {
         let statement = Statements::new().add("SELECT 1");
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = db.exec(&statement, &[]).await;
                 let result = result.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -92,7 +93,7 @@ fn main() {
     };
     let machine = Machine {
         send_cost_ns: 1_000,
-        stamps: true,
+        timestamps: true,
         ..Machine::default()
     };
     let driven = run_simulated(&job, machine, PgServer, &mut NullObserver).expect("the run starts");

@@ -1,14 +1,14 @@
-//! Settings that a worker requests for its thread and process: a CPU of its own, precise timers,
+//! Settings that a worker requests for its thread and process: CPU pinning, precise timers,
 //! enough open files.
 //!
-//! In: numbers. Out: settings of the kernel. Must never: fail a run because one is refused, except the
-//! files, which are needed.
+//! Must never: fail a run because the kernel refuses a setting, except the limit on open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
 
-/// Pins the calling thread to the `n`-th CPU that the process may use. False: refused.
+/// Pins the calling thread to the `n`-th CPU that the process may use. Returns false if the
+/// kernel refuses.
 pub fn pin(n: usize) -> bool {
     let Ok(allowed) = sched_getaffinity(None) else {
         return false;
@@ -19,9 +19,9 @@ pub fn pin(n: usize) -> bool {
     let Some(cpu) = cpus.get(n % cpus.len().max(1)) else {
         return false;
     };
-    let mut one = CpuSet::new();
-    one.set(*cpu);
-    sched_setaffinity(None, &one).is_ok()
+    let mut cpu_set = CpuSet::new();
+    cpu_set.set(*cpu);
+    sched_setaffinity(None, &cpu_set).is_ok()
 }
 
 /// Makes the calling thread's timers fire when they are due, not up to 50 µs later.
@@ -29,30 +29,30 @@ pub fn use_precise_timers() {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Raises the limit on open files as far as this process may.
+/// Raises the soft limit on open files to the hard limit.
 pub fn allow_most_files() {
-    // An impossible request returns the hard limit, which is then requested.
-    if let Err(most) = allow_files(u64::MAX) {
-        let _ = allow_files(most);
+    // A request beyond the hard limit returns that limit.
+    if let Err(hard_limit) = allow_files(u64::MAX) {
+        let _ = allow_files(hard_limit);
     }
 }
 
-/// Ensures that `wanted` files can be open, raising the soft limit if necessary.
+/// Ensures that `needed` files can be open, raising the soft limit if necessary.
 ///
 /// # Errors
 /// The hard limit, if it is too low.
-pub fn allow_files(wanted: u64) -> Result<(), u64> {
+pub fn allow_files(needed: u64) -> Result<(), u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // No limit at all is a limit of `u64::MAX`.
+    // Unlimited is `u64::MAX`.
     let (current, maximum) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
-    if current >= wanted {
+    if current >= needed {
         return Ok(());
     }
     let raised = Rlimit {
-        current: Some(wanted),
+        current: Some(needed),
         maximum: Some(maximum),
     };
-    if wanted > maximum || setrlimit(Resource::Nofile, raised).is_err() {
+    if needed > maximum || setrlimit(Resource::Nofile, raised).is_err() {
         return Err(maximum);
     }
     Ok(())

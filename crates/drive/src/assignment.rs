@@ -1,7 +1,7 @@
-//! What a worker must do, and when.
+//! The work of one worker, and its timing.
 //!
-//! In: a share of a run's users, the parts of the run in time. Out: plain data, and which scheduled
-//! start is due. Must never: read a clock.
+//! In: some of a run's users, the run's schedule. Out: plain data, and the scheduled starts that
+//! are due. Must never: read a clock.
 
 use crate::io::Slot;
 use crate::link::Routes;
@@ -22,7 +22,7 @@ pub struct Assignment<'a> {
     /// The first `servers` entries of `routes` are the servers, one each. Further entries serve only
     /// the users that `route_of` sends there.
     pub servers: usize,
-    /// The index in `routes` that each user takes.
+    /// The index in `routes` of each slot's connection.
     pub route_of: Vec<usize>,
     /// Creates the record of a connection.
     pub conn: &'a dyn Fn() -> Conn,
@@ -35,13 +35,13 @@ pub struct Assignment<'a> {
 }
 
 impl<'a> Assignment<'a> {
-    /// The routes that a connection takes.
+    /// The routes to the server of this slot's connection.
     pub(crate) fn routes_of(&self, slot: Slot) -> &'a Routes {
         &self.routes[self.route_of[slot as usize]]
     }
 
-    /// Adds the route of a user's `number`th additional connection, which has the next slot. With
-    /// several servers, they take turns. Routes beyond the servers are only for the sampled users.
+    /// Adds the route of a user's `number`th additional connection, which gets the next slot.
+    /// Additional connections use the servers round robin, and never the routes of the TCP sample.
     pub(crate) fn add_route(&mut self, user_slot: Slot, number: usize) {
         let index = self.route_of[user_slot as usize] + number;
         self.route_of.push(index % self.servers);
@@ -57,7 +57,7 @@ pub struct Timing {
     pub end_ns: Option<u64>,
     /// From this time on, transactions count towards each user's number of transactions.
     pub count_from_ns: u64,
-    /// How long transactions in flight at `end_ns` may take.
+    /// Time for transactions in flight at `end_ns` to end.
     pub grace_ns: u64,
     /// Scheduled starts, in an open loop.
     pub schedule: Option<pace::StartSchedule>,
@@ -68,9 +68,10 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The timing before the load: no start is due, nothing ends, and no figure contains what is recorded.
+    /// The timing before the load: no start is due, the load has no end, and no figure includes what
+    /// is recorded.
     pub(crate) fn before_load(kinds: usize, now_ns: u64) -> Timing {
-        // A single interval without an end: closing one would clear the users' counts.
+        // A single interval without an end: closing an interval would clear the users' counts.
         let schedule = RunSchedule {
             start_ns: 0,
             warmup_ns: 0,
@@ -88,8 +89,8 @@ impl Timing {
         }
     }
 
-    /// Takes a scheduled start that is due; none after the end of the window: those starts are counted as
-    /// never started.
+    /// Takes a scheduled start that is due. Returns `None` after the end of the window: later starts are
+    /// counted as never started.
     pub(crate) fn take_due_start(&mut self, now_ns: u64) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
         let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);

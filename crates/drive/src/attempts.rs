@@ -1,14 +1,14 @@
-//! Attempts to connect: how many at a time, until when, and the pause before the next one.
+//! Attempts to connect: how many run at once, their deadlines, and the pauses between them.
 //!
-//! In: attempts that begin and end, connections that come up and are lost, and the time. Out: the next connection to open; attempts that are past
-//! their deadline. Must never: search all connections in every turn.
+//! In: attempts that begin and end, connections that come up or are lost, the time. Out: the next connection
+//! to open; attempts past their deadline. Must never: search all connections in every iteration.
 
 use crate::io::{Io, Slot};
 use crate::link::LinkStep;
 use crate::worker::Worker;
 use std::collections::VecDeque;
 
-/// Most connections that a worker opens at the same time: more would only queue in the server.
+/// Maximum number of connections that a worker opens at once; more would only queue in the server.
 const OPENING_MAX: usize = 32;
 /// First and longest pause between attempts to connect.
 const RETRY_FIRST_NS: u64 = 50_000_000;
@@ -17,18 +17,18 @@ const RETRY_MAX_NS: u64 = 1_000_000_000;
 /// and drops them is not flooded.
 const EARLY_LOSS_NS: u64 = 100_000_000;
 
-/// The attempts of a worker's connections to connect.
+/// The connection attempts of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
-    /// Connections whose attempt has not begun, because `OPENING_MAX` others are in progress.
+    /// Slots that wait because `OPENING_MAX` connections are being opened.
     queued: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
-    /// No deadline is earlier; one that was cleared may have been.
+    /// Lower bound of all deadlines; the earliest one may have been cleared.
     earliest_ns: u64,
 }
 
 impl ConnectAttempts {
-    /// No attempts, for this number of slots.
+    /// Creates the state of this number of slots, without attempts.
     pub(crate) fn new(slots: usize) -> ConnectAttempts {
         ConnectAttempts {
             queued: VecDeque::new(),
@@ -37,22 +37,22 @@ impl ConnectAttempts {
         }
     }
 
-    /// Adds a slot, after the others.
+    /// Appends a slot.
     pub(crate) fn add_slot(&mut self) {
         self.slots.push(SlotAttempts::default());
     }
 
-    /// Whether another connection can be opened while `opening` others are.
+    /// Whether one more connection can be opened while `opening` are being opened.
     pub(crate) fn may_begin(opening: usize) -> bool {
         opening < OPENING_MAX
     }
 
-    /// Adds a connection that has to wait for others.
+    /// Queues a connection to be opened later.
     pub(crate) fn enqueue(&mut self, slot: Slot) {
         self.queued.push_back(slot);
     }
 
-    /// Takes the next connection that waits, if another one can be opened; `opening` counts those that are
+    /// Takes the next queued connection if it can be opened now; `opening` counts the connections that are
     /// being opened.
     pub(crate) fn take_queued(&mut self, opening: impl FnOnce() -> usize) -> Option<Slot> {
         if self.queued.is_empty() || !Self::may_begin(opening()) {
@@ -72,18 +72,18 @@ impl ConnectAttempts {
         self.earliest_ns = self.earliest_ns.min(deadline_ns);
     }
 
-    /// The attempt of a slot has ended, or the next one gets a new deadline.
+    /// Clears the deadline of a slot: its attempt has ended, or its next attempt gets a new deadline.
     pub(crate) fn clear_deadline(&mut self, slot: Slot) {
         self.slots[slot as usize].deadline_ns = u64::MAX;
     }
 
-    /// The attempt of a slot has succeeded.
+    /// Records that the attempt of a slot has succeeded.
     pub(crate) fn succeeded(&mut self, slot: Slot, now_ns: u64) {
         self.clear_deadline(slot);
         self.slots[slot as usize].connected_ns = now_ns;
     }
 
-    /// The connection of a slot is lost.
+    /// Records that the connection of a slot is lost.
     pub(crate) fn lost(&mut self, slot: Slot, now_ns: u64) {
         let attempts = &mut self.slots[slot as usize];
         attempts.lost_early = now_ns - attempts.connected_ns < EARLY_LOSS_NS;
@@ -92,16 +92,16 @@ impl ConnectAttempts {
         }
     }
 
-    /// Whether the last connection of a slot was lost soon after it came up: the next attempt waits, as after a
-    /// refusal. True once for each loss.
+    /// Whether the last connection of a slot was lost soon after it came up, so that the next attempt must
+    /// wait as after a refusal. Returns true once per loss.
     pub(crate) fn take_lost_early(&mut self, slot: Slot) -> bool {
         std::mem::take(&mut self.slots[slot as usize].lost_early)
     }
 
-    /// The pause before the next attempt of a slot; the one after that is twice as long, up to a second.
+    /// Returns the pause before the next attempt of a slot, and doubles the following one, up to a second.
     pub(crate) fn take_pause_ns(&mut self, slot: Slot) -> u64 {
         let attempts = &mut self.slots[slot as usize];
-        // Spread, so that the clients of a server that comes back do not all reconnect at once.
+        // Spread the attempts: the clients of a server that comes back must not all reconnect at once.
         let spread_ns = u64::from(slot % 16) * 1_000_000;
         let pause_ns = attempts.next_pause_ns + spread_ns;
         attempts.next_pause_ns = (attempts.next_pause_ns * 2).min(RETRY_MAX_NS);
@@ -114,20 +114,20 @@ impl ConnectAttempts {
         now_ns >= self.earliest_ns
     }
 
-    /// The slots whose attempt is past its deadline. Searches only if there may be one.
+    /// Returns the slots whose attempt is past its deadline. Searches the slots only if there may be one.
     pub(crate) fn overdue(&mut self, now_ns: u64) -> Vec<Slot> {
         if !self.may_be_overdue(now_ns) {
             return Vec::new();
         }
-        let deadlines = || (0..).zip(self.slots.iter().map(|of| of.deadline_ns));
-        let late = deadlines().filter(|&(_, deadline_ns)| deadline_ns <= now_ns);
-        let late = late.map(|(slot, _)| slot).collect();
-        let later = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
-        self.earliest_ns = later
+        let deadlines = || (0..).zip(self.slots.iter().map(|slot| slot.deadline_ns));
+        let overdue = deadlines().filter(|&(_, deadline_ns)| deadline_ns <= now_ns);
+        let overdue = overdue.map(|(slot, _)| slot).collect();
+        let pending = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
+        self.earliest_ns = pending
             .map(|(_, deadline_ns)| deadline_ns)
             .min()
             .unwrap_or(u64::MAX);
-        late
+        overdue
     }
 }
 
@@ -160,7 +160,7 @@ impl<I: Io> Worker<'_, I> {
         self.attempts.set_deadline(slot, deadline_ns);
     }
 
-    /// Ends an attempt, and moves on to the next route if there is one.
+    /// Ends an attempt and tries the next route, if there is one.
     pub(crate) fn time_out_attempt(&mut self, slot: Slot) -> LinkStep {
         self.set_attempt_deadline(slot);
         let routes = self.assignment.routes_of(slot);
@@ -176,7 +176,7 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Starts queued connections while few enough others are being opened.
+    /// Opens queued connections while fewer than `OPENING_MAX` are being opened.
     pub(crate) fn begin_queued(&mut self) {
         while let Some(slot) = self.attempts.take_queued(|| self.clients.opening_count()) {
             let step = self.begin_connect(slot);
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn attempts_past_their_deadline_are_found_once_it_has_passed() {
+    fn attempts_are_overdue_once_their_deadline_has_passed() {
         let mut attempts = ConnectAttempts::new(2);
         attempts.add_slot();
         attempts.set_deadline(0, 100);
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn queued_connections_begin_in_order_while_there_is_room() {
+    fn queued_connections_are_opened_in_order_below_the_maximum() {
         let mut attempts = ConnectAttempts::new(40);
         assert_eq!(attempts.take_queued(|| 0), None);
         attempts.enqueue(7);

@@ -1,7 +1,7 @@
 //! The clients of a worker: connections, and the users that own them.
 //!
-//! In: users as they are created and end. Out: each client by its slot, and how many users have not ended. Must
-//! never: contain the logic of the loop, which is in the worker.
+//! In: users that are created and end. Out: clients by slot; the number of users that have not ended. Must
+//! never: contain logic of the event loop, which belongs to the worker.
 
 use crate::io::{Io, Slot};
 use crate::link::Link;
@@ -20,7 +20,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Clients without users yet, with their connections down. `conn` creates the record of a connection.
+    /// Creates clients without users; their connections are down. `conn` creates the record of a connection.
     pub(crate) fn new(users: usize, conn: &dyn Fn() -> Conn) -> Clients {
         let slots = 0..users as Slot;
         Clients {
@@ -30,7 +30,7 @@ impl Clients {
         }
     }
 
-    /// Adds an additional connection of the user at `user_slot`, which is down. Returns its slot.
+    /// Adds an additional connection, which is down, for the user at `user_slot`. Returns its slot.
     pub(crate) fn add_connection(&mut self, conn: Conn, user_slot: Slot) -> Slot {
         let slot = self.slots.len() as Slot;
         self.slots.push(ClientSlot::new(conn, user_slot));
@@ -58,13 +58,13 @@ impl Clients {
         self.slots.iter()
     }
 
-    /// Whether all users wait for the same thing.
+    /// Whether all users wait in this phase.
     pub(crate) fn all_users_await(&self, phase: UserPhase) -> bool {
         let mut owners = self.slots[..self.users].iter();
         owners.all(|client| client.conn.awaits(phase))
     }
 
-    /// Users that have not ended.
+    /// Number of users that have not ended.
     #[inline]
     pub(crate) fn live_users(&self) -> usize {
         self.live_users
@@ -72,14 +72,14 @@ impl Clients {
 
     /// Adds the user of a slot that has none.
     pub(crate) fn set_user(&mut self, slot: Slot, user: User) {
-        let before = self[slot].user.replace(user);
-        self.live_users += usize::from(before.is_none());
+        let previous = self[slot].user.replace(user);
+        self.live_users += usize::from(previous.is_none());
     }
 
     /// Drops the user of a slot, if it has one.
     pub(crate) fn end_user(&mut self, slot: Slot) {
-        let ended = self[slot].user.take();
-        self.live_users -= usize::from(ended.is_some());
+        let user = self[slot].user.take();
+        self.live_users -= usize::from(user.is_some());
     }
 
     /// Number of connections that are being opened.
@@ -111,18 +111,18 @@ pub(crate) struct ClientSlot {
     pub(crate) link: Link,
     /// Set and taken by [`Clients`], which counts them.
     user: Option<User>,
-    /// The slot of its user: its own, unless it is an additional connection.
+    /// The slot of its user: the same slot, except for an additional connection.
     pub(crate) user_slot: Slot,
     /// The slots of the user's additional connections.
     pub(crate) extra_slots: Vec<Slot>,
-    /// Its user has closed the connection: it is not reopened automatically.
+    /// Whether its user closed the connection: it is then not reopened automatically.
     pub(crate) closed_by_user: bool,
-    /// Its replies carry stamps.
-    pub(crate) has_stamps: bool,
-    /// The kernel was asked for a transmit stamp of the request in flight.
-    pub(crate) stamp_requested: bool,
-    /// After the end of the run the server refused a connection that its user requested: the user gets
-    /// no further attempt.
+    /// Whether its replies carry timestamps.
+    pub(crate) has_timestamps: bool,
+    /// Whether a transmit timestamp was requested for the request in flight.
+    pub(crate) timestamp_requested: bool,
+    /// Whether the server refused a connection that its user requested after the end of the run: the user
+    /// gets no further attempt.
     pub(crate) refused_after_end: bool,
 }
 
@@ -135,8 +135,8 @@ impl ClientSlot {
             user_slot,
             extra_slots: Vec::new(),
             closed_by_user: false,
-            has_stamps: false,
-            stamp_requested: false,
+            has_timestamps: false,
+            timestamp_requested: false,
             refused_after_end: false,
         }
     }
@@ -146,7 +146,7 @@ impl ClientSlot {
         self.user.is_some()
     }
 
-    /// Its user, to be resumed.
+    /// Its user, to resume it.
     #[inline]
     pub(crate) fn user_mut(&mut self) -> Option<&mut User> {
         self.user.as_mut()
@@ -157,7 +157,7 @@ impl ClientSlot {
         self.link.close(io, slot, self.conn.closing_message());
     }
 
-    /// Prefetches what its next reply needs into the CPU's cache.
+    /// Prefetches the state that its next reply needs into the CPU's cache.
     pub(crate) fn prefetch(&self) {
         prefetch(&*self.conn);
         if let Some(user) = &self.user {

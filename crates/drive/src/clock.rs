@@ -1,7 +1,7 @@
-//! The run's clock, and the offset of the kernel's stamps from it.
+//! The run's clock, and the offset of the kernel's timestamps from it.
 //!
-//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: cache a reading. The
-//! only place in the project that reads the time for measuring.
+//! In: the system's clocks, or a simulated one. Out: fresh readings. Must never: cache a reading. This
+//! is the only module that reads the time for measurements.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 /// Source of times.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// CLOCK_MONOTONIC; the kernel's stamps are CLOCK_REALTIME.
+    /// CLOCK_MONOTONIC; the kernel's timestamps are CLOCK_REALTIME.
     System,
     /// Time of a simulated network.
     Simulated(Rc<SimTime>),
@@ -20,8 +20,8 @@ pub enum Clock {
 pub struct SimTime {
     /// Nanoseconds.
     pub now_ns: Cell<u64>,
-    /// How far a simulated kernel's stamps are ahead of it, nanoseconds.
-    pub stamp_offset_ns: Cell<i64>,
+    /// Offset of the simulated kernel's timestamps from this time, nanoseconds.
+    pub timestamp_offset_ns: Cell<i64>,
 }
 
 impl Clock {
@@ -33,19 +33,22 @@ impl Clock {
         }
     }
 
-    /// How far the clock of the kernel's stamps is ahead of this one, nanoseconds: read between two
-    /// readings of this one, the narrowest of five.
-    pub fn stamp_offset_ns(&self) -> i64 {
+    /// Offset of the clock of the kernel's timestamps from this one, nanoseconds. It is read between two
+    /// readings of this clock; of five attempts, the one with the shortest gap counts.
+    pub fn timestamp_offset_ns(&self) -> i64 {
         let Clock::Simulated(time) = self else {
             let reading = |_| {
                 let before = read(libc::CLOCK_MONOTONIC);
-                let stamp = read(libc::CLOCK_REALTIME);
+                let realtime = read(libc::CLOCK_REALTIME);
                 let after = read(libc::CLOCK_MONOTONIC);
-                (after - before, stamp as i64 - before.midpoint(after) as i64)
+                (
+                    after - before,
+                    realtime as i64 - before.midpoint(after) as i64,
+                )
             };
             return (0..5).map(reading).min().map_or(0, |(_, offset)| offset);
         };
-        time.stamp_offset_ns.get()
+        time.timestamp_offset_ns.get()
     }
 }
 

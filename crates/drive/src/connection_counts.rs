@@ -1,7 +1,8 @@
-//! How many connections of a worker are up, which were lost, and the outage that these make.
+//! Counts the connections of a worker that are up or lost, and tracks the outage.
 //!
-//! In: connections that are opened, closed, lost and restored. Out: the counts of an interval; one event per
-//! outage, from the first loss until all lost connections are back. Must never: count a lost connection twice.
+//! In: connections that are opened, closed, lost and restored. Out: the counts of an interval; one event
+//! per outage, from the first loss until all lost connections are back. Must never: count a lost connection
+//! twice.
 
 use crate::io::Slot;
 use crate::run_event::{RunEvent, RunEventKind};
@@ -17,28 +18,28 @@ pub(crate) struct ConnectionCounts {
 }
 
 impl ConnectionCounts {
-    /// Connections that are up.
+    /// Number of connections that are up.
     pub(crate) fn up(&self) -> u32 {
         self.up
     }
 
-    /// Connections that were lost and are not back yet.
+    /// Number of connections that were lost and are not back yet.
     pub(crate) fn missing(&self) -> u32 {
         self.missing.len() as u32
     }
 
-    /// A connection came up. If it had been lost, [`ConnectionCounts::restored`] follows.
+    /// Counts a connection that came up. If it had been lost, call [`ConnectionCounts::restored`] next.
     pub(crate) fn opened(&mut self) {
         self.up += 1;
     }
 
-    /// A connection that was up is closed by this side, or is lost before there are users.
+    /// Counts a connection that this side closed, or that was lost before there were users.
     pub(crate) fn closed(&mut self) {
         self.up -= 1;
     }
 
-    /// A connection that was up is lost: it begins an outage, or belongs to the one that has begun.
-    /// `reason` describes the outage.
+    /// Counts a connection that was up and is lost. It begins an outage or joins the current one; `reason`
+    /// describes a new outage.
     pub(crate) fn lost(&mut self, slot: Slot, now_ns: u64, reason: impl FnOnce() -> String) {
         self.up -= 1;
         self.missing.insert(slot);
@@ -52,8 +53,8 @@ impl ConnectionCounts {
         outage.count += 1;
     }
 
-    /// A connection is back, or its user no longer needs it. Returns the outage if this was the last
-    /// one that was lost; only then is the time needed.
+    /// Records that a lost connection is back, or that its user no longer needs it. Returns the outage if no
+    /// connection is missing any more; only then is `now_ns` called.
     pub(crate) fn restored(
         &mut self,
         slot: Slot,
@@ -67,7 +68,7 @@ impl ConnectionCounts {
         Some(outage)
     }
 
-    /// The outage that lasts at the end of the run, if there is one.
+    /// Takes the outage that lasts at the end of the run, if there is one.
     pub(crate) fn end_outage(&mut self) -> Option<RunEvent> {
         self.outage.take()
     }
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_was_not_lost_ends_no_outage() {
+    fn restoring_a_connection_that_was_not_lost_ends_no_outage() {
         let mut counts = opened(2);
         assert_eq!(counts.restored(1, || 5), None);
         counts.lost(0, 10, String::new);

@@ -26,12 +26,13 @@ impl<I: Io> Worker<'_, I> {
     pub fn connect(&mut self) -> Result<(), ConnectError> {
         let program = self.assignment.program;
         // Statements prepared before the common start need a connection.
-        let at_starts = self.context.rules().connect_per_transaction && !program.has_prologue();
-        if program.opens_connections() || at_starts {
+        let per_transaction =
+            self.context.rules().connect_per_transaction && !program.has_prologue();
+        if program.opens_connections() || per_transaction {
             return Ok(());
         }
         let mut events = Vec::new();
-        // Connections begun so far. Those neither up nor lost for good are still being opened.
+        // Connections that were begun; those that are neither up nor lost for good are being opened.
         let (mut begun, mut lost) = (0, 0);
         while self.connections.up() as usize + lost < self.clients.len() {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
@@ -46,9 +47,9 @@ impl<I: Io> Worker<'_, I> {
                 self.apply_connect_step(begun as Slot, step)?;
                 begun += 1;
             }
-            let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            let deadline_ns = self.clock.now_ns() + WAIT_MAX_NS;
             self.io
-                .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
+                .submit_and_wait(deadline_ns.min(self.timers.next_ns()), &mut events)?;
             for event in events.drain(..) {
                 if self.is_stale(event) {
                     continue;
@@ -103,7 +104,7 @@ impl<I: Io> Worker<'_, I> {
     fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
             LinkStep::Waiting => {}
-            LinkStep::Up(flags, leftover) => self.connection_up(slot, flags, &leftover),
+            LinkStep::Up(flags, trailing_bytes) => self.connection_up(slot, flags, &trailing_bytes),
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
                 return Err(ConnectError::Refused {
@@ -130,7 +131,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn is_stale(&mut self, event: IoEvent) -> bool {
         let stale = !self.io.is_current(event);
         if stale {
-            // Gives its buffer back.
+            // Returns the event's buffer to the engine.
             self.io.receive(event);
         }
         stale
@@ -160,19 +161,19 @@ impl<I: Io> Worker<'_, I> {
                 if let Some(errno) = received.closed {
                     return link.failed(&mut self.io, slot, routes, errno);
                 }
-                // Log-ins are rare: copying their bytes is fine.
+                // Logins are rare: copying their bytes is fine.
                 let bytes = received.bytes.to_vec();
                 link.log_in(&bytes, &mut self.io, slot, routes, &mut self.scratch)
             }
         }
     }
 
-    fn connection_up(&mut self, slot: Slot, flags: SessionFlags, leftover: &[u8]) {
+    fn connection_up(&mut self, slot: Slot, flags: SessionFlags, trailing_bytes: &[u8]) {
         self.attempts.succeeded(slot, self.clock.now_ns());
         let client = &mut self.clients[slot];
         client.conn.mark_opened_with(flags);
         // Only notices can arrive here; a protocol violation shows up with the first reply.
-        let _ = client.conn.feed(leftover);
+        let _ = client.conn.feed(trailing_bytes);
         self.connections.opened();
     }
 
@@ -193,8 +194,8 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn apply_reconnect_step(&mut self, slot: Slot, step: LinkStep) {
         match step {
             LinkStep::Waiting => return,
-            LinkStep::Up(flags, leftover) => {
-                self.connection_up(slot, flags, &leftover);
+            LinkStep::Up(flags, trailing_bytes) => {
+                self.connection_up(slot, flags, &trailing_bytes);
                 self.on_connection_restored(slot);
             }
             LinkStep::TryLater => {
@@ -211,7 +212,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let noticed_ns = self.clock.now_ns();
         let conn = &self.clients[slot].conn;
-        // Otherwise its user ended in the meantime.
+        // If neither, its user has ended in the meantime.
         if !conn.awaits(UserPhase::Renew) && !conn.awaits(UserPhase::Reconnect) {
             return;
         }
@@ -240,7 +241,8 @@ impl<I: Io> Worker<'_, I> {
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
                 if self.clients[slot].conn.awaits(UserPhase::Renew) {
-                    // In the next turn: a user that retries all the time must not starve the others.
+                    // Resume it in the next iteration: a user that retries all the time must not starve the
+                    // others.
                     let at_ns = self.clock.now_ns() + 1;
                     self.timers.add(at_ns, TimerEvent::Refused(slot));
                     self.report_refusal(slot, &failures);
@@ -275,8 +277,8 @@ impl<I: Io> Worker<'_, I> {
         self.connections
             .lost(slot, now_ns, || client.conn.failure_message());
         if !client.conn.awaits(UserPhase::Send) {
-            // A user between transactions gets its connection back in the meantime, as from a pool.
-            // One in a transaction, or without reconnects, notices at its next request.
+            // Between transactions the connection is reopened in the background, as in a pool. A user in a
+            // transaction, or without reconnects, notices the loss at its next request.
             let user_slot = client.user_slot;
             let owner = &self.clients[user_slot].conn;
             if self.context.rules().reconnect && !owner.is_in_transaction() {
@@ -291,8 +293,8 @@ impl<I: Io> Worker<'_, I> {
     /// Handles a lost connection that is back, or that its user no longer needs. The last one ends the
     /// outage.
     pub(crate) fn on_connection_restored(&mut self, slot: Slot) {
-        let ended = self.connections.restored(slot, || self.clock.now_ns());
-        if let Some(outage) = ended {
+        let outage = self.connections.restored(slot, || self.clock.now_ns());
+        if let Some(outage) = outage {
             self.reports.event(outage);
         }
     }

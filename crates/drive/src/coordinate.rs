@@ -21,9 +21,9 @@ const DRAIN_REPORT_DELAY_NS: u64 = 1_000_000_000;
 
 /// A message from a worker to the collecting thread.
 pub(crate) enum WorkerMessage {
-    /// A worker has created its engine, or cannot create any; false: it needs another engine.
+    /// A worker has tried to create its engine; false if it needs a different engine.
     EngineCreated(bool),
-    /// Users are ready for the start at this time of the run's clock; the TLS description, if any.
+    /// All users of a worker are ready: the TLS description, if any, and the time on the run's clock.
     Connected(Option<String>, u64),
     Refused(ConnectError),
     Interval(usize, Box<Interval>),
@@ -37,12 +37,13 @@ pub(crate) struct Coordinator<'a> {
     pub halt: &'a AtomicBool,
     pub messages: Receiver<WorkerMessage>,
     pub threads: usize,
-    /// Number of their clients.
+    /// Number of clients of all threads.
     pub clients: u32,
 }
 
 impl Coordinator<'_> {
-    /// The next message; halts the threads if the run is interrupted. `None`: all have ended.
+    /// Returns the next message, or `None` once all threads have ended. Halts the threads if the run is
+    /// interrupted.
     fn receive(&self) -> Option<WorkerMessage> {
         self.receive_or_idle(|| ())
     }
@@ -61,14 +62,15 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Waits until all threads have tried to create their engines. False: one needs another engine.
+    /// Waits until all threads have tried to create their engines. Returns false if one needs a
+    /// different engine.
     pub fn wait_for_engines(&self) -> Result<bool, Error> {
-        let (mut tried, mut all) = (0, true);
+        let (mut tried, mut all_created) = (0, true);
         while tried < self.threads {
             match self.receive() {
                 Some(WorkerMessage::EngineCreated(created)) => {
                     tried += 1;
-                    all &= created;
+                    all_created &= created;
                 }
                 // A thread that has panicked sends no other message.
                 Some(WorkerMessage::Ended(_, Err(error))) => {
@@ -78,28 +80,28 @@ impl Coordinator<'_> {
                 None => break,
             }
         }
-        Ok(all)
+        Ok(all_created)
     }
 
     fn connect_error(&self, connected: u32, source: ConnectError) -> Error {
         Error::Connect {
-            wanted: self.clients,
+            requested: self.clients,
             connected,
             source,
         }
     }
 
     /// Waits until all connections are up and all users ready. Returns the TLS description, if any,
-    /// and when that was.
+    /// and the time when the last user was ready.
     pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
         let (mut ready, mut tls, mut refused) = (0, None, None);
         let (mut connected, mut ready_ns) = (0, 0);
         while ready < self.threads {
             match self.receive() {
-                Some(WorkerMessage::Connected(used, at_ns)) => {
+                Some(WorkerMessage::Connected(description, at_ns)) => {
                     ready_ns = ready_ns.max(at_ns);
                     ready += 1;
-                    tls = tls.or(used);
+                    tls = tls.or(description);
                 }
                 Some(WorkerMessage::Refused(error)) => {
                     if let ConnectError::Refused { connected: up, .. } = &error {
@@ -129,8 +131,8 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Collects the results of the threads until all have ended. Intervals that were read go back to
-    /// each thread by its `give_back`, so that no thread allocates for later seconds.
+    /// Collects the results of the threads until all have ended. Intervals that were read are sent
+    /// back to their threads through `give_back`, so that threads need not allocate for later seconds.
     pub fn collect(
         &self,
         start: LoadStart,
@@ -140,11 +142,11 @@ impl Coordinator<'_> {
         let mut collector = Collector::new(start.schedule, start.shape, self.threads);
         let mut events = Vec::new();
         let mut failure = None;
-        let mut drains_from_ns = drains_from_ns(&start);
+        let mut drain_report_ns = drain_report_ns(&start);
         loop {
             let message = self.receive_or_idle(|| {
-                if Clock::System.now_ns() >= drains_from_ns {
-                    drains_from_ns = u64::MAX;
+                if Clock::System.now_ns() >= drain_report_ns {
+                    drain_report_ns = u64::MAX;
                     observer.draining();
                 }
             });
@@ -161,9 +163,9 @@ impl Coordinator<'_> {
                     }
                     events.push(event);
                 }
-                WorkerMessage::Ended(worker, ended) => {
+                WorkerMessage::Ended(worker, result) => {
                     collector.end(worker);
-                    if let Err(error) = ended {
+                    if let Err(error) = result {
                         self.halt.store(true, Ordering::Relaxed);
                         failure = Some(format!("the run could not continue: {error}"));
                     }
@@ -198,8 +200,8 @@ impl Coordinator<'_> {
     }
 }
 
-/// From when transactions still in flight are reported to the observer.
-fn drains_from_ns(start: &LoadStart) -> u64 {
+/// The time from which transactions still in flight are reported to the observer.
+fn drain_report_ns(start: &LoadStart) -> u64 {
     match start.engine {
         // The simulated engine has its own clock.
         "sim" => u64::MAX,

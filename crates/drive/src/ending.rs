@@ -1,37 +1,37 @@
 //! The end of a run: which users are dropped, and which transactions are left unfinished.
 //!
-//! In: a worker whose window is over, or whose run is. Out: the last interval. Must never: omit from
-//! the counts a transaction that was started or due.
+//! In: a worker at the end of its window or of its run. Out: the last interval. Must never: omit a
+//! transaction that was started or due from the counts.
 
 use crate::io::Io;
 use crate::worker::{WAIT_MAX_NS, Worker};
-use prony_measure::Leftover;
+use prony_measure::ExcludedTransactions;
 use prony_session::UserPhase;
 
 /// How long users wait after the end of the run for a connection that they requested.
 const CONNECT_GRACE_NS: u64 = 1_000_000_000;
 
-/// When to check next, after the end of the run, for users that still wait for a connection that they
-/// requested.
+/// The time of the next check, after the end of the run, for users that still wait for a connection that
+/// they requested.
 #[derive(Debug)]
 pub(crate) struct ConnectionWaitCheck {
     next_ns: u64,
 }
 
 impl Default for ConnectionWaitCheck {
-    /// Never: the run has not ended.
+    /// No check is due: the run has not ended.
     fn default() -> Self {
         ConnectionWaitCheck { next_ns: u64::MAX }
     }
 }
 
 impl ConnectionWaitCheck {
-    /// The run ends: users may wait a while longer.
+    /// Starts the checks at the end of the run, after [`CONNECT_GRACE_NS`].
     fn begin(&mut self, now_ns: u64) {
         self.next_ns = now_ns.saturating_add(CONNECT_GRACE_NS);
     }
 
-    /// Whether to check now; if so, the next check is due after the longest wait of a turn.
+    /// Whether to check now; if so, the next check is due after the longest wait of an iteration.
     fn take_due(&mut self, now_ns: u64) -> bool {
         let due = now_ns >= self.next_ns;
         if due {
@@ -42,8 +42,8 @@ impl ConnectionWaitCheck {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Ends the window: no transaction starts from now on. Drops users in no transaction, because they
-    /// wait for a start or a connection, or think.
+    /// Ends the window: no transaction starts from now on. Drops users that are in no
+    /// transaction: they wait for a start or a connection, or sleep.
     pub(crate) fn end_window(&mut self) {
         self.context.stop();
         self.wait_check.begin(self.clock.now_ns());
@@ -67,16 +67,16 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// After the end of the run, drops users that have waited too long for a connection that they
-    /// requested: the server does not accept it, and their transaction is cut off. With a connection for
-    /// each transaction, connecting is part of the transaction, and is awaited like its replies.
+    /// requested: the server does not accept it, and their transaction is cut off. With a connection
+    /// per transaction, connecting is part of the transaction, and is awaited like its replies.
     pub(crate) fn drop_unconnected_users(&mut self, now_ns: u64) {
         if !self.wait_check.take_due(now_ns) || self.context.rules().connect_per_transaction {
             return;
         }
         for slot in self.clients.slots() {
             let client = &self.clients[slot];
-            let since_ns = now_ns.saturating_sub(client.conn.noticed_ns());
-            if client.conn.awaits(UserPhase::Renew) && since_ns >= CONNECT_GRACE_NS {
+            let waited_ns = now_ns.saturating_sub(client.conn.noticed_ns());
+            if client.conn.awaits(UserPhase::Renew) && waited_ns >= CONNECT_GRACE_NS {
                 self.clients.end_user(client.user_slot);
             }
         }
@@ -86,7 +86,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn finish(&mut self) {
         let now_ns = self.clock.now_ns();
         let end_ns = self.timing.end_ns.unwrap_or(now_ns).min(now_ns);
-        let mut leftover = Leftover::default();
+        let mut excluded = ExcludedTransactions::default();
         for client in self
             .clients
             .iter()
@@ -95,24 +95,24 @@ impl<I: Io> Worker<'_, I> {
             // A user may have sent its commit on an additional connection.
             let mut extra_slots = client.extra_slots.iter().map(|slot| &self.clients[*slot]);
             let may_have_committed = client.conn.may_have_committed()
-                || extra_slots.any(|other| other.conn.may_commit());
-            leftover.cut_off(may_have_committed);
+                || extra_slots.any(|extra| extra.conn.may_commit());
+            excluded.cut_off(may_have_committed);
         }
-        // Once every user has completed its count, nothing more is due.
+        // Once every user has completed its number of transactions, no further start is due.
         let by_count = self.timing.end_ns.is_none() || self.context.is_spent();
         let all_done = by_count && self.clients.live_users() == 0;
         if let Some(schedule) = &mut self.timing.schedule
             && !all_done
             && let Some(before_end_ns) = end_ns.checked_sub(1)
         {
-            leftover.never_started += schedule.take_until(before_end_ns);
+            excluded.never_started += schedule.take_until(before_end_ns);
         }
         if let Some(outage) = self.connections.end_outage() {
             self.reports.event(outage);
         }
         self.record_connections();
         self.timing.recorder.count(&self.context.take_queries());
-        self.timing.recorder.finish(now_ns, leftover);
+        self.timing.recorder.finish(now_ns, excluded);
         if let Some(tap) = &mut self.assignment.tap {
             tap.ended(now_ns);
         }

@@ -12,7 +12,7 @@ pub enum Error {
     /// The process may not open enough files.
     Files {
         /// Clients requested.
-        wanted: u32,
+        requested: u32,
         /// Their threads.
         threads: u32,
         /// Files needed, for the clients and everything else.
@@ -25,7 +25,7 @@ pub enum Error {
         /// Threads that were started by then.
         started: u32,
         /// Threads requested.
-        wanted: u32,
+        requested: u32,
         /// Why the next one could not start.
         source: io::Error,
     },
@@ -34,7 +34,7 @@ pub enum Error {
     /// The connections could not be opened.
     Connect {
         /// Clients requested.
-        wanted: u32,
+        requested: u32,
         /// Connections of all workers that were up by then.
         connected: u32,
         /// The cause.
@@ -68,10 +68,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Connect {
-                wanted,
+                requested,
                 connected,
                 source,
-            } => write!(f, "{}{source}", opened(*connected, *wanted)),
+            } => write!(f, "{}{source}", opened_context(*connected, *requested)),
             other => f.write_str(&other.parts().sentence()),
         }
     }
@@ -81,24 +81,24 @@ impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
             Error::Files {
-                wanted,
+                requested,
                 threads,
                 needed,
                 limit,
             } => {
                 let plural = if *threads == 1 { "" } else { "s" };
                 ErrorParts::new(format!(
-                    "{wanted} clients on {threads} thread{plural} need {needed} open files, and this process may \
+                    "{requested} clients on {threads} thread{plural} need {needed} open files, and this process may \
                      open {limit}"
                 ))
-                .with_hint(file_limit_hint(*needed - u64::from(*wanted), *limit))
+                .with_hint(file_limit_hint(*needed - u64::from(*requested), *limit))
             }
             Error::Threads {
                 started,
-                wanted,
+                requested,
                 source,
             } => ErrorParts::new(format!(
-                "{started} of {wanted} threads were started, then: {source}"
+                "{started} of {requested} threads were started, then: {source}"
             ))
             .with_hint(
                 "use fewer threads, or raise the limit (ulimit -u, or pids.max of the control group)",
@@ -112,10 +112,10 @@ impl UserError for Error {
                 })
             }
             Error::Connect {
-                wanted,
+                requested,
                 connected,
                 source,
-            } => source.parts().with_context(opened(*connected, *wanted)),
+            } => source.parts().with_context(opened_context(*connected, *requested)),
             Error::Unready(reason) => {
                 ErrorParts::new(format!("a user could not get ready: {reason}"))
             }
@@ -138,7 +138,7 @@ impl UserError for ConnectError {
                 ErrorParts::new(lines.join("\n"))
             }
             ConnectError::Engine(error) => {
-                let parts = ErrorParts::new(format!("the sockets cannot be driven: {error}"));
+                let parts = ErrorParts::new(format!("the I/O engine failed: {error}"));
                 match ring::is_out_of_locked_memory(error) {
                     true => parts.with_hint(format!(
                         "{}, or use --io epoll",
@@ -153,8 +153,8 @@ impl UserError for ConnectError {
     }
 }
 
-fn opened(connected: u32, wanted: u32) -> String {
-    format!("{connected} of {wanted} connections were opened, then: ")
+fn opened_context(connected: u32, requested: u32) -> String {
+    format!("{connected} of {requested} connections were opened, then: ")
 }
 
 /// Advice if the limit on files is too low; `others` are the files needed besides those of the

@@ -2,7 +2,7 @@
 //! for all workers.
 //!
 //! In: the engine that the plan requests, and what the kernel allows. Out: one engine for each worker.
-//! Must never: let two workers of one run have different engines; the result names one.
+//! Must never: give two workers of a run different engines, because the result names one.
 
 use crate::error::Error;
 use crate::io::epoll::Epoll;
@@ -12,7 +12,7 @@ use prony_plan::IoEngine;
 use std::io;
 use std::sync::mpsc::Receiver;
 
-/// Any of the engines, so that a thread can receive whichever was chosen.
+/// One of the engines.
 pub(crate) enum AnyIo<S> {
     Ring(Box<Ring>),
     Epoll(Box<Epoll>),
@@ -36,7 +36,7 @@ impl sim::SimServer for NoSimServer {
 pub(crate) struct EngineChoice {
     pub name: &'static str,
     pub reason: String,
-    /// It was not requested explicitly, so another engine may replace it.
+    /// Whether another engine may replace it, because it was not requested explicitly.
     replaceable: bool,
 }
 
@@ -44,7 +44,7 @@ impl EngineChoice {
     fn requested(name: &'static str) -> Self {
         EngineChoice {
             name,
-            reason: "asked for".to_owned(),
+            reason: "requested".to_owned(),
             replaceable: false,
         }
     }
@@ -63,9 +63,9 @@ impl EngineChoice {
         }
     }
 
-    /// Creates a worker's engine, after all workers have tried to. `tried` is called with false if this worker
-    /// needs another engine than the chosen one; `engine_receiver` then delivers the name of the engine that
-    /// all workers use. `None`: there will be no run.
+    /// Creates a worker's engine once all workers have tried to create theirs. Calls `tried` with false if
+    /// this worker needs a different engine; `engine_receiver` then delivers the name of the engine that
+    /// all workers use. Returns `None` if there will be no run.
     ///
     /// # Errors
     /// If the kernel refuses any resource the engine needs.

@@ -1,4 +1,4 @@
-//! One connection, from opening its socket through the log-in to closing it, and its bytes in between.
+//! One connection: its socket, its login, its bytes, and its end.
 //!
 //! In: events of its socket. Out: whether it is up, or the failure of each route. Must never: block;
 //! the result of anything that takes time arrives as an event.
@@ -55,7 +55,7 @@ enum Phase {
 pub enum LinkStep {
     /// Wait for the next event.
     Waiting,
-    /// The connection is up: what its log-in negotiated, and the bytes that followed it.
+    /// The connection is up: the session flags, and the bytes that followed the login.
     Up(SessionFlags, Vec<u8>),
     /// The server's queue of new connections is full at the moment.
     TryLater,
@@ -142,9 +142,9 @@ impl Link {
     ) -> LinkStep {
         let mut log_in = self.route(routes).new_login();
         scratch.to_socket.clear();
-        let begun = log_in.start(&mut scratch.to_socket);
+        let progress = log_in.start(&mut scratch.to_socket);
         self.phase = Phase::LoggingIn(Box::new(log_in));
-        match begun {
+        match progress {
             Ok(_) => {
                 // If the server sends first, there is nothing to send.
                 if !scratch.to_socket.is_empty() {
@@ -156,7 +156,7 @@ impl Link {
         }
     }
 
-    /// Feeds bytes to the log-in.
+    /// Feeds bytes to the login.
     pub fn log_in(
         &mut self,
         bytes: &[u8],
@@ -182,7 +182,7 @@ impl Link {
                 self.channel = channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
-                LinkStep::Up(session.flags, session.leftover)
+                LinkStep::Up(session.flags, session.trailing_bytes)
             }
             Err(error) => self.try_next_route(io, slot, routes, Cause::Login(error)),
         }
@@ -213,7 +213,7 @@ impl Link {
         self.try_next_route(io, slot, routes, Cause::Timeout)
     }
 
-    /// Passes on the bytes that arrived on a link that is up, through TLS if there is any.
+    /// Passes the bytes that arrived on a link that is up to `take`, decrypted if the link uses TLS.
     ///
     /// # Errors
     /// Why the connection can no longer be used.
@@ -242,17 +242,17 @@ impl Link {
     pub fn send(
         &mut self,
         bytes: &[u8],
-        stamp: bool,
+        timestamp: bool,
         io: &mut impl Io,
         slot: Slot,
         scratch: &mut ScratchBuffers,
     ) {
         if self.channel.is_plain() {
-            return io.send(slot, bytes, stamp);
+            return io.send(slot, bytes, timestamp);
         }
         scratch.to_socket.clear();
         self.channel.send(bytes, &mut scratch.to_socket);
-        io.send(slot, &scratch.to_socket, stamp);
+        io.send(slot, &scratch.to_socket, timestamp);
     }
 
     /// Whether bytes pass unchanged, so that [`Link::receive`] may be skipped.
@@ -308,9 +308,9 @@ impl Link {
 }
 
 /// Why a session does not have the requested attributes (`target_session_attrs`). Attributes that the
-/// log-in did not report were queried on the control connection.
-fn session_mismatch(session: &Session, wanted: SessionAttrs) -> Option<&'static str> {
-    let Ok(result) = mismatch(wanted, |property| {
+/// login did not report were queried on the control connection.
+fn session_mismatch(session: &Session, requested: SessionAttrs) -> Option<&'static str> {
+    let Ok(result) = mismatch(requested, |property| {
         Ok::<_, Infallible>(property.reported(session).unwrap_or(false))
     });
     result

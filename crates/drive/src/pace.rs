@@ -1,12 +1,12 @@
 //! When transactions are due to start.
 //!
-//! In: a rate, its own random numbers. Out: scheduled starts, in order. Must never: skip a start because
+//! In: a rate, a seed. Out: scheduled starts, in order. Must never: skip a start because
 //! it is late; that would omit exactly the wait that a user experiences.
 
 use prony_plan::{Arrival, SplitMix};
 
-/// Most starts stepped through in one call. At an extreme rate, stepping through all due starts would take
-/// so long that as many new ones would become due meanwhile.
+/// Maximum number of starts generated one by one in a call. At an extreme rate, generating all due starts
+/// would take so long that as many would become due meanwhile.
 const MAX_STEPS: u64 = 200_000;
 
 /// The scheduled starts of one worker.
@@ -15,7 +15,7 @@ pub struct StartSchedule {
     next: Cursor,
     /// Number of starts taken.
     taken: u64,
-    /// The same starts, as far as [`StartSchedule::waiting`] has counted them, and their number.
+    /// The position up to which [`StartSchedule::waiting`] has counted starts, and their number.
     counted_to: Cursor,
     counted: u64,
 }
@@ -30,8 +30,8 @@ struct Cursor {
 }
 
 impl StartSchedule {
-    /// Starts from `start_ns` on, `rate_tps` of them a second. `phase`, 0 to 1, is the position in the
-    /// first gap at which even starts begin, so that the workers of a run take turns.
+    /// Schedules `rate_tps` starts per second from `start_ns` on. `phase`, 0 to 1, is the position of the
+    /// first even start in the first gap, so that the starts of a run's workers alternate.
     pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
         let mut next = Cursor {
             next_ns: start_ns as f64,
@@ -69,8 +69,8 @@ impl StartSchedule {
         count
     }
 
-    /// Starts that are due by `now_ns` and not taken. Costs a step for each start since the last call,
-    /// at most [`MAX_STEPS`].
+    /// Number of starts that are due by `now_ns` and not taken. Costs a step for each start since the last
+    /// call, at most [`MAX_STEPS`].
     pub fn waiting(&mut self, now_ns: u64) -> u64 {
         if self.counted < self.taken {
             (self.counted_to, self.counted) = (self.next.clone(), self.taken);
@@ -82,12 +82,13 @@ impl StartSchedule {
 
 impl Cursor {
     fn take(&mut self) -> u64 {
-        let taken = self.next_ns as u64;
+        let start_ns = self.next_ns as u64;
         self.next_ns += self.gap();
-        taken
+        start_ns
     }
 
-    /// Takes the starts due by `until_ns`. Beyond [`MAX_STEPS`] starts, the rest is their expected number.
+    /// Takes the starts due by `until_ns`. Beyond [`MAX_STEPS`] starts, uses the expected number
+    /// of further starts.
     fn take_until(&mut self, until_ns: u64) -> u64 {
         for count in 0..MAX_STEPS {
             if self.next_ns as u64 > until_ns {
@@ -96,17 +97,17 @@ impl Cursor {
             self.take();
         }
         // Starts are counted in whole nanoseconds.
-        let behind_ns = (until_ns + 1) as f64;
-        let rest = ((behind_ns - self.next_ns) / self.gap_ns).ceil().max(0.0);
-        if rest == 0.0 {
+        let end_ns = (until_ns + 1) as f64;
+        let remaining = ((end_ns - self.next_ns) / self.gap_ns).ceil().max(0.0);
+        if remaining == 0.0 {
             return MAX_STEPS;
         }
         self.next_ns = match self.arrival {
-            Arrival::Even => self.next_ns + rest * self.gap_ns,
+            Arrival::Even => self.next_ns + remaining * self.gap_ns,
             // In a Poisson process, the time until the next start does not depend on the last one.
-            Arrival::Poisson => behind_ns + self.gap(),
+            Arrival::Poisson => end_ns + self.gap(),
         };
-        MAX_STEPS + rest as u64
+        MAX_STEPS + remaining as u64
     }
 
     fn gap(&mut self) -> f64 {
@@ -125,28 +126,30 @@ mod tests {
     fn even_starts_of_two_workers_alternate() {
         let mut a = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.0, 1);
         let mut b = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.5, 2);
-        let taken: Vec<u64> = (0..3).flat_map(|_| [a.take(), b.take()]).collect();
-        let wanted = [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000];
-        assert_eq!(taken, wanted.map(|ns| ns + 1000));
+        let starts_ns: Vec<u64> = (0..3).flat_map(|_| [a.take(), b.take()]).collect();
+        let expected = [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000];
+        assert_eq!(starts_ns, expected.map(|ns| ns + 1000));
     }
 
     #[test]
     fn waiting_counts_starts_that_are_due_and_not_taken() {
         for arrival in [Arrival::Even, Arrival::Poisson] {
             let mut schedule = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
-            let mut twin = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
-            let until = |twin: &mut StartSchedule, now_ns| {
-                let due = std::iter::from_fn(|| (twin.next_ns() <= now_ns).then(|| twin.take()));
+            let mut reference = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
+            let take_due = |reference: &mut StartSchedule, now_ns| {
+                let due = std::iter::from_fn(|| {
+                    (reference.next_ns() <= now_ns).then(|| reference.take())
+                });
                 due.count() as u64
             };
-            let first = until(&mut twin, 100_000_000);
+            let first = take_due(&mut reference, 100_000_000);
             assert!(first > 50);
             assert_eq!(schedule.waiting(100_000_000), first);
             for _ in 0..first {
                 schedule.take();
             }
             assert_eq!(schedule.waiting(100_000_000), 0);
-            let more = until(&mut twin, 300_000_000);
+            let more = take_due(&mut reference, 300_000_000);
             schedule.take();
             assert_eq!(schedule.waiting(300_000_000), more - 1);
             assert_eq!(schedule.waiting(300_000_000), more - 1);
@@ -156,17 +159,17 @@ mod tests {
     #[test]
     fn counting_a_huge_backlog_is_quick() {
         for arrival in [Arrival::Even, Arrival::Poisson] {
-            // Ten hours of a billion starts a second.
+            // Ten hours of a billion starts per second.
             let (rate_tps, until_ns) = (1e9, 36_000_000_000_000);
             let mut schedule = StartSchedule::new(0, rate_tps, arrival, 0.5, 3);
-            let near = |count: u64| (count as f64 / until_ns as f64 - 1.0).abs() < 1e-3;
+            let is_close = |count: u64| (count as f64 / until_ns as f64 - 1.0).abs() < 1e-3;
             let waiting = schedule.waiting(until_ns);
-            assert!(near(waiting), "{waiting}");
+            assert!(is_close(waiting), "{waiting}");
             assert_eq!(schedule.waiting(until_ns), waiting);
             schedule.take();
             assert_eq!(schedule.waiting(until_ns), waiting - 1);
-            let taken = schedule.take_until(until_ns);
-            assert!(near(taken), "{taken}");
+            let count = schedule.take_until(until_ns);
+            assert!(is_close(count), "{count}");
             assert!(schedule.next_ns() > until_ns || arrival == Arrival::Even);
             assert_eq!(schedule.take_until(until_ns), 0);
         }

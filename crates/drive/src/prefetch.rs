@@ -1,7 +1,7 @@
 //! Prefetches memory into the CPU's cache. It affects only speed, never a result.
 //!
-//! With hundreds of clients, the state of one of them has left the CPU's first cache by the time its
-//! next reply arrives. The replies of a turn are known before the first is handled: while one is handled,
+//! With hundreds of clients, the state of one of them has left the CPU's first cache by the time its next
+//! reply arrives. The replies of an iteration are known before the first is handled: while one is handled,
 //! the state for the next ones is fetched.
 
 /// Bytes of a line of the CPU's caches.

@@ -1,4 +1,4 @@
-//! What users do before the common start, once they are connected.
+//! The work of users between connecting and the common start.
 //!
 //! In: a program whose users have something to prepare. Out: users that wait at the gate. Must never:
 //! include this work in a figure.
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 #[derive(Debug, Default)]
 pub(crate) struct StartGate {
     is_open: bool,
-    /// Why a user could not get ready; the first such reason.
+    /// The first reason why a user could not get ready.
     not_ready_reason: Option<String>,
 }
 
@@ -25,17 +25,17 @@ impl StartGate {
         self.is_open
     }
 
-    /// The load begins.
+    /// Opens the gate: the load begins.
     pub(crate) fn open(&mut self) {
         self.is_open = true;
     }
 
-    /// A user ended before the load and will not get ready.
+    /// Records that a user ended before the load.
     pub(crate) fn user_failed(&mut self, reason: String) {
         self.not_ready_reason.get_or_insert(reason);
     }
 
-    /// Why a user that has ended did not get ready.
+    /// Takes the reason why a user did not get ready.
     fn take_reason(&mut self) -> String {
         let reason = self.not_ready_reason.take();
         reason.unwrap_or_else(|| "it had nothing to do".to_owned())
@@ -43,10 +43,10 @@ impl StartGate {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Lets all users reach the gate, if the program has one.
+    /// Runs all users up to the gate, if the program has a prologue.
     ///
     /// # Errors
-    /// A user ended before it, the run was interrupted, or the engine failed.
+    /// A user ended before the gate, the run was interrupted, or the engine failed.
     pub fn prologue(&mut self) -> Result<(), ConnectError> {
         if !self.assignment.program.has_prologue() {
             return Ok(());
@@ -64,9 +64,9 @@ impl<I: Io> Worker<'_, I> {
             if self.clients.live_users() < self.clients.user_slots().len() {
                 return Err(ConnectError::Unready(self.gate.take_reason()));
             }
-            let until_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            let deadline_ns = self.clock.now_ns() + WAIT_MAX_NS;
             self.io
-                .turn(until_ns.min(self.timers.next_ns()), &mut events)?;
+                .submit_and_wait(deadline_ns.min(self.timers.next_ns()), &mut events)?;
             for event in events.drain(..) {
                 self.handle(event);
             }
@@ -78,8 +78,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Waits for the common start. Events of connections are handled at once in the meantime: a socket
-    /// that is readable, or closed, would keep the engine from waiting.
+    /// Waits for the common start. Handles events of connections meanwhile: a readable or closed
+    /// socket would otherwise keep the engine from waiting.
     pub(crate) fn await_start(&mut self, events: &mut Vec<IoEvent>) -> io::Result<()> {
         loop {
             let now_ns = self.clock.now_ns();
@@ -87,8 +87,9 @@ impl<I: Io> Worker<'_, I> {
                 return Ok(());
             }
             self.time_out_overdue(now_ns);
-            let until_ns = (now_ns + WAIT_MAX_NS).min(self.timing.start_ns);
-            self.io.turn(until_ns.min(self.timers.next_ns()), events)?;
+            let deadline_ns = (now_ns + WAIT_MAX_NS).min(self.timing.start_ns);
+            self.io
+                .submit_and_wait(deadline_ns.min(self.timers.next_ns()), events)?;
             for event in events.drain(..) {
                 self.handle(event);
             }

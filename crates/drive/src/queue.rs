@@ -1,7 +1,8 @@
-//! Users that wait for a start, starts that are due and wait for a user, and the end of a second.
+//! Users that wait for a start, due starts that wait for a user, and the end of an interval.
 //!
-//! In: the schedule, the clients. Out: which user gets a start; how many starts wait and how many are in flight; the
-//! end of a run whose queue is full. Must never: skip a start, or query the schedule when its answer is not needed.
+//! In: the schedule, the clients. Out: the user that gets a start; the numbers of waiting starts and of
+//! transactions in progress; the end of a run whose queue is full. Must never: skip a start, or query the
+//! schedule without need.
 
 use crate::assignment::Timing;
 use crate::clock::Clock;
@@ -31,8 +32,8 @@ impl WaitingUsers {
         self.queue.is_empty()
     }
 
-    /// A user asks for a start. It gets one that is due, unless other users wait: [`WaitingUsers::next_due`] serves
-    /// these first, and the user queues behind them.
+    /// Requests a start for a user. Grants one that is due, unless other users wait: the user then queues
+    /// behind them, and [`WaitingUsers::next_due`] serves it.
     #[inline]
     pub(crate) fn request(
         &mut self,
@@ -50,7 +51,7 @@ impl WaitingUsers {
         granted
     }
 
-    /// The user that has waited longest, once a start is due.
+    /// Grants a due start to the user that has waited longest.
     #[inline]
     pub(crate) fn next_due(
         &mut self,
@@ -63,7 +64,7 @@ impl WaitingUsers {
         Some((slot, granted))
     }
 
-    /// The window is over: nobody waits any more.
+    /// Removes all users: the window is over.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
     }
@@ -80,21 +81,21 @@ fn take_due(timing: &mut Timing, clock: &Clock) -> Option<GrantedStart> {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Closes the current interval if it has ended by `now_ns`; the users' counts so far belong to it.
-    /// Returns whether an interval is ready to hand in.
+    /// Closes the current interval if it has ended by `now_ns`, and adds the users' counts so far to it.
+    /// Returns whether a finished interval is available.
     #[inline]
     pub(crate) fn rotate(&mut self, now_ns: u64) -> bool {
         if self.timing.recorder.is_past(now_ns) {
             self.timing.recorder.count(&self.context.take_queries());
             if let Some(schedule) = &mut self.timing.schedule {
                 let waiting = schedule.waiting(now_ns);
-                let under_way = self
+                let in_progress = self
                     .clients
                     .iter()
                     .filter(|client| client.conn.is_in_transaction());
                 self.timing
                     .recorder
-                    .set_queue(waiting, under_way.count() as u32);
+                    .set_queue(waiting, in_progress.count() as u32);
             }
         }
         self.timing.recorder.rotate(now_ns)

@@ -1,7 +1,8 @@
 //! From open connections to the end of the load.
 //!
-//! In: a job, a slice of its clients, an engine. Out: [`ReadySlice`], which starts the load at a given time and
-//! returns the result. Must never: start a thread before the others, or leave one running.
+//! In: a job, a slice of its clients, an engine. Out: [`ReadySlice`], which starts the load at a given time
+//! and returns the result. Must never: start the load of one thread before the others, or leave a thread
+//! running.
 
 use crate::clock::Clock;
 use crate::coordinate::{Coordinator, WorkerMessage};
@@ -112,8 +113,8 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
                     sender: &sender,
                     start_receiver: &start_receiver,
                 };
-                let ended = worker.run(share, choice, create, &engine_receiver);
-                let _ = sender.send(WorkerMessage::Ended(index as usize, ended));
+                let result = worker.run(share, choice, create, &engine_receiver);
+                let _ = sender.send(WorkerMessage::Ended(index as usize, result));
             };
             let thread = std::thread::Builder::new().name(format!("worker {}", worker + 1));
             // The threads already started end when the other ends of their channels are dropped.
@@ -121,7 +122,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
                 .spawn_scoped(scope, body)
                 .map_err(|source| Error::Threads {
                     started: engine_senders.len() as u32 - 1,
-                    wanted: slice.threads(),
+                    requested: slice.threads(),
                     source,
                 })?;
         }
@@ -157,7 +158,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     })
 }
 
-/// What a worker's thread needs besides its share.
+/// The data that a worker's thread needs besides its share of the clients.
 struct WorkerThread<'a> {
     job: &'a DriveJob<'a>,
     routes: &'a [Routes],
@@ -197,7 +198,7 @@ impl WorkerThread<'_> {
                 None => Ok(()),
             }
         };
-        // A bug in one worker must not lose what the others measured.
+        // A panic in one worker must not lose the figures of the others.
         catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
             let message = panic_text(&*panic);
             Err(io::Error::other(format!("a worker panicked: {message}")))

@@ -1,10 +1,10 @@
 //! Handles the requests of users; manages the additional connections that a user may have.
 //!
-//! In: the record in which a user leaves its request. Out: requests, timers, links being opened. Must
-//! never: make the path of a user with one connection longer.
+//! In: the connection record that holds a user's request. Out: requests, timers, links being opened. Must
+//! never: slow down users with a single connection.
 //!
-//! A user has a request on one of its connections at a time. A user with a single connection uses its
-//! own slot; if no request is found there, its additional ones are searched.
+//! A user has a request on one of its connections at a time. Its own slot is
+//! checked first, then its additional connections.
 
 use crate::io::{Io, Slot};
 use crate::timers::TimerEvent;
@@ -13,7 +13,7 @@ use prony_session::{UserExit, UserPhase};
 use std::rc::Rc;
 
 impl<I: Io> Worker<'_, I> {
-    /// Handles a user's request. True: it is already complete, and the user can continue.
+    /// Handles a user's request. Returns true if it is already complete and the user can continue.
     pub(crate) fn handle_request(&mut self, user_slot: Slot) -> Result<bool, UserExit> {
         let conn = &self.clients[user_slot].conn;
         if self.context.is_stopped() && !conn.is_in_transaction() {
@@ -57,21 +57,21 @@ impl<I: Io> Worker<'_, I> {
         Ok(matches!(self.clients[slot].conn.phase(), UserPhase::Ready))
     }
 
-    /// The slot with a user's request, if its own has none.
+    /// The slot with a user's request, if the user's own slot has none.
     #[cold]
     fn find_request(&self, user_slot: Slot) -> Slot {
         let owner = &self.clients[user_slot];
-        let requests = |slot: &&Slot| {
+        let has_request = |slot: &&Slot| {
             let phase = self.clients[**slot].conn.phase();
             matches!(
                 phase,
                 UserPhase::Send | UserPhase::Renew | UserPhase::Reconnect | UserPhase::Close
             )
         };
-        let Some(slot) = owner.extra_slots.iter().find(requests) else {
+        let Some(slot) = owner.extra_slots.iter().find(has_request) else {
             return user_slot;
         };
-        // It could send from the moment its user was resumed, whichever connection that was for.
+        // It could send from the moment when its user was resumed, whichever connection the user waited for.
         self.clients[*slot].conn.begin(owner.conn.noticed_ns());
         *slot
     }

@@ -1,7 +1,7 @@
 //! One run: its threads, their common start, and the results that they deliver.
 //!
-//! In: a [`DriveJob`]. Out: [`DriveResult`], and rows for an [`Observer`] during the run. Must never: touch a
-//! sample; the workers record them, the collector merges.
+//! In: a [`DriveJob`]. Out: [`DriveResult`], and rows for an [`Observer`] during the run. Must never: process
+//! samples; the workers record them, and the collector merges them.
 
 use crate::affinity;
 use crate::error::Error;
@@ -19,8 +19,8 @@ use prony_session::Program;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Files that the process has open besides those of connections and threads, with a few to spare: 8 to 10
-/// were measured with a store and an embedded server, plus an occasional one of /proc.
+/// Open files of the process besides those of connections and threads, with a margin: 8 to 10 were measured
+/// with a store and an embedded server, plus an occasional file in /proc.
 const PROCESS_FILES: u64 = 16;
 /// Files of a thread: its ring or epoll, its schedstat, and one that it opens briefly.
 const THREAD_FILES: u64 = 3;
@@ -73,7 +73,7 @@ pub trait Observer {
     }
 }
 
-/// What is known when the load starts.
+/// The state of a run when its load starts.
 #[derive(Clone, Debug)]
 pub struct LoadStart {
     /// The engine: `ring`, `epoll` or `sim`.
@@ -88,20 +88,20 @@ pub struct LoadStart {
     pub connect_s: f64,
     /// The parts of the run in time.
     pub schedule: RunSchedule,
-    /// What is recorded.
+    /// The shape of the recorded figures.
     pub shape: Shape,
 }
 
 /// The result of a run.
 #[derive(Debug)]
 pub struct DriveResult {
-    /// How it started.
+    /// The state when the load started.
     pub start: LoadStart,
     /// All figures.
     pub collected: CollectedFigures,
-    /// What happened, in order of time.
+    /// Events, in order of time.
     pub events: Vec<RunEvent>,
-    /// Whether it was interrupted.
+    /// Whether the run was interrupted.
     pub interrupted: bool,
     /// A failure of the client side that ended the run early, as text.
     pub failure: Option<String>,
@@ -138,10 +138,10 @@ pub fn connect<R>(
 
 /// Ensures enough open files before any client connects.
 fn allow_files(slice: &RunSlice) -> Result<(), Error> {
-    let (wanted, threads) = (slice.clients.len() as u32, slice.threads());
-    let needed = u64::from(wanted) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
+    let (requested, threads) = (slice.clients.len() as u32, slice.threads());
+    let needed = u64::from(requested) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
     affinity::allow_files(needed).map_err(|limit| Error::Files {
-        wanted,
+        requested,
         threads,
         needed,
         limit,
@@ -155,19 +155,19 @@ fn allow_files(slice: &RunSlice) -> Result<(), Error> {
 pub fn run_simulated<S: sim::SimServer + Send>(
     job: &DriveJob,
     machine: sim::Machine,
-    script: S,
+    server: S,
     observer: &mut dyn Observer,
 ) -> Result<DriveResult, Error> {
-    let script = std::sync::Mutex::new(Some(script));
+    let server = std::sync::Mutex::new(Some(server));
     let slice = RunSlice::whole(job.plan);
     let create = |_: &str, clients| {
-        let script = script
+        let server = server
             .lock()
             .expect("one thread")
             .take()
             .expect("one worker");
         Ok(AnyIo::Sim(Box::new(sim::Sim::new(
-            clients, machine, script,
+            clients, machine, server,
         ))))
     };
     with_ready_slice(
@@ -181,13 +181,13 @@ pub fn run_simulated<S: sim::SimServer + Send>(
 }
 
 fn routes(job: &DriveJob) -> Vec<Routes> {
-    let targets = std::iter::once(job.target).chain(&job.target.others);
+    let targets = std::iter::once(job.target).chain(&job.target.additional_targets);
     targets.chain(job.tcp_target).map(Routes::new).collect()
 }
 
 /// The servers of a run.
 pub(crate) fn servers(job: &DriveJob) -> usize {
-    1 + job.target.others.len()
+    1 + job.target.additional_targets.len()
 }
 
 /// Index of the route that a client takes; clients are spread evenly over several servers.
@@ -202,25 +202,25 @@ pub(crate) fn route_of(job: &DriveJob, client: u32) -> usize {
 /// How the clients reach the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
-    /// All over its unix socket.
+    /// All clients use the unix socket.
     Unix,
-    /// All over TCP.
+    /// All clients use TCP.
     Tcp,
-    /// Over its unix socket, except for some that use TCP to estimate the server time.
+    /// All clients use the unix socket, except for some that use TCP to estimate the server time.
     UnixWithTcpSample {
-        /// How many use TCP.
+        /// Number of clients that use TCP.
         clients: u32,
     },
 }
 
-/// How many clients use TCP while the others use the unix socket.
+/// Number of clients that use TCP while the others use the unix socket.
 pub(crate) fn tcp_sample(job: &DriveJob) -> u32 {
     job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
 }
 
-/// How the clients reach the server, and whether any of their connections has stamps.
+/// How the clients reach the server, and whether any of their connections has timestamps.
 pub(crate) fn network(job: &DriveJob) -> (Network, bool) {
-    let targets = std::iter::once(job.target).chain(&job.target.others);
+    let targets = std::iter::once(job.target).chain(&job.target.additional_targets);
     let unix = targets
         .flat_map(|target| &target.endpoints)
         .all(|endpoint| matches!(endpoint.address, Address::Unix(_)));
@@ -231,7 +231,7 @@ pub(crate) fn network(job: &DriveJob) -> (Network, bool) {
     }
 }
 
-/// What is recorded. `parts`: stamps split the response time into parts.
+/// The shape of the recorded figures. `parts`: timestamps split the response time into parts.
 pub(crate) fn shape(job: &DriveJob, parts: bool) -> Shape {
     Shape {
         kinds: job.program.kinds().len(),

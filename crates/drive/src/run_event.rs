@@ -1,5 +1,4 @@
-//! What a worker reports during a run besides samples: plain data, once a second or for an event, never
-//! for each transaction.
+//! Reports of a worker besides samples: plain data, once per second or per event, never per transaction.
 
 use prony_measure::Interval;
 use std::any::Any;
@@ -30,9 +29,9 @@ impl Reports for NoReports {
 pub struct RunEvent {
     /// When it began.
     pub from_ns: u64,
-    /// When it ended; absent if it did not before the end of the run.
+    /// When it ended; absent if it lasted until the end of the run.
     pub until_ns: Option<u64>,
-    /// The kind.
+    /// Kind of the event.
     pub kind: RunEventKind,
     /// Description.
     pub detail: String,
@@ -43,7 +42,7 @@ pub struct RunEvent {
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEventKind {
-    /// Connections were lost, until all were back.
+    /// Connections were lost; it lasts until all are back.
     Outage,
     /// A user's program could not continue.
     UserFailed,

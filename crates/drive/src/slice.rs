@@ -1,8 +1,7 @@
 //! The part of a run that one process drives.
 //!
-//! In: a plan, or the position of some of its clients among all. Out: the clients of each thread, and
-//! its share of a common number. Must never: change the random numbers that a client or a thread draws in
-//! the whole run.
+//! In: a plan, or some of its workers. Out: the clients of each thread, and the slice's share of a shared
+//! number of starts. Must never: change the random numbers that a client or a thread draws in the run.
 
 use crate::run::clients_of;
 use prony_plan::{DrivePlan, Stop};
@@ -10,8 +9,8 @@ use prony_session::StartBudget;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Some of the clients of a plan, and the threads that drive them here. Other processes drive the
-/// rest, with the same plan and seed.
+/// Some of the clients of a plan, and the threads that drive them in this process. Other processes
+/// drive the other clients, with the same plan and seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSlice {
     /// The clients, of `0..plan.clients`.
@@ -34,18 +33,18 @@ impl RunSlice {
         }
     }
 
-    /// The slice that some of the threads of the whole run drive.
+    /// The slice that some of the run's threads drive.
     pub fn of_workers(plan: &DrivePlan, workers: Range<u32>) -> RunSlice {
-        let whole = RunSlice::whole(plan);
-        let first = |worker| clients_of(worker, plan.clients, whole.all_workers).start;
+        let run = RunSlice::whole(plan);
+        let first = |worker| clients_of(worker, plan.clients, run.all_workers).start;
         RunSlice {
             clients: first(workers.start)..first(workers.end),
             workers,
-            ..whole
+            ..run
         }
     }
 
-    /// How many threads drive it.
+    /// Number of threads that drive it.
     pub fn threads(&self) -> u32 {
         self.workers.len() as u32
     }
@@ -56,7 +55,7 @@ impl RunSlice {
         own.start + self.clients.start..own.end + self.clients.start
     }
 
-    /// Its share of the starts that all clients of the plan take from one common number.
+    /// Its share of the starts, if all clients of the plan share a number of starts.
     pub(crate) fn budget(&self, plan: &DrivePlan) -> Option<Arc<StartBudget>> {
         let Stop::Shared { transactions, .. } = plan.stop else {
             return None;
@@ -77,15 +76,16 @@ mod tests {
         for (clients, threads) in [(10, 4), (3, 8), (7, 7), (64, 5)] {
             let threads = threads.min(clients);
             for cut in 1..threads {
-                let of = |worker| clients_of(worker, clients, threads);
+                let clients_of_worker = |worker| clients_of(worker, clients, threads);
                 for workers in [0..cut, cut..threads] {
                     let slice = RunSlice {
-                        clients: of(workers.start).start..of(workers.end).start,
+                        clients: clients_of_worker(workers.start).start
+                            ..clients_of_worker(workers.end).start,
                         workers: workers.clone(),
                         all_workers: threads,
                     };
                     for (index, worker) in workers.enumerate() {
-                        assert_eq!(slice.clients_of(index as u32), of(worker));
+                        assert_eq!(slice.clients_of(index as u32), clients_of_worker(worker));
                     }
                 }
             }

@@ -30,7 +30,7 @@ pub(crate) struct StartSignal {
     pub spares: Receiver<Box<Interval>>,
 }
 
-/// One worker's share of the clients.
+/// The part of the run that one worker drives.
 pub(crate) struct WorkerShare {
     /// Index of the thread in this process.
     pub index: usize,
@@ -137,9 +137,9 @@ pub(crate) fn run_worker<I: Io>(
         spares: signal.spares,
         scheduling: BatchScheduling::new(job, share.clients.len()),
     };
-    let ended = worker.drive(timing, Box::new(reports));
+    let result = worker.drive(timing, Box::new(reports));
     worker.close();
-    ended
+    result
 }
 
 fn timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
@@ -151,13 +151,13 @@ fn timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
             arrival,
             queue_max,
         } => {
-            let part = share.clients.len() as f64 / f64::from(job.plan.clients);
+            let fraction = share.clients.len() as f64 / f64::from(job.plan.clients);
             let phase = f64::from(share.clients.start) / f64::from(job.plan.clients);
             let seed = job.seed ^ (u64::from(share.worker) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let rate_tps = rate_tps * part;
+            let rate_tps = rate_tps * fraction;
             let schedule = pace::StartSchedule::new(start_ns, rate_tps, arrival, phase, seed);
-            // Each worker has its share of the queue, as of the starts.
-            let queue_max = queue_max.map(|all| (all as f64 * part).ceil() as u64);
+            // Each worker gets the same fraction of the queue as of the starts.
+            let queue_max = queue_max.map(|total| (total as f64 * fraction).ceil() as u64);
             (Some(schedule), queue_max)
         }
     };

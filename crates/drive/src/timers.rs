@@ -25,8 +25,8 @@ pub struct Timers {
 
 impl Timers {
     /// Adds a timer.
-    pub fn add(&mut self, at_ns: u64, due: TimerEvent) {
-        self.heap.push(Reverse((at_ns, due)));
+    pub fn add(&mut self, at_ns: u64, event: TimerEvent) {
+        self.heap.push(Reverse((at_ns, event)));
     }
 
     /// The earliest time, `u64::MAX` if there is none.
@@ -36,11 +36,11 @@ impl Timers {
             .map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns)
     }
 
-    /// Removes and returns the next one that is due.
+    /// Removes and returns the earliest event that is due.
     pub fn pop(&mut self, now_ns: u64) -> Option<TimerEvent> {
         if self.next_ns() > now_ns {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, due))| due)
+        self.heap.pop().map(|Reverse((_, event))| event)
     }
 }

@@ -71,19 +71,19 @@ impl<I: Io> Worker<'_, I> {
                     &error.message,
                 );
             });
-            let ended = match polled {
+            let exit = match polled {
                 Ok(Poll::Pending) => match self.handle_request(slot) {
                     Ok(true) => continue,
                     Ok(false) => return,
-                    Err(ended) => ended,
+                    Err(exit) => exit,
                 },
-                Ok(Poll::Ready(ended)) => ended,
+                Ok(Poll::Ready(exit)) => exit,
                 Err(panic) => {
                     UserExit::Failed(format!("its program panicked: {}", panic_text(&*panic)))
                 }
             };
             self.clients.end_user(slot);
-            if let UserExit::Failed(detail) = ended {
+            if let UserExit::Failed(detail) = exit {
                 if !self.gate.is_open() {
                     return self.gate.user_failed(detail);
                 }
@@ -113,13 +113,13 @@ impl<I: Io> Worker<'_, I> {
             }
             match due {
                 TimerEvent::Wake(_) => {
-                    // Otherwise the user has abandoned its sleep.
+                    // If not, the user has abandoned its sleep.
                     if client.conn.awaits(UserPhase::Sleep) {
                         client.conn.mark_ready(self.clock.now_ns());
                         self.resume(slot);
                     }
                 }
-                // Otherwise its user has opened it in the meantime.
+                // If not, its user has opened or closed it in the meantime.
                 TimerEvent::Retry(_) if client.link.is_down() && !client.closed_by_user => {
                     let step = self.begin_connect(slot);
                     self.apply_reconnect_step(slot, step);

@@ -4,12 +4,12 @@
 //! never: lock, log, share or allocate for a transaction, except for the message of a failed one;
 //! depend on a workload; skip a scheduled start.
 //!
-//! A turn sends the requests that users made in the last one, waits, and resumes each user whose reply
-//! is complete or whose timer has expired. The clock is read again for each.
+//! An iteration sends the requests that users made in the previous one, waits for events, and resumes each
+//! user whose reply is complete or whose timer has expired. The clock is read again for each user.
 //!
-//! Counts and queues are in parts with private fields; each part's file says what changes it:
+//! Counts and queues are in structs with private fields:
 //!
-//! | part | what it keeps | changed in |
+//! | struct | contents | changed in |
 //! | --- | --- | --- |
 //! | [`Clients`] | connections and users by slot; how many users are live | `users`, `requests`, `ending` |
 //! | [`ConnectionCounts`] | connections that are up or lost; the outage | `connections`, `requests`, `ending` |
@@ -30,7 +30,7 @@ use crate::link::ScratchBuffers;
 use crate::prologue::StartGate;
 use crate::queue::WaitingUsers;
 use crate::run_event::{NoReports, Reports};
-use crate::stamps::{CALIBRATED_CONNECTIONS, Stamps};
+use crate::stamps::{CALIBRATED_CONNECTIONS, ServiceTimeSplitter};
 use crate::timers::Timers;
 use prony_session::{DbError, UserPhase, WorkerContext};
 use prony_wire::FeedStatus;
@@ -38,9 +38,9 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-/// How many replies ahead the state of a user is prefetched into the CPU's cache.
+/// Number of replies ahead of which the state of a user is prefetched into the CPU's cache.
 const PREFETCH_DISTANCE: usize = 6;
-/// The longest wait of a turn, so that a request to end the run is noticed soon.
+/// Longest wait of an iteration, so that an interrupt is noticed soon.
 pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
 
 /// The connections of one thread, and the loop over them.
@@ -52,7 +52,7 @@ pub struct Worker<'a, I: Io> {
     pub(crate) connections: ConnectionCounts,
     pub(crate) attempts: ConnectAttempts,
     pub(crate) context: Rc<WorkerContext>,
-    pub(crate) stamps: Stamps,
+    pub(crate) splitter: ServiceTimeSplitter,
     pub(crate) timers: Timers,
     pub(crate) scratch: ScratchBuffers,
     pub(crate) waiting: WaitingUsers,
@@ -74,7 +74,7 @@ impl<'a, I: Io> Worker<'a, I> {
             clients: Clients::new(users, assignment.conn),
             connections: ConnectionCounts::default(),
             attempts: ConnectAttempts::new(users),
-            stamps: Stamps::new(clock.clone()),
+            splitter: ServiceTimeSplitter::new(clock.clone()),
             io,
             clock,
             assignment,
@@ -138,13 +138,13 @@ impl<'a, I: Io> Worker<'a, I> {
             }
             self.timing
                 .recorder
-                .turn(now_ns - resumed_ns, events.len() as u64);
+                .record_iteration(now_ns - resumed_ns, events.len() as u64);
             events.clear();
-            let until_ns = self.next_deadline_ns(now_ns).min(hard_end_ns);
-            self.io.turn(until_ns, &mut events)?;
+            let deadline_ns = self.next_deadline_ns(now_ns).min(hard_end_ns);
+            self.io.submit_and_wait(deadline_ns, &mut events)?;
             resumed_ns = self.clock.now_ns();
-            self.stamps
-                .refresh(resumed_ns, self.timing.recorder.stamps());
+            self.splitter
+                .refresh(resumed_ns, self.timing.recorder.timestamps());
             for (index, event) in events.iter().enumerate() {
                 if let Some(next) = events.get(index + PREFETCH_DISTANCE) {
                     self.clients[next.slot].prefetch();
@@ -190,21 +190,21 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Handles bytes for a connection that is up, the hot path of the loop: feeds them, splits the
-    /// time of the round trip that they complete, and sends what follows: the rest of the request, or
-    /// the next request of the resumed user.
+    /// Handles bytes for a connection that is up, the hot path of the loop: feeds them, splits the time of
+    /// the round trip that they complete, and sends the next part of the request or the next request of the
+    /// resumed user.
     fn on_reply(&mut self, event: IoEvent) {
         let slot = event.slot;
-        let (fed, stamp_ns) = match self.receive_and_feed(event) {
-            Ok(taken) => taken,
+        let (status, timestamp_ns) = match self.receive_and_feed(event) {
+            Ok(received) => received,
             Err(reason) => return self.on_connection_lost(slot, &reason),
         };
-        if fed == FeedStatus::More || !self.clients[slot].conn.awaits(UserPhase::Send) {
+        if status == FeedStatus::More || !self.clients[slot].conn.awaits(UserPhase::Send) {
             return;
         }
         let noticed_ns = self.clock.now_ns();
-        self.split(slot, stamp_ns, noticed_ns);
-        if fed == FeedStatus::Send {
+        self.split(slot, timestamp_ns, noticed_ns);
+        if status == FeedStatus::Send {
             // The next round trip of the same request begins here.
             self.clients[slot].conn.begin(noticed_ns);
             self.send(slot);
@@ -217,41 +217,44 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Sends the next bytes of a connection's request.
     pub(crate) fn send(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
-        let stampable = slot < CALIBRATED_CONNECTIONS && client.has_stamps;
-        client.stamp_requested =
-            stampable && self.stamps.should_request_stamp(client.conn.noticed_ns());
+        let can_request_timestamp = slot < CALIBRATED_CONNECTIONS && client.has_timestamps;
+        client.timestamp_requested = can_request_timestamp
+            && self
+                .splitter
+                .should_request_timestamp(client.conn.noticed_ns());
         let request = client.conn.outgoing();
         let (io, scratch) = (&mut self.io, &mut self.scratch);
         client
             .link
-            .send(&request, client.stamp_requested, io, slot, scratch);
+            .send(&request, client.timestamp_requested, io, slot, scratch);
     }
 
     /// Splits the time of the round trip that ends now, and adds its parts to those of the
     /// transaction. A request may have several round trips: each is split by its own departure and
     /// arrival.
-    fn split(&mut self, slot: Slot, stamp_ns: Option<u64>, noticed_ns: u64) {
+    fn split(&mut self, slot: Slot, timestamp_ns: Option<u64>, noticed_ns: u64) {
         let client = &mut self.clients[slot];
-        let counts = self.timing.recorder.stamps();
+        let counts = self.timing.recorder.timestamps();
         let sent = self.io.sent(slot);
-        if client.stamp_requested {
-            client.stamp_requested = false;
-            if let Some(transmit_ns) = self.io.transmit_stamp_ns(slot) {
-                self.stamps.transmitted(sent, transmit_ns, counts);
+        if client.timestamp_requested {
+            client.timestamp_requested = false;
+            if let Some(transmit_ns) = self.io.transmit_timestamp_ns(slot) {
+                self.splitter.transmitted(sent, transmit_ns, counts);
             }
         }
         let queued_ns = client.conn.noticed_ns();
         let mut parts = self
-            .stamps
-            .split(queued_ns, sent, stamp_ns, noticed_ns, counts);
+            .splitter
+            .split(queued_ns, sent, timestamp_ns, noticed_ns, counts);
         if let Some(parts) = &mut parts {
-            // Data that arrived behind the reply in the same read shares its stamp, the later one.
-            parts.upper_bound = client.conn.may_predate_stamp();
+            // Data that arrived after the reply in the same read shares its timestamp, which is the later
+            // one.
+            parts.upper_bound = client.conn.may_predate_timestamp();
         }
         client.conn.add_parts(parts);
     }
 
-    /// Feeds the bytes that arrived for a connection that is up. Returns the result and the stamp of
+    /// Feeds the bytes that arrived for a connection that is up. Returns the result and the timestamp of
     /// their arrival.
     ///
     /// # Errors
@@ -268,26 +271,26 @@ impl<'a, I: Io> Worker<'a, I> {
         if let Some(errno) = received.closed {
             return Err(describe_close(errno));
         }
-        let stamp_ns = received.stamp_ns;
-        client.has_stamps = stamp_ns.is_some();
-        let fed = if client.link.is_plain() {
+        let timestamp_ns = received.timestamp_ns;
+        client.has_timestamps = timestamp_ns.is_some();
+        let status = if client.link.is_plain() {
             client.conn.feed(received.bytes)
         } else {
-            // Copied: the engine's bytes cannot stay borrowed while it sends the answers of TLS.
+            // Copy the bytes: they cannot stay borrowed from the engine while it sends TLS messages.
             let mut bytes = std::mem::take(&mut self.scratch.from_socket);
             bytes.clear();
             bytes.extend_from_slice(received.bytes);
             let (conn, scratch) = (&client.conn, &mut self.scratch);
-            let fed = client
+            let result = client
                 .link
                 .receive(&bytes, &mut self.io, slot, scratch, |plain| {
                     conn.feed(plain)
                 });
             self.scratch.from_socket = bytes;
-            fed.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
+            result.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
-        let fed = fed.map_err(|error| error.message)?;
-        Ok((fed, stamp_ns))
+        let status = status.map_err(|error| error.message)?;
+        Ok((status, timestamp_ns))
     }
 
     /// Sets the recorder's counts of connections that are up, and of lost ones that are not back yet.

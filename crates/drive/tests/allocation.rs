@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::{
-    CONFLICT, ClosureProgram, PgServer, after, job, plan, send, simulate, stamped, target,
+    CONFLICT, ClosureProgram, PgServer, after, job, plan, send, simulate, target, with_timestamps,
 };
 
 const WARM: u64 = 1_000;
@@ -41,8 +41,8 @@ fn no_transaction_allocates() {
                 if number == WARM + COUNTED {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let transaction = async {
                     db.exec(&begin, &[]).await?;
@@ -54,19 +54,19 @@ fn no_transaction_allocates() {
                     Ok(Outcome::Committed)
                 };
                 let result = transaction.await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
             unreachable!("the count is endless")
         })
     });
     let machine = Machine {
-        stamps: true,
+        timestamps: true,
         ..Machine::default()
     };
-    // All within the first second of simulated time: delivering an interval at the end of a second
-    // allocates, but not for a transaction.
+    // The run ends within the first second of simulated time: delivering an interval at the end of a second
+    // allocates, but not per transaction.
     let (driven, _) = simulate(&program, &plan(4, 0.9), machine, after(10_000)).unwrap();
     assert!(driven.collected.measured.all().committed > 4 * (WARM + COUNTED));
     assert_eq!(
@@ -92,13 +92,13 @@ fn a_failed_transaction_allocates_only_its_error_message() {
                 if number == WARM + COUNTED {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = db.exec(&statement, &[]).await;
                 let result = result.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
             unreachable!("the count is endless")
@@ -110,7 +110,7 @@ fn a_failed_transaction_allocates_only_its_error_message() {
             answers.push(send(10_000, CONFLICT));
         },
     };
-    let (driven, _) = simulate(&program, &plan(1, 0.9), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.9), with_timestamps(), server).unwrap();
     assert!(driven.collected.measured.all().failed > WARM + COUNTED);
     assert_eq!(allocated.load(Ordering::Relaxed), COUNTED);
 }
@@ -138,12 +138,12 @@ fn the_histograms_of_a_delivered_second_are_reused() {
         let (collected, counted) = (Arc::clone(&collected), Arc::clone(&counted));
         Box::pin(async move {
             for number in 0.. {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
                 // One reply arrives per second. Simulated seconds are short: give the collecting
                 // thread time to send back what it has read.
@@ -161,7 +161,7 @@ fn the_histograms_of_a_delivered_second_are_reused() {
     let target = target();
     let job = job(&program, &plan, &target);
     let server = after(1_000_000_000);
-    run_simulated(&job, stamped(), server, &mut Seconds(seconds)).unwrap();
+    run_simulated(&job, with_timestamps(), server, &mut Seconds(seconds)).unwrap();
     let counts = counts.lock().unwrap();
     let [.., last] = counts[..] else {
         panic!("nothing was counted");

@@ -49,8 +49,8 @@ fn ten_thousand_connections_fit_into_150_megabytes() {
         let driven = run(&job, &mut peak).expect("the run starts");
         assert_eq!(driven.collected.measured.health.connections, clients as u32);
         let each = (peak.0 - before) / clients;
-        eprintln!("{io:?}: {each} bytes a connection");
-        assert!(each < 15_000, "{io:?}: {each} bytes a connection");
+        eprintln!("{io:?}: {each} bytes per connection");
+        assert!(each < 15_000, "{io:?}: {each} bytes per connection");
     }
 }
 

@@ -15,7 +15,7 @@ use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
 use std::path::Path;
 
-/// The server of a run, as a control connection found it.
+/// The server of a run, and what a control connection read from it.
 pub struct ConnectedServer {
     /// Where the clients connect.
     pub server: RunServer,
@@ -26,9 +26,9 @@ pub struct ConnectedServer {
 }
 
 impl ConnectedServer {
-    /// A server of which these facts are known.
+    /// A server with facts that were read from it.
     pub fn new(target: Target, facts: ServerFacts, connection: ConnectionInfo) -> ConnectedServer {
-        let targets = std::iter::once(&target).chain(&target.others);
+        let targets = std::iter::once(&target).chain(&target.additional_targets);
         let addresses: Vec<String> = targets.map(Target::describe).collect();
         ConnectedServer {
             server: RunServer::existing(target, addresses.join(", ")),
@@ -43,14 +43,14 @@ impl ConnectedServer {
 pub enum StartWarning {
     /// Only if the disk is full.
     FullDisk,
-    /// Whatever the reason.
+    /// For any reason.
     Always,
 }
 
 /// Where a tool's run is stored, and how the tool warns if that fails.
 #[derive(Clone, Copy)]
 pub struct ToolStore<'a> {
-    /// The folder of stored runs; `None`: the default one.
+    /// The folder of stored runs; `None` for the default folder.
     pub folder: Option<&'a Path>,
     /// When to warn at the start.
     pub start_warning: StartWarning,
@@ -69,7 +69,7 @@ impl ToolStore<'_> {
 
 /// A run of a replaced tool, ready to start.
 pub struct ToolRun<'a> {
-    /// The call of the tool, for the document, without passwords.
+    /// The call of the tool, without passwords, for the Run document.
     pub request: Value,
     /// The checked plan.
     pub plan: &'a Plan,
@@ -81,9 +81,9 @@ pub struct ToolRun<'a> {
     pub server: &'a ConnectedServer,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Where to store it.
+    /// Where to store the run.
     pub store: ToolStore<'a>,
-    /// The signals that end it.
+    /// The signals that end the run.
     pub signals: &'a Signals,
     /// Creates the tap of a worker.
     pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
@@ -92,7 +92,7 @@ pub struct ToolRun<'a> {
 }
 
 impl ToolRun<'_> {
-    /// Executes it. The server is not observed, because the tool would not do so.
+    /// Executes the run. Does not observe the server, because the tool does not either.
     ///
     /// # Errors
     /// The load cannot start.

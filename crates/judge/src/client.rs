@@ -6,8 +6,8 @@
 //!
 //! Whether this client could have driven twice the load follows from the CPU time of its busiest thread
 //! under this very load, not from a calibration against a server that does nothing. A calibration would use
-//! other statements, other replies and other batches, and would take time and CPU from each run. The
-//! estimate is conservative, because the CPU time per transaction falls when more of them arrive at once.
+//! other statements, other replies and other batches, and would take time and CPU from each run. The estimate
+//! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
 use crate::formatting::{percent, time};
 use crate::thresholds::{
@@ -34,7 +34,7 @@ pub(crate) fn limit(run: &Run) -> Option<Check> {
     new_check("client-limit", Severity::Caveat, finding, more_threads(run))
 }
 
-/// Below the limit, but without room for twice the load.
+/// Checks whether the client is below its limit, but could not drive twice the load.
 pub(crate) fn headroom(run: &Run) -> Option<Check> {
     let busy = run.machine().health.busiest_thread_share?;
     if busy <= BUSY_THREAD_HEADROOM || busy > BUSY_THREAD_NEAR {
@@ -53,7 +53,7 @@ pub(crate) fn headroom(run: &Run) -> Option<Check> {
     )
 }
 
-/// The client's machine as a whole, if it is not the server's.
+/// Checks the client's machine as a whole, if it is not the server's.
 pub(crate) fn machine(run: &Run) -> Option<Check> {
     let busy = observations::client(run, |machine| machine.busy_share)?;
     if busy <= CLIENT_MACHINE {
@@ -70,7 +70,7 @@ pub(crate) fn machine(run: &Run) -> Option<Check> {
     )
 }
 
-/// A container's CPU limit, which stops all of its threads for the rest of a period.
+/// Checks for a container's CPU limit, which stops all of its threads for the remainder of a period.
 pub(crate) fn throttled(run: &Run) -> Option<Check> {
     let denied = observations::mean(run, |row| {
         let throttled_s = row.client.as_ref()?.throttled_s?;
@@ -91,7 +91,7 @@ pub(crate) fn throttled(run: &Run) -> Option<Check> {
     )
 }
 
-/// Without stamps, the duration of a loop iteration shows how long replies may have waited.
+/// Without stamps, checks the duration of loop iterations: it shows how long replies may have waited.
 pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
     let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
@@ -165,7 +165,7 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
     )
 }
 
-/// Covers the transactions with a split, whose parts add up to their service time: a sample of TCP
+/// Checks the transactions with a split, whose parts add up to their service time. A sample of TCP
 /// connections is compared with itself, and the lag of an open loop does not hide the share.
 pub(crate) fn wait(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn replies_that_wait_in_the_client_are_reported() {
-        let with = |wait_ns, samples| {
+        let check_with = |wait_ns, samples| {
             let mut run = healthy();
             let split = run.measured.kinds[0].split.as_mut().unwrap();
             split.client_wait.mean_ns = wait_ns;
@@ -273,16 +273,16 @@ mod tests {
             wait(&run)
         };
         // The other parts are 3.8 ms.
-        assert_eq!(with(4.2e5, 1000), None);
-        assert_eq!(with(4.3e5, 99), None);
-        let check = with(3.8e6, 1000).unwrap();
+        assert_eq!(check_with(4.2e5, 1000), None);
+        assert_eq!(check_with(4.3e5, 99), None);
+        let check = check_with(3.8e6, 1000).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
             "{check:?}"
         );
         assert!(check.advice.contains("--threads 4"), "{check:?}");
-        assert!(with(4.3e5, 100).is_some());
+        assert!(check_with(4.3e5, 100).is_some());
         let mut unsplit = healthy();
         unsplit.measured.kinds[0].split = None;
         assert_eq!(wait(&unsplit), None);
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn long_loop_iterations_are_reported() {
-        let with = |iteration_ns, p99_ns| {
+        let with_iterations = |iteration_ns, p99_ns| {
             let mut run = with_series(&[1000; 20]);
             run.series
                 .iter_mut()
@@ -340,11 +340,14 @@ mod tests {
             run.measured.kinds[0].response.p99_ns = p99_ns;
             run
         };
-        assert_eq!(loop_delay(&with(4_000_000, Some(9_000_000))), None);
-        let check = loop_delay(&with(6_000_000, Some(9_000_000))).unwrap();
+        assert_eq!(
+            loop_delay(&with_iterations(4_000_000, Some(9_000_000))),
+            None
+        );
+        let check = loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
         assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
-        assert_eq!(loop_delay(&with(6_000_000, None)), None);
-        let mut split = with(6_000_000, Some(9_000_000));
+        assert_eq!(loop_delay(&with_iterations(6_000_000, None)), None);
+        let mut split = with_iterations(6_000_000, Some(9_000_000));
         split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
         assert_eq!(loop_delay(&split), None, "client-wait covers it");
     }

@@ -1,11 +1,11 @@
-//! Whether the figures of two Runs may be compared.
+//! Decides whether the figures of two Runs may be compared.
 //!
-//! In: two finished Runs. Out: a [`Comparison`]: the differences, the worst first, and the verdict. Must
-//! never: compute a ratio if the figures are of two different things, or change a figure. [`sides`]
-//! compares repeated runs, and computes how far chance explains a difference.
+//! In: two finished Runs. Out: a [`Comparison`]: the verdict and the differences, the worst first. Must
+//! never: compute a ratio of figures of two different things, or change a figure. [`sides`] compares
+//! repeated runs and computes how far chance explains a difference.
 //!
-//! Each difference is one entry of a table: how it is read from a Run, how severe it is if two values
-//! differ, and why. What the variants of one experiment vary on purpose never forbids a comparison.
+//! A table lists the compared properties: how each is read from a Run, how severe a difference is, and why.
+//! Differences that the variants of one experiment have on purpose never forbid a comparison.
 
 mod imported;
 mod intended;
@@ -22,7 +22,7 @@ use rules::{
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Whether the figures of two Runs compare.
+/// The result of comparing two Runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The verdict.
@@ -33,7 +33,7 @@ pub struct Comparison {
     pub figures: Vec<Pair>,
 }
 
-/// Whether figures compare.
+/// Whether figures may be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -41,14 +41,18 @@ pub enum Verdict {
     Comparable,
     /// Each difference has to be considered first.
     WithCaveats,
-    /// The figures are of different things, or one Run must not be used at all.
+    /// The figures are of different things, or one Run must not be used.
     NotComparable,
 }
 
 impl Verdict {
-    /// The verdict for these differences.
-    fn of(differences: &[Difference]) -> Verdict {
-        match differences.iter().map(|one| one.severity).max() {
+    /// The verdict that follows from these differences.
+    fn from_differences(differences: &[Difference]) -> Verdict {
+        match differences
+            .iter()
+            .map(|difference| difference.severity)
+            .max()
+        {
             Some(Invalid) => Verdict::NotComparable,
             Some(Caveat) => Verdict::WithCaveats,
             Some(Note) | None => Verdict::Comparable,
@@ -65,22 +69,22 @@ impl Verdict {
     }
 }
 
-/// One difference.
+/// A property in which two Runs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Severity; [`Severity::Invalid`] forbids the comparison.
     pub severity: Severity,
-    /// What was compared.
+    /// The property.
     pub what: String,
-    /// Its value in the first Run.
+    /// The first Run's value.
     pub a: String,
-    /// Its value in the second Run.
+    /// The second Run's value.
     pub b: String,
-    /// Why it matters.
+    /// Why the difference matters.
     pub why: &'static str,
 }
 
-/// One figure of both Runs.
+/// A figure that both Runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
@@ -97,7 +101,7 @@ pub struct Pair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// A rate by the minute or the second, as its name says; higher is better.
+    /// A rate per minute or per second, as its name says; higher is better.
     Rate,
     /// Nanoseconds; lower is better.
     Nanoseconds,
@@ -106,7 +110,7 @@ pub enum Unit {
 /// Compares two Runs. `a` is the baseline.
 pub fn compare(a: &Run, b: &Run) -> Comparison {
     let differences = differences_allowing_intended(a, b);
-    let verdict = Verdict::of(&differences);
+    let verdict = Verdict::from_differences(&differences);
     let figures = match verdict {
         Verdict::NotComparable => Vec::new(),
         _ => figures(a, b),
@@ -118,69 +122,71 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     }
 }
 
-/// Differences, the worst first. What two variants of one experiment vary on purpose is at most a caveat.
+/// Differences, the worst first. An intended difference between two variants of one experiment is at most a
+/// caveat.
 fn differences_allowing_intended(a: &Run, b: &Run) -> Vec<Difference> {
-    let mut found = differences(a, b);
-    intended::downgrade_intended(a, b, &mut found);
-    worst_first(&mut found);
-    found
+    let mut all = differences(a, b);
+    intended::downgrade_intended(a, b, &mut all);
+    worst_first(&mut all);
+    all
 }
 
-/// Differences that prevent a ranking by price even if an experiment varied them on purpose. Throughput
-/// that was limited by a rate, is of other data or comes with weaker durability is not more for the money.
+/// Differences that prevent a ranking by price even if an experiment varied them on purpose. Throughput that
+/// a rate limited, or that was measured with different data or weaker durability, is not more for the money.
 const NEVER_INTENDED: [&str; 3] = ["durability", "pace", "scale"];
 
 /// Differences that matter for ranking two Runs by price, the worst first.
 pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let plain = differences(a, b);
+    let unadjusted = differences(a, b);
     let engines = a.server.engine != b.server.engine;
-    let mut found = differences_allowing_intended(a, b);
-    for one in &mut found {
-        let what = one.what.as_str();
+    let mut ranked = differences_allowing_intended(a, b);
+    for difference in &mut ranked {
+        let subject = difference.what.as_str();
         // Settings of one engine do not exist in another.
-        let absent_in_engine = engines && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
-        let never_intended = NEVER_INTENDED.contains(&what)
-            || (DURABILITY_SETTINGS.contains(&what) && !absent_in_engine);
-        if let Some(known) = plain
+        let values = [&difference.a, &difference.b];
+        let absent_in_engine = engines && values.iter().any(|value| **value == UNKNOWN);
+        let never_intended = NEVER_INTENDED.contains(&subject)
+            || (DURABILITY_SETTINGS.contains(&subject) && !absent_in_engine);
+        if let Some(original) = unadjusted
             .iter()
-            .find(|other| never_intended && other.what == what)
+            .find(|original| never_intended && original.what == subject)
         {
-            one.clone_from(known);
+            difference.clone_from(original);
         }
     }
-    worst_first(&mut found);
-    found
+    worst_first(&mut ranked);
+    ranked
 }
 
 /// Sorts by severity; the sort is stable, so entries of one severity stay in the order of the rules.
 fn worst_first(differences: &mut [Difference]) {
-    differences.sort_by_key(|one| std::cmp::Reverse(one.severity));
+    differences.sort_by_key(|difference| std::cmp::Reverse(difference.severity));
 }
 
-/// Differences between runs that should be of the same thing, the worst first.
+/// Differences between runs that should have measured the same thing, the worst first.
 pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let both = compared_properties(a)
+    let properties = compared_properties(a)
         .into_iter()
         .zip(compared_properties(b));
-    let mut differences: Vec<Difference> = both
+    let mut differences: Vec<Difference> = properties
         .filter_map(|(a, b)| difference(a.severity, a.what, a.value, b.value, a.why))
         .collect();
     differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
-        let (of_a, of_b) = (setting(a, name), setting(b, name));
-        difference(Invalid, name, of_a, of_b, OTHER_DURABILITY)
+        let (value_a, value_b) = (setting(a, name), setting(b, name));
+        difference(Invalid, name, value_a, value_b, OTHER_DURABILITY)
     }));
     differences.extend(workload_settings(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
-    differences.retain(|one| !imported::is_not_reported(a, b, &one.what));
+    differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::caveat(a, b));
     differences.extend(usability_differences(a, b));
     worst_first(&mut differences);
     differences
 }
 
-/// Everything that decides how a Run differs from others. Two runs with the same key do not differ, except
-/// for what makes each of them unusable.
+/// Everything that comparisons read from a Run. Two runs with the same key differ at most in their own
+/// problems, which make each of them unusable.
 fn comparison_key(run: &Run) -> Vec<String> {
     let mut key: Vec<String> = compared_properties(run)
         .map(|property| property.value)
@@ -195,8 +201,14 @@ fn comparison_key(run: &Run) -> Vec<String> {
         committed.to_string(),
         ids(&run.checks, Invalid),
         ids(&run.checks, Caveat),
-        format!("{:?}", imported.map(|of| (&of.tool, &of.not_reported))),
-        format!("{:?}", experiment.map(|of| (&of.id, &of.variant))),
+        format!(
+            "{:?}",
+            imported.map(|source| (&source.tool, &source.not_reported))
+        ),
+        format!(
+            "{:?}",
+            experiment.map(|experiment| (&experiment.id, &experiment.variant))
+        ),
         run.plan.to_string(),
     ]);
     key
@@ -220,44 +232,47 @@ fn difference(
 
 /// Settings that the workload declares to decide the meaning of its figures, such as mode and profile.
 fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
-    let (of_a, of_b) = (&a.workload.settings, &b.workload.settings);
-    let each = |one: &Setting| (one.name.clone(), one.value.clone());
-    pairs(of_a.iter().map(each), of_b.iter().map(each))
-        .into_iter()
-        .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
-        .collect()
+    let (settings_a, settings_b) = (&a.workload.settings, &b.workload.settings);
+    let name_and_value = |setting: &Setting| (setting.name.clone(), setting.value.clone());
+    pairs(
+        settings_a.iter().map(name_and_value),
+        settings_b.iter().map(name_and_value),
+    )
+    .into_iter()
+    .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
+    .collect()
 }
 
-/// Each name of either side with both values; `not set` for a missing one.
+/// Each name of either side with the values of both; `not set` for a missing one.
 fn pairs(
     a: impl Iterator<Item = (String, String)>,
     b: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String, String)> {
     let missing = || "not set".to_owned();
-    let mut all: Vec<(String, String, String)> =
+    let mut merged: Vec<(String, String, String)> =
         a.map(|(name, value)| (name, value, missing())).collect();
     let mut indexes: HashMap<String, usize> = HashMap::new();
-    for (index, (name, ..)) in all.iter().enumerate() {
+    for (index, (name, ..)) in merged.iter().enumerate() {
         indexes.entry(name.clone()).or_insert(index);
     }
     for (name, value) in b {
         match indexes.get(&name) {
-            Some(index) => all[*index].2 = value,
+            Some(index) => merged[*index].2 = value,
             None => {
-                indexes.insert(name.clone(), all.len());
-                all.push((name, missing(), value));
+                indexes.insert(name.clone(), merged.len());
+                merged.push((name, missing(), value));
             }
         }
     }
-    all
+    merged
 }
 
-/// Reasons why one of the two Runs is unfit for a comparison, or doubtful.
+/// Reasons why one of the two Runs should not be used, or only with care.
 fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let mut found = Vec::new();
-    let mut add = |severity, what: &str, of: [String; 2], why| {
-        let [a, b] = of;
-        found.push(Difference {
+    let mut reasons = Vec::new();
+    let mut add = |severity, what: &str, values: [String; 2], why| {
+        let [a, b] = values;
+        reasons.push(Difference {
             severity,
             what: what.to_owned(),
             a,
@@ -296,14 +311,14 @@ fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
             "each applies to only one of the two runs: see prony show",
         ),
     ] {
-        let [of_a, of_b] = [a, b].map(|run| ids(&run.checks, severity));
-        // A caveat of both is not a difference, but whatever makes one unusable always counts.
-        let unusable = severity == Invalid && (of_a != NONE || of_b != NONE);
-        if unusable || of_a != of_b {
-            add(severity, what, [of_a, of_b], why);
+        let [ids_a, ids_b] = [a, b].map(|run| ids(&run.checks, severity));
+        // A caveat of both is not a difference, but a problem that makes one unusable always counts.
+        let unusable = severity == Invalid && (ids_a != NONE || ids_b != NONE);
+        if unusable || ids_a != ids_b {
+            add(severity, what, [ids_a, ids_b], why);
         }
     }
-    found
+    reasons
 }
 
 pub(crate) const NONE: &str = "none";
@@ -329,54 +344,54 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// Name of the figure of committed transactions a second.
+/// Name of the figure of committed transactions per second.
 const TPS: &str = "TPS";
 
-/// The only response time that is exact and not rounded to a step of a histogram.
+/// The only response time that is exact; percentiles are rounded to a step of a histogram.
 const MEAN: &str = "mean response";
 
-/// Figures that both Runs have: industry metrics first, then transactions a second, then response times.
+/// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
-    let of_b = values(b);
+    let values_b = values(b);
     let pairs = values(a).into_iter().filter_map(|(name, unit, value)| {
-        let same = of_b
+        let match_b = values_b
             .iter()
-            .find(|other| (&other.0, other.1) == (&name, unit));
-        same.map(|other| Pair {
+            .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+        match_b.map(|value_b| Pair {
             name,
             unit,
             a: value,
-            b: other.2,
+            b: value_b.2,
         })
     });
     pairs.collect()
 }
 
-/// A Run's figures in the order of [`figures`].
+/// A Run's figures, in the order in which [`figures`] returns them.
 fn values(run: &Run) -> Vec<(String, Unit, f64)> {
     let rates = run.rates.iter();
-    let mut found: Vec<_> = rates
+    let mut values: Vec<_> = rates
         .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
         .collect();
     let Some(all) = all_kinds(run) else {
-        return found;
+        return values;
     };
-    found.push((TPS.to_owned(), Unit::Rate, all.tps));
-    let of = &all.response;
+    values.push((TPS.to_owned(), Unit::Rate, all.tps));
+    let response = &all.response;
     let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [
-        (MEAN, (of.samples > 0).then_some(of.mean_ns)),
-        ("p50", exact(of.p50_ns)),
-        ("p95", exact(of.p95_ns)),
-        ("p99", exact(of.p99_ns)),
-        ("p99.9", exact(of.p999_ns)),
+        (MEAN, (response.samples > 0).then_some(response.mean_ns)),
+        ("p50", exact(response.p50_ns)),
+        ("p95", exact(response.p95_ns)),
+        ("p99", exact(response.p99_ns)),
+        ("p99.9", exact(response.p999_ns)),
     ];
-    found.extend(
+    values.extend(
         times
             .into_iter()
             .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
     );
-    found
+    values
 }
 
 #[cfg(test)]

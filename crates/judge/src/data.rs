@@ -21,9 +21,9 @@ fn tables_before(run: &Run) -> Option<&[TableState]> {
     Some(&observed(run)?.before.as_ref()?.tables)
 }
 
-/// The workload's tables whose size follows from the scale.
+/// The workload's tables whose size depends on the scale.
 fn scaled(run: &Run) -> &[ScaledTable] {
-    description(run).map_or(&[], |described| &described.tables)
+    description(run).map_or(&[], |description| &description.tables)
 }
 
 fn rows(tables: &[TableState], name: &str) -> Option<u64> {
@@ -37,16 +37,16 @@ pub(crate) fn scale(run: &Run) -> Option<Check> {
         Some(Engine::PostgreSql) => DATA_SCALE,
         Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB,
     };
-    let stays = |table: &&ScaledTable| {
+    let has_fixed_size = |table: &&ScaledTable| {
         table.grows_per_scale.is_none() && table.rows_per_scale >= MIN_ROWS_PER_SCALE
     };
-    let wrong = scaled(run).iter().filter(stays).find_map(|table| {
+    let mismatch = scaled(run).iter().filter(has_fixed_size).find_map(|table| {
         let expected = table.rows_per_scale * u64::from(run.workload.scale);
         let rows = rows(tables, &table.name).filter(|_| expected > 0)?;
-        let off = (rows as f64 / expected as f64 - 1.0).abs();
-        (off > slack).then_some((&table.name, rows, expected))
+        let deviation = (rows as f64 / expected as f64 - 1.0).abs();
+        (deviation > slack).then_some((&table.name, rows, expected))
     });
-    let (name, rows, expected) = wrong?;
+    let (name, rows, expected) = mismatch?;
     new_check(
         "data-scale",
         Severity::Caveat,
@@ -65,12 +65,12 @@ pub(crate) fn grown(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
     let scale = u64::from(run.workload.scale);
     let worst = scaled(run).iter().filter_map(|table| {
-        let by = table.grows_per_scale? * scale;
-        let rows = rows(tables, &table.name).filter(|_| by > 0)?;
-        let more = rows.saturating_sub(table.rows_per_scale * scale);
-        Some((&table.name, more, more as f64 / by as f64))
+        let growth = table.grows_per_scale? * scale;
+        let rows = rows(tables, &table.name).filter(|_| growth > 0)?;
+        let added = rows.saturating_sub(table.rows_per_scale * scale);
+        Some((&table.name, added, added as f64 / growth as f64))
     });
-    let (name, more, share) = worst.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let (name, added, share) = worst.max_by(|a, b| a.2.total_cmp(&b.2))?;
     if share <= DATA_GROWN {
         return None;
     }
@@ -80,7 +80,7 @@ pub(crate) fn grown(run: &Run) -> Option<Check> {
         format!(
             "Earlier runs have added about {} to {name}: the data and its indexes are larger than freshly \
              loaded ones of this scale.",
-            count(more, "row")
+            count(added, "row")
         ),
         "Load again before a run that you want to compare with another.",
     )
@@ -193,10 +193,10 @@ mod tests {
     #[test]
     fn rows_added_by_earlier_runs_are_reported() {
         assert_eq!(grown(&observed_run()), None);
-        let few = with_tables(|tables| tables[1].rows = Some(900_000));
-        assert_eq!(grown(&few), None);
-        let many = with_tables(|tables| tables[1].rows = Some(1_100_000));
-        let check = grown(&many).unwrap();
+        let few_added = with_tables(|tables| tables[1].rows = Some(900_000));
+        assert_eq!(grown(&few_added), None);
+        let many_added = with_tables(|tables| tables[1].rows = Some(1_100_000));
+        let check = grown(&many_added).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("1,100,000 rows to pgbench_history"),
@@ -239,8 +239,8 @@ mod tests {
                 .finding
                 .contains("4,000,000 rows of pgbench_accounts")
         );
-        let some = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
-        assert_eq!(dead_rows(&some), None);
+        let few_dead = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
+        assert_eq!(dead_rows(&few_dead), None);
         let never_analyzed = with_tables(|tables| {
             (tables[0].statistics_age_s, tables[0].analyses) = (None, Some(0));
         });
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn weak_durability_is_reported() {
-        let of = |class: DurabilityClass| {
+        let check_of = |class: DurabilityClass| {
             let mut run = observed_run();
             let before = observed_mut(&mut run).before.as_mut().unwrap();
             before.durability = Some(Durability {
@@ -290,12 +290,12 @@ mod tests {
             DurabilityClass::D1,
             DurabilityClass::D2,
         ] {
-            let (check, class) = (of(class).expect("a finding"), class.name());
+            let (check, class) = (check_of(class).expect("a finding"), class.name());
             assert_eq!(check.severity, Severity::Caveat);
             assert!(check.finding.contains(class) && check.finding.contains("(fsync off)"));
         }
         assert_eq!(
-            (of(DurabilityClass::D3), of(DurabilityClass::D4)),
+            (check_of(DurabilityClass::D3), check_of(DurabilityClass::D4)),
             (None, None)
         );
         assert_eq!(durability(&healthy()), None, "not known");

@@ -83,8 +83,8 @@ pub(crate) fn errors(run: &Run) -> Option<Check> {
     new_check("errors", severity, finding, advice)
 }
 
-/// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement
-/// was prepared on another connection than the one that executes it, as behind a connection pooler.
+/// `duplicate_prepared_statement` and `invalid_sql_statement_name` (PostgreSQL, appendix A): a statement was
+/// prepared on one connection and executed on a different one, as behind a connection pooler.
 const POOLER_SQLSTATES: [&str; 2] = ["42P05", "26000"];
 
 /// `insufficient_privilege`; MySQL and MariaDB use its SQLSTATE for syntax errors too.
@@ -121,7 +121,7 @@ pub(crate) fn in_window(run: &Run, kind: EventKind) -> impl Iterator<Item = &Eve
     })
 }
 
-/// Whether the plan expects an outage, whose effect is to be measured.
+/// Whether the plan expects an outage, which the run measures.
 pub(crate) fn expects_outage(run: &Run) -> bool {
     let expected = run.plan.pointer("/run/expect_outage");
     expected.and_then(serde_json::Value::as_bool) == Some(true)
@@ -191,8 +191,7 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
         overlap_s.max(0.0) * (event.count as f64 / clients).min(1.0)
     });
     let disconnected_share = disconnected_share.sum::<f64>() / window_s.max(f64::MIN_POSITIVE);
-    // For a connection lost just before the end there was no time to reconnect, and almost no load is
-    // missing.
+    // A connection lost just before the end had no time to reconnect, and almost no load is missing.
     let minimum_s = OUTAGE_OPEN_INVALID * window_s;
     let open = events
         .iter()
@@ -206,7 +205,7 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
         }
     };
     let (severity, finding) = match open.map(|event| event.at_s).reduce(f64::min) {
-        // An expected outage then has no known length.
+        // Even an expected outage needs an end: without one its length is unknown.
         Some(since_s) => (
             Severity::Invalid,
             format!(

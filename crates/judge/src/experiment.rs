@@ -1,8 +1,7 @@
 //! The figures of an experiment's variants: medians of their repeats.
 //!
-//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never: take
-//! the best of several runs, count a run that must not be used, or judge whether variants differ, which is
-//! what a comparison does.
+//! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never: take the
+//! best of several runs, count a run that must not be used, or judge whether variants differ; `compare` does.
 
 use crate::statistics::median;
 use crate::{all_kinds, worst};
@@ -16,12 +15,11 @@ pub struct VariantFigures {
     pub name: String,
     /// Number of its runs.
     pub runs: usize,
-    /// Number of its runs that count: they are complete and may be used.
+    /// Number of its runs that are complete and may be used.
     pub counted: usize,
-    /// New orders a minute if each run that counts has them, otherwise committed transactions a second;
-    /// `None` if no run counts.
+    /// NOPM if each counted run has it, otherwise committed transactions per second; `None` if no run counts.
     pub rate: Option<Spread>,
-    /// 99th percentile of the response time, nanoseconds; `None` if a run that counts has none.
+    /// 99th percentile of the response time, nanoseconds; `None` if a counted run has none.
     pub p99_ns: Option<Spread>,
 }
 
@@ -58,7 +56,7 @@ pub fn is_counted(run: &Run) -> bool {
     usable && run.state == RunState::Complete && all_kinds(run).is_some()
 }
 
-/// Whether the leading figure is NOPM: every run that counts has it.
+/// Whether the leading figure is NOPM: every counted run has it.
 pub fn all_have_nopm(runs: &[impl Borrow<Run>]) -> bool {
     let runs = runs.iter().map(Borrow::borrow);
     let mut counted = runs.filter(|run| is_counted(run)).peekable();
@@ -70,21 +68,20 @@ fn nopm(run: &Run) -> Option<f64> {
     rate.map(|rate| rate.value)
 }
 
-/// Names of the variants that have runs, in the plan's order, whatever order they ran in; without a plan,
-/// in the order of the runs.
+/// Names of the variants that have runs, in the plan's order; without a plan, in the order of the runs.
 pub fn variant_names(runs: &[impl Borrow<Run>]) -> Vec<String> {
     let experiments = || {
         runs.iter()
             .filter_map(|run| run.borrow().experiment.as_ref())
     };
     let mut names: Vec<String> = Vec::new();
-    for of in experiments() {
-        if !names.contains(&of.variant) {
-            names.push(of.variant.clone());
+    for experiment in experiments() {
+        if !names.contains(&experiment.variant) {
+            names.push(experiment.variant.clone());
         }
     }
-    let plan = experiments().next().map(|of| &of.variants);
-    names.sort_by_key(|name| plan?.iter().position(|one| one == name));
+    let variants = experiments().next().map(|experiment| &experiment.variants);
+    names.sort_by_key(|name| variants?.iter().position(|variant| variant == name));
     names
 }
 
@@ -96,17 +93,21 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
         false => all_kinds(run).map(|all| all.tps),
     };
     let figures = |name: &String| {
-        let is_own = |run: &&Run| {
+        let of_variant = |run: &&Run| {
             run.experiment
                 .as_ref()
-                .is_some_and(|of| of.variant == *name)
+                .is_some_and(|experiment| experiment.variant == *name)
         };
-        let own: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(is_own).collect();
-        let counted: Vec<&Run> = own.iter().copied().filter(|run| is_counted(run)).collect();
+        let variant_runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(of_variant).collect();
+        let counted: Vec<&Run> = variant_runs
+            .iter()
+            .copied()
+            .filter(|run| is_counted(run))
+            .collect();
         let p99 = |run: &&Run| Some(all_kinds(run)?.response.p99_ns? as f64);
         VariantFigures {
             name: name.clone(),
-            runs: own.len(),
+            runs: variant_runs.len(),
             counted: counted.len(),
             rate: Spread::of(counted.iter().filter_map(rate).collect()),
             p99_ns: counted
@@ -149,9 +150,9 @@ mod tests {
             run("a", 110.0, Some(3)),
             run("b", 700.0, None),
         ];
-        let found = variants(&names(), &runs);
-        let [a, b] = &found[..] else {
-            panic!("{found:?}")
+        let figures = variants(&names(), &runs);
+        let [a, b] = &figures[..] else {
+            panic!("{figures:?}")
         };
         let spread = a.rate.unwrap();
         assert_eq!(
@@ -178,25 +179,28 @@ mod tests {
         });
         let mut early = run("a", 800.0, Some(1));
         early.state = RunState::Partial;
-        let found = variants(&names(), &[invalid, early, run("a", 100.0, Some(1))]);
-        assert_eq!((found[0].runs, found[0].counted), (3, 1));
-        assert_eq!(found[0].rate.unwrap().high, 100.0);
-        assert_eq!((found[1].runs, found[1].rate), (0, None));
+        let figures = variants(&names(), &[invalid, early, run("a", 100.0, Some(1))]);
+        assert_eq!((figures[0].runs, figures[0].counted), (3, 1));
+        assert_eq!(figures[0].rate.unwrap().high, 100.0);
+        assert_eq!((figures[1].runs, figures[1].rate), (0, None));
     }
 
     #[test]
     fn nopm_leads_if_every_run_has_it() {
-        let mut with = run("a", 100.0, None);
-        with.rates.push(IndustryMetric {
+        let mut with_nopm = run("a", 100.0, None);
+        with_nopm.rates.push(IndustryMetric {
             name: MetricName::Nopm,
             value: 2_700.0,
             ..IndustryMetric::default()
         });
         assert_eq!(
-            variants(&names(), &[with.clone()])[0].rate.unwrap().median,
+            variants(&names(), &[with_nopm.clone()])[0]
+                .rate
+                .unwrap()
+                .median,
             2_700.0
         );
-        let mixed = [with, run("b", 50.0, None)];
+        let mixed = [with_nopm, run("b", 50.0, None)];
         assert!(!all_have_nopm(&mixed) && !all_have_nopm(&[] as &[Run]));
         assert_eq!(variants(&names(), &mixed)[0].rate.unwrap().median, 100.0);
     }

@@ -1,6 +1,6 @@
 //! Formats figures as text.
 //!
-//! Must never: print more digits than are useful.
+//! Must never: print more digits than a reader needs.
 
 /// A share as a percentage: `0.4 %`, `12 %`.
 pub(crate) fn percent(share: f64) -> String {
@@ -45,8 +45,8 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -21,8 +21,8 @@ const MAX_LISTED: usize = 4;
 
 /// TPC-C requires a checkpoint inside the measured interval (5.5.2.2): its cost belongs to the figure.
 pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
-    let seen = observed(run)?;
-    let checkpoints_unknown = seen
+    let observed = observed(run)?;
+    let checkpoints_unknown = observed
         .missing
         .iter()
         .any(|missing| missing.what == ObservedTopic::Checkpoints);
@@ -31,17 +31,17 @@ pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
         return None;
     }
     let (begin_s, end_s) = window_s(run);
-    let all: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
+    let checkpoints: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
     let is_complete = |event: &&&Event| {
         let ended = event
             .until_s
             .is_some_and(|until_s| until_s <= end_s + EVENT_LAG_S);
         event.at_s >= begin_s - EVENT_LAG_S && ended
     };
-    if all.iter().any(|event| is_complete(&event)) {
+    if checkpoints.iter().any(|event| is_complete(&event)) {
         return None;
     }
-    let incomplete = match all.len() {
+    let incomplete = match checkpoints.len() {
         0 => String::new(),
         incomplete => format!(", and {} only in part", count(incomplete as u64, "other")),
     };
@@ -111,12 +111,12 @@ pub(crate) fn maintenance(run: &Run) -> Option<Check> {
 
 /// `vacuum of t (from 12 s to 15 s)`.
 fn describe_event(event: &Event) -> String {
-    let until = match event.until_s {
+    let end_text = match event.until_s {
         Some(until_s) => format!("to {until_s:.0} s"),
         None => "to the end".to_owned(),
     };
     format!(
-        "{} of {} (from {:.0} s {until})",
+        "{} of {} (from {:.0} s {end_text})",
         event.kind.name(),
         event.detail,
         event.at_s
@@ -125,22 +125,24 @@ fn describe_event(event: &Event) -> String {
 
 /// Vacuums and analyses that the tables' counters show and that no sample observed.
 fn unobserved_count(run: &Run) -> u64 {
-    let states = observed(run).and_then(|seen| seen.before.as_ref().zip(seen.after.as_ref()));
+    let states =
+        observed(run).and_then(|observed| observed.before.as_ref().zip(observed.after.as_ref()));
     let Some((before, after)) = states else {
         return 0;
     };
-    let done = |tables: &[TableState]| -> u64 {
-        let each = tables.iter();
-        each.map(|table| table.vacuums.unwrap_or(0) + table.analyses.unwrap_or(0))
+    let maintenance_count = |tables: &[TableState]| -> u64 {
+        let tables = tables.iter();
+        tables
+            .map(|table| table.vacuums.unwrap_or(0) + table.analyses.unwrap_or(0))
             .sum()
     };
-    let seen = run.observed.iter().flat_map(|seen| &seen.events);
-    let seen = seen
+    let observed = run.observed.iter().flat_map(|state| &state.events);
+    let observed = observed
         .filter(|event| ROUTINE_EVENTS.contains(&event.kind))
         .count() as u64;
-    done(&after.tables)
-        .saturating_sub(done(&before.tables))
-        .saturating_sub(seen)
+    maintenance_count(&after.tables)
+        .saturating_sub(maintenance_count(&before.tables))
+        .saturating_sub(observed)
 }
 
 #[cfg(test)]

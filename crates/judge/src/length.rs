@@ -51,7 +51,8 @@ pub(crate) fn short(run: &Run) -> Option<Check> {
 /// duration that the specification requires (TPC-C 5.5.2.1).
 pub(crate) fn duration(run: &Run) -> Option<Check> {
     let measured_s = run.measured.length_s;
-    let specified = workload::description(run).and_then(|one| one.minimum_duration.as_ref());
+    let specified =
+        workload::description(run).and_then(|description| description.minimum_duration.as_ref());
     let (minimum_s, reason) = match specified {
         Some(minimum) => (minimum.duration_s, minimum.source.as_str()),
         None => (
@@ -147,7 +148,7 @@ mod tests {
         paced.workload.description = Some(Description {
             minimum_duration: Some(MinimumDuration {
                 duration_s: 7_200.0,
-                source: "which TPC-C asks of its measured interval".to_owned(),
+                source: "that TPC-C requires of a measurement interval".to_owned(),
             }),
             ..Description::default()
         });

@@ -1,8 +1,8 @@
-//! How far a Run's figures can be trusted.
+//! Judges how far a Run's figures can be trusted.
 //!
 //! In: one finished [`Run`]. Out: its [`Check`]s: problems with its figures, the worst first, with numbers,
-//! units and advice. What is in order is not mentioned. Must never: change a figure, or depend on the loop
-//! that made it.
+//! units and advice. Must never: report what is in order, change a figure, or depend on the loop that
+//! produced the figures.
 //!
 //! Each check is a function from a Run to its finding. `CHECKS` lists them all, and [`thresholds`]
 //! documents when each applies.
@@ -40,7 +40,7 @@ mod workload;
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
-/// fails if they change and it does not.
+/// fails if they change and the version does not.
 pub const RULES_VERSION: u32 = 1;
 
 /// One check; returns its finding, or `None`.
@@ -99,10 +99,10 @@ const CHECKS: [Checker; 47] = [
 
 /// Judges one run. Returns its findings, the worst first; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {
-    let mut found: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
-    found.extend(workload::remarks(run));
-    found.sort_by_key(|check| std::cmp::Reverse(check.severity));
-    found
+    let mut findings: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
+    findings.extend(workload::remarks(run));
+    findings.sort_by_key(|check| std::cmp::Reverse(check.severity));
+    findings
 }
 
 /// Judges one run, and stores the findings and the version of the rules in it.
@@ -113,8 +113,8 @@ pub fn judge_run(run: &mut Run) {
 
 /// Judges a run that has no findings yet because its process was killed and the store restored its document
 /// from the journal. Every reader of a stored run calls this first. A run that has been judged keeps its
-/// findings: a run that ended early always has `partial-run`. A run in progress is not judged, nor is one
-/// of another tool, which has other checks.
+/// findings: a run that ended early always has `partial-run`. Neither a run in progress nor a run of another
+/// tool, which has other checks, is judged.
 pub fn judge_if_unjudged(run: &mut Run) {
     if run.state == RunState::Partial && run.checks.is_empty() && run.imported.is_none() {
         judge_run(run);
@@ -169,30 +169,30 @@ mod tests {
 
     #[test]
     fn an_unjudged_run_is_judged_when_it_is_read() {
-        let mut cut = healthy();
-        judge_if_unjudged(&mut cut);
-        assert_eq!(cut.checks, [], "a healthy run has none");
+        let mut run = healthy();
+        judge_if_unjudged(&mut run);
+        assert_eq!(run.checks, [], "a healthy run has none");
         // As restored from a journal: nothing of the end is known.
-        cut.state = RunState::Partial;
-        cut.ended_because = Some("interrupted".to_owned());
-        cut.measured.unfinished = 0;
-        cut.server.address = Some(prony_store::ServerAddress::Unix(
+        run.state = RunState::Partial;
+        run.ended_because = Some("interrupted".to_owned());
+        run.measured.unfinished = 0;
+        run.server.address = Some(prony_store::ServerAddress::Unix(
             "/run/x/.s.PGSQL.5432".into(),
         ));
         let ids = |run: &Run| -> Vec<String> {
-            let each = run.checks.iter().map(|check| check.id.clone());
-            each.collect()
+            let ids = run.checks.iter().map(|check| check.id.clone());
+            ids.collect()
         };
-        judge_if_unjudged(&mut cut);
-        assert_eq!(ids(&cut), ["partial-run", "one-host"]);
-        let judged = cut.clone();
-        cut.machine_mut().health.steal_share = Some(0.5);
-        judge_if_unjudged(&mut cut);
-        assert_eq!(ids(&cut), ids(&judged), "existing findings are kept");
-        cut.checks.clear();
-        cut.state = RunState::Running;
-        judge_if_unjudged(&mut cut);
-        assert_eq!(cut.checks, [], "still in progress");
+        judge_if_unjudged(&mut run);
+        assert_eq!(ids(&run), ["partial-run", "one-host"]);
+        let judged = run.clone();
+        run.machine_mut().health.steal_share = Some(0.5);
+        judge_if_unjudged(&mut run);
+        assert_eq!(ids(&run), ids(&judged), "existing findings are kept");
+        run.checks.clear();
+        run.state = RunState::Running;
+        judge_if_unjudged(&mut run);
+        assert_eq!(run.checks, [], "still in progress");
     }
 
     #[test]
@@ -258,9 +258,9 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
         collect_sources(folder.as_ref(), &mut texts);
         for text in &texts {
-            for after in text.split("new_check(").skip(1) {
-                let named = after.trim_start().strip_prefix('"');
-                let id = named.and_then(|named| named.split('"').next());
+            for arguments in text.split("new_check(").skip(1) {
+                let quoted = arguments.trim_start().strip_prefix('"');
+                let id = quoted.and_then(|quoted| quoted.split('"').next());
                 assert!(
                     id.is_none_or(|id| rows.contains(id)),
                     "{id:?} is not documented"
@@ -268,8 +268,8 @@ mod tests {
             }
         }
         for id in rows {
-            let named = texts.iter().any(|text| text.contains(&format!("\"{id}\"")));
-            assert!(named, "no check reports {id}");
+            let reported = texts.iter().any(|text| text.contains(&format!("\"{id}\"")));
+            assert!(reported, "no check reports {id}");
         }
     }
 
@@ -277,9 +277,11 @@ mod tests {
     #[test]
     fn remarks_and_audit_findings_are_documented_too() {
         let table = include_str!("thresholds.rs");
-        let rest = table.split("//! Of prices:").nth(1).unwrap();
-        let rows = rest.lines().filter_map(|line| line.strip_prefix("//! | "));
-        let firsts: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
+        let price_tables = table.split("//! For prices:").nth(1).unwrap();
+        let rows = price_tables
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! | "));
+        let first_cells: Vec<&str> = rows.filter_map(|row| row.split(" | ").next()).collect();
         let sources = [
             include_str!("price/remarks.rs"),
             include_str!("audit/mod.rs"),
@@ -299,9 +301,9 @@ mod tests {
             // Tables: the id, then its relations or its severity.
             let lines: Vec<&str> = source.lines().map(str::trim).collect();
             ids.extend(lines.windows(2).filter_map(|pair| {
-                let next = ["Caveat,", "Note,"].contains(&pair[1])
+                let is_entry = ["Caveat,", "Note,"].contains(&pair[1])
                     || pair[1].starts_with("&[RelationKind");
-                next.then(|| quoted(pair[0])).flatten()
+                is_entry.then(|| quoted(pair[0])).flatten()
             }));
         }
         ids.retain(|id| id != "nothing-committed");
@@ -309,7 +311,7 @@ mod tests {
         for id in &ids {
             let marked = format!("`{id}`");
             assert!(
-                firsts.iter().any(|first| first.contains(&marked)),
+                first_cells.iter().any(|cell| cell.contains(&marked)),
                 "{id} is not in the table"
             );
         }

@@ -7,34 +7,41 @@ use crate::new_check;
 use prony_store::{Check, ResponseTimeLimit, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let over: Vec<String> = run
+    let exceeded: Vec<String> = run
         .workload
         .limits
         .iter()
-        .filter_map(|limit| over(run, limit))
+        .filter_map(|limit| exceeded(run, limit))
         .collect();
-    if over.is_empty() {
+    if exceeded.is_empty() {
         return None;
     }
     new_check(
         "response-limits",
         Severity::Caveat,
-        format!("90th percentiles above their limits: {}.", over.join("; ")),
+        format!(
+            "90th percentiles above their limits: {}.",
+            exceeded.join("; ")
+        ),
         "By the specification, the throughput is then not valid: use fewer warehouses and users, or \
          a faster server.",
     )
 }
 
-fn over(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
+fn exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
     let mut kinds = run.measured.kinds.iter();
     let p90_ns = kinds
         .find(|kind| kind.kind.as_ref() == Some(&limit.kind))?
         .response
         .p90_ns? as f64;
-    let what = if limit.deferred { " (deferred)" } else { "" };
+    let note = if limit.deferred { " (deferred)" } else { "" };
     (p90_ns > limit.p90_s * 1e9).then(|| {
-        let most = limit.p90_s;
-        format!("{}{what} {}, {most:.0} s allowed", limit.kind, time(p90_ns))
+        let limit_s = limit.p90_s;
+        format!(
+            "{}{note} {}, {limit_s:.0} s allowed",
+            limit.kind,
+            time(p90_ns)
+        )
     })
 }
 

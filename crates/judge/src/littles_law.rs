@@ -1,12 +1,12 @@
-//! Little's law: in a closed loop without think time every client is always inside a transaction, so the
-//! times of all transactions add up to clients x seconds. If they do not, the client has lost or invented
-//! time, and its latencies or its throughput are wrong.
+//! Little's law: in a closed loop without think time every client is always inside a transaction, and the
+//! times of all transactions add up to clients x seconds. If they do not, the client measured times or counts
+//! wrongly.
 //!
-//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges or
-//! because workers wait for a CPU. Of the transactions in flight at an edge, one that began before the
-//! window counts in full and one that ends after it does not count; on average this cancels, and it is at
-//! most one transaction a client. A user whose transaction has ended while its worker had no CPU begins the
-//! next one when the worker has a CPU again, and is in no transaction meanwhile.
+//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges or because
+//! workers wait for a CPU. Of the transactions in flight at an edge, one that began before the window counts
+//! in full and one that ends after it does not count; on average this cancels, and it is at most one
+//! transaction per client. A user whose worker has no CPU after a transaction starts the next one only when
+//! the worker has a CPU again, and is in no transaction meanwhile.
 
 use crate::formatting::{count, percent, time};
 use crate::stall::stops_by_count;
@@ -54,8 +54,8 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     violation(run, gap, &finding, longest_s)
 }
 
-/// The check of a run whose transactions account for more or fewer clients than ran, by a relative `gap`. It
-/// names the cause if the run shows it.
+/// The check of a run whose transactions account for more or fewer clients than ran, by a relative `gap`. The
+/// finding names the cause if the Run shows it.
 fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
     let seconds = run.measured.length_s;
     if gap.abs() * seconds <= longest_s {
@@ -116,23 +116,23 @@ fn has_think_time(run: &Run) -> bool {
     run.workload.setting("pacing") == Some("spec")
 }
 
-/// Share of the time for which the worker threads were runnable without a CPU. While a thread has no CPU,
-/// at most all of its users are between two transactions, so this is the largest share of all users that
-/// can be missing.
+/// Share of the time for which the worker threads were runnable without a CPU. While a thread has no CPU, at
+/// most all of its users are between two transactions. This share is therefore the largest share of users
+/// that can be missing.
 fn without_cpu(run: &Run) -> Option<f64> {
-    let at_work = run.drive.threads.min(run.drive.clients);
-    let thread_s = f64::from(at_work) * run.measured.length_s;
+    let workers = run.drive.threads.min(run.drive.clients);
+    let thread_s = f64::from(workers) * run.measured.length_s;
     let waited_s = run.machine().health.run_queue_s?;
     (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
 }
 
 /// How long at the end of the window no transaction ended although some were in flight, in intervals of the
-/// series; the standstill may have begun up to one interval earlier. For a run that was cut off the
-/// transactions in flight were not counted, but in a closed loop there are always some.
+/// series; the standstill may have begun up to one interval earlier. If the run was cut off, transactions in
+/// flight were not counted, but a closed loop always has some.
 fn standstill_s(run: &Run) -> Option<f64> {
     let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
-    let last = run.series.iter().rev().take_while(idle);
-    let seconds: f64 = last.map(|second| second.length_s).sum();
+    let idle_seconds = run.series.iter().rev().take_while(idle);
+    let seconds: f64 = idle_seconds.map(|second| second.length_s).sum();
     let in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
     (in_flight && seconds > 0.0).then_some(seconds)
 }
@@ -146,8 +146,8 @@ fn not_checked(reason: &str) -> Option<Check> {
     )
 }
 
-/// Whether clients are idle at the beginning of the window: they start one after the other, and the last
-/// one only after the window has begun.
+/// Whether some clients are idle at the beginning of the window: they start one after the other, and the last
+/// one starts only after the window has begun.
 fn has_late_starts(run: &Run) -> bool {
     run.workload.setting("late_starts").is_some()
 }
@@ -245,9 +245,9 @@ mod tests {
         );
         run.machine_mut().health.run_queue_s = None;
         assert_eq!(severity(&run), Some(Severity::Invalid), "not known");
-        let mut many = run_with_gap(0.034);
-        many.machine_mut().health.run_queue_s = Some(24.0);
-        assert_eq!(severity(&many), Some(Severity::Invalid));
+        let mut too_many = run_with_gap(0.034);
+        too_many.machine_mut().health.run_queue_s = Some(24.0);
+        assert_eq!(severity(&too_many), Some(Severity::Invalid));
     }
 
     #[test]
@@ -284,13 +284,13 @@ mod tests {
         let mut run = run_with_gap(-0.5);
         run.state = RunState::Partial;
         run.measured.unfinished = 0;
-        let still = Second {
+        let idle_second = Second {
             part: SecondPart::Measured,
             length_s: 1.0,
             ..Second::default()
         };
         let seconds = run.measured.length_s * 0.5;
-        run.series = vec![still; seconds as usize];
+        run.series = vec![idle_second; seconds as usize];
         let finding = check(&run).unwrap().finding;
         let end = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
         assert!(finding.contains(&end), "{finding}");
@@ -317,7 +317,7 @@ mod tests {
             ..Event::default()
         });
         assert_eq!(severity(&outage), Some(Severity::Note));
-        // One that was over before the window began does not matter.
+        // An outage that ended before the window began does not matter.
         outage.events[0].at_s = 1.0;
         outage.events[0].until_s = Some(2.0);
         assert_eq!(severity(&outage), Some(Severity::Invalid));
@@ -326,9 +326,9 @@ mod tests {
     #[test]
     fn transactions_long_relative_to_the_window_are_not_checked() {
         let mut run = healthy();
-        let few = &mut run.measured.kinds[0];
+        let figures = &mut run.measured.kinds[0];
         // 64 clients in 60 s, 0.7 s each.
-        few.committed = 5_485;
+        figures.committed = 5_485;
         assert_eq!(severity(&run), Some(Severity::Note));
     }
 
@@ -343,13 +343,13 @@ mod tests {
 
     #[test]
     fn clients_with_a_transaction_count_may_finish_early() {
-        let mut few = run_with_gap(-0.2);
-        few.drive.stop = Some(PlannedEnd::TransactionsPerClient(1000));
-        assert_eq!(check(&few), None);
-        let mut many = run_with_gap(0.2);
-        many.plan = few.plan.clone();
-        assert_eq!(severity(&many), Some(Severity::Invalid));
-        few.drive.stop = Some(PlannedEnd::DurationS(60.0));
-        assert_eq!(severity(&few), Some(Severity::Invalid));
+        let mut too_few = run_with_gap(-0.2);
+        too_few.drive.stop = Some(PlannedEnd::TransactionsPerClient(1000));
+        assert_eq!(check(&too_few), None);
+        let mut too_many = run_with_gap(0.2);
+        too_many.plan = too_few.plan.clone();
+        assert_eq!(severity(&too_many), Some(Severity::Invalid));
+        too_few.drive.stop = Some(PlannedEnd::DurationS(60.0));
+        assert_eq!(severity(&too_few), Some(Severity::Invalid));
     }
 }

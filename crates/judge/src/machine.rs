@@ -76,12 +76,15 @@ pub(crate) fn one_host(run: &Run) -> Option<Check> {
 
 /// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
 pub(crate) fn shares_machine(run: &Run) -> Option<&'static str> {
-    let seen = run.observed.as_ref().and_then(|seen| seen.machine.shared);
+    let observed = run
+        .observed
+        .as_ref()
+        .and_then(|observed| observed.machine.shared);
     if run.server.embedded {
         Some("a server that Prony started")
     } else if matches!(run.server.address, Some(ServerAddress::Unix(_))) {
         Some("a unix socket")
-    } else if seen == Some(true) {
+    } else if observed == Some(true) {
         Some("a server whose process was found on this machine")
     } else if is_loopback(run.server.address.as_ref()) {
         Some("a loopback address")
@@ -103,8 +106,8 @@ fn client_share(run: &Run) -> Option<f64> {
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
-/// CPU time that neither the server nor the client used. It includes network interrupts, so it is never
-/// quite zero.
+/// Checks for CPU time that neither the server nor the client used. It includes network interrupts, and is
+/// therefore never quite zero.
 pub(crate) fn neighbours(run: &Run) -> Option<Check> {
     let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
     let server = observations::mean(run, |row| {
@@ -120,8 +123,8 @@ pub(crate) fn neighbours(run: &Run) -> Option<Check> {
         return None;
     }
     // CPU time is counted in ticks, and a short window may contain one burst of another process.
-    let seen_s: f64 = observations::rows(run).map(|row| row.length_s).sum();
-    let severity = match other_share > NEIGHBOURS_INVALID && seen_s >= NEIGHBOURS_MIN_S {
+    let observed_s: f64 = observations::rows(run).map(|row| row.length_s).sum();
+    let severity = match other_share > NEIGHBOURS_INVALID && observed_s >= NEIGHBOURS_MIN_S {
         true => Severity::Invalid,
         false => Severity::Caveat,
     };
@@ -284,7 +287,7 @@ mod tests {
 
     #[test]
     fn long_and_uneven_round_trips_are_reported() {
-        let with = |p50_ns, p99_ns| {
+        let with_round_trip = |p50_ns, p99_ns| {
             let mut run = observed_run();
             let round_trip = observed_mut(&mut run).round_trip.as_mut().unwrap();
             (round_trip.p50_ns, round_trip.p99_ns) = (p50_ns, Some(p99_ns));
@@ -292,18 +295,21 @@ mod tests {
         };
         let severity = |run: &Run| round_trip(run).map(|check| check.severity);
         // The mean service time is 4 ms.
-        assert_eq!(severity(&with(200_000, 400_000)), None);
+        assert_eq!(severity(&with_round_trip(200_000, 400_000)), None);
         assert_eq!(
-            severity(&with(2_100_000, 2_200_000)),
+            severity(&with_round_trip(2_100_000, 2_200_000)),
             Some(Severity::Caveat)
         );
-        assert_eq!(severity(&with(200_000, 2_500_000)), Some(Severity::Note));
         assert_eq!(
-            severity(&with(20_000, 250_000)),
+            severity(&with_round_trip(200_000, 2_500_000)),
+            Some(Severity::Note)
+        );
+        assert_eq!(
+            severity(&with_round_trip(20_000, 250_000)),
             None,
             "too short to matter"
         );
-        let mut local = with(2_100_000, 2_200_000);
+        let mut local = with_round_trip(2_100_000, 2_200_000);
         local.server.address = Some(ServerAddress::Unix("/x".into()));
         assert_eq!(severity(&local), None);
         assert_eq!(severity(&healthy()), None, "not observed");
@@ -311,7 +317,7 @@ mod tests {
 
     #[test]
     fn cpu_use_of_other_processes_is_reported() {
-        let with = |server_cpu_s| {
+        let with_server_cpu = |server_cpu_s| {
             let mut run = observed_run();
             for row in &mut observed_mut(&mut run).series {
                 row.machine.get_or_insert_default().server_cpu_s = server_cpu_s;
@@ -319,16 +325,16 @@ mod tests {
             run
         };
         // 70 % of 16 CPUs are busy.
-        assert_eq!(neighbours(&with(Some(9.0))), None);
-        let check = neighbours(&with(Some(4.8))).unwrap();
+        assert_eq!(neighbours(&with_server_cpu(Some(9.0))), None);
+        let check = neighbours(&with_server_cpu(Some(4.8))).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.starts_with("Other processes used 40 % of"),
             "{check:?}"
         );
-        assert_eq!(neighbours(&with(None)), None, "not known");
+        assert_eq!(neighbours(&with_server_cpu(None)), None, "not known");
         // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
-        let mut crowded = with(Some(2.56));
+        let mut crowded = with_server_cpu(Some(2.56));
         for row in &mut observed_mut(&mut crowded).series {
             row.machine.get_or_insert_default().busy_share = Some(0.95);
         }
@@ -339,11 +345,13 @@ mod tests {
             "{check:?}"
         );
         // Two seconds of a short run may be a burst of another process.
-        let seen = observed_mut(&mut crowded);
-        seen.series.retain(|row| (20.0..22.0).contains(&row.at_s));
+        let observed = observed_mut(&mut crowded);
+        observed
+            .series
+            .retain(|row| (20.0..22.0).contains(&row.at_s));
         assert_eq!(neighbours(&crowded).unwrap().severity, Severity::Caveat);
         // On one machine the client's work is not that of others: 600 s of CPU in 600 s are one CPU of 16.
-        let mut shared = with(Some(8.0));
+        let mut shared = with_server_cpu(Some(8.0));
         assert!(neighbours(&shared).is_some());
         observed_mut(&mut shared).machine.shared = Some(true);
         assert_eq!(neighbours(&shared), None);

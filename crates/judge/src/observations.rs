@@ -7,7 +7,9 @@ use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
 
 /// The observations; `None` if there was no observer.
 pub fn observed(run: &Run) -> Option<&Observed> {
-    run.observed.as_ref().filter(|seen| seen.off.is_none())
+    run.observed
+        .as_ref()
+        .filter(|observed| observed.off.is_none())
 }
 
 /// The measured window, seconds from the start of the load.
@@ -19,44 +21,44 @@ pub fn window_s(run: &Run) -> (f64, f64) {
 /// Rows that lie mostly in the window.
 pub fn rows(run: &Run) -> impl Iterator<Item = &ServerSecond> {
     let (begin_s, end_s) = window_s(run);
-    let all = run.observed.iter().flat_map(|seen| &seen.series);
-    all.filter(move |row| {
+    let rows = run.observed.iter().flat_map(|observed| &observed.series);
+    rows.filter(move |row| {
         let middle_s = row.at_s + row.length_s / 2.0;
         begin_s <= middle_s && middle_s <= end_s
     })
 }
 
 /// A sum over the window; `None` if no row has a value.
-pub fn sum(run: &Run, of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<u64> {
-    rows(run).filter_map(of).reduce(u64::saturating_add)
+pub fn sum(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<u64> {
+    rows(run).filter_map(value_of).reduce(u64::saturating_add)
 }
 
 /// A mean over the window, weighted by time; `None` if no row has a value.
-pub fn mean(run: &Run, of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
-    let known = rows(run).filter_map(|row| Some((of(row)?, row.length_s)));
-    let (sum, seconds) = known.fold((0.0, 0.0), |(sum, all), (value, seconds)| {
-        (sum + value * seconds, all + seconds)
+pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
+    let values = rows(run).filter_map(|row| Some((value_of(row)?, row.length_s)));
+    let (sum, seconds) = values.fold((0.0, 0.0), |(sum, total_s), (value, seconds)| {
+        (sum + value * seconds, total_s + seconds)
     });
     (seconds > 0.0).then(|| sum / seconds)
 }
 
 /// A mean of a figure of the server's machine.
-pub fn machine(run: &Run, of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
-    mean(run, |row| of(row.machine.as_ref()?))
+pub fn machine(run: &Run, value_of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+    mean(run, |row| value_of(row.machine.as_ref()?))
 }
 
 /// A mean of a figure of the client's machine, if it is not the server's.
-pub fn client(run: &Run, of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
-    mean(run, |row| of(row.client.as_ref()?))
+pub fn client(run: &Run, value_of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+    mean(run, |row| value_of(row.client.as_ref()?))
 }
 
 /// Events of the server that overlap the window; an event without an end lasts to the end of the run.
 pub fn events<'a>(run: &'a Run, kinds: &'a [EventKind]) -> impl Iterator<Item = &'a Event> {
     let (begin_s, end_s) = window_s(run);
-    let all = run.observed.iter().flat_map(|seen| &seen.events);
-    all.filter(move |event| {
-        let over = event.until_s.is_some_and(|until_s| until_s < begin_s);
-        kinds.contains(&event.kind) && event.at_s <= end_s && !over
+    let events = run.observed.iter().flat_map(|observed| &observed.events);
+    events.filter(move |event| {
+        let ended_before = event.until_s.is_some_and(|until_s| until_s < begin_s);
+        kinds.contains(&event.kind) && event.at_s <= end_s && !ended_before
     })
 }
 

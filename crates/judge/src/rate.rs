@@ -1,7 +1,7 @@
 //! Whether an open loop reached its rate.
 //!
-//! In: a Run. Out: `rate`, `never-started`. Must never: blame the server for chance: the number of Poisson
-//! arrivals in a window scatters by its square root.
+//! In: a Run. Out: `rate`, `never-started`. Must never: mistake chance for an overloaded server: the number
+//! of Poisson arrivals in a window scatters by its square root.
 
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
@@ -42,7 +42,7 @@ pub(crate) fn achieved(run: &Run) -> Option<Check> {
         _ => String::new(),
     };
     let finding = format!(
-        "{} transactions a second ended, {} of the {} requested{never_started_count}.",
+        "{} transactions per second ended, {} of the {} requested{never_started_count}.",
         thousands((done / run.measured.length_s).round() as u64),
         percent(done / due),
         thousands((due / run.measured.length_s).round() as u64),
@@ -150,7 +150,7 @@ mod tests {
         run.measured.never_started = 479_000;
         assert_eq!(
             achieved(&run).unwrap().finding,
-            "8,000 transactions a second ended, 50 % of the 16,000 requested; 479,000 due \
+            "8,000 transactions per second ended, 50 % of the 16,000 requested; 479,000 due \
              transactions had not started at the end."
         );
     }

@@ -1,8 +1,8 @@
-//! A run compared with the published scenario that it repeats: how far its figures deviate, and what is
-//! different here.
+//! Compares a run with the published scenario that it repeats: how far its figures deviate, and which
+//! conditions differ.
 //!
 //! In: a Run with its scenario. Out: deviations and differences. Must never: call a deviation a fault of
-//! either server, or report no difference if it is unknown.
+//! either server, or omit a condition because it is unknown.
 
 mod differences;
 mod size;
@@ -32,22 +32,22 @@ pub struct Deviation {
 pub fn deviations(run: &Run) -> Vec<Deviation> {
     let published = run.scenario.iter().flat_map(|scenario| &scenario.published);
     published
-        .map(|one| {
-            let measured = measured(run, one.name);
+        .map(|figure| {
+            let measured = measured(run, figure.name);
             Deviation {
-                name: one.name.name().to_owned(),
-                unit: one.unit.clone(),
-                published: one.value,
+                name: figure.name.name().to_owned(),
+                unit: figure.unit.clone(),
+                published: figure.value,
                 measured,
                 change: measured
-                    .filter(|_| one.value > 0.0)
-                    .map(|measured| measured / one.value - 1.0),
+                    .filter(|_| figure.value > 0.0)
+                    .map(|measured| measured / figure.value - 1.0),
             }
         })
         .collect()
 }
 
-/// This run's value of a figure, in the unit of the published one.
+/// This run's value of a figure, in the unit of the published figure.
 fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
     let all = run.measured.all()?;
     let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
@@ -89,7 +89,7 @@ fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
 
 /// Share of pages found in the cache at which data counts as wholly cached.
 pub const WHOLLY_CACHED: f64 = 0.99;
-/// Tolerance of a cached share around the requested one, as a part of it.
+/// Tolerance of a cached share, relative to the requested one.
 pub const CACHED_TOLERANCE: f64 = 0.2;
 
 /// Whether the requested share of the data was cached.
@@ -100,14 +100,14 @@ pub struct CacheObservation {
     /// Whether `data_bytes` is the size of the whole database, because not all of the workload's tables are
     /// known.
     pub whole_database: bool,
-    /// Share of the data that fits into the requested place: the machine's memory, or the server's cache.
+    /// Share of the data that fits into the requested cache: the machine's memory, or the server's own cache.
     pub share: Option<f64>,
     /// Share of the data that fits into the server's own cache.
     pub holds: Option<f64>,
     /// Pages found in the server's own cache, share of all page requests.
     pub hit_ratio: Option<f64>,
-    /// Whether the cached share is as requested: by the size, and by the hit ratio, which is about 1 for
-    /// data that is wholly cached. For data that need not fit into the server's own cache, the hit ratio
+    /// Whether the cached share is as requested, judged by the size and by the hit ratio, which is about 1
+    /// for data that is wholly cached. For data that need not fit into the server's own cache, the hit ratio
     /// does not count. `None` if unknown.
     pub fits: Option<bool>,
 }
@@ -119,10 +119,11 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let reads = observations::sum(run, |row| row.cache_reads);
     let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
     let hit_ratio = pages.map(|(hits, reads)| crate::formatting::share(hits, hits + reads));
-    let before = observations::observed(run).and_then(|seen| seen.before.as_ref());
+    let before = observations::observed(run).and_then(|observed| observed.before.as_ref());
     let data = size::before(run);
     let data_bytes = data.map(|data| data.bytes);
-    let share_in_cache = |of: u64| data_bytes.map(|data| (of as f64 / data as f64).min(1.0));
+    let share_in_cache =
+        |cache_bytes: u64| data_bytes.map(|data| (cache_bytes as f64 / data as f64).min(1.0));
     let cache_bytes = before.and_then(|state| state.cache_bytes);
     let is_server_cache = cache_bytes == Some(requested.of_bytes);
     let share = share_in_cache(requested.of_bytes);

@@ -1,4 +1,4 @@
-//! A healthy run that tests then modify.
+//! A healthy run, which tests then modify.
 
 use prony_store::*;
 
@@ -12,7 +12,7 @@ fn latency(samples: u64, mean_ns: f64) -> Latency {
     }
 }
 
-/// tpcb's description of itself.
+/// tpcb's description.
 fn accounts() -> Description {
     let table = |name: &str, rows_per_scale, grows_per_scale| ScaledTable {
         name: name.to_owned(),
@@ -109,7 +109,7 @@ pub(crate) fn healthy() -> Run {
     }
 }
 
-/// The healthy run at a rate of 16,000 transactions a second.
+/// The healthy run at a rate of 16,000 transactions per second.
 pub(crate) fn healthy_at_rate() -> Run {
     let mut run = healthy();
     run.drive.open_loop = true;

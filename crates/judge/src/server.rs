@@ -1,5 +1,5 @@
-//! Whether the server's counters confirm the client's, whether the server stayed the same, and what limited
-//! it.
+//! Whether the server's counters confirm the client's, whether the server was restarted or replaced, and what
+//! limited it.
 //!
 //! In: a Run. Out: `server-commits`, `restart`, `limiter`, `observer`, `unobserved`. Must never: treat the
 //! server's counters as exact: they lag by up to a second, and they include commits of the client's own
@@ -18,15 +18,15 @@ use prony_store::{Check, Engine, EventKind, Figures, Run, RunState, ServerSecond
 use std::collections::BTreeMap;
 
 pub(crate) fn commits(run: &Run) -> Option<Check> {
-    let seen = observed(run)?;
-    let (before, after) = (seen.before.as_ref()?, seen.after.as_ref()?);
+    let observed = observed(run)?;
+    let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
     let server = after.commits?.checked_sub(before.commits?)?;
-    let of = |figures: &Figures| {
+    let committed = |figures: &Figures| {
         let all = figures.all();
         all.map_or(0, |all| all.committed)
     };
-    let client = of(&run.measured) + run.warmup.as_ref().map_or(0, of);
-    let queries = seen.cost.as_ref().map_or(0, |cost| cost.queries);
+    let client = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
+    let queries = observed.cost.as_ref().map_or(0, |cost| cost.queries);
     // If the server does not even count the observer's queries, its counters do not work.
     if client < COMMITS_MIN || server < queries || !counts_all_commits(run) {
         return None;
@@ -59,7 +59,7 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
         Some(Engine::MySql | Engine::MariaDb) | None => false,
     };
     let counts_are_exact = is_postgres
-        && description(run).is_some_and(|described| described.commits_once)
+        && description(run).is_some_and(|description| description.commits_once)
         && !run.drive.connect_per_transaction;
     if !counts_are_exact || server as f64 <= maximum {
         return None;
@@ -72,8 +72,8 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
     )
 }
 
-/// Whether each successful transaction is counted as a commit by the server. MySQL and MariaDB do not count
-/// what the query cache answers or what uses tables without transactions.
+/// Whether the server counts each successful transaction as a commit. MySQL and MariaDB count neither replies
+/// from the query cache nor transactions on tables without transactions.
 fn counts_all_commits(run: &Run) -> bool {
     match run.server.known_engine() {
         Some(Engine::PostgreSql) => return true,
@@ -81,7 +81,7 @@ fn counts_all_commits(run: &Run) -> bool {
     }
     let cache = run.server.settings.get("query_cache_type");
     let cached = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
-    let before = observed(run).and_then(|seen| seen.before.as_ref());
+    let before = observed(run).and_then(|observed| observed.before.as_ref());
     let has_unlogged_tables =
         before.is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
     !cached && !has_unlogged_tables
@@ -99,13 +99,13 @@ fn restarted(run: &Run) -> bool {
 fn states_before_and_after(
     run: &Run,
 ) -> Option<(&prony_store::ServerState, &prony_store::ServerState)> {
-    let seen = observed(run)?;
-    seen.before.as_ref().zip(seen.after.as_ref())
+    let observed = observed(run)?;
+    observed.before.as_ref().zip(observed.after.as_ref())
 }
 
 pub(crate) fn restart(run: &Run) -> Option<Check> {
-    let seen = observed(run)?;
-    let mut texts: Vec<String> = seen
+    let observed = observed(run)?;
+    let mut texts: Vec<String> = observed
         .events
         .iter()
         .filter(|event| event.kind == EventKind::Restart || event.kind == EventKind::Failover)
@@ -131,13 +131,13 @@ pub(crate) fn restart(run: &Run) -> Option<Check> {
     )
 }
 
-/// The most likely limits of the throughput: Gregg's "why not double?".
+/// The most likely limits of the throughput.
 pub(crate) fn limiter(run: &Run) -> Option<Check> {
     observed(run)?;
-    let busy = machine(run, |of| of.busy_share).filter(|busy| *busy > LIMITER_BUSY);
-    let disk = machine(run, |of| of.disk_busy_share).filter(|busy| *busy > LIMITER_DISK);
+    let busy = machine(run, |machine| machine.busy_share).filter(|busy| *busy > LIMITER_BUSY);
+    let disk = machine(run, |machine| machine.disk_busy_share).filter(|busy| *busy > LIMITER_DISK);
     let waits =
-        top_wait(run).filter(|top| top.seen >= LIMITER_SESSIONS && top.share() > LIMITER_WAITS);
+        top_wait(run).filter(|top| top.active >= LIMITER_SESSIONS && top.share() > LIMITER_WAITS);
     let mut texts = Vec::new();
     if let Some(busy) = busy {
         texts.push(format!(
@@ -155,7 +155,7 @@ pub(crate) fn limiter(run: &Run) -> Option<Check> {
         texts.push(format!(
             "{} of the {} active sessions in all samples waited for {}",
             percent(top.share()),
-            thousands(top.seen),
+            thousands(top.active),
             top.event,
         ));
     }
@@ -176,12 +176,12 @@ struct TopWait {
     /// Sessions that waited for it, over all samples.
     waited: u64,
     /// Active sessions, over all samples.
-    seen: u64,
+    active: u64,
 }
 
 impl TopWait {
     fn share(&self) -> f64 {
-        share(self.waited, self.seen)
+        share(self.waited, self.active)
     }
 }
 
@@ -194,22 +194,22 @@ fn top_wait(run: &Run) -> Option<TopWait> {
             *sums.entry(event).or_default() += u64::from(*sessions);
         }
     }
-    let seen = sums.values().sum();
+    let active = sums.values().sum();
     sums.retain(|event, _| *event != ServerSecond::ON_CPU && !event.starts_with("Client/"));
     let (event, waited) = sums.into_iter().max_by_key(|(_, sessions)| *sessions)?;
     Some(TopWait {
         event: event.to_owned(),
         waited,
-        seen,
+        active,
     })
 }
 
 pub(crate) fn observer(run: &Run) -> Option<Check> {
-    let seen = observed(run)?;
-    let cost = seen.cost.as_ref()?;
+    let observed = observed(run)?;
+    let cost = observed.cost.as_ref()?;
     let load_s = run.window.warmup_s + run.measured.length_s;
     let cpu_s = cost.client_cpu_s.unwrap_or(0.0) + cost.server_cpu_s.unwrap_or(0.0);
-    let cpus = f64::from(seen.machine.cpus.unwrap_or(1));
+    let cpus = f64::from(observed.machine.cpus.unwrap_or(1));
     let share = cpu_s / (cpus * load_s.max(f64::MIN_POSITIVE));
     if share <= OBSERVER_CPU {
         return None;
@@ -230,13 +230,17 @@ pub(crate) fn observer(run: &Run) -> Option<Check> {
 }
 
 pub(crate) fn unobserved(run: &Run) -> Option<Check> {
-    let seen = run.observed.as_ref()?;
-    let finding = match &seen.off {
-        Some(why) => format!("The server was not observed during the run: {why}."),
-        None if seen.missing.is_empty() => return None,
+    let observed = run.observed.as_ref()?;
+    let finding = match &observed.off {
+        Some(reason) => format!("The server was not observed during the run: {reason}."),
+        None if observed.missing.is_empty() => return None,
         None => {
-            let what: Vec<&str> = seen.missing.iter().map(|one| one.what.text()).collect();
-            format!("Not observed: {}.", what.join("; "))
+            let topics: Vec<&str> = observed
+                .missing
+                .iter()
+                .map(|missing| missing.what.text())
+                .collect();
+            format!("Not observed: {}.", topics.join("; "))
         }
     };
     new_check(

@@ -1,4 +1,4 @@
-//! Whether users did each thing as often as intended.
+//! Whether the shares of what users did (kinds, choices, errors) are as intended.
 //!
 //! In: a Run. Out: `shares`. Must never: blame the random generator for chance: how far a share may be off
 //! follows from the number of draws.
@@ -10,13 +10,14 @@ use prony_store::{Check, ObservedShare, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
     let undetermined = undetermined(run);
-    let off: Vec<&ObservedShare> = run
+    let deviating: Vec<&ObservedShare> = run
         .shares
         .iter()
-        .filter(|one| is_off(one, undetermined))
+        .filter(|share| is_off(share, undetermined))
         .collect();
-    let low: Vec<&ObservedShare> = run.shares.iter().filter(|one| is_low(one)).collect();
-    if !off.is_empty() {
+    let below_minimum: Vec<&ObservedShare> =
+        run.shares.iter().filter(|share| is_low(share)).collect();
+    if !deviating.is_empty() {
         let expected = |share: &&ObservedShare| {
             let expected = share.expected_share.unwrap_or_default();
             let expected = match share.exact {
@@ -25,37 +26,40 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             };
             describe(share, &format!("{expected} expected"))
         };
-        let each: Vec<String> = off.iter().map(expected).collect();
-        let exact = off.iter().any(|share| share.exact);
-        let (by_chance, why) = if exact { FIXED_SHARES } else { RANDOM_SHARES };
-        let severity = match off.iter().any(|share| !share.exact || is_far_off(share)) {
+        let descriptions: Vec<String> = deviating.iter().map(expected).collect();
+        let exact = deviating.iter().any(|share| share.exact);
+        let (by_chance, advice) = if exact { FIXED_SHARES } else { RANDOM_SHARES };
+        let severity = match deviating
+            .iter()
+            .any(|share| !share.exact || is_far_off(share))
+        {
             true => Severity::Caveat,
             false => Severity::Note,
         };
         return new_check(
             ID,
             severity,
-            format!("Shares are off{by_chance}: {}.", each.join("; ")),
+            format!("Shares are off{by_chance}: {}.", descriptions.join("; ")),
             match severity {
-                Severity::Note => why.to_owned(),
-                _ => format!("The figures are not those of the named workload. {why}"),
+                Severity::Note => advice.to_owned(),
+                _ => format!("The figures are not those of the named workload. {advice}"),
             },
         );
     }
-    if low.is_empty() {
+    if below_minimum.is_empty() {
         return None;
     }
     let minimum = |share: &&ObservedShare| {
         let minimum = share.minimum_share.unwrap_or_default();
         describe(share, &format!("at least {}", percent_1(minimum)))
     };
-    let each: Vec<String> = low.iter().map(minimum).collect();
+    let descriptions: Vec<String> = below_minimum.iter().map(minimum).collect();
     new_check(
         ID,
         Severity::Note,
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
-            each.join("; ")
+            descriptions.join("; ")
         ),
         "Run longer, so that the start and end of the run weigh less.",
     )
@@ -77,7 +81,7 @@ const FIXED_SHARES: (&str, &str) = (
      them meanwhile. Run `prony check` to verify the data; load again if rows are missing.",
 );
 
-/// Transactions that were in progress at the end, or failed: which share they would have counted for is
+/// Transactions that were in progress at the end, or failed. The share that they would have counted for is
 /// unknown.
 fn undetermined(run: &Run) -> f64 {
     let parts = std::iter::once(&run.measured).chain(&run.warmup);
@@ -89,7 +93,7 @@ fn undetermined(run: &Run) -> f64 {
 }
 
 /// Whether a count is further from its mean than independent draws scatter. Draws from a deck scatter less.
-/// A share that is meant to be none or all does not scatter, nor does one that each transaction keeps.
+/// A share of exactly 0 or 1 does not scatter, nor does a share that each transaction keeps.
 fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;
@@ -127,7 +131,7 @@ fn describe(share: &ObservedShare, expected: &str) -> String {
     )
 }
 
-/// To a tenth of a per cent, so that 42.9 % is not 43 %.
+/// A share with one decimal: 42.9 % must not appear as 43 %.
 fn percent_1(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

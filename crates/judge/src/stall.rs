@@ -17,9 +17,14 @@ const MAX_LISTED: usize = 4;
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
     let seconds = connected_seconds(run);
-    let active = ActiveSeconds::of(&seconds)?;
+    let active = ActiveSeconds::new(&seconds)?;
     let window = without_idle_ends(run, &seconds, &active);
-    let mut stretches = find_stretches(window.iter().copied().filter(|s| active.stalled(s)));
+    let mut stretches = find_stretches(
+        window
+            .iter()
+            .copied()
+            .filter(|second| active.stalled(second)),
+    );
     // Clients in step end nothing for as long as a transaction takes.
     let longest_gap_s = STALL_TRANSACTIONS * usual_transaction_s(run);
     stretches.retain(|stretch| stretch.until_s - stretch.from_s > longest_gap_s);
@@ -27,7 +32,10 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if stalled == 0 {
         return None;
     }
-    let stalled_s: f64 = stretches.iter().map(|one| one.until_s - one.from_s).sum();
+    let stalled_s: f64 = stretches
+        .iter()
+        .map(|stretch| stretch.until_s - stretch.from_s)
+        .sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);
     let severity = match share > STALL_INVALID && stalled_s > STALL_INVALID_MIN_S {
         true => unless_expected(run, Severity::Invalid),
@@ -56,7 +64,10 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             "In {} of {} no or almost no transactions ended, {} of the window: {} after the start of \
              the load. Half of all transactions ended in seconds with {} or more.",
             thousands(stalled),
-            count(seconds.iter().map(|one| whole_seconds(one)).sum(), "second"),
+            count(
+                seconds.iter().map(|second| whole_seconds(second)).sum(),
+                "second"
+            ),
             percent(share),
             describe(&stretches),
             thousands(active.typical_rate.round() as u64),
@@ -65,9 +76,9 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     )
 }
 
-/// The seconds in which anything ended: the reference for a stalled second. If a server stood still for
-/// most of the window, the median second is empty. Rates are per second: the journal of a long run that was
-/// killed has rows of ten seconds beside rows of one.
+/// The seconds in which any transaction ended: the reference for a stalled second. If a server stood still
+/// for most of the window, the median second would be empty. Rates are per second: the journal of a long run
+/// that was killed has rows of ten seconds beside rows of one.
 struct ActiveSeconds {
     /// Half of the transactions ended in seconds with this many or more; seconds with few do not affect it.
     typical_rate: f64,
@@ -76,23 +87,23 @@ struct ActiveSeconds {
 }
 
 impl ActiveSeconds {
-    fn of(seconds: &[&Second]) -> Option<ActiveSeconds> {
+    fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
         let mut active: Vec<&Second> = seconds.to_vec();
         active.retain(|second| ended(second) > 0);
         active.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        let all: u64 = active.iter().map(|second| ended(second)).sum();
-        let all_s: f64 = active
+        let total: u64 = active.iter().map(|second| ended(second)).sum();
+        let total_s: f64 = active
             .iter()
             .map(|second| whole_seconds(second) as f64)
             .sum();
         let mut above = 0;
         let typical = active.iter().find(|second| {
             above += ended(second);
-            2 * above >= all
+            2 * above >= total
         });
         Some(ActiveSeconds {
             typical_rate: rate(typical?),
-            mean_rate: all as f64 / all_s,
+            mean_rate: total as f64 / total_s,
         })
     }
 
@@ -103,9 +114,9 @@ impl ActiveSeconds {
     }
 }
 
-/// Removes the stalled seconds at an end of the window that have another reason. At the end of a run by
-/// count, clients have finished; at the start, slow seconds belong to the warm-up ([`warming_up`]), and
-/// empty ones to clients that think for most of the time and all begin by thinking.
+/// Removes stalled seconds at either end of the window that have a different reason. At the end of a run by
+/// count, clients have finished. At the start, slow seconds belong to the warm-up ([`warming_up`]), and empty
+/// seconds occur if clients think for most of the time and all start with think time.
 fn without_idle_ends<'a, 'b>(
     run: &Run,
     mut seconds: &'a [&'b Second],
@@ -125,8 +136,8 @@ fn without_idle_ends<'a, 'b>(
     &seconds[warming_up(seconds, active)..]
 }
 
-/// How many of the first rows are a warm-up rather than a stall although few transactions ended in them:
-/// those whose rate rises from row to row, or all if they are a small share of the window.
+/// The number of leading rows that are a warm-up rather than a stall although few transactions ended in them:
+/// rows whose rate rises from row to row, or all slow rows if they are a small share of the window.
 fn warming_up(seconds: &[&Second], active: &ActiveSeconds) -> usize {
     let slow = seconds
         .iter()
@@ -161,14 +172,14 @@ fn connected_seconds(run: &Run) -> Vec<&Second> {
     let outages: Vec<_> = errors::in_window(run, EventKind::Outage).collect();
     let overlaps_outage = |second: &Second| {
         outages.iter().any(|event| {
-            let over = event.until_s.is_some_and(|until_s| until_s < second.at_s);
-            event.at_s <= second.at_s + second.length_s && !over
+            let ended_before = event.until_s.is_some_and(|until_s| until_s < second.at_s);
+            event.at_s <= second.at_s + second.length_s && !ended_before
         })
     };
-    let whole = |second: &Second| second.part == SecondPart::Measured && second.length_s > 0.95;
+    let is_whole = |second: &Second| second.part == SecondPart::Measured && second.length_s > 0.95;
     run.series
         .iter()
-        .filter(|second| whole(second) && !overlaps_outage(second))
+        .filter(|second| is_whole(second) && !overlaps_outage(second))
         .collect()
 }
 
@@ -222,17 +233,17 @@ fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<Stretch>
 
 /// `from 12 s to 15 s and from 40 s to 41 s`.
 fn describe(stretches: &[Stretch]) -> String {
-    let mut named: Vec<String> = stretches
+    let mut descriptions: Vec<String> = stretches
         .iter()
         .take(MAX_LISTED)
-        .map(|one| format!("from {:.0} s to {:.0} s", one.from_s, one.until_s))
+        .map(|stretch| format!("from {:.0} s to {:.0} s", stretch.from_s, stretch.until_s))
         .collect();
     if stretches.len() > MAX_LISTED {
-        named.push(format!("{} more times", stretches.len() - MAX_LISTED));
+        descriptions.push(format!("{} more times", stretches.len() - MAX_LISTED));
     }
-    match named.split_last() {
+    match descriptions.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => named.concat(),
+        _ => descriptions.concat(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! How far the split of the response time can be trusted.
 //!
-//! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: report on the split if there was
-//! nothing to split.
+//! In: a Run. Out: `stamps`, `clock-steps`, `no-split`. Must never: report on the split if no transaction was
+//! measured.
 
 use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_STAMPS;

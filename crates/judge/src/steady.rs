@@ -1,11 +1,11 @@
 //! Whether the throughput was steady: the warm-up was over, there was no drift, and the parts of the window
 //! are alike.
 //!
-//! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: judge a run that is too short, take chance
-//! for unsteadiness (counts scatter by their square root), or include the end of a run by count, when
-//! clients that have finished are idle.
+//! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: judge a run that is too short, mistake chance
+//! for unsteadiness (counts scatter by their square root), or include the end of a run by count, when clients
+//! that have finished are idle.
 //!
-//! Warm-up: the start is cut at the point that makes the mean of the rest most precise (MSER, White 1997).
+//! Warm-up: cut the start at the point that makes the mean of the remainder most precise (MSER, White 1997).
 //! Drift: the slope over ten bins, by Student's t. Unsteadiness: the coefficient of variation of those
 //! bins.
 
@@ -18,21 +18,20 @@ use crate::thresholds::{
 use crate::{errors, new_check};
 use prony_store::{Check, Run, Second, SecondPart, Severity};
 
-/// At the end of a run by count, seconds below this share of the median are those of clients that have
-/// finished.
+/// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
 
 pub(crate) fn warm_up(run: &Run) -> Option<Check> {
     let series = series(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
-    let word = if gap < 0.0 { "less" } else { "more" };
+    let direction = if gap < 0.0 { "less" } else { "more" };
     new_check(
         "warm-up",
         Severity::Caveat,
         format!(
-            "The first {cut} s of the measured window were still warm-up: they had {} {word} \
-             transactions a second than the rest, which shifts the result by {}.",
+            "The first {cut} s of the measured window were still warm-up: they had {} {direction} \
+             transactions per second than the rest, which shifts the result by {}.",
             percent(gap.abs()),
             percent(bias.abs()),
         ),
@@ -49,12 +48,12 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
         return None;
     }
     let drift = relative_drift(&series)?;
-    let word = if drift < 0.0 { "fell" } else { "rose" };
+    let direction = if drift < 0.0 { "fell" } else { "rose" };
     new_check(
         "drift",
         Severity::Caveat,
         format!(
-            "Throughput {word} by {} over the measured window: the figure depends on when it was \
+            "Throughput {direction} by {} over the measured window: the figure depends on when it was \
              measured.",
             percent(drift.abs()),
         ),
@@ -83,7 +82,7 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
         excess_variation if excess_variation > UNSTEADY_CAVEAT => Severity::Caveat,
         _ => return None,
     };
-    // These checks report the same, with the reason.
+    // These two checks report the same, with the reason.
     let explained = find_warm_up(&series).is_some() || relative_drift(&series).is_some();
     if explained && severity != Severity::Invalid {
         return None;
@@ -112,11 +111,11 @@ pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> O
     if errors::lost_users(run) {
         return None;
     }
-    let whole = run.series.iter();
-    let whole =
-        whole.filter(|second| second.part == SecondPart::Measured && second.length_s > 0.95);
-    // A long run that was killed has rows of ten seconds: each counts as ten seconds with their mean.
-    let mut tps: Vec<f64> = whole
+    let seconds = run.series.iter();
+    let seconds =
+        seconds.filter(|second| second.part == SecondPart::Measured && second.length_s > 0.95);
+    // A long run that was killed has rows of ten seconds: each counts as ten seconds with the mean rate.
+    let mut tps: Vec<f64> = seconds
         .flat_map(|second| {
             let tps = counted(second) as f64 / second.length_s;
             std::iter::repeat_n(tps, second.length_s.round().max(1.0) as usize)
@@ -133,28 +132,28 @@ pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> O
     (tps.len() >= STEADY_SECONDS && mean(&tps) > 0.0).then_some(tps)
 }
 
-/// How many seconds at the beginning differ from the rest, the mean of the rest, and the difference as a
-/// share of it; `None` if it does not matter.
+/// How many seconds at the beginning differ from the later ones, the mean of the later ones, and the relative
+/// difference; `None` if the difference does not matter.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
     let mser = |cut: usize| {
-        let rest = &series[cut..];
-        sum_of_squares(rest) / (rest.len() as f64).powi(2)
+        let remainder = &series[cut..];
+        sum_of_squares(remainder) / (remainder.len() as f64).powi(2)
     };
     let cut = (0..=count / 2).min_by(|a, b| mser(*a).total_cmp(&mser(*b)))?;
     // A cut at the limit means that nothing has settled: that is drift.
     if cut == 0 || cut >= count / 2 {
         return None;
     }
-    let (head, rest) = series.split_at(cut);
-    let steady_rate = mean(rest);
+    let (head, remainder) = series.split_at(cut);
+    let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
     (gap.abs() > WARM_UP_GAP && bias.abs() > WARM_UP_BIAS).then_some((cut, steady_rate, gap))
 }
 
-/// Change of the throughput from the first bin's middle to the last bin's end, as a share of the mean;
-/// `None` if chance explains it.
+/// Change of the throughput from the middle of the first bin to the middle of the last, as a share of the
+/// mean; `None` if chance explains it.
 fn relative_drift(series: &[f64]) -> Option<f64> {
     let bins = bins(series);
     let count = bins.len() as f64;
@@ -190,13 +189,13 @@ fn bins(series: &[f64]) -> Vec<f64> {
     series[skipped..].chunks(per_bin).map(mean).collect()
 }
 
-fn mean(of: &[f64]) -> f64 {
-    of.iter().sum::<f64>() / of.len() as f64
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn sum_of_squares(of: &[f64]) -> f64 {
-    let mean = mean(of);
-    of.iter().map(|value| (value - mean).powi(2)).sum()
+fn sum_of_squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 #[cfg(test)]
@@ -206,14 +205,14 @@ mod tests {
     use serde_json::json;
 
     /// A fixed noise of a few per cent, so that a test is deterministic.
-    fn with_noise(at: usize, mean_rate: f64) -> u64 {
-        let noise = ((at * 7919 + 104_729) % 101) as f64 / 101.0 - 0.5;
+    fn with_noise(index: usize, mean_rate: f64) -> u64 {
+        let noise = ((index * 7919 + 104_729) % 101) as f64 / 101.0 - 0.5;
         (mean_rate * (1.0 + 0.04 * noise)) as u64
     }
 
     fn run(seconds: usize, mean_rate: impl Fn(usize) -> f64) -> Run {
         let counts: Vec<u64> = (0..seconds)
-            .map(|at| with_noise(at, mean_rate(at)))
+            .map(|second| with_noise(second, mean_rate(second)))
             .collect();
         with_series(&counts)
     }
@@ -227,11 +226,11 @@ mod tests {
     fn a_row_of_ten_seconds_counts_as_ten() {
         let mut run = with_series(&[1000; 130]);
         let expected = per_second_rates(&run, |second| second.committed).expect("long enough");
-        let (one, many) = run.series.split_at(120);
-        let mut sum = many[0].clone();
+        let (single_seconds, last_ten) = run.series.split_at(120);
+        let mut sum = last_ten[0].clone();
         sum.length_s = 10.0;
         sum.committed *= 10;
-        run.series = [one, &[sum]].concat();
+        run.series = [single_seconds, &[sum]].concat();
         assert_eq!(
             per_second_rates(&run, |second| second.committed),
             Some(expected)
@@ -261,8 +260,8 @@ mod tests {
         assert_eq!(check.advice, "Warm up for longer: --warmup 28s.");
         assert_eq!(ids(&cold), ["warm-up"], "the warm-up explains the rest");
         // Two slow seconds of an hour do not matter.
-        let long = run(3600, |at| if at < 2 { 9_000.0 } else { 16_000.0 });
-        assert_eq!(ids(&long), [""; 0]);
+        let hour = run(3600, |at| if at < 2 { 9_000.0 } else { 16_000.0 });
+        assert_eq!(ids(&hour), [""; 0]);
     }
 
     #[test]
@@ -271,8 +270,8 @@ mod tests {
         let check = drift(&falling).expect("a drift");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("fell by 1"), "{check:?}");
-        let slightly = run(120, |at| 16_000.0 - 3.0 * at as f64);
-        assert_eq!(ids(&slightly), [""; 0], "2 %");
+        let almost_steady = run(120, |at| 16_000.0 - 3.0 * at as f64);
+        assert_eq!(ids(&almost_steady), [""; 0], "2 %");
     }
 
     #[test]

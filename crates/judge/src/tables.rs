@@ -1,4 +1,4 @@
-//! Whether the tables after a run are the same as before it.
+//! Whether the tables are the same after a run as before it.
 //!
 //! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it may not use.
 
@@ -14,11 +14,11 @@ const TABLE_IDS: usize = 1_000;
 /// Keywords of statements by which a script replaces its tables itself.
 const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "truncate"];
 
-/// Checks that the tables after the run are the same as before it; if not, the transactions ran on other
+/// Checks that the tables are the same after the run as before it; if not, the transactions ran on different
 /// rows, or on none.
 pub(crate) fn replaced(run: &Run) -> Option<Check> {
-    let seen = observed(run)?;
-    let before = seen.before.as_ref()?.table_ids.as_ref()?;
+    let observed = observed(run)?;
+    let before = observed.before.as_ref()?.table_ids.as_ref()?;
     let words = statement_words(run);
     if REPLACING_KEYWORDS.iter().any(|word| words.contains(*word)) {
         return None;
@@ -51,15 +51,14 @@ pub(crate) fn replaced(run: &Run) -> Option<Check> {
     )
 }
 
-/// The tables among these that were replaced or emptied, and what happened to them; `None` if all are the
-/// same.
+/// The relevant tables that were replaced or emptied, and how; `None` if all are unchanged.
 fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<String> {
-    let seen = observed(run)?;
-    let before = seen.before.as_ref()?.table_ids.as_ref()?;
-    let after = seen.after.as_ref()?.table_ids.as_ref()?;
+    let observed = observed(run)?;
+    let before = observed.before.as_ref()?.table_ids.as_ref()?;
+    let after = observed.after.as_ref()?.table_ids.as_ref()?;
     let deletes = statement_words(run).contains("delete");
     let listed_all = after.len() < TABLE_IDS;
-    let (mut replaced_by_others, mut emptied, mut dropped, mut shrunk) =
+    let (mut replaced_by_namesake, mut emptied, mut dropped, mut shrunk) =
         (vec![], vec![], vec![], vec![]);
     for (name, id) in before.iter().filter(|(name, _)| is_relevant(name)) {
         let rebuilt = is_rebuilt(run, name, id);
@@ -68,55 +67,56 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
         match after.get(name) {
             None if listed_all => dropped.push(name.as_str()),
             Some(current) if current != id && id.contains('/') && table(current) != table(id) => {
-                replaced_by_others.push(name.as_str());
+                replaced_by_namesake.push(name.as_str());
             }
             // A rebuild, which `maintenance` reports, does not change the data.
             Some(current) if current != id && !rebuilt => emptied.push(name.as_str()),
             // MariaDB does not change the creation time of a truncated table.
-            Some(_) if !rebuilt && !deletes && has_shrunk(seen, name) => {
+            Some(_) if !rebuilt && !deletes && has_shrunk(observed, name) => {
                 shrunk.push(name.as_str());
             }
             _ => {}
         }
     }
     let changes = [
-        (replaced_by_others, "replaced by others of the same name"),
+        (replaced_by_namesake, "replaced by others of the same name"),
         (emptied, "replaced, emptied or rewritten"),
         (dropped, "dropped"),
         (shrunk, "emptied or rewritten: less than half of its size"),
     ];
     let changes = changes.iter().filter(|(names, _)| !names.is_empty());
     let changes: Vec<String> = changes
-        .map(|(names, what)| format!("{} ({what})", list_names(names)))
+        .map(|(names, change)| format!("{} ({change})", list_names(names)))
         .collect();
     (!changes.is_empty()).then(|| changes.join("; "))
 }
 
-/// Whether the run uses this table: by the tables that its workload names, or by the words of its
-/// statements. Both name a partitioned table, not its partitions, whose identity ends in that table's name.
+/// Whether the run uses this table, according to the tables that its workload names or to the words of its
+/// statements. Both name a partitioned table, not its partitions; the identity of a partition ends in the
+/// name of the partitioned table.
 fn is_used(run: &Run, words: &BTreeSet<String>, name: &str, id: &str) -> bool {
     let partitioned = id.split('/').nth(2).unwrap_or(name);
     [name, partitioned].iter().any(|name| {
         let table = unqualified(name).to_ascii_lowercase();
-        match description(run).map_or(&[][..], |described| &described.table_names) {
+        match description(run).map_or(&[][..], |description| &description.table_names) {
             [] => words.contains(&table),
-            names => names
-                .iter()
-                .any(|own| is_workload_table(&table, own, run.workload.scale)),
+            names => names.iter().any(|workload_table| {
+                is_workload_table(&table, workload_table, run.workload.scale)
+            }),
         }
     })
 }
 
-/// Whether this table has the name `own` of the workload. For numbered tables the workload names the first.
-fn is_workload_table(table: &str, own: &str, scale: u32) -> bool {
+/// Whether this is the workload's table `workload_table`. For numbered tables the workload names the first.
+fn is_workload_table(table: &str, workload_table: &str, scale: u32) -> bool {
     let number = || {
-        let digits = table.strip_prefix(own.strip_suffix('1')?)?;
+        let digits = table.strip_prefix(workload_table.strip_suffix('1')?)?;
         digits
             .parse::<u32>()
             .ok()
             .filter(|_| !digits.starts_with('0'))
     };
-    own == table || number().is_some_and(|number| number <= scale)
+    workload_table == table || number().is_some_and(|number| number <= scale)
 }
 
 /// A table's name without its schema; a table of the schema `public` has no schema in its name.
@@ -124,14 +124,13 @@ fn unqualified(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether a table of another schema has the same name as one in `public`, which is the one that the run
-/// uses.
+/// Whether a table of another schema has the same name as a table in `public`; the run uses the latter.
 fn is_shadowed(tables: &BTreeMap<String, String>, name: &str) -> bool {
     unqualified(name) != name && tables.contains_key(unqualified(name))
 }
 
-/// Whether a rebuild of this table was observed. PostgreSQL reports the table, or the database if it is
-/// another one; MySQL reports only that some table is rebuilt.
+/// Whether a rebuild of this table was observed. PostgreSQL reports the table, or the name of a database
+/// other than the run's; MySQL reports only that some table is rebuilt.
 fn is_rebuilt(run: &Run, name: &str, id: &str) -> bool {
     let names_tables = id.contains('/');
     events(run, &[EventKind::TableRebuild])
@@ -139,12 +138,12 @@ fn is_rebuilt(run: &Run, name: &str, id: &str) -> bool {
 }
 
 /// Whether a table that was large takes less than half of its space after the run.
-fn has_shrunk(seen: &Observed, name: &str) -> bool {
+fn has_shrunk(observed: &Observed, name: &str) -> bool {
     let bytes = |state: &Option<ServerState>| {
         let mut tables = state.as_ref()?.tables.iter();
         tables.find(|table| table.name == name)?.bytes
     };
-    let (Some(before), Some(after)) = (bytes(&seen.before), bytes(&seen.after)) else {
+    let (Some(before), Some(after)) = (bytes(&observed.before), bytes(&observed.after)) else {
         return false;
     };
     before >= TABLE_LARGE_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK
@@ -155,10 +154,10 @@ fn list_names(names: &[&str]) -> String {
     const MAX_LISTED: usize = 4;
     match names.len() {
         0..=MAX_LISTED => names.join(", "),
-        all => format!(
+        count => format!(
             "{} and {} more",
             names[..MAX_LISTED].join(", "),
-            all - MAX_LISTED
+            count - MAX_LISTED
         ),
     }
 }
@@ -182,54 +181,54 @@ mod tests {
             "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2".to_owned(),
             "INSERT INTO pgbench_history (tid) VALUES ($1)".to_owned(),
         ];
-        let ids = |of: &[(&str, &str)]| {
-            let ids = of
+        let ids = |tables: &[(&str, &str)]| {
+            let ids = tables
                 .iter()
                 .map(|(name, id)| ((*name).to_owned(), (*id).to_owned()));
             Some(ids.collect())
         };
-        let seen = observed_mut(&mut run);
-        seen.before.as_mut().unwrap().table_ids = ids(before);
-        seen.after.as_mut().unwrap().table_ids = ids(after);
+        let observed = observed_mut(&mut run);
+        observed.before.as_mut().unwrap().table_ids = ids(before);
+        observed.after.as_mut().unwrap().table_ids = ids(after);
         run
     }
 
     #[test]
     fn replaced_tables_are_reported() {
-        const WERE: [(&str, &str); 3] = [
+        const BEFORE: [(&str, &str); 3] = [
             ("pgbench_accounts", "16384/16384"),
             ("pgbench_history", "16390/16390"),
             ("staging", "16400/16400"),
         ];
         assert_eq!(replaced(&observed_run()), None, "not known");
-        assert_eq!(replaced(&with_ids(&WERE, &WERE)), None);
-        let mut are = WERE;
-        (are[0].1, are[1].1) = ("17001/17001", "16390/17002");
-        let check = replaced(&with_ids(&WERE, &are)).expect("replaced");
+        assert_eq!(replaced(&with_ids(&BEFORE, &BEFORE)), None);
+        let mut after = BEFORE;
+        (after[0].1, after[1].1) = ("17001/17001", "16390/17002");
+        let check = replaced(&with_ids(&BEFORE, &after)).expect("replaced");
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "pgbench_accounts (replaced by others of the same name); pgbench_history \
                     (replaced, emptied or rewritten).";
         assert!(check.finding.contains(expected), "{check:?}");
-        let check = replaced(&with_ids(&WERE, &WERE[1..])).expect("dropped");
+        let check = replaced(&with_ids(&BEFORE, &BEFORE[1..])).expect("dropped");
         assert!(
             check.finding.contains("pgbench_accounts (dropped)"),
             "{check:?}"
         );
         // Tables that the run does not use, and new tables, do not matter.
-        let mut replaced_by_others = WERE.to_vec();
-        replaced_by_others[2].1 = "17003/17003";
-        replaced_by_others.push(("staging_2", "17004/17004"));
-        assert_eq!(replaced(&with_ids(&WERE, &replaced_by_others)), None);
+        let mut unused_replaced = BEFORE.to_vec();
+        unused_replaced[2].1 = "17003/17003";
+        unused_replaced.push(("staging_2", "17004/17004"));
+        assert_eq!(replaced(&with_ids(&BEFORE, &unused_replaced)), None);
         // A script may replace its tables itself.
-        let mut script = with_ids(&WERE, &are);
+        let mut script = with_ids(&BEFORE, &after);
         script
             .workload
             .statements
             .push("TRUNCATE pgbench_history".to_owned());
         assert_eq!(replaced(&script), None);
         // VACUUM FULL, as `maintenance` reports it.
-        are[0] = WERE[0];
-        let mut rebuilt = with_ids(&WERE, &are);
+        after[0] = BEFORE[0];
+        let mut rebuilt = with_ids(&BEFORE, &after);
         assert!(replaced(&rebuilt).is_some());
         observed_mut(&mut rebuilt).events.push(prony_store::Event {
             at_s: 100.0,
@@ -239,56 +238,63 @@ mod tests {
             ..Default::default()
         });
         assert_eq!(replaced(&rebuilt), None);
-        // A rebuild of another table, or in another database, explains nothing.
-        for other in ["staging", "elsewhere 16390"] {
-            observed_mut(&mut rebuilt).events.last_mut().unwrap().detail = other.to_owned();
-            assert!(replaced(&rebuilt).is_some(), "{other}");
+        // A rebuild of another table, or in another database, does not explain the change.
+        for detail in ["staging", "elsewhere 16390"] {
+            observed_mut(&mut rebuilt).events.last_mut().unwrap().detail = detail.to_owned();
+            assert!(replaced(&rebuilt).is_some(), "{detail}");
         }
         // MariaDB's tables are distinguished by their creation time.
-        let (was, is) = ("2026-11-22 10:00:00", "2026-11-22 10:00:31");
-        let times = with_ids(&[("pgbench_accounts", was)], &[("pgbench_accounts", is)]);
+        let (created_before, created_after) = ("2026-11-22 10:00:00", "2026-11-22 10:00:31");
+        let times = with_ids(
+            &[("pgbench_accounts", created_before)],
+            &[("pgbench_accounts", created_after)],
+        );
         assert!(replaced(&times).is_some());
     }
 
     #[test]
     fn replaced_partitions_are_reported() {
-        let were = [
+        let before = [
             ("pgbench_accounts_1", "16384/16384/pgbench_accounts"),
             ("pgbench_history", "16390/16390"),
             ("staging_1", "16400/16400/staging"),
         ];
-        let mut are = were;
-        are[2].1 = "17000/17000/staging";
-        assert_eq!(replaced(&with_ids(&were, &are)), None);
-        are[0].1 = "16384/17001/pgbench_accounts";
-        let check = replaced(&with_ids(&were, &are)).expect("emptied");
+        let mut after = before;
+        after[2].1 = "17000/17000/staging";
+        assert_eq!(replaced(&with_ids(&before, &after)), None);
+        after[0].1 = "16384/17001/pgbench_accounts";
+        let check = replaced(&with_ids(&before, &after)).expect("emptied");
         let expected = "pgbench_accounts_1 (replaced, emptied or rewritten)";
         assert!(check.finding.contains(expected), "{check:?}");
     }
 
     #[test]
     fn other_tables_do_not_count_if_statements_only_call_routines() {
-        const WERE: [(&str, &str); 4] = [
+        const BEFORE: [(&str, &str); 4] = [
             ("pgbench_accounts", "16384/16384"),
             ("pgbench_history", "16390/16390"),
             ("etl.pgbench_history", "16395/16395"),
             ("etl.staging", "16400/16400"),
         ];
-        let calls = |after: &[(&str, &str)]| {
-            let mut run = with_ids(&WERE, after);
+        let run_of_calls = |after: &[(&str, &str)]| {
+            let mut run = with_ids(&BEFORE, after);
             run.workload.statements = vec!["SELECT payment($1)".to_owned()];
             run
         };
-        let mut are = WERE;
-        (are[2].1, are[3].1) = ("17000/17000", "17001/17001");
-        assert_eq!(replaced(&calls(&are)), None, "tables of an ETL job");
-        are[1].1 = "16390/17002";
-        let check = replaced(&calls(&are)).expect("its own");
+        let mut after = BEFORE;
+        (after[2].1, after[3].1) = ("17000/17000", "17001/17001");
+        assert_eq!(
+            replaced(&run_of_calls(&after)),
+            None,
+            "tables of an ETL job"
+        );
+        after[1].1 = "16390/17002";
+        let check = replaced(&run_of_calls(&after)).expect("its own");
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "during the run: pgbench_history (replaced, emptied or rewritten). Not";
         assert!(check.finding.contains(expected), "{check:?}");
         // The tables that a script's routines use are not known.
-        let mut script = calls(&WERE[..2]);
+        let mut script = run_of_calls(&BEFORE[..2]);
         script.workload.description = None;
         let check = replaced(&script).expect("perhaps its own");
         assert_eq!(check.severity, Severity::Caveat);
@@ -300,8 +306,8 @@ mod tests {
         );
         numbered.workload.scale = 4;
         numbered.workload.statements = vec!["SELECT c FROM sbtest1 WHERE id = $1".to_owned()];
-        let described = numbered.workload.description.as_mut();
-        described.expect("tables").table_names = vec!["sbtest1".to_owned()];
+        let description = numbered.workload.description.as_mut();
+        description.expect("tables").table_names = vec!["sbtest1".to_owned()];
         assert_eq!(replaced(&numbered), None, "it has only four tables");
         numbered.workload.scale = 5;
         assert!(replaced(&numbered).is_some());
@@ -310,24 +316,28 @@ mod tests {
     #[test]
     fn a_table_that_lost_most_of_its_size_is_reported() {
         let ids = [("pgbench_accounts", "2026-11-22 10:00:00")];
-        let sized = |before: u64, after: u64| {
+        let with_sizes = |before: u64, after: u64| {
             let mut run = with_ids(&ids, &ids);
-            let seen = observed_mut(&mut run);
-            for (state, bytes) in [(&mut seen.before, before), (&mut seen.after, after)] {
+            let observed = observed_mut(&mut run);
+            for (state, bytes) in [(&mut observed.before, before), (&mut observed.after, after)] {
                 let tables = &mut state.as_mut().expect("observed").tables;
                 tables[0].name = ids[0].0.to_owned();
                 tables[0].bytes = Some(bytes);
             }
             run
         };
-        assert_eq!(replaced(&sized(100_000_000, 60_000_000)), None);
-        let emptied = sized(100_000_000, 16_384);
+        assert_eq!(replaced(&with_sizes(100_000_000, 60_000_000)), None);
+        let emptied = with_sizes(100_000_000, 16_384);
         let check = replaced(&emptied).expect("it is empty");
         assert!(
             check.finding.contains("less than half of its size"),
             "{check:?}"
         );
-        assert_eq!(replaced(&sized(100_000, 16_384)), None, "small tables vary");
+        assert_eq!(
+            replaced(&with_sizes(100_000, 16_384)),
+            None,
+            "small tables vary"
+        );
         let mut deletes = emptied;
         deletes
             .workload

@@ -1,6 +1,6 @@
 //! The thresholds of all checks.
 //!
-//! Must never: be repeated elsewhere. A check takes its limits from here.
+//! Checks take their limits from here, and never repeat them.
 //!
 //! | check | severity | applies when |
 //! | --- | --- | --- |
@@ -17,7 +17,7 @@
 //! | `partial-run` | caveat | the run is not complete |
 //! | `short-run` | caveat | measured for less than 10 s |
 //! | `outage` | invalid | connections lost and not restored, for the last 1 % of the window or more |
-//! | | invalid | clients without a connection for more than 5 % of the window, all clients together |
+//! | | invalid | clients without a connection for more than 5 % of the window, averaged over all clients |
 //! | | caveat | any connection lost in the window |
 //! | | note | any, if the plan expects an outage (`expect_outage`) and it ends within the run |
 //! | `users-ended` | caveat | any user ended early |
@@ -26,7 +26,7 @@
 //! | `unsteady` | invalid | ten equal parts of the window differ by more than 30 % of their mean |
 //! | | caveat | by more than 10 %; by more than 30 % if the plan expects an outage |
 //! | `stall` | invalid | stalled seconds for more than 5 % of the window, and more than one of them |
-//! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the usual second's 20 or more; longer than two transactions of the slowest kind take |
+//! | | caveat | a whole second without any transaction when the others have ten or more on average, or with less than a tenth of the typical second's 20 or more; longer than two transactions of the slowest kind take |
 //! | | note | any, if the plan expects an outage |
 //! | `client-limit` | caveat | busiest thread above 90 % of a CPU; from 97 % on it was the limit |
 //! | `client-headroom` | note | busiest thread above 50 % of a CPU: no room for twice the load |
@@ -81,7 +81,7 @@
 //! | `order` | caveat | an experiment ran its variants one after the other, not interleaved |
 //! | `incomplete` | caveat | runs that the experiment planned are missing |
 //!
-//! Of prices:
+//! For prices:
 //!
 //! | remark | severity | applies when |
 //! | --- | --- | --- |
@@ -119,8 +119,8 @@
 
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
-/// Longest mean transaction for which the law can be checked, share of the window. What the edges of the
-/// window cut off and add cancels only on average, and is at most of this size.
+/// Longest mean transaction for which the law can be checked, share of the window. The transactions at the
+/// edges of the window cancel only on average, and account for at most this share.
 pub const LITTLE_MAX_MEAN: f64 = 0.01;
 /// Shortest window of an incomplete run for which the law is checked, seconds.
 pub const LITTLE_MIN_PARTIAL_S: f64 = 1.0;
@@ -142,22 +142,22 @@ pub const RATE_CAVEAT: f64 = 0.99;
 pub const RATE_CHANCE_SIGMAS: f64 = 3.0;
 /// Share of the due transactions that may fail to start before there is a caveat.
 pub const NEVER_STARTED_CAVEAT: f64 = 0.01;
-/// Shortest measured window without a caveat, seconds: below it a single checkpoint, vacuum or
-/// page cache write-back decides the figure.
+/// Shortest measured window without a caveat, seconds: in a shorter one a single checkpoint, vacuum or page
+/// cache write-back decides the figure.
 pub const SHORT_CAVEAT_S: f64 = 10.0;
-/// Share of the clients' time in the window that may pass without a connection. Above it, the throughput is
-/// that of another load.
+/// Share of the clients' time in the window that may pass without a connection. Above it, the load is not the
+/// requested one.
 pub const OUTAGE_INVALID: f64 = 0.05;
-/// Share of the usual second's transactions below which a second is a stall. Half of all transactions end
-/// in seconds of the usual number or more.
+/// Share of the typical second's transactions below which a second is a stall. Half of all transactions end
+/// in seconds with the typical number or more.
 pub const STALL_SHARE: f64 = 0.1;
-/// Minimum of transactions in the usual second for which a second with only a few counts as a stall.
+/// Minimum of transactions in the typical second for which a second with only a few counts as a stall.
 pub const STALL_MIN_USUAL: f64 = 20.0;
 /// Minimum mean of transactions, over the seconds in which any ended, for which an empty second is a stall:
-/// with ten independent arrivals a second, one second in 20,000 is empty.
+/// with ten independent arrivals per second, one second in 20,000 is empty.
 pub const STALL_MIN_MEAN: f64 = 10.0;
-/// A stall lasts longer than this many transactions of the slowest kind take. Clients that run in step,
-/// because they started together, complete nothing for as long as one transaction takes, and some take longer.
+/// A stall lasts longer than this many transactions of the slowest kind take. Clients that started together
+/// run in step, and complete nothing for as long as one transaction takes.
 pub const STALL_TRANSACTIONS: f64 = 2.0;
 /// Share of stalled seconds in the window above which the throughput shows when the server stood still
 /// rather than what it can do.
@@ -169,8 +169,8 @@ pub const STALL_INVALID_MIN_S: f64 = 1.5;
 pub const THINKING_CLIENTS: f64 = 0.5;
 /// Share of one CPU above which the busiest thread may hold the run back.
 pub const BUSY_THREAD_NEAR: f64 = 0.90;
-/// Share of one CPU above which the busiest thread limits the run: the rest is what tick-based accounting
-/// misses.
+/// Share of one CPU above which the busiest thread limits the run; tick-based accounting misses the last few
+/// per cent.
 pub const BUSY_THREAD_LIMIT: f64 = 0.97;
 /// Time that worker threads were runnable without a CPU, share of their time.
 pub const RUN_QUEUE: f64 = 0.05;
@@ -288,7 +288,7 @@ pub const AUDIT_LITTLE_INVALID: f64 = 0.10;
 pub const AUDIT_INVALID: f64 = 0.01;
 /// The same for durations.
 pub const AUDIT_TIME_INVALID: f64 = 0.05;
-/// Rounding error of transactions a second, which are printed with at least two decimals.
+/// Rounding error of transactions per second, which are printed with at least two decimals.
 pub const AUDIT_TPS_ROUNDING: f64 = 0.005;
 /// Tolerance between two figures for one duration, share.
 pub const AUDIT_TIME: f64 = 0.005;
@@ -300,10 +300,10 @@ pub const AUDIT_REQUESTED_TIME: f64 = 0.02;
 pub const AUDIT_REQUESTED_TIME_S: f64 = 1.0;
 /// Tolerance of NOPM's share of TPM around its expected value.
 pub const NOPM_SHARE_GAP: f64 = 0.05;
-/// Tolerance above the expected value before it is invalid: other commits only lower the share, and the lag
-/// of the server's statistics is less than this.
+/// Tolerance of NOPM's share of TPM above the expected value before it is invalid: other commits only lower
+/// the share, and the lag of the server's statistics is smaller than this.
 pub const NOPM_SHARE_INVALID: f64 = 0.10;
-/// Maximum new orders a minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
+/// Maximum new orders per minute and warehouse with keying and thinking (TPC-C 5.11, 4.2.2).
 pub const MAX_PACED_NOPM: f64 = 12.86;
 
 /// A table smaller than this may shrink by a vacuum alone, bytes.

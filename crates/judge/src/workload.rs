@@ -1,4 +1,4 @@
-//! Whether the workload is able to show what the server can do.
+//! Whether the workload can show what the server is capable of.
 //!
 //! In: a Run with its workload's description. Out: contention, remarks. Must never: distinguish workloads
 //! by name.
@@ -12,15 +12,15 @@ pub(crate) fn description(run: &Run) -> Option<&Description> {
     run.workload.description.as_ref()
 }
 
-/// Checks for contention: transactions that lock a row of their unit of scale, a branch or warehouse, run
+/// Checks for contention: transactions that lock the same row of a unit of scale (a branch, a warehouse) run
 /// one after another.
 pub(crate) fn contention(run: &Run) -> Option<Check> {
     let (scale, clients) = (run.workload.scale, run.drive.clients);
-    let described = description(run)?;
-    let contention = described.contention.as_ref()?;
-    let unit = described.scale_unit.as_ref()?;
-    let each = contention.clients_per_scale.max(1);
-    if scale == 0 || clients <= scale.saturating_mul(each) {
+    let description = description(run)?;
+    let contention = description.contention.as_ref()?;
+    let unit = description.scale_unit.as_ref()?;
+    let clients_per_unit = contention.clients_per_scale.max(1);
+    if scale == 0 || clients <= scale.saturating_mul(clients_per_unit) {
         return None;
     }
     let units = if scale == 1 { &unit.one } else { &unit.many };
@@ -34,14 +34,14 @@ pub(crate) fn contention(run: &Run) -> Option<Check> {
         ),
         format!(
             "Load at a scale of {} or more, or use fewer clients.",
-            clients.div_ceil(each)
+            clients.div_ceil(clients_per_unit)
         ),
     )
 }
 
 /// The workload's own remarks about the run.
 pub(crate) fn remarks(run: &Run) -> Vec<Check> {
-    let remarks = description(run).map_or(&[][..], |described| &described.remarks);
+    let remarks = description(run).map_or(&[][..], |description| &description.remarks);
     let caveat = |remark: &prony_store::Remark| {
         new_check(
             &remark.id,
@@ -78,8 +78,8 @@ mod tests {
                 .starts_with("64 clients shared 63 branches: each transaction"),
             "{check:?}"
         );
-        let of = described(&mut run).contention.as_mut();
-        of.expect("branches").clients_per_scale = 10;
+        let branches = described(&mut run).contention.as_mut();
+        branches.expect("branches").clients_per_scale = 10;
         assert_eq!(contention(&run), None);
         run.workload.scale = 6;
         let check = contention(&run).expect("more than ten each");

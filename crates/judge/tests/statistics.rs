@@ -1,7 +1,7 @@
-//! Tests what the statistics promise, with synthetic systems whose true figures are known.
+//! Tests the properties that the statistics promise, with synthetic systems whose true figures are known.
 //!
-//! Each test draws from a generator with a fixed seed, so it is deterministic. Bounds are three standard
-//! deviations of the count that is drawn, so they follow from the promise and not from the observed result.
+//! Each test draws from a generator with a fixed seed and is therefore deterministic. Bounds are three
+//! standard deviations of the drawn count: they follow from the promise and not from the observed result.
 
 use prony_judge::statistics::{ALPHA, Estimate, POWER, holm, ratio_of_series, series_mean, welch};
 
@@ -57,7 +57,7 @@ fn count_pairs(mut is_positive: impl FnMut() -> bool) -> u32 {
 
 #[test]
 fn two_equal_systems_show_no_difference_in_95_of_100_pairs() {
-    let [_, most] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds(PAIRS, ALPHA);
     let mut random = Random(1);
     for count in [2, 3, 5, 10] {
         for scatter in [0.005, 0.02, 0.1] {
@@ -68,43 +68,43 @@ fn two_equal_systems_show_no_difference_in_95_of_100_pairs() {
             });
             println!("{count} runs, {scatter}: {false_positives}");
             assert!(
-                false_positives <= most,
+                false_positives <= maximum,
                 "{count} runs, {scatter}: {false_positives}"
             );
         }
     }
 }
 
-/// Welch's t needs neither the same number of runs on both sides nor the same scatter. Its known weakness
-/// is a side with more scatter and fewer runs, for which its documentation promises 8 % and not 5 %.
+/// Welch's t needs neither the same number of runs on both sides nor the same scatter. Its known weakness is
+/// a side with more scatter and fewer runs, for which its documentation promises 8 % and not 5 %.
 #[test]
 fn unequal_variances_keep_the_false_positive_rate() {
     let mut random = Random(2);
-    for (few, many, wild) in [
+    for (runs_a, runs_b, scatter_ratio) in [
         (3, 5, 3.0),
         (5, 5, 4.0),
         (3, 3, 2.0),
         (5, 3, 3.0),
         (10, 4, 2.0),
     ] {
-        let promised = if many < few { 0.08 } else { ALPHA };
-        let [_, most] = bounds(PAIRS, promised);
+        let promised = if runs_b < runs_a { 0.08 } else { ALPHA };
+        let [_, maximum] = bounds(PAIRS, promised);
         let false_positives = count_pairs(|| {
-            let a = random.runs(few, 16_000.0, 0.01);
-            let b = random.runs(many, 16_000.0, 0.01 * wild);
+            let a = random.runs(runs_a, 16_000.0, 0.01);
+            let b = random.runs(runs_b, 16_000.0, 0.01 * scatter_ratio);
             welch(&a, &b, 0.0).unwrap().p() < ALPHA
         });
-        println!("{few} and {many}, {wild}: {false_positives}");
+        println!("{runs_a} and {runs_b}, {scatter_ratio}: {false_positives}");
         assert!(
-            false_positives <= most,
-            "{few} and {many}, {wild}: {false_positives}"
+            false_positives <= maximum,
+            "{runs_a} and {runs_b}, {scatter_ratio}: {false_positives}"
         );
     }
 }
 
 #[test]
 fn the_interval_contains_the_true_ratio() {
-    let [least, _] = bounds(PAIRS, 1.0 - ALPHA);
+    let [minimum, _] = bounds(PAIRS, 1.0 - ALPHA);
     let mut random = Random(3);
     for count in [3, 5, 10] {
         let covered = count_pairs(|| {
@@ -114,7 +114,7 @@ fn the_interval_contains_the_true_ratio() {
             low <= 1.1 && 1.1 <= high
         });
         println!("{count} runs: {covered}");
-        assert!(covered >= least, "{count} runs: {covered}");
+        assert!(covered >= minimum, "{count} runs: {covered}");
     }
 }
 
@@ -122,7 +122,7 @@ fn the_interval_contains_the_true_ratio() {
 /// scatter of runs is chosen so that half of the pairs promise 3 % or less; the test then looks for 3 %.
 #[test]
 fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
-    let [least, most] = bounds(PAIRS, POWER);
+    let [minimum, maximum] = bounds(PAIRS, POWER);
     let mut random = Random(4);
     for count in [3, 5, 10] {
         let mut pair = |scatter: f64, ratio: f64| -> Estimate {
@@ -158,7 +158,7 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
         });
         println!("{count} runs, {scatter:.4}: {hits}");
         assert!(
-            hits >= least && hits <= most,
+            hits >= minimum && hits <= maximum,
             "{count} runs, {scatter}: {hits}"
         );
     }
@@ -167,7 +167,7 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
 /// A drift of the machine during runs in the order A B B A does not make equal systems differ.
 #[test]
 fn a_drift_over_interleaved_runs_shows_no_difference() {
-    let [_, most] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds(PAIRS, ALPHA);
     let mut random = Random(5);
     let false_positives = count_pairs(|| {
         let mut sides = [Vec::new(), Vec::new()];
@@ -179,12 +179,12 @@ fn a_drift_over_interleaved_runs_shows_no_difference() {
         welch(&sides[0], &sides[1], 0.0).unwrap().p() < ALPHA
     });
     println!("{false_positives}");
-    assert!(false_positives <= most, "{false_positives}");
+    assert!(false_positives <= maximum, "{false_positives}");
 }
 
 #[test]
 fn autocorrelated_seconds_keep_the_false_positive_rate() {
-    let [_, most] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds(PAIRS, ALPHA);
     let mut random = Random(6);
     let mut exceeded = Vec::new();
     for seconds in [30, 60, 120, 600] {
@@ -201,7 +201,7 @@ fn autocorrelated_seconds_keep_the_false_positive_rate() {
             });
             println!("{seconds} s, {memory}: {false_positives} of {decided}");
             // Of all pairs, and of the pairs with a result if at least one pair in ten has one.
-            if false_positives > most
+            if false_positives > maximum
                 || (decided >= PAIRS / 10 && false_positives > bounds(decided, ALPHA)[1])
             {
                 exceeded.push((seconds, memory, false_positives));
@@ -211,7 +211,8 @@ fn autocorrelated_seconds_keep_the_false_positive_rate() {
     assert!(exceeded.is_empty(), "{exceeded:?}");
 }
 
-/// If each second keeps a share m of the previous deviation, it is worth (1 - m) / (1 + m) independent seconds.
+/// If each second keeps a share m of the previous deviation, it is worth (1 - m) / (1 + m) independent
+/// seconds.
 #[test]
 fn the_effective_size_of_a_long_series_matches_theory() {
     let mut random = Random(9);
@@ -245,7 +246,7 @@ fn seconds_detect_a_real_difference() {
 
 #[test]
 fn holm_keeps_the_false_positive_rate_of_a_family() {
-    let [_, most] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds(PAIRS, ALPHA);
     let mut random = Random(8);
     for variants in [2, 4, 8] {
         let mut uncorrected = 0;
@@ -264,11 +265,11 @@ fn holm_keeps_the_false_positive_rate_of_a_family() {
                 .any(|result| result.significant)
         });
         println!("{variants}: {false_positives}, uncorrected {uncorrected}");
-        assert!(false_positives <= most, "{variants}: {false_positives}");
+        assert!(false_positives <= maximum, "{variants}: {false_positives}");
         // Without the correction, two variants have a false difference in 9 of 100 families, which chance
         // may hide.
         assert!(
-            variants < 4 || uncorrected > most,
+            variants < 4 || uncorrected > maximum,
             "{variants}: the test would pass without"
         );
     }

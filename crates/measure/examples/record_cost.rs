@@ -2,7 +2,8 @@
 //! `cargo run --release -p prony-measure --example record_cost`.
 
 use prony_measure::{
-    Collector, Leftover, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts, Shape,
+    Collector, ExcludedTransactions, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts,
+    Shape,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,7 +18,7 @@ fn cost_ns(shape: Shape) -> f64 {
         random ^= random << 13;
         random ^= random >> 7;
         random ^= random << 17;
-        // Service times of 50 microseconds with a long tail, at a hundred thousand transactions a second.
+        // Service times of 50 microseconds with a long tail, at a hundred thousand transactions per second.
         let service_ns = 50_000 + (random & 0x3fff) * (1 + ((random >> 20) & 63) / 60 * 40);
         let ended_ns = number * 10_000;
         recorder.record(black_box(&Sample {
@@ -83,23 +84,29 @@ fn collect_cost_us(shape: Shape) -> f64 {
             spent_ns += began.elapsed().as_nanos();
         }
     }
-    recorders[0].finish(seconds * second_ns, Leftover::default());
+    recorders[0].finish(seconds * second_ns, ExcludedTransactions::default());
     spent_ns as f64 / seconds as f64 / 1e3
 }
 
 fn main() {
     let closed = Shape::closed(1);
-    println!("closed loop, no stamps: {:.1} ns a sample", cost_ns(closed));
+    println!(
+        "closed loop, no timestamps: {:.1} ns per sample",
+        cost_ns(closed)
+    );
     let parts = Shape {
         parts: true,
         ..closed
     };
-    println!("closed loop, with parts: {:.1} ns a sample", cost_ns(parts));
+    println!(
+        "closed loop, with parts: {:.1} ns per sample",
+        cost_ns(parts)
+    );
     let open = Shape {
         open_loop: true,
         ..parts
     };
-    println!("open loop, with parts: {:.1} ns a sample", cost_ns(open));
+    println!("open loop, with parts: {:.1} ns per sample", cost_ns(open));
     println!(
         "collecting a second of two workers: {:.0} us",
         collect_cost_us(closed)

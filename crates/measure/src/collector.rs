@@ -5,7 +5,7 @@
 
 use crate::errors::ErrorLedger;
 use crate::health::{Health, ProcessHealth, ProcessProbe, sum};
-use crate::interval::{Interval, Leftover, StampCounts};
+use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::schedule::{RunPhase, RunSchedule};
 use crate::tally::{Shape, Tally};
@@ -29,7 +29,7 @@ pub struct Totals {
     pub start_ns: u64,
     /// Its end: the end of the last interval of any worker.
     pub end_ns: u64,
-    /// One entry for each kind.
+    /// One entry per kind.
     pub kinds: Vec<Tally<u64>>,
     /// Failures.
     pub errors: ErrorLedger,
@@ -41,14 +41,14 @@ pub struct Totals {
     pub process: ProcessHealth,
     /// Queries and reconnects of the users.
     pub queries: Queries,
-    /// Counts of stamps.
-    pub stamps: StampCounts,
+    /// Counts of timestamps.
+    pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
-    pub leftover: Leftover,
+    pub excluded: ExcludedTransactions,
 }
 
 impl Totals {
-    /// Totals of no rows.
+    /// Creates empty totals.
     pub fn new(start_ns: u64, shape: Shape) -> Totals {
         Totals {
             start_ns,
@@ -59,12 +59,12 @@ impl Totals {
             worker_cpu_ns: Vec::new(),
             process: ProcessHealth::default(),
             queries: Queries::default(),
-            stamps: StampCounts::default(),
-            leftover: Leftover::default(),
+            timestamps: TimestampCounts::default(),
+            excluded: ExcludedTransactions::default(),
         }
     }
 
-    /// Adds the row after those already added.
+    /// Adds the next row.
     pub fn add(&mut self, row: &IntervalRow) {
         let interval = &row.interval;
         self.end_ns = self.end_ns.max(interval.span.end_ns);
@@ -82,8 +82,8 @@ impl Totals {
         self.health.add_later(&interval.health);
         self.process.add_later(&row.process);
         self.queries.add(&interval.queries);
-        self.stamps.add(&interval.stamps);
-        self.leftover.add(&interval.leftover);
+        self.timestamps.add(&interval.timestamps);
+        self.excluded.add(&interval.excluded);
         let workers = self.worker_cpu_ns.len().max(row.worker_cpu_ns.len());
         self.worker_cpu_ns.resize(workers, None);
         for (sum_ns, &cpu_ns) in self.worker_cpu_ns.iter_mut().zip(&row.worker_cpu_ns) {
@@ -142,15 +142,12 @@ pub struct Collector {
     /// Index of the first row in `pending`.
     first: u32,
     pending: VecDeque<PendingRow>,
-    #[expect(
-        clippy::vec_box,
-        reason = "the boxes travel between threads as they are"
-    )]
+    #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
     spares: Vec<Box<Interval>>,
     probe: ProcessProbe,
     warmup: Totals,
     measured: Totals,
-    drain: Option<(u64, Leftover)>,
+    drain: Option<(u64, ExcludedTransactions)>,
 }
 
 impl Collector {
@@ -185,8 +182,8 @@ impl Collector {
             self.end(worker);
             let drain = self.drain.get_or_insert_default();
             drain.0 = drain.0.max(span.end_ns);
-            drain.1.add(&interval.leftover);
-            self.measured.stamps.add(&interval.stamps);
+            drain.1.add(&interval.excluded);
+            self.measured.timestamps.add(&interval.timestamps);
             return self.cleared(interval);
         }
         // If a worker delivers out of order, no sample may be lost: the oldest pending row takes them.
@@ -204,7 +201,7 @@ impl Collector {
                 row.add(&interval);
                 self.cleared(interval)
             }
-            // The box of the first worker to deliver becomes the row; the worker gets another.
+            // The box of the first worker to deliver becomes the row; the worker gets a spare one.
             None => {
                 pending_row.interval = Some(interval);
                 match self.spares.pop() {
@@ -223,9 +220,12 @@ impl Collector {
         self.workers[worker].ended = true;
     }
 
-    /// The next row that every worker has delivered or passed, oldest first; it is then in the totals.
+    /// Returns the oldest row that every worker has delivered or passed, and adds it to the totals.
     pub fn next_row(&mut self) -> Option<IntervalRow> {
-        let complete = self.workers.iter().all(|of| of.has_passed(self.first));
+        let complete = self
+            .workers
+            .iter()
+            .all(|worker| worker.has_passed(self.first));
         if !complete || self.pending.is_empty() {
             return None;
         }
@@ -240,9 +240,10 @@ impl Collector {
         let mut interval = pending_row.interval.unwrap_or_else(empty);
         interval.health.add_end_state(&pending_row.skipped);
         // The scheduling policy of an ended worker still counts for the run; its connections are closed.
-        for ended in self.workers.iter().filter(|of| of.next <= index) {
+        let ended = self.workers.iter().filter(|worker| worker.next <= index);
+        for worker in ended {
             interval.health.add_end_state(&Health {
-                batch: ended.last.batch,
+                batch: worker.last.batch,
                 ..Health::default()
             });
         }
@@ -280,29 +281,29 @@ impl Collector {
     pub fn finish(mut self) -> CollectedFigures {
         (0..self.workers.len()).for_each(|worker| self.end(worker));
         let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
-        let drain_end_ns = self.drain.map(|(end_ns, leftover)| {
-            self.measured.leftover.add(&leftover);
+        let drain_end_ns = self.drain.map(|(end_ns, excluded)| {
+            self.measured.excluded.add(&excluded);
             end_ns
         });
-        let warmed = self.schedule.warmup_ns > 0 && self.warmup.end_ns > self.warmup.start_ns;
+        let has_warmup = self.schedule.warmup_ns > 0 && self.warmup.end_ns > self.warmup.start_ns;
         CollectedFigures {
             rows,
             drain_s: drain_end_ns.map_or(0, |end_ns| {
                 end_ns.saturating_sub(self.schedule.window_end_ns())
             }) as f64
                 / 1e9,
-            warmup: warmed.then_some(self.warmup),
+            warmup: has_warmup.then_some(self.warmup),
             measured: self.measured,
         }
     }
 
-    /// Fills in intervals that a worker skipped because it got no CPU in them: its connections were up and
-    /// its starts waited all the same.
-    fn fill_skipped(&mut self, worker: usize, until: u32) {
+    /// Fills in intervals that a worker skipped because it got no CPU in them: its connections stayed up
+    /// and its starts kept waiting.
+    fn fill_skipped(&mut self, worker: usize, end: u32) {
         let progress = &mut self.workers[worker];
         let from = progress.next.saturating_sub(self.first) as usize;
-        let skipped = until.saturating_sub(self.first).saturating_sub(from as u32);
-        progress.next = progress.next.max(until);
+        let skipped = end.saturating_sub(self.first).saturating_sub(from as u32);
+        progress.next = progress.next.max(end);
         for pending_row in self.pending.iter_mut().skip(from).take(skipped as usize) {
             pending_row.skipped.add_end_state(&progress.last);
         }
@@ -334,7 +335,7 @@ pub struct CollectedFigures {
     pub rows: Vec<IntervalRow>,
     /// The warm-up; absent if there was none.
     pub warmup: Option<Totals>,
-    /// The measured window. Its `leftover.unfinished` includes what ended after it.
+    /// The measured window. Its `excluded.unfinished` includes transactions that ended after it.
     pub measured: Totals,
     /// Time from the end of the window until the last worker had ended, seconds.
     pub drain_s: f64,

@@ -26,7 +26,7 @@ pub struct Distribution<C: Counter> {
     pub min_ns: u64,
     /// Longest time, nanoseconds; 0 if there are no samples.
     pub max_ns: u64,
-    /// Cells of 1 ns up to [`HIGHEST_NS`], at [`DIGITS`].
+    /// Histogram from 1 ns to [`HIGHEST_NS`], with [`DIGITS`] significant digits.
     pub histogram: Histogram<C>,
 }
 
@@ -37,7 +37,7 @@ impl<C: Counter> Default for Distribution<C> {
 }
 
 impl<C: Counter> Distribution<C> {
-    /// A distribution with percentiles to two digits, in a seventh of the memory: for many distributions.
+    /// Creates a distribution with two significant digits, which takes a seventh of the memory.
     pub fn coarse() -> Self {
         Distribution::with_digits(2)
     }
@@ -131,7 +131,7 @@ impl<C: Counter> Distribution<C> {
     }
 }
 
-/// How many samples a percentile needs: ten above it, so 10,000 for `0.999`.
+/// Number of samples that a percentile needs: ten above it, such as 10,000 for `0.999`.
 pub fn samples_needed(quantile: f64) -> u64 {
     // 1 - 0.99 is not exactly 0.01: round, or p99 would need 1,001.
     (10.0 / (1.0 - quantile).max(1e-12)).round() as u64
@@ -181,10 +181,10 @@ mod tests {
         fn merging_equals_recording_into_one(
             times in proptest::collection::vec((0u64..10_000_000_000, 0usize..3), 1..400)
         ) {
-            let mut one = Distribution::<u64>::default();
+            let mut single = Distribution::<u64>::default();
             let mut shares = [(); 3].map(|()| Distribution::<u32>::default());
             for &(time_ns, share) in &times {
-                one.record(time_ns);
+                single.record(time_ns);
                 shares[share].record(time_ns);
             }
             let mut total = Distribution::<u64>::default();
@@ -193,11 +193,11 @@ mod tests {
             shares.iter().for_each(|share| row.add_same(share));
             for merged in [(total.samples, total.sum_ns, total.min_ns, total.max_ns),
                            (row.samples, row.sum_ns, row.min_ns, row.max_ns)] {
-                prop_assert_eq!(merged, (one.samples, one.sum_ns, one.min_ns, one.max_ns));
+                prop_assert_eq!(merged, (single.samples, single.sum_ns, single.min_ns, single.max_ns));
             }
             for quantile in [0.5, 0.9, 0.95] {
-                prop_assert_eq!(total.quantile_ns(quantile), one.quantile_ns(quantile));
-                prop_assert_eq!(row.quantile_ns(quantile), one.quantile_ns(quantile));
+                prop_assert_eq!(total.quantile_ns(quantile), single.quantile_ns(quantile));
+                prop_assert_eq!(row.quantile_ns(quantile), single.quantile_ns(quantile));
             }
         }
 

@@ -1,4 +1,4 @@
-//! Which transactions failed, and why.
+//! Failed transactions, by kind, class and code.
 //!
 //! In: failed outcomes and, once for each type, the server's message. Out: counts by kind, class and code.
 //! Must never: grow without bound, or allocate to count.
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_message_of_a_type_is_kept_and_all_are_counted() {
+    fn the_first_message_of_a_type_is_stored_and_all_errors_are_counted() {
         let mut ledger = ErrorLedger::default();
         ledger.example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         ledger.count(1, ErrorClass::Deadlock, *b"40P01", 1);

@@ -1,7 +1,7 @@
-//! The client's own resource use: whether the client could have been the limit.
+//! The client's resource use, which shows whether the client was the bottleneck.
 //!
-//! In: the kernel's figures of the thread and the machine, and the loop's of its iterations. Out: plain
-//! figures. Must never: be read in the hot path, or return zero for an unknown value.
+//! In: figures of the kernel about the thread and the machine, and of the loop about its iterations. Out:
+//! plain figures. Must never: be read in the hot path, or return zero for an unknown value.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,9 +16,9 @@ pub struct Health {
     /// Time runnable without a CPU, nanoseconds (`/proc/thread-self/schedstat`).
     pub run_queue_ns: Option<u64>,
     /// Iterations of the loop.
-    pub turns: u64,
+    pub iterations: u64,
     /// Longest iteration, nanoseconds.
-    pub turn_max_ns: u64,
+    pub iteration_max_ns: u64,
     /// Replies handled in these iterations.
     pub replies: u64,
     /// Connections that were up at the end of the interval.
@@ -28,7 +28,7 @@ pub struct Health {
     /// Starts that were due at the end of the interval and waited for a user; only with a rate.
     pub waiting: u64,
     /// Transactions that were in progress at the end of the interval; only with a rate.
-    pub under_way: u32,
+    pub in_progress: u32,
     /// State of the workers' `SCHED_BATCH` at the end of the interval; for workers that had ended before,
     /// their last state.
     pub batch: BatchPolicyCounts,
@@ -39,17 +39,17 @@ pub struct Health {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchPolicyCounts {
     /// Workers that ran under `SCHED_BATCH`.
-    pub under: u32,
+    pub active: u32,
     /// Workers that returned to the default policy because other programs made them wait.
-    pub left: u32,
+    pub reverted: u32,
     /// Workers whose request the system refused.
     pub refused: u32,
 }
 
 impl BatchPolicyCounts {
     fn add(&mut self, other: &BatchPolicyCounts) {
-        self.under = self.under.saturating_add(other.under);
-        self.left = self.left.saturating_add(other.left);
+        self.active = self.active.saturating_add(other.active);
+        self.reverted = self.reverted.saturating_add(other.reverted);
         self.refused = self.refused.saturating_add(other.refused);
     }
 }
@@ -67,7 +67,7 @@ impl Health {
         self.connections = self.connections.saturating_add(other.connections);
         self.missing = self.missing.saturating_add(other.missing);
         self.waiting = self.waiting.saturating_add(other.waiting);
-        self.under_way = self.under_way.saturating_add(other.under_way);
+        self.in_progress = self.in_progress.saturating_add(other.in_progress);
         self.batch.add(&other.batch);
     }
 
@@ -76,7 +76,7 @@ impl Health {
     pub fn add_later(&mut self, later: &Health) {
         self.add_times(later);
         (self.connections, self.missing) = (later.connections, later.missing);
-        (self.waiting, self.under_way) = (later.waiting, later.under_way);
+        (self.waiting, self.in_progress) = (later.waiting, later.in_progress);
         self.batch = later.batch;
     }
 
@@ -84,8 +84,8 @@ impl Health {
         self.cpu_user_ns = sum(self.cpu_user_ns, other.cpu_user_ns);
         self.cpu_system_ns = sum(self.cpu_system_ns, other.cpu_system_ns);
         self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
-        self.turns = self.turns.saturating_add(other.turns);
-        self.turn_max_ns = self.turn_max_ns.max(other.turn_max_ns);
+        self.iterations = self.iterations.saturating_add(other.iterations);
+        self.iteration_max_ns = self.iteration_max_ns.max(other.iteration_max_ns);
         self.replies = self.replies.saturating_add(other.replies);
     }
 
@@ -95,10 +95,10 @@ impl Health {
     }
 }
 
-pub(crate) fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
+pub(crate) fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.saturating_add(b)),
+        (a, b) => a.or(b),
     }
 }
 
@@ -130,11 +130,11 @@ impl ThreadProbe {
 
     /// Fills in the times since the last call. Must be called on the thread that created the probe.
     pub fn take(&mut self, health: &mut Health) {
-        let now = self.read();
-        health.cpu_user_ns = difference(now.user_ns, self.last.user_ns);
-        health.cpu_system_ns = difference(now.system_ns, self.last.system_ns);
-        health.run_queue_ns = difference(now.run_queue_ns, self.last.run_queue_ns);
-        self.last = now;
+        let current = self.read();
+        health.cpu_user_ns = difference(current.user_ns, self.last.user_ns);
+        health.cpu_system_ns = difference(current.system_ns, self.last.system_ns);
+        health.run_queue_ns = difference(current.run_queue_ns, self.last.run_queue_ns);
+        self.last = current;
     }
 
     fn read(&self) -> ThreadTimes {
@@ -153,8 +153,8 @@ impl Default for ThreadProbe {
     }
 }
 
-fn difference(now: Option<u64>, before: Option<u64>) -> Option<u64> {
-    Some(now?.saturating_sub(before?))
+fn difference(current: Option<u64>, previous: Option<u64>) -> Option<u64> {
+    Some(current?.saturating_sub(previous?))
 }
 
 /// User and system CPU time of the calling thread, nanoseconds.
@@ -226,12 +226,12 @@ impl ProcessProbe {
 
     /// The figures since the last call.
     pub fn take(&mut self) -> ProcessHealth {
-        let now = read_ticks();
-        let before = std::mem::replace(&mut self.last, now);
+        let current = read_ticks();
+        let previous = std::mem::replace(&mut self.last, current);
         ProcessHealth {
             memory_peak_bytes: read_memory_peak_bytes(),
-            steal_ticks: difference(now.map(|t| t.0), before.map(|t| t.0)),
-            total_ticks: difference(now.map(|t| t.1), before.map(|t| t.1)),
+            steal_ticks: difference(current.map(|t| t.0), previous.map(|t| t.0)),
+            total_ticks: difference(current.map(|t| t.1), previous.map(|t| t.1)),
         }
     }
 }
@@ -301,24 +301,24 @@ mod tests {
 
     #[test]
     fn connections_add_up_over_workers_and_not_over_intervals() {
-        let one = Health {
-            turn_max_ns: 7,
+        let health = Health {
+            iteration_max_ns: 7,
             connections: 3,
             cpu_user_ns: Some(5),
             ..Health::default()
         };
-        let mut workers = one;
+        let mut workers = health;
         workers.add(&Health {
-            turn_max_ns: 4,
-            ..one
+            iteration_max_ns: 4,
+            ..health
         });
-        assert_eq!((workers.turn_max_ns, workers.connections), (7, 6));
+        assert_eq!((workers.iteration_max_ns, workers.connections), (7, 6));
         assert_eq!(
             (workers.cpu_user_ns, workers.run_queue_ns),
             (Some(10), None)
         );
-        let mut later = one;
-        later.add_later(&one);
+        let mut later = health;
+        later.add_later(&health);
         assert_eq!(later.connections, 3);
     }
 }

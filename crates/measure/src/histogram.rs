@@ -13,7 +13,7 @@ use hdrhistogram::{Counter, Histogram};
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
 /// Cookie, length of the payload, normalizing offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
-/// Continuation bytes that no count needs. The crate would negate `i64::MIN` for them, which overflows.
+/// Continuation bytes that no count needs. hdrhistogram would negate `i64::MIN` for them, which overflows.
 const OVERLONG_NUMBER: [u8; 9] = [0xff; 9];
 
 /// The text of a histogram; empty if it has no samples.
@@ -43,14 +43,14 @@ pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> 
         .map_err(|error| format!("a histogram cannot be read: {error}"))
 }
 
-/// Checks what the deserializer would trust.
+/// Checks the fields that the deserializer trusts.
 fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Err("a histogram is too short");
     };
     let number = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
     let long = |at: usize| u64::from(number(at)) << 32 | u64::from(number(at + 4));
-    // A compressed one could expand to any size.
+    // A compressed histogram could expand to any size.
     if header[..4] != COOKIE {
         return Err("a histogram is not in the format V2, uncompressed");
     }
@@ -58,7 +58,7 @@ fn check(bytes: &[u8]) -> Result<(), &'static str> {
         return Err("a histogram is shorter than its header says");
     }
     if number(12) > u32::from(DIGITS) || long(24) > HIGHEST_NS {
-        return Err("a histogram has more cells than one of Prony");
+        return Err("a histogram has more cells than Prony uses");
     }
     let mut windows = payload.windows(OVERLONG_NUMBER.len());
     if windows.any(|bytes| bytes == OVERLONG_NUMBER) {
@@ -147,13 +147,13 @@ mod tests {
         let mut compressed = Vec::new();
         let serialized = V2DeflateSerializer::new().serialize(&histogram, &mut compressed);
         assert!(serialized.is_ok());
-        let refused = decode_histogram::<u64>(&STANDARD.encode(compressed)).unwrap_err();
-        assert!(refused.contains("uncompressed"), "{refused}");
+        let error = decode_histogram::<u64>(&STANDARD.encode(compressed)).unwrap_err();
+        assert!(error.contains("uncompressed"), "{error}");
         for (highest, digits) in [(u64::MAX, 3), (HIGHEST_NS, 5)] {
             let mut fine = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
             fine.record(1).unwrap();
-            let refused = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();
-            assert!(refused.contains("more cells"), "{refused}");
+            let error = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();
+            assert!(error.contains("more cells"), "{error}");
         }
     }
 }

@@ -11,43 +11,45 @@ use crate::schedule::Span;
 use crate::tally::{Shape, Tally};
 use prony_wire::ErrorClass;
 
-/// Counts of the stamps of replies, and the cost of a send.
+/// Counts of the timestamps of replies, and the duration of a send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StampCounts {
-    /// Replies with a usable stamp.
-    pub stamped: u64,
-    /// Replies without a usable stamp.
-    pub unstamped: u64,
-    /// Stamps before their request or after the loop noticed the reply: discarded.
+pub struct TimestampCounts {
+    /// Replies with a usable timestamp.
+    pub usable: u64,
+    /// Replies without a timestamp.
+    pub missing: u64,
+    /// Discarded timestamps: before their request, or after the loop noticed the reply.
     pub impossible: u64,
-    /// Stamps taken between the last two readings of the clock offset, if it had moved.
+    /// Timestamps used between two readings of the clock offset that differ.
     pub doubtful: u64,
-    /// How often the offset between the clocks moved by more than a microsecond.
+    /// Number of changes of the offset between the clocks by more than a microsecond.
     pub clock_steps: u64,
     /// Sum of the calibrated send times, nanoseconds.
     pub send_cost_sum_ns: u64,
-    /// Number of transmit stamps in that sum.
-    pub transmit_stamps: u64,
+    /// Number of transmit timestamps in that sum.
+    pub transmit_timestamps: u64,
 }
 
-impl StampCounts {
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: &StampCounts) {
-        self.stamped = self.stamped.saturating_add(other.stamped);
-        self.unstamped = self.unstamped.saturating_add(other.unstamped);
+impl TimestampCounts {
+    /// Adds other counts.
+    pub fn add(&mut self, other: &TimestampCounts) {
+        self.usable = self.usable.saturating_add(other.usable);
+        self.missing = self.missing.saturating_add(other.missing);
         self.impossible = self.impossible.saturating_add(other.impossible);
         self.doubtful = self.doubtful.saturating_add(other.doubtful);
         self.clock_steps = self.clock_steps.saturating_add(other.clock_steps);
         self.send_cost_sum_ns = self.send_cost_sum_ns.saturating_add(other.send_cost_sum_ns);
-        self.transmit_stamps = self.transmit_stamps.saturating_add(other.transmit_stamps);
+        self.transmit_timestamps = self
+            .transmit_timestamps
+            .saturating_add(other.transmit_timestamps);
     }
 
-    /// Mean time for one send of a batch, nanoseconds; 0 without transmit stamps.
+    /// Mean time for one send of a batch, nanoseconds; 0 without transmit timestamps.
     pub fn send_cost_ns(&self) -> f64 {
-        if self.transmit_stamps == 0 {
+        if self.transmit_timestamps == 0 {
             return 0.0;
         }
-        self.send_cost_sum_ns as f64 / self.transmit_stamps as f64
+        self.send_cost_sum_ns as f64 / self.transmit_timestamps as f64
     }
 }
 
@@ -59,7 +61,7 @@ pub struct InFlight {
     /// Rolled back on purpose after the window.
     pub rolled_back: u64,
     /// Failed after the window by an error of the server. The effects of an earlier statement outside a
-    /// block are committed all the same.
+    /// block remain committed.
     pub failed: u64,
     /// May have committed, in whole or in part, when the connection was lost or the run ended: the commit
     /// was sent and no reply came, or a statement outside a block had committed by itself.
@@ -74,7 +76,7 @@ impl InFlight {
         self.committed + self.rolled_back + self.failed + self.ambiguous + self.cut_off
     }
 
-    /// Counts one that ended in the drain.
+    /// Counts a transaction that ended in the drain.
     fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Committed => self.committed += 1,
@@ -95,9 +97,9 @@ impl InFlight {
     }
 }
 
-/// Transactions that the figures of no phase include.
+/// Transactions that are excluded from the figures of every phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Leftover {
+pub struct ExcludedTransactions {
     /// Transactions that ended after the window, or were in flight when the run was cut off.
     pub unfinished: u64,
     /// Outcomes of these transactions.
@@ -109,8 +111,8 @@ pub struct Leftover {
     pub misplaced: u64,
 }
 
-impl Leftover {
-    /// Counts a transaction that ended where no figure includes it.
+impl ExcludedTransactions {
+    /// Counts a transaction that no figure includes.
     pub(crate) fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Skipped => self.never_started += 1,
@@ -128,8 +130,8 @@ impl Leftover {
         }
     }
 
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: &Leftover) {
+    /// Adds other counts.
+    pub fn add(&mut self, other: &ExcludedTransactions) {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
         self.never_started = self.never_started.saturating_add(other.never_started);
@@ -150,10 +152,10 @@ pub struct Interval {
     pub health: Health,
     /// Queries and reconnects of the users.
     pub queries: Queries,
-    /// Counts of stamps.
-    pub stamps: StampCounts,
+    /// Counts of timestamps.
+    pub timestamps: TimestampCounts,
     /// Transactions that no figure includes.
-    pub leftover: Leftover,
+    pub excluded: ExcludedTransactions,
 }
 
 impl Interval {
@@ -174,8 +176,8 @@ impl Interval {
             errors: ErrorLedger::default(),
             health: Health::default(),
             queries: Queries::default(),
-            stamps: StampCounts::default(),
-            leftover: Leftover::default(),
+            timestamps: TimestampCounts::default(),
+            excluded: ExcludedTransactions::default(),
         }
     }
 
@@ -203,15 +205,15 @@ impl Interval {
         self.errors.add(&other.errors);
         self.health.add(&other.health);
         self.queries.add(&other.queries);
-        self.stamps.add(&other.stamps);
-        self.leftover.add(&other.leftover);
+        self.timestamps.add(&other.timestamps);
+        self.excluded.add(&other.excluded);
     }
 
     /// All kinds together; `None` if nothing happened.
     pub fn all(&self) -> Option<Tally<u32>> {
-        let (first, rest) = self.kinds.split_first()?;
+        let (first, others) = self.kinds.split_first()?;
         let mut all = first.clone();
-        rest.iter().for_each(|tally| all.add_same(tally));
+        others.iter().for_each(|tally| all.add_same(tally));
         Some(all)
     }
 
@@ -221,15 +223,15 @@ impl Interval {
         self.errors.clear();
         self.health = Health::default();
         self.queries = Queries::default();
-        self.stamps = StampCounts::default();
-        self.leftover = Leftover::default();
+        self.timestamps = TimestampCounts::default();
+        self.excluded = ExcludedTransactions::default();
     }
 
     /// Whether the interval has no figures.
     pub fn is_empty(&self) -> bool {
-        self.leftover == Leftover::default()
+        self.excluded == ExcludedTransactions::default()
             && self.queries == Queries::default()
-            && self.stamps == StampCounts::default()
+            && self.timestamps == TimestampCounts::default()
             && self.errors.total() == 0
             && self.kinds.iter().all(|tally| {
                 tally.committed + tally.rolled_back + tally.failed + tally.skipped == 0

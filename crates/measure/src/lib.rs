@@ -1,8 +1,8 @@
 //! Turns samples into figures.
 //!
 //! In: [`Sample`]s of finished transactions, one worker at a time. Out: histograms, per-second
-//! intervals, an error ledger and the client's own health. Must never: see a database, read a
-//! socket, or average a percentile.
+//! intervals, an error ledger and the client's own health. Must never: access a database or
+//! a socket, or average a percentile.
 //!
 //! Each worker has a [`Recorder`]; finished [`Interval`]s go to the one [`Collector`], which returns
 //! [`IntervalRow`]s during the run and [`Totals`] at its end. Cleared intervals go back to the worker.
@@ -27,7 +27,7 @@ pub use errors::{ErrorEntry, ErrorLedger};
 pub use hdrhistogram::Counter;
 pub use health::{BatchPolicyCounts, Health, ProcessHealth, ProcessProbe};
 pub use histogram::{decode_histogram, encode_histogram};
-pub use interval::{InFlight, Interval, Leftover, StampCounts};
+pub use interval::{ExcludedTransactions, InFlight, Interval, TimestampCounts};
 pub use prony_wire::ErrorClass;
 pub use queries::{Queries, QueryKind};
 pub use recorder::Recorder;

@@ -1,4 +1,4 @@
-//! Counts that users keep besides their transactions: queries by kind, restarted events, reconnects.
+//! Counts of users besides their transactions: queries by kind, restarted events, reconnects.
 //!
 //! Must never: allocate, or know the text of a query.
 
@@ -44,7 +44,7 @@ impl Queries {
         }
     }
 
-    /// Adds the counts of another.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Queries) {
         self.reads = self.reads.saturating_add(other.reads);
         self.writes = self.writes.saturating_add(other.writes);

@@ -4,7 +4,7 @@
 //! allocate for a sample, lock, read a clock, or lose a sample.
 
 use crate::health::ThreadProbe;
-use crate::interval::{Interval, Leftover, StampCounts};
+use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::sample::{ErrorCode, Sample, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule};
@@ -29,10 +29,7 @@ pub struct Recorder {
     schedule: RunSchedule,
     shape: Shape,
     finished: VecDeque<Box<Interval>>,
-    #[expect(
-        clippy::vec_box,
-        reason = "the boxes travel between threads as they are"
-    )]
+    #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
     spares: Vec<Box<Interval>>,
     probe: ThreadProbe,
     connections: u32,
@@ -81,10 +78,10 @@ impl Recorder {
 
     /// Records an iteration of the loop: its duration in nanoseconds, and the number of replies handled.
     #[inline]
-    pub fn turn(&mut self, turn_ns: u64, replies: u64) {
+    pub fn record_iteration(&mut self, iteration_ns: u64, replies: u64) {
         let health = &mut self.current.health;
-        health.turns += 1;
-        health.turn_max_ns = health.turn_max_ns.max(turn_ns);
+        health.iterations += 1;
+        health.iteration_max_ns = health.iteration_max_ns.max(iteration_ns);
         health.replies += replies;
     }
 
@@ -100,10 +97,10 @@ impl Recorder {
         at_ns.wrapping_sub(self.from_ns) >= self.length_ns
     }
 
-    /// The current interval's counts of stamps.
+    /// The current interval's counts of timestamps.
     #[inline]
-    pub fn stamps(&mut self) -> &mut StampCounts {
-        &mut self.current.stamps
+    pub fn timestamps(&mut self) -> &mut TimestampCounts {
+        &mut self.current.timestamps
     }
 
     /// Sets how many connections are up from now on, and how many were lost and not restored.
@@ -114,9 +111,9 @@ impl Recorder {
 
     /// Sets how many starts wait for a user and how many transactions are in progress as the current
     /// interval ends.
-    pub fn set_queue(&mut self, waiting: u64, under_way: u32) {
+    pub fn set_queue(&mut self, waiting: u64, in_progress: u32) {
         let health = &mut self.current.health;
-        (health.waiting, health.under_way) = (waiting, under_way);
+        (health.waiting, health.in_progress) = (waiting, in_progress);
     }
 
     /// Stores the first message of an error type. Call it for failed transactions only: it allocates.
@@ -159,17 +156,17 @@ impl Recorder {
     }
 
     /// Ends the recording at `now_ns`: the current interval ends there and can be taken after those before
-    /// it. Adds the transactions that were then in flight, or due and never begun.
+    /// it. Adds the transactions that were then in flight, or were due and never started.
     ///
     /// Samples recorded after this are counted as unfinished in the last interval unless it has been taken.
-    pub fn finish(&mut self, now_ns: u64, leftover: Leftover) {
+    pub fn finish(&mut self, now_ns: u64, excluded: ExcludedTransactions) {
         if self.done {
             return;
         }
         self.rotate(now_ns);
         let span = &mut self.current.span;
         span.end_ns = now_ns.clamp(span.start_ns, span.end_ns);
-        self.current.leftover.add(&leftover);
+        self.current.excluded.add(&excluded);
         let span = self.current.span;
         // If a run ends where an interval begins, there is no interval to finish.
         if span.length_ns() > 0 || !self.current.is_empty() || span.phase == RunPhase::Drain {
@@ -200,7 +197,7 @@ impl Recorder {
             }
             // The first interval counts transactions that ended before the start of the load.
             if is_recording {
-                current.leftover.misplaced += u64::from(current.span.index > 0);
+                current.excluded.misplaced += u64::from(current.span.index > 0);
                 return current.record(sample);
             }
         }
@@ -208,8 +205,8 @@ impl Recorder {
             Some(last) if self.done => last,
             _ => current,
         };
-        last.leftover.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
-        last.leftover.count(sample.outcome);
+        last.excluded.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
+        last.excluded.count(sample.outcome);
     }
 
     /// Finishes the current interval and opens the one that contains `now_ns`.

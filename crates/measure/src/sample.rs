@@ -35,7 +35,7 @@ pub struct ServiceTimeParts {
     pub server_ns: u64,
     /// From that arrival until the loop noticed it, nanoseconds.
     pub client_wait_ns: u64,
-    /// The reply shared a read with a later one, so `server_ns` is an upper bound.
+    /// Whether the reply shared a read with a later one, so that `server_ns` is an upper bound.
     pub upper_bound: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Sample {
     pub connect_ns: u64,
     /// Tries before the last one.
     pub retries: u32,
-    /// The split of `ended - started`; absent if any of its replies had no usable stamp.
+    /// The split of `ended - started`; absent if any of its replies had no usable timestamp.
     pub parts: Option<ServiceTimeParts>,
 }
 

@@ -1,7 +1,8 @@
 //! The serialised form of an interval: what a journal stores, and what one machine sends to another.
 //!
-//! In: an [`Interval`]; or its form, from a file or a network. Out: the other one, equal to what was serialised.
-//! Must never: panic, or allocate more than its input and the run's shape need, whatever the form contains.
+//! In: an [`Interval`], or its serialised form from a file or a network. Out: the opposite form, with equal
+//! content. Must never: panic, or allocate more than the input and the run's shape need, whatever the input
+//! contains.
 //!
 //! Times count from the start of the load, because the clocks of two machines have no common origin.
 
@@ -9,7 +10,7 @@ mod tally;
 
 use crate::errors::ErrorLedger;
 use crate::health::{BatchPolicyCounts, Health};
-use crate::interval::{InFlight, Interval, Leftover, StampCounts};
+use crate::interval::{ExcludedTransactions, InFlight, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::sample::{ErrorCode, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule, Span};
@@ -18,13 +19,14 @@ use prony_wire::ErrorClass;
 use serde::{Deserialize, Serialize};
 use tally::SerializedTally;
 
-/// Largest count that is accepted: a billion a second for three days. Sums of many such counts do not overflow.
+/// Largest count that is accepted: a billion per second for three days. Sums of many such counts do not
+/// overflow.
 const COUNT_MAX: u64 = 1 << 48;
 
 /// Why a serialised interval is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInterval {
-    /// Its times cannot be those of an interval, or not of one of this run.
+    /// Its times are invalid, or those of no interval of this run.
     #[error("{0}")]
     Span(&'static str),
     /// It has other kinds of transaction or distributions than the run.
@@ -41,13 +43,13 @@ pub enum InvalidInterval {
     Error(&'static str),
 }
 
-/// The serialised form of an [`Interval`]. A latency limit is not part of it: the receiver knows that of the run.
+/// The serialised form of an [`Interval`]. It omits the latency limit, which the receiver knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SerializedInterval {
     index: u32,
     /// Name of the phase.
     part: String,
-    /// From the start of the load, as `end_ns`.
+    /// Time since the start of the load, like `end_ns`.
     start_ns: u64,
     /// `u64::MAX` if it has no end.
     end_ns: u64,
@@ -57,21 +59,24 @@ pub struct SerializedInterval {
     cpu_user_ns: Option<u64>,
     cpu_system_ns: Option<u64>,
     run_queue_ns: Option<u64>,
-    turns: u64,
-    turn_max_ns: u64,
+    #[serde(rename = "turns")]
+    iterations: u64,
+    #[serde(rename = "turn_max_ns")]
+    iteration_max_ns: u64,
     replies: u64,
     connections: u32,
     #[serde(default)]
     missing: u32,
     #[serde(default)]
     waiting: u64,
-    #[serde(default)]
-    under_way: u32,
-    /// Workers that stayed under `SCHED_BATCH`, left it, or were refused it.
+    #[serde(default, rename = "under_way")]
+    in_progress: u32,
+    /// Workers under `SCHED_BATCH`, workers that returned to the default policy, refused requests.
     #[serde(default)]
     batch: [u32; 3],
-    /// Stamped, unstamped, impossible, doubtful, clock steps, send cost sum, transmit stamps.
-    stamps: [u64; 7],
+    /// Usable, missing, impossible, doubtful, clock steps, send cost sum, transmit timestamps.
+    #[serde(rename = "stamps")]
+    timestamps: [u64; 7],
     /// Unfinished, never started, misplaced.
     leftover: [u64; 3],
     /// Outcomes of the unfinished: committed, rolled back, failed, ambiguous, cut off.
@@ -95,7 +100,7 @@ struct SerializedError {
 impl SerializedInterval {
     /// Serialises an interval; `load_start_ns` is the start of the load on the clock of the interval.
     pub fn new(interval: &Interval, load_start_ns: u64) -> SerializedInterval {
-        let (span, health, left) = (interval.span, interval.health, interval.leftover);
+        let (span, health, excluded) = (interval.span, interval.health, interval.excluded);
         let errors = interval
             .errors
             .entries()
@@ -121,17 +126,21 @@ impl SerializedInterval {
             cpu_user_ns: health.cpu_user_ns,
             cpu_system_ns: health.cpu_system_ns,
             run_queue_ns: health.run_queue_ns,
-            turns: health.turns,
-            turn_max_ns: health.turn_max_ns,
+            iterations: health.iterations,
+            iteration_max_ns: health.iteration_max_ns,
             replies: health.replies,
             connections: health.connections,
             missing: health.missing,
             waiting: health.waiting,
-            under_way: health.under_way,
+            in_progress: health.in_progress,
             batch: health.batch.to_counts(),
-            stamps: interval.stamps.to_counts(),
-            leftover: [left.unfinished, left.never_started, left.misplaced],
-            in_flight: left.in_flight.to_counts(),
+            timestamps: interval.timestamps.to_counts(),
+            leftover: [
+                excluded.unfinished,
+                excluded.never_started,
+                excluded.misplaced,
+            ],
+            in_flight: excluded.in_flight.to_counts(),
             queries: interval.queries.to_counts(),
         }
     }
@@ -157,22 +166,22 @@ impl SerializedInterval {
         self.check_counts()?;
         let mut interval = Interval::empty(self.span(load_start_ns)?);
         if !self.kinds.is_empty() {
-            // Before any memory for histograms is reserved.
-            let alike = self.kinds.iter().all(|tally| tally.has_shape(shape));
-            if self.kinds.len() != shape.kinds || !alike {
+            // Check before memory for histograms is reserved.
+            let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(shape));
+            if self.kinds.len() != shape.kinds || !shapes_match {
                 return Err(InvalidInterval::Shape);
             }
         }
         interval.errors = self.errors(shape.kinds)?;
         interval.health = self.health();
         let [unfinished, never_started, misplaced] = self.leftover;
-        interval.leftover = Leftover {
+        interval.excluded = ExcludedTransactions {
             unfinished,
             in_flight: InFlight::from_counts(self.in_flight),
             never_started,
             misplaced,
         };
-        interval.stamps = StampCounts::from_counts(self.stamps);
+        interval.timestamps = TimestampCounts::from_counts(self.timestamps);
         interval.queries = Queries::from_counts(self.queries);
         let tallies = self.kinds.into_iter();
         interval.kinds = tallies
@@ -181,8 +190,8 @@ impl SerializedInterval {
         Ok(interval)
     }
 
-    /// Restores an interval that another machine recorded, for the [`crate::Collector`] of this schedule and shape,
-    /// at the time `now_ns`.
+    /// Restores an interval that another machine recorded, for the [`crate::Collector`] of this schedule
+    /// and shape, at the time `now_ns`.
     ///
     /// # Errors
     /// As [`SerializedInterval::into_interval`], and if it is not one of the schedule's intervals or cannot
@@ -194,9 +203,10 @@ impl SerializedInterval {
         now_ns: u64,
     ) -> Result<Interval, InvalidInterval> {
         let span = self.span(schedule.start_ns)?;
-        let own = schedule.span(span.index);
-        if (own.index, own.phase, own.start_ns) != (span.index, span.phase, span.start_ns)
-            || span.end_ns > own.end_ns
+        let expected = schedule.span(span.index);
+        if (expected.index, expected.phase, expected.start_ns)
+            != (span.index, span.phase, span.start_ns)
+            || span.end_ns > expected.end_ns
         {
             return Err(InvalidInterval::Span("it is not an interval of the run"));
         }
@@ -208,7 +218,7 @@ impl SerializedInterval {
 
     fn span(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
         let phase = RunPhase::from_name(&self.part);
-        let phase = phase.ok_or(InvalidInterval::Span("its part of the run is unknown"))?;
+        let phase = phase.ok_or(InvalidInterval::Span("its phase is unknown"))?;
         let on_clock = |since_start_ns: u64| match since_start_ns {
             u64::MAX => Some(u64::MAX),
             _ => load_start_ns.checked_add(since_start_ns),
@@ -247,38 +257,43 @@ impl SerializedInterval {
             cpu_user_ns: self.cpu_user_ns,
             cpu_system_ns: self.cpu_system_ns,
             run_queue_ns: self.run_queue_ns,
-            turns: self.turns,
-            turn_max_ns: self.turn_max_ns,
+            iterations: self.iterations,
+            iteration_max_ns: self.iteration_max_ns,
             replies: self.replies,
             connections: self.connections,
             missing: self.missing,
             waiting: self.waiting,
-            under_way: self.under_way,
+            in_progress: self.in_progress,
             batch: BatchPolicyCounts::from_counts(self.batch),
         }
     }
 
     fn check_counts(&self) -> Result<(), InvalidInterval> {
-        // The sum of times for sending is added with saturation; all others may be summed in any way.
+        // The sum of send times is added with saturation and needs no check; all other counts may be summed.
         let [
-            stamped,
-            unstamped,
+            usable,
+            missing,
             impossible,
             doubtful,
             clock_steps,
             _,
-            transmit_stamps,
-        ] = self.stamps;
-        let stamps = [
-            stamped,
-            unstamped,
+            transmit_timestamps,
+        ] = self.timestamps;
+        let timestamps = [
+            usable,
+            missing,
             impossible,
             doubtful,
             clock_steps,
-            transmit_stamps,
+            transmit_timestamps,
         ];
-        let health = [self.turns, self.replies, self.waiting, self.other_errors];
-        check_counts(&stamps)?;
+        let health = [
+            self.iterations,
+            self.replies,
+            self.waiting,
+            self.other_errors,
+        ];
+        check_counts(&timestamps)?;
         check_counts(&health)?;
         check_counts(&self.leftover)?;
         check_counts(&self.in_flight)?;
@@ -295,7 +310,7 @@ fn check_counts(counts: &[u64]) -> Result<(), InvalidInterval> {
     }
 }
 
-/// Five characters that stand for a byte each.
+/// Parses a code of five characters, each of which stands for a byte.
 fn error_code(text: &str) -> Option<ErrorCode> {
     let mut code = ErrorCode::default();
     let mut chars = text.chars();
@@ -326,10 +341,10 @@ macro_rules! counts {
 }
 
 counts! {
-    BatchPolicyCounts [u32; 3] { under, left, refused }
+    BatchPolicyCounts [u32; 3] { active, reverted, refused }
     InFlight [u64; 5] { committed, rolled_back, failed, ambiguous, cut_off }
     Queries [u64; 5] { reads, writes, others, errors, reconnects }
-    StampCounts [u64; 7] {
-        stamped, unstamped, impossible, doubtful, clock_steps, send_cost_sum_ns, transmit_stamps
+    TimestampCounts [u64; 7] {
+        usable, missing, impossible, doubtful, clock_steps, send_cost_sum_ns, transmit_timestamps
     }
 }

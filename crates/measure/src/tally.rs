@@ -15,7 +15,7 @@ pub struct Shape {
     /// Whether starts are scheduled: service time then differs from response time and is recorded
     /// separately.
     pub open_loop: bool,
-    /// Whether some connections have kernel stamps, so that the parts of samples are recorded. If false,
+    /// Whether some connections have kernel timestamps, so that the parts of samples are recorded. If false,
     /// parts are ignored.
     pub parts: bool,
     /// Whether each transaction opens its own connection, so that the time for connecting is recorded.
@@ -25,7 +25,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a closed loop without stamps.
+    /// The shape of a closed loop without timestamps.
     pub fn closed(kinds: usize) -> Shape {
         Shape {
             kinds,
@@ -52,10 +52,10 @@ pub struct Tally<C: Counter> {
     pub retries: u64,
     /// Transactions that took more than one try.
     pub retried: u64,
-    /// Committed ones that took longer than the shape's limit.
+    /// Committed transactions that took longer than the shape's limit.
     pub late: u64,
     /// Sum of the response times of all transactions that ended, whatever their outcome, nanoseconds.
-    /// Skipped ones occupied no client and are not included.
+    /// Skipped transactions occupied no client and are not included.
     pub busy_ns: u128,
     /// Response time, from the scheduled start.
     pub response: Distribution<C>,
@@ -63,7 +63,7 @@ pub struct Tally<C: Counter> {
     pub service: Option<Distribution<C>>,
     /// Lag from the scheduled start to the actual one; absent in a closed loop, where it is zero.
     pub lag: Option<Distribution<C>>,
-    /// Parts of the service time; absent without stamps.
+    /// Parts of the service time; absent without timestamps.
     pub parts: Option<PartDistributions<C>>,
     /// Time for connecting; absent unless each transaction opens its own connection.
     pub connect: Option<Distribution<C>>,
@@ -71,7 +71,7 @@ pub struct Tally<C: Counter> {
     pub limit_ns: u64,
 }
 
-/// The parts of the service time of the samples that had usable stamps.
+/// The parts of the service time of the samples that had usable timestamps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartDistributions<C: Counter> {
     /// Time queued in the client until sent.

@@ -3,8 +3,8 @@
 //! Longer than 400 lines: the sums are checked against one model.
 
 use prony_measure::{
-    BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, Health, IntervalRow, Leftover,
-    Outcome, Recorder, RunPhase, RunSchedule, Sample, ServiceTimeParts, Shape, Tally,
+    BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, ExcludedTransactions, Health,
+    IntervalRow, Outcome, Recorder, RunPhase, RunSchedule, Sample, ServiceTimeParts, Shape, Tally,
 };
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn one_worker(
         recorder.record(sample);
         deliver(&mut recorder, 0, &mut collector);
     }
-    recorder.finish(end_ns, Leftover::default());
+    recorder.finish(end_ns, ExcludedTransactions::default());
     deliver(&mut recorder, 0, &mut collector);
     let mut rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     let collected = collector.finish();
@@ -62,14 +62,14 @@ fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
     let (rows, collected) = one_worker(schedule, &ends.map(at), 3 * S + 5);
     assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 1, 2]);
     assert_eq!(collected.measured.all().committed, 4);
-    assert_eq!(collected.measured.leftover.unfinished, 1);
-    assert_eq!(collected.measured.leftover.misplaced, 0);
+    assert_eq!(collected.measured.excluded.unfinished, 1);
+    assert_eq!(collected.measured.excluded.misplaced, 0);
     assert_eq!(collected.measured.seconds(), 3.0);
     assert!((collected.drain_s - 5e-9).abs() < 1e-15);
 }
 
 #[test]
-fn empty_seconds_have_rows_of_their_own() {
+fn empty_seconds_have_rows() {
     let schedule = RunSchedule::seconds(0, 0, None);
     let (rows, collected) = one_worker(schedule, &[at(5), at(4 * S + 5)], 6 * S + S / 2);
     assert_eq!(
@@ -118,7 +118,7 @@ fn times_that_go_backwards_saturate() {
     assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 2, 0]);
     let all = collected.measured.all();
     assert_eq!((all.committed, all.response.min_ns), (3, 0));
-    assert_eq!(collected.measured.leftover.misplaced, 1);
+    assert_eq!(collected.measured.excluded.misplaced, 1);
     assert_eq!(
         collected.measured.seconds(),
         3.0,
@@ -134,12 +134,12 @@ fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
     recorder.record(&at(S - 1));
     let interval = recorder.take().expect("the window's only interval");
     assert_eq!(interval.kinds[0].committed, 1);
-    assert_eq!(interval.leftover, Leftover::default());
+    assert_eq!(interval.excluded, ExcludedTransactions::default());
     recorder.record(&at(S - 1));
-    recorder.finish(S + 9, Leftover::default());
+    recorder.finish(S + 9, ExcludedTransactions::default());
     let drain = recorder.take().expect("the drain");
-    assert_eq!(drain.leftover.unfinished, 1);
-    assert_eq!(drain.leftover.misplaced, 1);
+    assert_eq!(drain.excluded.unfinished, 1);
+    assert_eq!(drain.excluded.misplaced, 1);
     assert!(recorder.take().is_none());
 }
 
@@ -163,7 +163,7 @@ fn a_row_is_complete_once_every_worker_has_delivered_it() {
     assert_eq!(row.worker_cpu_ns.len(), 2);
     assert!(collector.next_row().is_none());
     recorders[0].record(&at(S + 5));
-    recorders[0].finish(S + 10, Leftover::default());
+    recorders[0].finish(S + 10, ExcludedTransactions::default());
     deliver(&mut recorders[0], 0, &mut collector);
     collector.end(0);
     assert!(collector.next_row().is_none(), "worker 1 may still deliver");
@@ -178,14 +178,14 @@ fn connections_count_as_up_while_their_worker_gets_no_cpu() {
     let mut collector = Collector::new(schedule, shape, 2);
     let often = [S, 2 * S, 3 * S, 4 * S, 5 * S];
     let seldom = [S, 3 * S + 1, 5 * S + 1];
-    for (worker, connections, turns) in [(0, 3, &often[..]), (1, 4, &seldom)] {
+    for (worker, connections, rotations_ns) in [(0, 3, &often[..]), (1, 4, &seldom)] {
         let mut recorder = Recorder::new(schedule, shape);
         recorder.set_connections(connections, 0);
-        for &now_ns in turns {
+        for &now_ns in rotations_ns {
             recorder.rotate(now_ns);
             deliver(&mut recorder, worker, &mut collector);
         }
-        recorder.finish(5 * S + 2, Leftover::default());
+        recorder.finish(5 * S + 2, ExcludedTransactions::default());
         deliver(&mut recorder, worker, &mut collector);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
@@ -203,7 +203,7 @@ fn deliver_with_state(
 ) {
     while let Some(mut interval) = recorder.take() {
         let health = &mut interval.health;
-        (health.waiting, health.under_way) = (end_state.waiting, end_state.under_way);
+        (health.waiting, health.in_progress) = (end_state.waiting, end_state.in_progress);
         health.batch = end_state.batch;
         recorder.give_back(collector.add(worker, interval));
     }
@@ -216,42 +216,42 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     let mut collector = Collector::new(schedule, shape, 2);
     let end_state = Health {
         waiting: 10,
-        under_way: 2,
-        batch: UNDER,
+        in_progress: 2,
+        batch: ACTIVE,
         ..Health::default()
     };
     let often = [S, 2 * S, 3 * S, 4 * S];
     let seldom = [S, 4 * S + 1];
-    for (worker, turns) in [(0, &often[..]), (1, &seldom)] {
+    for (worker, rotations_ns) in [(0, &often[..]), (1, &seldom)] {
         let mut recorder = Recorder::new(schedule, shape);
-        for &now_ns in turns {
+        for &now_ns in rotations_ns {
             recorder.rotate(now_ns);
             deliver_with_state(&mut recorder, worker, &mut collector, end_state);
         }
-        recorder.finish(4 * S + 2, Leftover::default());
+        recorder.finish(4 * S + 2, ExcludedTransactions::default());
         deliver_with_state(&mut recorder, worker, &mut collector, end_state);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     assert_eq!(rows.len(), 4);
     for Health {
         waiting,
-        under_way,
+        in_progress,
         batch,
         ..
     } in rows.iter().map(|row| row.interval.health)
     {
-        assert_eq!((waiting, under_way, batch.under), (20, 4, 2));
+        assert_eq!((waiting, in_progress, batch.active), (20, 4, 2));
     }
 }
 
-const UNDER: BatchPolicyCounts = BatchPolicyCounts {
-    under: 1,
-    left: 0,
+const ACTIVE: BatchPolicyCounts = BatchPolicyCounts {
+    active: 1,
+    reverted: 0,
     refused: 0,
 };
-const LEFT: BatchPolicyCounts = BatchPolicyCounts {
-    under: 0,
-    left: 1,
+const REVERTED: BatchPolicyCounts = BatchPolicyCounts {
+    active: 0,
+    reverted: 1,
     refused: 0,
 };
 
@@ -262,7 +262,7 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
-    for (worker, end_ns, batch) in [(0, 39 * S / 10, LEFT), (1, 405 * S / 100, UNDER)] {
+    for (worker, end_ns, batch) in [(0, 39 * S / 10, REVERTED), (1, 405 * S / 100, ACTIVE)] {
         let recorder = &mut recorders[worker];
         recorder.set_connections(16, 0);
         let end_state = Health {
@@ -273,12 +273,15 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
             recorder.rotate((second * S).min(end_ns));
             deliver_with_state(recorder, worker, &mut collector, end_state);
         }
-        recorder.finish(end_ns, Leftover::default());
+        recorder.finish(end_ns, ExcludedTransactions::default());
         deliver_with_state(recorder, worker, &mut collector, end_state);
         collector.end(worker);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
-    let both = BatchPolicyCounts { left: 1, ..UNDER };
+    let both = BatchPolicyCounts {
+        reverted: 1,
+        ..ACTIVE
+    };
     let policies = rows.iter().map(|row| row.interval.health.batch);
     assert_eq!(policies.collect::<Vec<_>>(), [both; 5]);
     let up = rows.iter().map(|row| row.interval.health.connections);
@@ -297,19 +300,19 @@ fn an_empty_last_row_keeps_the_policies() {
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let end_state = Health {
-        batch: UNDER,
+        batch: ACTIVE,
         ..Health::default()
     };
     for worker in 0..2 {
         let mut recorder = Recorder::new(schedule, shape);
         recorder.rotate(S);
         recorder.rotate(3 * S + 1);
-        recorder.finish(3 * S + 2, Leftover::default());
+        recorder.finish(3 * S + 2, ExcludedTransactions::default());
         deliver_with_state(&mut recorder, worker, &mut collector, end_state);
     }
     let collected = collector.finish();
     assert_eq!(collected.rows.len(), 3);
-    assert_eq!(collected.measured.health.batch.under, 2);
+    assert_eq!(collected.measured.health.batch.active, 2);
 }
 
 #[test]
@@ -352,7 +355,8 @@ fn any_outcome() -> impl Strategy<Value = Outcome> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Phases and leftovers of all workers add up to the number of samples; the rows add up to the totals.
+    /// Phases and excluded transactions of all workers add up to the number of samples; the rows add up to
+    /// the totals.
     #[test]
     fn every_sample_is_counted_exactly_once(
         mut samples in proptest::collection::vec(
@@ -376,13 +380,13 @@ proptest! {
                 connect_ns: 0, retries: 0, parts: None,
             });
             let counted = ended_ns < schedule.window_end_ns();
-            let place = match outcome {
+            let index = match outcome {
                 Outcome::Committed => 0,
                 Outcome::RolledBack => 1,
                 Outcome::Failed(..) => 2,
                 Outcome::Skipped => 3,
             };
-            expected[place] += u64::from(counted);
+            expected[index] += u64::from(counted);
             let warming = ended_ns < schedule.window_start_ns();
             warm += u64::from(counted && warming);
             measured += u64::from(counted && !warming);
@@ -392,7 +396,7 @@ proptest! {
             }
         }
         for (worker, recorder) in recorders.iter_mut().enumerate() {
-            recorder.finish(9 * S, Leftover::default());
+            recorder.finish(9 * S, ExcludedTransactions::default());
             deliver(recorder, worker, &mut collector);
         }
         let collected = collector.finish();
@@ -405,12 +409,12 @@ proptest! {
         let window = counts(&collected.measured.all());
         prop_assert_eq!(std::array::from_fn::<u64, 4, _>(|i| warmup[i] + window[i]), expected);
         prop_assert_eq!((total(warmup), total(window)), (warm, measured));
-        let leftover = collected.measured.leftover;
+        let excluded = collected.measured.excluded;
         prop_assert_eq!(
-            leftover.unfinished + leftover.never_started + warm + measured,
+            excluded.unfinished + excluded.never_started + warm + measured,
             samples.len() as u64
         );
-        prop_assert_eq!(leftover.misplaced, 0);
+        prop_assert_eq!(excluded.misplaced, 0);
         let failed = collected.measured.errors.total()
             + collected.warmup.as_ref().map_or(0, |warmup| warmup.errors.total());
         prop_assert_eq!(failed, expected[2]);

@@ -2,8 +2,8 @@
 
 use prony_allocations::allocations_of;
 use prony_measure::{
-    Collector, ErrorClass, Leftover, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts,
-    Shape,
+    Collector, ErrorClass, ExcludedTransactions, Outcome, Recorder, RunSchedule, Sample,
+    ServiceTimeParts, Shape,
 };
 
 fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
@@ -27,9 +27,9 @@ fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
 
 #[test]
 fn the_allocator_counts() {
-    let mut made = None;
-    assert_eq!(allocations_of(|| made = Some(Box::new(7u64))), 1);
-    drop(made);
+    let mut number = None;
+    assert_eq!(allocations_of(|| number = Some(Box::new(7u64))), 1);
+    drop(number);
 }
 
 #[test]
@@ -45,9 +45,9 @@ fn recording_and_rotating_allocate_nothing() {
     let schedule = RunSchedule::seconds(0, 2 * second_ns, Some(20 * second_ns));
     let mut recorder = Recorder::new(schedule, shape);
     let mut collector = Collector::new(schedule, shape, 1);
-    let mut turned = 0;
+    let mut rotations = 0;
     for second in 0..30 {
-        let spent = allocations_of(|| {
+        let allocations = allocations_of(|| {
             for number in 0..1_000u64 {
                 let outcome = match number % 10 {
                     0 => Outcome::Failed(ErrorClass::Other, *b"23505"),
@@ -57,25 +57,25 @@ fn recording_and_rotating_allocate_nothing() {
                     _ => Outcome::Committed,
                 };
                 recorder.record(&sample(second * second_ns + number * 1_000_000, outcome));
-                recorder.turn(100 + number, 3);
-                recorder.stamps().stamped += 1;
+                recorder.record_iteration(100 + number, 3);
+                recorder.timestamps().usable += 1;
             }
         });
-        assert_eq!(spent, 0, "second {second}");
-        let mut taken = None;
-        let spent = allocations_of(|| {
+        assert_eq!(allocations, 0, "second {second}");
+        let mut finished = None;
+        let allocations = allocations_of(|| {
             assert_eq!(recorder.rotate((second + 1) * second_ns), second < 22);
-            taken = recorder.take();
+            finished = recorder.take();
         });
-        assert_eq!(spent, 0, "rotation after second {second}");
-        if let Some(interval) = taken {
+        assert_eq!(allocations, 0, "rotation after second {second}");
+        if let Some(interval) = finished {
             recorder.give_back(collector.add(0, interval));
-            turned += 1;
+            rotations += 1;
         }
         while let Some(row) = collector.next_row() {
             collector.recycle(row);
         }
     }
-    recorder.finish(30 * second_ns, Leftover::default());
-    assert_eq!(turned, 22);
+    recorder.finish(30 * second_ns, ExcludedTransactions::default());
+    assert_eq!(rotations, 22);
 }

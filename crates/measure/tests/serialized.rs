@@ -1,9 +1,9 @@
-//! An interval comes back from its serialised form as it was, on whatever clock; and no form does harm.
+//! Intervals survive serialisation, on any clock; invalid input is refused.
 
 use prony_measure::{
-    BatchPolicyCounts, Collector, ErrorClass, InFlight, Interval, InvalidInterval, Leftover,
-    Outcome, Queries, RunSchedule, Sample, SerializedInterval, ServiceTimeParts, Shape,
-    StampCounts,
+    BatchPolicyCounts, Collector, ErrorClass, ExcludedTransactions, InFlight, Interval,
+    InvalidInterval, Outcome, Queries, RunSchedule, Sample, SerializedInterval, ServiceTimeParts,
+    Shape, TimestampCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -85,46 +85,46 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
                 }
                 interval.record(sample);
             }
-            let (one, two, three, four) = counts;
-            interval.errors.count_others(four[0]);
-            interval.leftover = Leftover {
-                unfinished: one[0],
+            let (excluded, queries, timestamps, others) = counts;
+            interval.errors.count_others(others[0]);
+            interval.excluded = ExcludedTransactions {
+                unfinished: excluded[0],
                 in_flight: InFlight {
-                    committed: one[1],
-                    rolled_back: one[2],
-                    failed: one[3],
-                    ambiguous: one[4],
-                    cut_off: one[5],
+                    committed: excluded[1],
+                    rolled_back: excluded[2],
+                    failed: excluded[3],
+                    ambiguous: excluded[4],
+                    cut_off: excluded[5],
                 },
-                never_started: one[6],
-                misplaced: four[1],
+                never_started: excluded[6],
+                misplaced: others[1],
             };
             interval.queries = Queries {
-                reads: two[0],
-                writes: two[1],
-                others: two[2],
-                errors: two[3],
-                reconnects: two[4],
+                reads: queries[0],
+                writes: queries[1],
+                others: queries[2],
+                errors: queries[3],
+                reconnects: queries[4],
             };
-            interval.stamps = StampCounts {
-                stamped: three[0],
-                unstamped: three[1],
-                impossible: three[2],
-                doubtful: three[3],
-                clock_steps: three[4],
+            interval.timestamps = TimestampCounts {
+                usable: timestamps[0],
+                missing: timestamps[1],
+                impossible: timestamps[2],
+                doubtful: timestamps[3],
+                clock_steps: timestamps[4],
                 send_cost_sum_ns: large,
-                transmit_stamps: three[5],
+                transmit_timestamps: timestamps[5],
             };
             let health = &mut interval.health;
             (health.cpu_user_ns, health.cpu_system_ns) = (cpu[0], cpu[1]);
             health.run_queue_ns = cpu[2];
-            (health.turns, health.replies, health.waiting) = (four[2], four[3], four[4]);
-            health.turn_max_ns = large;
+            (health.iterations, health.replies, health.waiting) = (others[2], others[3], others[4]);
+            health.iteration_max_ns = large;
             (health.connections, health.missing) = (small[0], small[1]);
-            health.under_way = small[2];
+            health.in_progress = small[2];
             health.batch = BatchPolicyCounts {
-                under: small[3],
-                left: small[4],
+                active: small[3],
+                reverted: small[4],
                 refused: small[5],
             };
             interval
@@ -155,7 +155,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_interval_comes_back_as_it_was((shape, interval) in with_shape()) {
+    fn an_interval_survives_serialisation((shape, interval) in with_shape()) {
         let text = json(&interval, START_NS);
         let same_clock = read(&text).into_interval(START_NS, shape);
         prop_assert_eq!(same_clock.as_ref(), Ok(&interval));
@@ -168,14 +168,14 @@ proptest! {
 
     #[test]
     fn intervals_of_two_machines_add_up_to_the_row_of_their_workers(
-        (shape, one, mut two) in shape()
+        (shape, first, mut second) in shape()
             .prop_flat_map(|shape| (Just(shape), interval(shape), interval(shape)))
     ) {
         let run = schedule(START_NS);
         // The collector merges the drain into the totals, not into a row.
-        let index = one.span.index % 6;
-        let one = Interval { span: run.span(index), ..one };
-        two.span = run.span(index);
+        let index = first.span.index % 6;
+        let first = Interval { span: run.span(index), ..first };
+        second.span = run.span(index);
 
         let mut collector = Collector::new(run, shape, 2);
         (0..index).for_each(|index| {
@@ -183,21 +183,21 @@ proptest! {
             collector.add(1, Box::new(Interval::new(run.span(index), shape)));
             collector.next_row().expect("both workers delivered it");
         });
-        collector.add(0, Box::new(one.clone()));
-        collector.add(1, Box::new(two.clone()));
+        collector.add(0, Box::new(first.clone()));
+        collector.add(1, Box::new(second.clone()));
         let row = collector.next_row().expect("both workers delivered it");
 
         let now_ns = run.span(index).end_ns;
         let receive = |text: &str| read(text).into_interval_of(&run, shape, now_ns);
-        let mut sum = receive(&json(&one, START_NS)).expect("an interval of the run");
-        let other = json(&on_other_clock(two), OTHER_START_NS);
+        let mut sum = receive(&json(&first, START_NS)).expect("an interval of the run");
+        let other = json(&on_other_clock(second), OTHER_START_NS);
         sum.add(&receive(&other).expect("an interval of the run"));
         prop_assert_eq!(&sum, &*row.interval);
     }
 
-    /// Whatever replaces a value in the form, it is read or refused, and what was read can be used.
+    /// If a value is replaced, the input is read or refused, and an interval that was read can be used.
     #[test]
-    fn a_changed_form_is_read_or_refused(
+    fn changed_input_is_read_or_refused(
         (shape, interval) in with_shape(),
         position in any::<prop::sample::Index>(),
         value in prop::sample::select(vec![
@@ -217,7 +217,7 @@ proptest! {
         if let Ok(mut read) = form.into_interval_of(&schedule(START_NS), shape, u64::MAX) {
             read.add(&interval.clone());
             read.add(&read.clone());
-            let _ = (read.is_empty(), read.leftover.in_flight.total(), read.queries.all());
+            let _ = (read.is_empty(), read.excluded.in_flight.total(), read.queries.all());
             let _ = (read.errors.total(), read.all().and_then(|all| all.response.quantile_ns(0.5)));
         }
     }
@@ -318,7 +318,7 @@ fn only_intervals_of_the_run_are_accepted() {
         ("/index", json!(u32::MAX)),
         ("/index", json!(3)),
         ("/part", json!("warmup")),
-        ("/part", json!("lunch")),
+        ("/part", json!("unknown")),
         ("/start_ns", json!(0)),
         ("/start_ns", json!(u64::MAX)),
         ("/start_ns", json!(u64::MAX - 1)),
@@ -344,7 +344,7 @@ fn only_intervals_of_the_run_are_accepted() {
 }
 
 #[test]
-fn a_form_of_another_shape_is_refused_before_its_histograms_are_read() {
+fn a_different_shape_is_refused_before_histograms_are_read() {
     let (shape, interval) = small();
     let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
     // 100,000 kinds would need 13 GB.
@@ -373,7 +373,7 @@ fn a_form_of_another_shape_is_refused_before_its_histograms_are_read() {
 }
 
 #[test]
-fn a_truncated_form_is_an_error() {
+fn truncated_input_is_an_error() {
     let text = json(&small().1, START_NS);
     for end in 0..text.len() {
         assert!(

@@ -1,7 +1,7 @@
 //! Checks a [`PlanInput`].
 //!
-//! The result is a [`Plan`] with every default filled in, or a list of all problems. A problem that only
-//! follows from another one is not reported.
+//! The result is a [`Plan`] with every default filled in, or a list of all problems. A problem that is only a
+//! consequence of another one is not reported.
 
 use crate::duration::shorten;
 use crate::input::{InputValue, PlanInput};
@@ -10,13 +10,13 @@ use crate::plan::{Arrival, DrivePlan, Pace, Plan, ServerPlan, Stop, WorkloadPlan
 use crate::problem::{InputLocation, Problem, Problems};
 use std::time::Duration;
 
-/// Most clients of a run.
+/// Maximum number of clients of a run.
 pub const MAX_CLIENTS: u32 = 1_000_000;
-/// Most threads of a run.
+/// Maximum number of threads of a run.
 pub const MAX_THREADS: u32 = 1024;
 /// Largest scale factor; a workload may allow less.
 pub const MAX_SCALE: u32 = 2_000_000_000;
-/// Highest rate, transactions a second: one each nanosecond.
+/// Highest rate, transactions per second: one per nanosecond.
 pub const MAX_RATE_TPS: f64 = 1e9;
 /// Longest duration, warm-up or grace: 366 days.
 pub const MAX_TIME: Duration = Duration::from_secs(366 * 86_400);
@@ -25,8 +25,7 @@ impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
     ///
     /// # Errors
-    /// Every problem at once, those found while reading the file included, in the order of their
-    /// places.
+    /// Every problem at once, including those found while reading the file, in the order of their locations.
     pub fn check(mut self) -> Result<Plan, Problems> {
         let mut checker = Checker {
             problems: std::mem::take(&mut self.file.problems),
@@ -52,7 +51,8 @@ impl PlanInput {
     }
 }
 
-/// A method that returns `None` has reported a problem, or reading the file has.
+/// Checks the parts of a plan. If a method returns `None`, a problem has been reported, here or by the
+/// reader.
 struct Checker<'a> {
     input: &'a PlanInput,
     problems: Vec<Problem>,
@@ -61,19 +61,24 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn problem(&mut self, place: &InputLocation, message: impl Into<String>) {
-        self.problems.push(Problem::new(place.clone(), message));
+    fn problem(&mut self, location: &InputLocation, message: impl Into<String>) {
+        self.problems.push(Problem::new(location.clone(), message));
     }
 
-    fn problem_with_hint(&mut self, place: &InputLocation, message: impl Into<String>, hint: &str) {
-        let problem = Problem::new(place.clone(), message);
+    fn problem_with_hint(
+        &mut self,
+        location: &InputLocation,
+        message: impl Into<String>,
+        hint: &str,
+    ) {
+        let problem = Problem::new(location.clone(), message);
         self.problems.push(problem.hint(hint));
     }
 
     /// Checks each value against its limits.
     fn check_limits(&mut self) {
-        for (setting, value, place) in self.input.given() {
-            if let Some(problem) = setting.problem(value, place) {
+        for (setting, value, location) in self.input.given_settings() {
+            if let Some(problem) = setting.problem(value, location) {
                 self.problems.push(problem);
                 self.unusable.push(setting.path.to_owned());
             }
@@ -87,19 +92,19 @@ impl Checker<'_> {
     }
 
     /// A whole number within its limits, or its default.
-    fn count(&self, path: &str, given: &InputValue<u64>, default: u32) -> Option<u32> {
-        let count = value_or(given, u64::from(default));
+    fn count(&self, path: &str, input: &InputValue<u64>, default: u32) -> Option<u32> {
+        let count = value_or(input, u64::from(default));
         u32::try_from(count).ok().filter(|_| self.is_usable(path))
     }
 
     fn server(&mut self) -> Option<ServerPlan> {
         let input = self.input;
-        let embedded = input.embedded.as_ref().filter(|given| given.value);
+        let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
         match (&input.url, embedded) {
             (Some(url), Some(embedded)) => {
-                let message = format!("embedded and url ({}) exclude each other", url.place);
+                let message = format!("embedded and url ({}) exclude each other", url.location);
                 let hint = "name a server or let Prony start one: remove one of the two";
-                self.problem_with_hint(&embedded.place, message, hint);
+                self.problem_with_hint(&embedded.location, message, hint);
                 None
             }
             (Some(url), None) => Some(ServerPlan::Url(url.value.clone())),
@@ -120,7 +125,7 @@ impl Checker<'_> {
             name,
             scale,
             options: options
-                .map(|(key, placed)| (key.clone(), placed.value.clone()))
+                .map(|(key, option)| (key.clone(), option.value.clone()))
                 .collect(),
         })
     }
@@ -129,7 +134,7 @@ impl Checker<'_> {
         let input = self.input;
         let Some(name) = &input.workload else {
             if self.is_usable("workload.name") {
-                let place = match &input.file.name {
+                let location = match &input.file.name {
                     Some(file) => InputLocation::File {
                         file: file.clone(),
                         at: None,
@@ -138,7 +143,7 @@ impl Checker<'_> {
                     None => InputLocation::Key("workload.name".to_owned()),
                 };
                 let hint = "name the workload, such as name = \"tpcb\" under [workload]";
-                self.problem_with_hint(&place, "is missing", hint);
+                self.problem_with_hint(&location, "is missing", hint);
             }
             return None;
         };
@@ -152,7 +157,7 @@ impl Checker<'_> {
         }
         let message = format!("\"{}\" is not the name of a workload", shorten(text));
         let hint = "a name consists of letters, digits, - and _, such as tpcb or select-only";
-        self.problem_with_hint(&name.place, message, hint);
+        self.problem_with_hint(&name.location, message, hint);
         None
     }
 
@@ -189,7 +194,7 @@ impl Checker<'_> {
                 default.connect_per_transaction,
             ),
             tcp_sample: tcp_sample?,
-            seed: input.seed.as_ref().map(|given| given.value),
+            seed: input.seed.as_ref().map(|seed| seed.value),
             pin: value_or(&input.pin, default.pin),
             ..default
         })
@@ -198,16 +203,16 @@ impl Checker<'_> {
     /// A number that is at most the number of clients.
     fn at_most_clients(
         &mut self,
-        (path, given, default): (&str, &InputValue<u64>, u32),
+        (path, input, default): (&str, &InputValue<u64>, u32),
         clients: Option<u32>,
         message: fn(u32, u32) -> String,
         hint: &str,
     ) -> Option<u32> {
-        let count = self.count(path, given, default)?;
-        if let (Some(given), Some(clients)) = (given, clients)
+        let count = self.count(path, input, default)?;
+        if let (Some(input), Some(clients)) = (input, clients)
             && count > clients
         {
-            self.problem_with_hint(&given.place, message(count, clients), hint);
+            self.problem_with_hint(&input.location, message(count, clients), hint);
             return None;
         }
         Some(count)
@@ -215,39 +220,48 @@ impl Checker<'_> {
 
     fn observe(&mut self) -> ObservePlan {
         let input = self.input;
-        let off = input.observe.as_ref().filter(|given| !given.value);
-        if let Some((given, off)) = input.server_metrics.as_ref().zip(off) {
+        let off = input.observe.as_ref().filter(|observe| !observe.value);
+        if let Some((metrics, off)) = input.server_metrics.as_ref().zip(off) {
             let message = format!(
                 "has no effect if the server is not observed ({})",
-                off.place
+                off.location
             );
-            self.problem_with_hint(&given.place, message, "remove one of the two");
+            self.problem_with_hint(&metrics.location, message, "remove one of the two");
         }
         let metrics = input.server_metrics.as_ref();
         // The value is not quoted: the text before an @ may be a password.
         let hint = "name the node_exporter of the server's machine as http://db1:9100/metrics";
-        if let Some(given) = metrics {
-            let url = given.value.as_str();
-            let of_http = |scheme: &str| {
-                let rest = url.strip_prefix(scheme);
-                rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        if let Some(metrics) = metrics {
+            let url = metrics.value.as_str();
+            let has_scheme = |scheme: &str| {
+                let remainder = url.strip_prefix(scheme);
+                remainder
+                    .is_some_and(|remainder| !remainder.is_empty() && !remainder.starts_with('/'))
             };
             if url.contains('@') {
-                self.problem_with_hint(&given.place, "must not hold a user or a password", hint);
-            } else if !of_http("http://") && !of_http("https://") {
-                self.problem_with_hint(&given.place, "is not the URL of a node_exporter", hint);
+                self.problem_with_hint(
+                    &metrics.location,
+                    "must not hold a user or a password",
+                    hint,
+                );
+            } else if !has_scheme("http://") && !has_scheme("https://") {
+                self.problem_with_hint(
+                    &metrics.location,
+                    "is not the URL of a node_exporter",
+                    hint,
+                );
             }
         }
         let mut metrics_listen = None;
-        if let Some(given) = &input.metrics_listen {
-            match given.value.parse::<ListenAddress>() {
+        if let Some(address) = &input.metrics_listen {
+            match address.value.parse::<ListenAddress>() {
                 Ok(listen) => metrics_listen = Some(listen),
-                Err(error) => self.problem_with_hint(&given.place, error.message, error.hint),
+                Err(error) => self.problem_with_hint(&address.location, error.message, error.hint),
             }
         }
         ObservePlan {
             server: off.is_none(),
-            server_metrics: metrics.map(|given| given.value.clone()),
+            server_metrics: metrics.map(|url| url.value.clone()),
             metrics_listen,
         }
     }
@@ -264,8 +278,8 @@ impl Checker<'_> {
             }),
             (None, Some(arrival)) => {
                 let message = "arrival has no effect without a rate";
-                let hint = "give a rate in transactions a second, or remove arrival";
-                self.problem_with_hint(&arrival.place, message, hint);
+                let hint = "give a rate in transactions per second, or remove arrival";
+                self.problem_with_hint(&arrival.location, message, hint);
                 None
             }
             (None, None) => Some(Pace::Closed),
@@ -275,29 +289,31 @@ impl Checker<'_> {
     /// When the run ends. A time and a count both start at the end of the warm-up, if there is one.
     fn stop(&mut self) -> Stop {
         let input = self.input;
-        if let Some(given) = &input.duration
-            && given.value.is_zero()
+        if let Some(duration) = &input.duration
+            && duration.value.is_zero()
         {
-            self.problem(&given.place, "must be more than 0");
+            self.problem(&duration.location, "must be more than 0");
         }
         let Some(transactions) = &input.transactions else {
             let duration = input.duration.as_ref();
-            return duration.map_or(DrivePlan::default().stop, |given| Stop::After(given.value));
+            return duration.map_or(DrivePlan::default().stop, |duration| {
+                Stop::After(duration.value)
+            });
         };
-        if let Some(given) = &input.duration {
+        if let Some(duration) = &input.duration {
             let message = format!(
                 "transactions and duration ({}) exclude each other",
-                given.place
+                duration.location
             );
             let hint = "a run ends after a time or after a count: remove one of the two";
-            self.problem_with_hint(&transactions.place, message, hint);
+            self.problem_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
     }
 }
 
-pub(crate) fn value_or<T: Copy>(given: &InputValue<T>, or: T) -> T {
-    given.as_ref().map_or(or, |given| given.value)
+pub(crate) fn value_or<T: Copy>(input: &InputValue<T>, default: T) -> T {
+    input.as_ref().map_or(default, |input| input.value)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use serde::{Deserialize, Deserializer};
 
 /// An enumeration with a name for each value.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// Every value with its name, in the order to show.
+    /// Every value with its name, in the order of help texts and messages.
     const ALL: &'static [(&'static str, Self)];
 
     /// The value of this name, exactly as written.
     fn from_name(name: &str) -> Option<Self> {
-        let (_, value) = Self::ALL.iter().find(|(known, _)| *known == name)?;
+        let (_, value) = Self::ALL.iter().find(|(text, _)| *text == name)?;
         Some(*value)
     }
 
@@ -61,7 +61,7 @@ pub(crate) fn deserialize_choice<'de, T: Choice, D: Deserializer<'de>>(
     T::from_name(&name).ok_or_else(|| D::Error::custom(format!("unknown value {name}")))
 }
 
-/// For serde's `with`: a choice, if there is one, by its name.
+/// For serde's `with`: an optional choice, by its name.
 pub(crate) mod by_name {
     use super::{Choice, deserialize_choice};
     use serde::{Deserializer, Serialize, Serializer};

@@ -29,11 +29,11 @@ impl UserError for DurationError {
     }
 }
 
-/// Reads a duration: whole numbers with the units `d`, `h`, `m`, `s`, `ms`, `us` or `ns`, the
-/// longest first and each at most once (`1m30s`), or a plain whole number of seconds.
+/// Reads a duration: whole numbers with the units `d`, `h`, `m`, `s`, `ms`, `us` or `ns`, the longest first
+/// and each at most once (`1m30s`), or a plain whole number of seconds.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// If the text is not a duration; the error says why.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     let text = text.trim();
     if text.is_empty() {
@@ -45,11 +45,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
             Err(_) => Err(too_long(text)),
         };
     }
-    let mut rest = text;
+    let mut remaining = text;
     let mut next_unit = 0;
     let mut total = Duration::ZERO;
-    while !rest.is_empty() {
-        let (amount, unit, after) = split_amount(text, rest)?;
+    while !remaining.is_empty() {
+        let (amount, unit, next) = split_amount(text, remaining)?;
         let Some(index) = UNITS.iter().position(|(name, _)| *name == unit) else {
             return Err(unknown_unit(text, unit));
         };
@@ -63,17 +63,20 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
         total = duration_of(amount, UNITS[index].1)
             .and_then(|length| total.checked_add(length))
             .ok_or_else(|| too_long(text))?;
-        rest = after;
+        remaining = next;
     }
     Ok(total)
 }
 
-/// Splits off one number with its unit.
-fn split_amount<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str, &'a str), DurationError> {
-    let digits = rest
+/// Splits off the first number with its unit; returns both and the remaining text.
+fn split_amount<'a>(
+    text: &str,
+    remaining: &'a str,
+) -> Result<(u64, &'a str, &'a str), DurationError> {
+    let digits = remaining
         .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (number, rest) = rest.split_at(digits);
+        .unwrap_or(remaining.len());
+    let (number, remaining) = remaining.split_at(digits);
     if number.is_empty() {
         return Err(DurationError(format!(
             "'{}' is not a duration",
@@ -81,17 +84,17 @@ fn split_amount<'a>(text: &str, rest: &'a str) -> Result<(u64, &'a str, &'a str)
         )));
     }
     let amount = number.parse::<u64>().map_err(|_| too_long(text))?;
-    let letters = rest
+    let letters = remaining
         .find(|c: char| c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (unit, rest) = rest.split_at(letters);
+        .unwrap_or(remaining.len());
+    let (unit, remaining) = remaining.split_at(letters);
     if unit.is_empty() {
         return Err(DurationError(format!(
             "'{}' ends in a number without a unit",
             shorten(text)
         )));
     }
-    Ok((amount, unit, rest))
+    Ok((amount, unit, remaining))
 }
 
 fn duration_of(amount: u64, unit_ns: u64) -> Option<Duration> {
@@ -154,7 +157,7 @@ pub fn format_duration(duration: Duration) -> String {
         .filter(|(amount, _)| *amount > 0)
         .map(|(amount, unit)| format!("{amount}{unit}"))
         .collect();
-    // Under two minutes seconds alone are easier to read, and closer to what users type.
+    // Under two minutes, seconds alone are easier to read and match what users type.
     match (text.is_empty(), seconds) {
         (true, _) => "0s".to_owned(),
         (false, 60..120) if nanos == 0 => format!("{seconds}s"),
@@ -238,9 +241,9 @@ mod tests {
 
     #[test]
     fn very_large_and_small_numbers_have_an_exponent() {
-        let each = [1e300, -1e300, 1e-300, 2e9, 0.25, 0.0, f64::INFINITY].map(format_number);
+        let texts = [1e300, -1e300, 1e-300, 2e9, 0.25, 0.0, f64::INFINITY].map(format_number);
         assert_eq!(
-            each,
+            texts,
             [
                 "1e300",
                 "-1e300",

@@ -1,7 +1,7 @@
 //! The unchecked input of a plan: every value is optional and comes with its location.
 //!
-//! Values of a TOML file and flags of a command line are merged into one [`PlanInput`]. Defaults are not filled
-//! in here (`check` does that), and `Debug` never prints a URL.
+//! Values of a TOML file and flags of a command line are merged into one [`PlanInput`]. Defaults are not
+//! filled in here (`check` does that), and `Debug` never prints a URL.
 
 use crate::plan::{Pace, Plan, ServerPlan, Stop};
 use crate::problem::{InputLocation, Problem};
@@ -15,7 +15,7 @@ pub struct Located<T> {
     /// The value.
     pub value: T,
     /// The location.
-    pub place: InputLocation,
+    pub location: InputLocation,
 }
 
 /// A value that may have been given, with its location.
@@ -24,13 +24,13 @@ pub type InputValue<T> = Option<Located<T>>;
 /// What was read from a plan file besides its values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileInput {
-    /// Its name, for the place of missing keys.
+    /// Its name, for the location of missing keys.
     pub(crate) name: Option<String>,
-    /// Whether it has a table `[experiment]` or `[variants]`, whatever their content.
+    /// Whether it has a table `[experiment]` or `[variants]`, even an empty one.
     pub(crate) has_experiment: bool,
     /// Mistakes; `check` adds to them.
     pub(crate) problems: Vec<Problem>,
-    /// Keys, or whole tables, that could not be read: they do not count as missing.
+    /// Keys, or whole tables, that could not be read; they do not count as missing.
     pub(crate) refused: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct FileInput {
 pub fn flag<T>(name: &str, value: Option<T>) -> InputValue<T> {
     value.map(|value| Located {
         value,
-        place: InputLocation::Flag(name.to_owned()),
+        location: InputLocation::Flag(name.to_owned()),
     })
 }
 
@@ -54,17 +54,18 @@ impl fmt::Debug for PlanInput {
 impl PlanInput {
     /// Sets an option of the workload from a flag, if the flag has a value.
     pub fn set_option<T: Into<toml::Value>>(&mut self, name: &str, key: &str, value: Option<T>) {
-        if let Some(placed) = flag(name, value.map(Into::into)) {
-            self.options.insert(key.to_owned(), placed);
+        if let Some(option) = flag(name, value.map(Into::into)) {
+            self.options.insert(key.to_owned(), option);
         }
     }
 
-    /// Merges `over` (flags, or a variant) into this input (a file): values of `over` replace those given here.
+    /// Merges `over` (flags, or a variant) into this input (a file): values of `over` replace those of this
+    /// input.
     ///
-    /// Of two values that exclude each other, the one in `over` wins and the one here is dropped: `--transactions
-    /// 100` over a file's `duration`, `--url` over its `embedded = true`, `--no-observe` over its
-    /// `server_metrics`. If both are in `over`, both stay, and `check` reports the contradiction. A replaced
-    /// value is no longer checked; problems that were found while reading the file stay.
+    /// If a value of `over` and one of this input exclude each other, the latter is dropped: `--transactions
+    /// 100` drops a file's `duration`, `--url` its `embedded = true`, `--no-observe` its `server_metrics`. If
+    /// both are in `over`, both stay, and `check` reports the contradiction. A replaced value is no longer
+    /// checked; problems found while reading the file stay.
     #[must_use]
     pub fn overlay(mut self, over: Self) -> Self {
         if over.duration.is_some() || over.transactions.is_some() {
@@ -78,7 +79,7 @@ impl PlanInput {
         if over.observe.is_some() || over.server_metrics.is_some() {
             self.observe = None;
         }
-        if over.observe.as_ref().is_some_and(|given| !given.value) {
+        if over.observe.as_ref().is_some_and(|observe| !observe.value) {
             self.server_metrics = None;
         }
         self.replace(&over);
@@ -96,53 +97,54 @@ impl PlanInput {
 
     /// The input that produces this plan, with every default written out. `server` is the URL to write.
     pub(crate) fn from_plan(plan: &Plan, server: Option<&str>) -> PlanInput {
-        fn given<T>(value: T) -> InputValue<T> {
+        fn no_location<T>(value: T) -> InputValue<T> {
             flag("", Some(value))
         }
         let drive = &plan.drive;
-        let count = |number: u32| given(u64::from(number));
+        let count = |number: u32| no_location(u64::from(number));
         let mut input = PlanInput {
-            workload: given(plan.workload.name.clone()),
+            workload: no_location(plan.workload.name.clone()),
             scale: plan.workload.scale.and_then(count),
             clients: count(drive.clients),
             threads: count(drive.threads),
-            warmup: given(drive.warmup),
-            grace: given(drive.grace),
-            protocol: given(drive.protocol),
-            describe: given(drive.describe),
-            connect_per_transaction: given(drive.connect_per_transaction),
+            warmup: no_location(drive.warmup),
+            grace: no_location(drive.grace),
+            protocol: no_location(drive.protocol),
+            describe: no_location(drive.describe),
+            connect_per_transaction: no_location(drive.connect_per_transaction),
             tcp_sample: count(drive.tcp_sample),
-            io: given(drive.io),
-            pin: given(drive.pin),
-            seed: drive.seed.and_then(given),
-            expect_outage: given(plan.expect_outage),
-            observe: given(plan.observe.server),
-            server_metrics: plan.observe.server_metrics.clone().and_then(given),
+            io: no_location(drive.io),
+            pin: no_location(drive.pin),
+            seed: drive.seed.and_then(no_location),
+            expect_outage: no_location(plan.expect_outage),
+            observe: no_location(plan.observe.server),
+            server_metrics: plan.observe.server_metrics.clone().and_then(no_location),
             metrics_listen: plan
                 .observe
                 .metrics_listen
                 .as_ref()
-                .and_then(|listen| given(listen.to_string())),
+                .and_then(|listen| no_location(listen.to_string())),
             ..PlanInput::default()
         };
         match plan.server {
-            ServerPlan::Embedded => input.embedded = given(true),
-            ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(given),
+            ServerPlan::Embedded => input.embedded = no_location(true),
+            ServerPlan::Url(_) => input.url = server.map(str::to_owned).and_then(no_location),
         }
         if let Pace::Rate {
             rate_tps, arrival, ..
         } = drive.pace
         {
-            (input.rate_tps, input.arrival) = (given(rate_tps), given(arrival));
+            (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
         }
         match drive.stop {
-            Stop::After(time) | Stop::Starts(time) => input.duration = given(time),
-            Stop::Transactions(count) => input.transactions = given(count),
+            Stop::After(time) | Stop::Starts(time) => input.duration = no_location(time),
+            Stop::Transactions(count) => input.transactions = no_location(count),
             Stop::Shared {
                 transactions,
                 within,
             } => {
-                (input.duration, input.transactions) = (given(within), given(transactions));
+                (input.duration, input.transactions) =
+                    (no_location(within), no_location(transactions));
             }
         }
         for (key, value) in &plan.workload.options {
@@ -151,62 +153,65 @@ impl PlanInput {
         input
     }
 
-    /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`. `server`
-    /// replaces the URL and is redacted by the caller.
+    /// The given values, for the Run document: `{"run.clients": {"value": 64, "place": "--clients"}}`.
+    /// `server` replaces the URL and is redacted by the caller.
     pub fn to_json(&self, server: &str) -> Value {
-        let mut given = Map::new();
-        let mut add = |path: String, value: Value, place: &InputLocation| {
-            given.insert(path, json!({ "value": value, "place": place.to_string() }));
+        let mut values = Map::new();
+        let mut add = |path: String, value: Value, location: &InputLocation| {
+            values.insert(
+                path,
+                json!({ "value": value, "place": location.to_string() }),
+            );
         };
-        for (setting, value, place) in self.given() {
+        for (setting, value, location) in self.given_settings() {
             let value = match setting.path {
                 "server.url" => json!(server),
                 // The command is not stored: it may contain a password.
                 "experiment.between" => json!("a command"),
                 _ => value.to_json(),
             };
-            add(setting.path.to_owned(), value, place);
+            add(setting.path.to_owned(), value, location);
         }
-        for (key, placed) in &self.options {
+        for (key, option) in &self.options {
             add(
                 format!("workload.{key}"),
-                crate::write::toml_to_json(&placed.value),
-                &placed.place,
+                crate::write::toml_to_json(&option.value),
+                &option.location,
             );
         }
-        Value::Object(given)
+        Value::Object(values)
     }
 
     /// The flags for this input, as a user would type them. Settings without a flag are omitted.
     pub fn arguments(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        for (setting, value, _) in self.given() {
+        let mut arguments = Vec::new();
+        for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
             match (flag.value_name, flag.off) {
-                (Some(_), _) => words.extend([setting.flag_name(), value.to_text()]),
+                (Some(_), _) => arguments.extend([setting.flag_name(), value.to_text()]),
                 (None, off) if value.to_text() == off.is_none().to_string() => {
-                    words.push(setting.flag_name())
+                    arguments.push(setting.flag_name())
                 }
                 (None, _) => {}
             }
         }
-        for (key, Located { value, place }) in &self.options {
+        for (key, Located { value, location }) in &self.options {
             let text = |value: &toml::Value| {
                 value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned)
             };
-            match (place, value) {
+            match (location, value) {
                 (InputLocation::Flag(name), toml::Value::Array(list)) => {
-                    words.extend(list.iter().flat_map(|one| [name.clone(), text(one)]));
+                    arguments.extend(list.iter().flat_map(|item| [name.clone(), text(item)]));
                 }
                 (InputLocation::Flag(name), value) if name != "--option" => {
-                    words.extend([name.clone(), text(value)])
+                    arguments.extend([name.clone(), text(value)])
                 }
-                (_, value) => words.extend(["-o".to_owned(), format!("{key}={}", text(value))]),
+                (_, value) => arguments.extend(["-o".to_owned(), format!("{key}={}", text(value))]),
             }
         }
-        words
+        arguments
     }
 }
 
@@ -235,7 +240,7 @@ mod tests {
             "branches".to_owned(),
             Located {
                 value: toml::Value::Integer(7),
-                place: InputLocation::Flag("--set".to_owned()),
+                location: InputLocation::Flag("--set".to_owned()),
             },
         )]);
         let plan = file().overlay(flags).check().unwrap();
@@ -248,10 +253,10 @@ mod tests {
 
     #[test]
     fn no_flags_change_nothing() {
-        let alone = file().check().unwrap();
-        assert_eq!(file().overlay(PlanInput::default()).check().unwrap(), alone);
-        assert_eq!(alone.server, ServerPlan::Embedded);
-        assert_eq!(alone.drive.clients, 64);
+        let plan = file().check().unwrap();
+        assert_eq!(file().overlay(PlanInput::default()).check().unwrap(), plan);
+        assert_eq!(plan.server, ServerPlan::Embedded);
+        assert_eq!(plan.drive.clients, 64);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct ObservePlan {
     pub server: bool,
     /// URL of the node_exporter on the server's machine. Without a user or password.
     pub server_metrics: Option<String>,
-    /// Where to serve the figures during the run.
+    /// The address at which the figures are served during the run.
     pub metrics_listen: Option<ListenAddress>,
 }
 
@@ -48,12 +48,12 @@ pub struct ListenAddress {
     pub port: u16,
 }
 
-/// Why text is not an address to listen on, and what to do about it.
+/// The error for text that is not an address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// A correct form of the address.
     pub hint: &'static str,
 }
 
@@ -71,12 +71,12 @@ impl FromStr for ListenAddress {
     /// Parses `9187` (loopback only), `127.0.0.1:9187`, `[::1]:9187`, `localhost:9187`.
     fn from_str(text: &str) -> Result<ListenAddress, ListenError> {
         // The text before an @ may be a password.
-        let shown = match text.contains('@') {
+        let quoted = match text.contains('@') {
             true => "this text".to_owned(),
             false => format!("'{}'", crate::duration::shorten(text)),
         };
         let error = |message: &str, hint| ListenError {
-            message: format!("{shown} {message}"),
+            message: format!("{quoted} {message}"),
             hint,
         };
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_port_alone_means_loopback() {
-        for (text, host, shown) in [
+        for (text, host, displayed) in [
             ("9187", "127.0.0.1", "127.0.0.1:9187"),
             ("127.0.0.1:9187", "127.0.0.1", "127.0.0.1:9187"),
             ("[::1]:9187", "::1", "[::1]:9187"),
@@ -145,13 +145,13 @@ mod tests {
         ] {
             let listen: ListenAddress = text.parse().unwrap();
             assert_eq!((listen.host.as_str(), listen.port), (host, 9187), "{text}");
-            assert_eq!(listen.to_string(), shown);
+            assert_eq!(listen.to_string(), displayed);
         }
     }
 
     #[test]
     fn invalid_addresses_are_rejected_with_a_reason() {
-        for (text, word) in [
+        for (text, expected) in [
             ("", "has no port"),
             ("127.0.0.1", "has no port"),
             ("70000", "65535"),
@@ -168,7 +168,7 @@ mod tests {
             ("a b:9187", "is not an address with a port"),
         ] {
             let error = text.parse::<ListenAddress>().unwrap_err();
-            assert!(error.to_string().contains(word), "{text}: {error}");
+            assert!(error.to_string().contains(expected), "{text}: {error}");
             assert!(!error.to_string().contains("geheim"), "{error}");
         }
     }
@@ -177,10 +177,10 @@ mod tests {
         #[test]
         fn a_displayed_address_parses_as_the_same(text in "[0-9a-f.:\\[\\]x-]{0,20}|[0-9]{1,5}") {
             if let Ok(listen) = text.parse::<ListenAddress>() {
-                let again: ListenAddress = listen.to_string().parse().unwrap();
-                prop_assert_eq!(again.port, listen.port);
-                let same = again.host == listen.host
-                    || again.host.parse::<IpAddr>() == listen.host.parse::<IpAddr>();
+                let parsed: ListenAddress = listen.to_string().parse().unwrap();
+                prop_assert_eq!(parsed.port, listen.port);
+                let same = parsed.host == listen.host
+                    || parsed.host.parse::<IpAddr>() == listen.host.parse::<IpAddr>();
                 prop_assert!(same);
             }
         }

@@ -19,8 +19,8 @@ pub struct Plan {
     pub drive: DrivePlan,
     /// Observation of the server, and publication of the run's figures.
     pub observe: ObservePlan,
-    /// Whether the run measures an outage or a stall of the server, such as a failover: neither makes it invalid
-    /// then.
+    /// Whether the run measures an outage or a stall of the server, such as a failover. Neither makes it
+    /// invalid then.
     pub expect_outage: bool,
 }
 
@@ -77,18 +77,19 @@ pub struct DrivePlan {
     pub threads: u32,
     /// Closed or open loop.
     pub pace: Pace,
-    /// When it ends.
+    /// When the run ends.
     pub stop: Stop,
     /// Warm-up, which is measured but not part of the result.
     pub warmup: Duration,
     /// How long transactions in flight at the end may take to finish before they are cut off.
     pub grace: Duration,
-    /// Slower transactions are counted as late. With a rate, starts that are already later than this are skipped.
+    /// Slower transactions are counted as late. With a rate, starts that are already later than this are
+    /// skipped.
     pub latency_limit: Option<Duration>,
-    /// Whether a client that loses its connection reconnects, and its transaction counts as failed; otherwise the
-    /// client ends.
+    /// Whether a client that loses its connection reconnects, and its transaction counts as failed; otherwise
+    /// the client ends.
     pub reconnect: bool,
-    /// How statements are sent.
+    /// The protocol mode.
     pub protocol: QueryMode,
     /// Whether to request the row description with each execution, as libpq does.
     pub describe: bool,
@@ -136,11 +137,11 @@ pub enum Pace {
     Closed,
     /// Starts are scheduled at this rate for all clients together, however fast the server answers.
     Rate {
-        /// Transactions a second.
+        /// Transactions per second.
         rate_tps: f64,
         /// Gaps between scheduled starts.
         arrival: Arrival,
-        /// The run ends when more starts than this are due and wait for a client; without a limit if absent.
+        /// The run ends when more starts than this are due and wait for a client; absent for no limit.
         queue_max: Option<u64>,
     },
 }
@@ -164,11 +165,12 @@ pub enum Stop {
     After(Duration),
     /// After this many transactions of each client, counted from the end of the warm-up.
     Transactions(u64),
-    /// No transaction starts after this time; those that have started are awaited for the grace period and
+    /// No transaction starts after this time. Transactions in flight may end within the grace period, and are
     /// counted, as in pgbench.
     Starts(Duration),
-    /// After this many starts of all clients together, counted from the end of the warm-up, or after a time as with
-    /// `Starts`. Any free client takes the next start. This is the only stop for which threads share a counter.
+    /// After this many starts of all clients together, counted from the end of the warm-up, or after a time
+    /// as with `Starts`. Any free client takes the next start. Only this stop needs a counter that all
+    /// threads share.
     Shared {
         /// Starts.
         transactions: u64,

@@ -1,10 +1,10 @@
-//! A problem in a plan, with its place and a hint.
+//! A problem in a plan, with its location and a hint.
 //!
 //! It never quotes a connection URL, which may contain a password.
 
 use std::fmt;
 
-/// Where a value was given.
+/// The location of a value in a plan file or on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputLocation {
     /// In a TOML file.
@@ -18,7 +18,7 @@ pub enum InputLocation {
     },
     /// By a flag of the command line, such as `--clients`.
     Flag(String),
-    /// The path of a key that is missing, or whose value was set by a program.
+    /// The path of a key that is missing, or that a program set.
     Key(String),
 }
 
@@ -57,17 +57,17 @@ impl fmt::Display for InputLocation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where the problem is.
-    pub place: InputLocation,
-    /// What is wrong, as a message for the user.
+    pub location: InputLocation,
+    /// The problem, as a message for the user.
     pub message: String,
-    /// What to do about it.
+    /// How to correct it.
     pub hint: Option<String>,
 }
 
 impl Problem {
-    pub(crate) fn new(place: InputLocation, message: impl Into<String>) -> Self {
+    pub(crate) fn new(location: InputLocation, message: impl Into<String>) -> Self {
         Self {
-            place,
+            location,
             message: message.into(),
             hint: None,
         }
@@ -81,7 +81,7 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
+        write!(f, "{}: {}", self.location, self.message)?;
         if let Some(hint) = &self.hint {
             write!(f, "\n  hint: {hint}")?;
         }
@@ -89,14 +89,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a plan, in the order of their places; never empty as an error.
+/// All problems of a plan, in the order of their locations; never empty as an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
-    /// Sorts the problems by their places.
+    /// Sorts the problems by their locations.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by_key(|problem| problem.place.order());
+        problems.sort_by_key(|problem| problem.location.order());
         Self(problems)
     }
 }

@@ -1,10 +1,10 @@
-//! Random numbers that are reproducible on every machine, for the order of runs and starts of
+//! Random numbers that are reproducible on every machine, for the order of runs and the starts of
 //! transactions.
 //!
-//! The generator is SplitMix64 (Steele, Lea and Flood, 2014), which is small, fast and good enough for
-//! both. It must not be used for secrets.
+//! The generator is SplitMix64 (Steele, Lea and Flood, 2014), which is small, fast and good enough for both
+//! purposes. It must not be used for secrets.
 
-/// Advances `counter` and returns it mixed: successive results look unrelated.
+/// Advances `counter` and returns it mixed, so that successive results look unrelated.
 #[inline]
 pub fn splitmix64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -24,18 +24,18 @@ impl SplitMix {
         SplitMix(seed)
     }
 
-    /// Uniform in (0, 1], so that its logarithm is finite.
+    /// A number from the uniform distribution on (0, 1], so that its logarithm is finite.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         ((splitmix64(&mut self.0) >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Shuffles the list (Fisher–Yates) so that every order is equally likely. The modulo bias is negligible
-    /// for lists as short as these.
+    /// Shuffles the list (Fisher–Yates). Every order is equally likely; the modulo bias is negligible for
+    /// such short lists.
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
-        for last in (1..list.len()).rev() {
-            let other = splitmix64(&mut self.0) % (last as u64 + 1);
-            list.swap(last, other as usize);
+        for end in (1..list.len()).rev() {
+            let index = splitmix64(&mut self.0) % (end as u64 + 1);
+            list.swap(end, index as usize);
         }
     }
 }
@@ -48,9 +48,9 @@ mod tests {
     #[test]
     fn numbers_match_the_reference_implementation() {
         let mut counter = 0;
-        let drawn = [(); 3].map(|()| splitmix64(&mut counter));
+        let numbers = [(); 3].map(|()| splitmix64(&mut counter));
         assert_eq!(
-            drawn,
+            numbers,
             [
                 0xe220_a839_7b1d_cdaf,
                 0x6e78_9e6a_a1b9_65f4,

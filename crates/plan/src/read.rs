@@ -1,7 +1,7 @@
-//! Reads a plan file completely, whatever mistakes it has.
+//! Reads a plan file completely, even if it has mistakes.
 //!
-//! The result is a [`PlanInput`] with every problem found; if the text is not TOML, only that
-//! problem. No line of the text is ever quoted, since it may contain a URL with a password.
+//! The result is a [`PlanInput`] with every problem; if the text is not TOML, only that problem. No line of
+//! the text is ever quoted, since it may contain a URL with a password.
 
 use crate::duration::shorten;
 use crate::experiment::VariantInput;
@@ -31,7 +31,7 @@ impl PlanInput {
     /// problems together.
     ///
     /// # Errors
-    /// If the text is not TOML: only that problem, since nothing after it can be trusted.
+    /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, Problems> {
         let source = Source { file, text };
         let root = source.root("`prony plan schema` prints the format")?;
@@ -73,7 +73,7 @@ fn read_variants(
     if variants.table.is_some() && tables.is_empty() {
         let key = root.keys().find(|key| *key.get_ref() == variants.path);
         let offset = key.map_or(0, |key| key.span().start);
-        let problem = Problem::new(source.place(offset, VARIANTS), "has no variant");
+        let problem = Problem::new(source.location(offset, VARIANTS), "has no variant");
         input.file.problems.push(problem.hint(
             "an experiment compares at least two, such as [variants.base] and [variants.new.run]; \
              without [variants] the plan itself is run",
@@ -81,11 +81,11 @@ fn read_variants(
     }
     for (name, offset, value) in tables {
         let path = format!("{}.{name}", variants.path);
-        let place = source.place(offset, path.clone());
+        let location = source.location(offset, path.clone());
         let Some(table) = value.get_ref().as_table() else {
             let hint =
                 "a variant is a table, such as [variants.new.run] with the changed keys below";
-            let problem = Problem::new(place, "must be a table");
+            let problem = Problem::new(location, "must be a table");
             input.file.problems.push(problem.hint(hint));
             continue;
         };
@@ -96,7 +96,7 @@ fn read_variants(
         };
         let value = name.to_owned();
         input.variants.push(VariantInput {
-            name: Located { value, place },
+            name: Located { value, location },
             input: read_tables(source, table, level),
             overridden: false,
         });
@@ -120,8 +120,8 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
             "workload" => read_options(&section, &mut input, level),
             _ => {
                 for (key, offset, _) in section.unread_keys() {
-                    let place = source.place(offset, format!("{}.{key}", section.path));
-                    report_unknown_key(&mut input, place, name, key, level);
+                    let location = source.location(offset, format!("{}.{key}", section.path));
+                    report_unknown_key(&mut input, location, name, key, level);
                 }
             }
         }
@@ -134,14 +134,14 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         if level.tables.contains(&name) {
             continue;
         }
-        let place = source.place(key.span().start, format!("{}{name}", level.prefix));
+        let location = source.location(key.span().start, format!("{}{name}", level.prefix));
         if value.get_ref().is_table() {
             input
                 .file
                 .problems
-                .push(unknown_table_problem(place, name, level));
+                .push(unknown_table_problem(location, name, level));
         } else {
-            report_unknown_key(&mut input, place, "", name, level);
+            report_unknown_key(&mut input, location, "", name, level);
         }
     }
     input
@@ -158,8 +158,8 @@ fn find_table<'a, 'i>(
     let entry = exact.or_else(|| {
         root.iter().find(|(key, value)| {
             let key = key.get_ref().as_ref();
-            let stray = value.get_ref().is_table() && !level.tables.contains(&key);
-            stray && suggest::nearest(key, level.tables) == Some(name)
+            let is_unknown_table = value.get_ref().is_table() && !level.tables.contains(&key);
+            is_unknown_table && suggest::nearest(key, level.tables) == Some(name)
         })
     });
     let mut section = Section::new(source, name, format!("{}{name}", level.prefix), None);
@@ -168,9 +168,9 @@ fn find_table<'a, 'i>(
         section.table = value.get_ref().as_table();
         if section.table.is_none() {
             let path = &section.path;
-            let place = source.place(value.span().start, path.clone());
+            let location = source.location(value.span().start, path.clone());
             let hint = format!("write [{path}] on a line of its own, and its keys below");
-            let problem = Problem::new(place, "must be a table").hint(hint);
+            let problem = Problem::new(location, "must be a table").hint(hint);
             section.problems.push(problem);
             section.refused.push(name.to_owned());
         }
@@ -178,18 +178,18 @@ fn find_table<'a, 'i>(
     section
 }
 
-/// Every other key of `[workload]` is an option, which the workload checks itself; only keys that
-/// clearly belong to another table are rejected here.
+/// Reads the options of the workload: every unknown key of `[workload]` is one, and the workload checks it.
+/// Only keys that clearly belong to a different table are rejected here.
 fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableLevel<'_>) {
     for (key, offset, value) in workload.unread_keys() {
         let path = format!("{}.{key}", workload.path);
-        let place = workload.source.place(offset, path.clone());
+        let location = workload.source.location(offset, path.clone());
         // A workload may have options with the same names as keys of `[experiment]`.
-        let mut elsewhere = ["server", "run", "observe"].into_iter();
-        let elsewhere = elsewhere
+        let mut other_table = ["server", "run", "observe"].into_iter();
+        let other_table = other_table
             .find(|table| level.tables.contains(table) && known_keys(table).contains(&key));
-        if let Some(table) = elsewhere {
-            let problem = Problem::new(place, format!("{key} is not an option of a workload"));
+        if let Some(table) = other_table {
+            let problem = Problem::new(location, format!("{key} is not an option of a workload"));
             let hint = format!("it belongs under [{}{table}]", level.prefix);
             input.file.problems.push(problem.hint(hint));
             input.file.refused.push(format!("{table}.{key}"));
@@ -199,11 +199,11 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
             ("name", input.workload.is_none()),
             ("scale", input.scale.is_none()),
         ];
-        let intended = missing
+        let misspelt = missing
             .iter()
             .find(|(name, missing)| *missing && strsim::osa_distance(key, name) <= 1);
-        if let Some((name, _)) = intended {
-            let problem = Problem::new(place, format!("unknown key {key}"));
+        if let Some((name, _)) = misspelt {
+            let problem = Problem::new(location, format!("unknown key {key}"));
             input
                 .file
                 .problems
@@ -211,25 +211,25 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
             input.file.refused.push(format!("workload.{name}"));
             continue;
         }
-        let place = workload.source.place(value.span().start, path);
+        let location = workload.source.location(value.span().start, path);
         match toml::Value::deserialize(ValueDeserializer::from(value.clone())) {
             Ok(value) => {
                 input
                     .options
-                    .insert(key.to_owned(), Located { value, place });
+                    .insert(key.to_owned(), Located { value, location });
             }
             Err(error) => input
                 .file
                 .problems
-                .push(Problem::new(place, error.message())),
+                .push(Problem::new(location, error.message())),
         }
     }
 }
 
-fn unknown_table_problem(place: InputLocation, name: &str, level: TableLevel<'_>) -> Problem {
-    let problem = Problem::new(place, format!("unknown table [{}{name}]", level.prefix));
+fn unknown_table_problem(location: InputLocation, name: &str, level: TableLevel<'_>) -> Problem {
+    let problem = Problem::new(location, format!("unknown table [{}{name}]", level.prefix));
     match suggest::nearest(name, level.tables) {
-        Some(near) => problem.hint(format!("did you mean [{}{near}]?", level.prefix)),
+        Some(similar) => problem.hint(format!("did you mean [{}{similar}]?", level.prefix)),
         None => problem.hint(level.valid_tables()),
     }
 }
@@ -248,11 +248,11 @@ impl TableLevel<'_> {
     }
 }
 
-/// Reports an unknown key, and marks the key that was probably meant as refused, so that it does not
-/// count as missing.
+/// Reports an unknown key. The key that was probably meant is marked as refused, so that it does not count as
+/// missing.
 fn report_unknown_key(
     input: &mut PlanInput,
-    place: InputLocation,
+    location: InputLocation,
     table: &str,
     key: &str,
     level: TableLevel<'_>,
@@ -262,39 +262,43 @@ fn report_unknown_key(
         "" => level.valid_tables(),
         _ => format!("[{prefix}{table}] has {}", known_keys(table).join(", ")),
     };
-    if let Some((in_table, near)) = suggest_key(table, key, level) {
-        hint = match (near == key, in_table == table) {
+    if let Some((in_table, suggestion)) = suggest_key(table, key, level) {
+        hint = match (suggestion == key, in_table == table) {
             (true, _) => format!("{key} belongs under [{prefix}{in_table}]"),
-            (false, true) => format!("did you mean {near}?"),
-            (false, false) => format!("did you mean {near} under [{prefix}{in_table}]?"),
+            (false, true) => format!("did you mean {suggestion}?"),
+            (false, false) => format!("did you mean {suggestion} under [{prefix}{in_table}]?"),
         };
-        input.file.refused.push(format!("{in_table}.{near}"));
+        input.file.refused.push(format!("{in_table}.{suggestion}"));
     }
-    let problem = Problem::new(place, format!("unknown key {}", shorten(key)));
+    let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
     input.file.problems.push(problem.hint(hint));
 }
 
 /// The key that was probably meant by an unknown one, with its table: the same key in another table,
-/// else a similar key in its own table, else in another.
+/// otherwise a similar key in the same table, otherwise in another.
 fn suggest_key(
-    own: &str,
+    table: &str,
     key: &str,
     level: TableLevel<'_>,
 ) -> Option<(&'static str, &'static str)> {
     let tables = || level.tables.iter().copied();
-    let near = |table| {
-        let known = known_keys(table);
-        let name = suggest::nearest(key, &known).or_else(|| suggest::other_name(key, &known))?;
+    let similar = |table| {
+        let keys = known_keys(table);
+        let name = suggest::nearest(key, &keys).or_else(|| suggest::other_name(key, &keys))?;
         Some((table, name))
     };
-    let same = |table| {
-        let name = known_keys(table).into_iter().find(|known| *known == key)?;
+    let equal = |table| {
+        let name = known_keys(table).into_iter().find(|name| *name == key)?;
         Some((table, name))
     };
     tables()
-        .find_map(same)
-        .or_else(|| tables().find(|table| *table == own).and_then(near))
-        .or_else(|| tables().find_map(near))
+        .find_map(equal)
+        .or_else(|| {
+            tables()
+                .find(|candidate| *candidate == table)
+                .and_then(similar)
+        })
+        .or_else(|| tables().find_map(similar))
 }
 
 #[cfg(test)]

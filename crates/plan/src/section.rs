@@ -1,7 +1,7 @@
 //! Reads one table of a plan file, key by key.
 //!
-//! The result is typed values with their places, and a problem for each value of the wrong type.
-//! Reading never stops at the first problem.
+//! The result is typed values with their locations, and a problem for each value of the wrong type. Reading
+//! never stops at the first problem.
 
 use crate::choice::Choice;
 use crate::duration::{parse_duration, shorten};
@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The text of the file, for line and column of places.
+/// The text of the file, from which the line and column of a location are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
@@ -24,21 +24,21 @@ impl<'a> Source<'a> {
     /// Parses the whole text as a table; `hint` tells where to find a valid example.
     ///
     /// # Errors
-    /// If the text is not TOML: only that problem, since nothing after it can be trusted.
+    /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
     pub(crate) fn root(&self, hint: &str) -> Result<Spanned<DeTable<'a>>, Problems> {
         DeTable::parse(self.text).map_err(|error| {
             // The error's own text would quote the line.
             let offset = error.span().map_or(self.text.len(), |span| span.start);
             let message = format!("is not TOML: {}", error.message());
-            let problem = Problem::new(self.place(offset, ""), message);
+            let problem = Problem::new(self.location(offset, ""), message);
             Problems(vec![problem.hint(format!(
                 "other problems are reported once the file can be parsed; {hint}"
             ))])
         })
     }
 
-    /// The place of a key or value that starts at this byte.
-    pub(crate) fn place(&self, offset: usize, key: impl Into<String>) -> InputLocation {
+    /// The location of a key or value that starts at this byte.
+    pub(crate) fn location(&self, offset: usize, key: impl Into<String>) -> InputLocation {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |index| index + 1);
         InputLocation::File {
@@ -91,7 +91,10 @@ impl<'a, 'i> Section<'a, 'i> {
         let table = self.table?;
         let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
         let path = format!("{}.{key}", self.path);
-        Some((value.get_ref(), self.source.place(value.span().start, path)))
+        Some((
+            value.get_ref(),
+            self.source.location(value.span().start, path),
+        ))
     }
 
     /// The keys that have not been read, with offset and value.
@@ -111,31 +114,31 @@ impl<'a, 'i> Section<'a, 'i> {
     pub(crate) fn wrong_type(
         &mut self,
         key: &str,
-        place: InputLocation,
+        location: InputLocation,
         expected: &str,
         value: &DeValue<'_>,
         hint: Option<String>,
     ) {
         let message = format!("must be {expected}, is {}", type_name(value));
-        let problem = Problem::new(place, message);
+        let problem = Problem::new(location, message);
         self.refuse(key, Problem { hint, ..problem });
     }
 
     /// A string.
     pub(crate) fn text(&mut self, key: &'static str) -> InputValue<String> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         if let Some(text) = value.as_str() {
             let value = text.to_owned();
-            return Some(Located { value, place });
+            return Some(Located { value, location });
         }
         let hint = "put it in double quotes".to_owned();
-        self.wrong_type(key, place, "a string", value, Some(hint));
+        self.wrong_type(key, location, "a string", value, Some(hint));
         None
     }
 
     /// A whole number that is not negative.
     pub(crate) fn whole(&mut self, key: &'static str) -> InputValue<u64> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         let Some(integer) = value.as_integer() else {
             let hint = match value {
                 DeValue::String(text) if text.trim().parse::<u64>().is_ok() => {
@@ -144,13 +147,13 @@ impl<'a, 'i> Section<'a, 'i> {
                 DeValue::Float(_) => Some("write it without a decimal point".to_owned()),
                 _ => None,
             };
-            self.wrong_type(key, place, "a whole number", value, hint);
+            self.wrong_type(key, location, "a whole number", value, hint);
             return None;
         };
         match u64::from_str_radix(integer.as_str(), integer.radix()) {
-            Ok(value) => Some(Located { value, place }),
+            Ok(value) => Some(Located { value, location }),
             Err(_) => {
-                self.refuse(key, out_of_range(place, integer));
+                self.refuse(key, out_of_range(location, integer));
                 None
             }
         }
@@ -158,18 +161,18 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// A number with or without a decimal point.
     pub(crate) fn number(&mut self, key: &'static str) -> InputValue<f64> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         let number = match value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => {
-                let whole = i128::from_str_radix(integer.as_str(), integer.radix());
+                let integer = i128::from_str_radix(integer.as_str(), integer.radix());
                 // Numbers above 2^53 lose digits here, but such a rate is far out of range.
-                whole.ok().map(|whole| whole as f64)
+                integer.ok().map(|integer| integer as f64)
             }
             _ => None,
         };
         if let Some(value) = number {
-            return Some(Located { value, place });
+            return Some(Located { value, location });
         }
         let hint = match value {
             DeValue::String(text) if text.trim().parse::<f64>().is_ok() => {
@@ -177,24 +180,24 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             _ => None,
         };
-        self.wrong_type(key, place, "a number", value, hint);
+        self.wrong_type(key, location, "a number", value, hint);
         None
     }
 
     /// `true` or `false`.
     pub(crate) fn bool(&mut self, key: &'static str) -> InputValue<bool> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         if let Some(value) = value.as_bool() {
-            return Some(Located { value, place });
+            return Some(Located { value, location });
         }
         let hint = format!("write {key} = true or {key} = false, without quotes");
-        self.wrong_type(key, place, "true or false", value, Some(hint));
+        self.wrong_type(key, location, "true or false", value, Some(hint));
         None
     }
 
     /// A duration: a string, or a whole number of seconds.
     pub(crate) fn duration(&mut self, key: &'static str) -> InputValue<Duration> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         let text = match value {
             DeValue::String(text) => text.as_ref().to_owned(),
             DeValue::Integer(integer) if integer.radix() == 10 => {
@@ -202,18 +205,18 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             _ => {
                 let hint = "write a string such as \"500ms\", \"60s\" or \"1m30s\"".to_owned();
-                self.wrong_type(key, place, "a duration", value, Some(hint));
+                self.wrong_type(key, location, "a duration", value, Some(hint));
                 return None;
             }
         };
         match parse_duration(&text) {
-            Ok(value) => Some(Located { value, place }),
+            Ok(value) => Some(Located { value, location }),
             Err(error) => {
                 let ErrorParts { problem, hint, .. } = error.parts();
                 self.refuse(
                     key,
                     Problem {
-                        place,
+                        location,
                         message: problem,
                         hint,
                     },
@@ -225,29 +228,29 @@ impl<'a, 'i> Section<'a, 'i> {
 
     /// One of a few names.
     pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
-        let (value, place) = self.take(key)?;
+        let (value, location) = self.take(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
         let expected = format!("one of \"{}\"", names.join("\", \""));
-        let Some(word) = value.as_str() else {
-            self.wrong_type(key, place, &expected, value, None);
+        let Some(name) = value.as_str() else {
+            self.wrong_type(key, location, &expected, value, None);
             return None;
         };
-        if let Some(value) = T::from_name(word) {
-            return Some(Located { value, place });
+        if let Some(value) = T::from_name(name) {
+            return Some(Located { value, location });
         }
         let mut problem = Problem::new(
-            place,
-            format!("must be {expected}, is \"{}\"", shorten(word)),
+            location,
+            format!("must be {expected}, is \"{}\"", shorten(name)),
         );
-        if let Some(near) = suggest::nearest(word, &names) {
-            problem = problem.hint(format!("did you mean \"{near}\"?"));
+        if let Some(similar) = suggest::nearest(name, &names) {
+            problem = problem.hint(format!("did you mean \"{similar}\"?"));
         }
         self.refuse(key, problem);
         None
     }
 }
 
-fn out_of_range(place: InputLocation, integer: &DeInteger<'_>) -> Problem {
+fn out_of_range(location: InputLocation, integer: &DeInteger<'_>) -> Problem {
     let message = if integer.as_str().starts_with('-') {
         format!("must not be negative, is {}", shorten(&integer.to_string()))
     } else {
@@ -257,11 +260,10 @@ fn out_of_range(place: InputLocation, integer: &DeInteger<'_>) -> Problem {
             shorten(&integer.to_string())
         )
     };
-    Problem::new(place, message)
+    Problem::new(location, message)
 }
 
-/// The type of a value, as text. The value itself is not shown: a secret may have been put in the
-/// wrong place.
+/// The type of a value, as text. The value itself is not shown, because it may be a misplaced password.
 fn type_name(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",

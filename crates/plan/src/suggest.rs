@@ -1,6 +1,6 @@
 //! Suggestions for misspelt words.
 //!
-//! Given a word and the known words, it returns the nearest one if it is similar enough.
+//! Returns the known word that is nearest to a given one, if the two are similar enough.
 
 use strsim::osa_distance;
 
@@ -33,8 +33,8 @@ pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         .iter()
         .map(|name| (osa_distance(&word, &normal(name)), *name))
         .filter(|(edits, name)| *edits <= allowed && *edits < name.chars().count())
-        // Of two equally near words, prefers the one with the same letters: swapped letters are the
-        // more common typing error.
+        // Of two equally near words, prefers the one with the same letters: swapped letters are the more
+        // common typing error.
         .min_by_key(|(edits, name)| (*edits, letters(name) != letters(&word)))
         .map(|(_, name)| name)
 }
@@ -48,8 +48,10 @@ fn letters(word: &str) -> Vec<char> {
 /// Prony's name for another tool's term, if it is among the known words.
 pub(crate) fn other_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normal(word);
-    let (_, here) = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == word)?;
-    known.iter().copied().find(|name| name == here)
+    let (_, prony_name) = OTHER_NAMES
+        .iter()
+        .find(|(other_name, _)| *other_name == word)?;
+    known.iter().copied().find(|name| name == prony_name)
 }
 
 /// Normalizes case and hyphens for the comparison.

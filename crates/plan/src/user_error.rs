@@ -1,17 +1,17 @@
-//! Errors in the parts that a user reads: the problem, its place, and what to do about it.
+//! Errors in the parts that a user reads: the problem, its context, and a hint.
 //!
-//! Errors that reach a user implement [`UserError`], so that a caller never has to take a message apart to
-//! find its hint. `Display` joins the parts for logs, and for callers that print a single text.
+//! Errors that reach a user implement [`UserError`], so that no caller has to extract the hint from a
+//! message. `Display` joins the parts for logs, and for callers that print a single text.
 
 /// The parts of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorParts {
-    /// What is wrong; has several lines if the server's message has.
+    /// The problem; has several lines if the server's message has.
     pub problem: String,
-    /// Where, and what is there: folders that were tried, the end of a log, the tables that a load left
+    /// The location and its state: folders that were tried, the end of a log, the tables that a load left
     /// behind. May have several lines.
     pub place: Option<String>,
-    /// What to do about it; may have several lines.
+    /// What to do; may have several lines.
     pub hint: Option<String>,
 }
 
@@ -44,7 +44,7 @@ impl ErrorParts {
         self
     }
 
-    /// Precedes the problem with what failed because of it.
+    /// Adds what failed because of the problem, before its text.
     #[must_use]
     pub fn with_context(mut self, context: impl std::fmt::Display) -> Self {
         self.problem.insert_str(0, &context.to_string());

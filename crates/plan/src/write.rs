@@ -25,12 +25,12 @@ pub fn json_schema() -> Value {
         .iter()
         .filter(|(name, _)| VARIANT_TABLES.contains(name))
     {
-        let of_variant = format!("variant_{name}");
+        let definition = format!("variant_{name}");
         changes.insert(
             (*name).to_owned(),
-            json!({"$ref": format!("#/$defs/{of_variant}")}),
+            json!({"$ref": format!("#/$defs/{definition}")}),
         );
-        definitions.insert(of_variant, table_schema(name, help, false));
+        definitions.insert(definition, table_schema(name, help, false));
     }
     definitions.insert(
         "variant".to_owned(),
@@ -66,8 +66,8 @@ pub fn json_schema() -> Value {
     })
 }
 
-/// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits the
-/// plan's values.
+/// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits
+/// the plan's values.
 fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
     let properties: Map<String, Value> = of_table(name)
         .map(|setting| {
@@ -138,15 +138,15 @@ enum PlanValue {
 
 /// The plan as a TOML file that is read as the same plan, with every default written out.
 ///
-/// `server` is the URL to write: redacted by the caller, or `None` to take the server from the environment when the
-/// file is run. An embedded server is written as such.
+/// `server` is the URL to write: redacted by the caller, or `None` to take the server from the environment
+/// when the file is run. An embedded server is written as such.
 ///
 /// # Errors
 /// If TOML cannot express an option of the workload.
 pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::Error> {
     let input = PlanInput::from_plan(plan, server);
     let mut tables: BTreeMap<&str, BTreeMap<&str, PlanValue>> = BTreeMap::new();
-    for (setting, value, _) in input.given() {
+    for (setting, value, _) in input.given_settings() {
         let table = tables.entry(setting.table()).or_default();
         table.insert(setting.key(), PlanValue::Setting(value.to_json()));
     }
@@ -157,18 +157,21 @@ pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::E
 }
 
 /// The plan as executed, for the Run document: `{"server": text, "workload": {...}, "run": {...}, "observe":
-/// {...}}` with the keys of a plan file, durations as in a plan file, every default filled in, and `null` for what
-/// does not apply (a rate in a closed loop) or is not decided (scale, seed).
+/// {...}}` with the keys of a plan file, durations as in a plan file, every default filled in, and `null` for
+/// a value that does not apply (a rate in a closed loop) or is not decided (scale, seed).
 ///
 /// `server` is stored unchanged: the caller has redacted it.
 pub fn to_json(plan: &Plan, server: &str) -> Value {
     let mut document = json!({ "server": server });
-    let of_run = |setting: &&Setting| ["workload", "run", "observe"].contains(&setting.table());
-    for setting in SETTINGS.iter().filter(of_run) {
+    let is_stored = |setting: &&Setting| ["workload", "run", "observe"].contains(&setting.table());
+    for setting in SETTINGS.iter().filter(is_stored) {
         document[setting.table()][setting.key()] = Value::Null;
     }
     let input = PlanInput::from_plan(plan, None);
-    for (setting, value, _) in input.given().filter(|(setting, ..)| of_run(setting)) {
+    for (setting, value, _) in input
+        .given_settings()
+        .filter(|(setting, ..)| is_stored(setting))
+    {
         document[setting.table()][setting.key()] = value.to_json();
     }
     for (key, value) in &plan.workload.options {

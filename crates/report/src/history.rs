@@ -94,7 +94,7 @@ mod tests {
 
     fn summary() -> RunSummary {
         let run = closed();
-        RunSummary::of(&run.id, &run)
+        RunSummary::new(&run.id, &run)
     }
 
     fn shown(runs: &[RunSummary]) -> String {

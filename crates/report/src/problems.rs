@@ -12,7 +12,7 @@ use std::io::{self, Write};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problem {
     /// What happened.
-    pub what: String,
+    pub message: String,
     /// Where: a key in a plan, an option, a file, an address. Empty if unknown.
     pub place: String,
     /// What to do. Empty if that is obvious.
@@ -21,8 +21,8 @@ pub struct Problem {
 
 /// Writes one problem: `prony: what`, then its place and its hint, each indented.
 pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
-    let what = visible(&problem.what);
-    let mut lines = what.lines();
+    let message = visible(&problem.message);
+    let mut lines = message.lines();
     writeln!(
         out,
         "{} {}",
@@ -48,7 +48,7 @@ pub fn write_problems(
     let heading = format!("{} has {} problems", visible(subject), problems.len());
     writeln!(out, "{} {heading}", style.alarm("prony:"))?;
     for problem in problems {
-        writeln!(out, "- {}", visible(&problem.what))?;
+        writeln!(out, "- {}", visible(&problem.message))?;
         details(out, style, problem)?;
     }
     Ok(())
@@ -81,9 +81,9 @@ fn details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<
 mod tests {
     use super::*;
 
-    fn problem(what: &str) -> Problem {
+    fn problem(message: &str) -> Problem {
         Problem {
-            what: what.into(),
+            message: message.into(),
             place: "drive.clients".into(),
             hint: "give a whole number from 1 up".into(),
         }
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn server_messages_cannot_control_the_terminal() {
         let hostile = Problem {
-            what: "FATAL: \x1b]0;title\x07\x1b[2Jno".into(),
+            message: "FATAL: \x1b]0;title\x07\x1b[2Jno".into(),
             place: "at \u{9b}2J\tfile".into(),
             hint: "try\n\x1b[8msecret".into(),
         };

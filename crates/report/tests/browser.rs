@@ -1,7 +1,7 @@
-//! The page in a real browser: headless Chromium, if installed.
+//! Tests of the page in headless Chromium, if it is installed.
 //!
-//! Two passes: one over the unmodified page, for the browser's complaints; and one over a page with a
-//! probe instead of the policy that forbids it, for what is drawn and how the cursor responds.
+//! Each test opens the unmodified page and checks that the console is empty. Then it removes the Content
+//! Security Policy, adds a script, and checks what the script reports about the layout and the cursor.
 
 #[allow(dead_code)]
 #[path = "support/sample_run.rs"]
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// What the probe reports once all scripts of the page have run.
+/// A script that reports the layout once all scripts of the page have run.
 const PROBE: &str = r##"<script>
 const lines = [...document.querySelectorAll(".plot .line")];
 const svg = document.querySelector("svg[data-table]");
@@ -23,7 +23,7 @@ const byPointer = document.querySelector(".readout").textContent;
 svg.parentElement.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
 const labels = [...document.querySelectorAll("th[scope=row]")];
 // Short words of a label that span two lines.
-const broken = (label) => [...label.childNodes].filter((node) => node.nodeType === 3).flatMap((node) =>
+const brokenWords = (label) => [...label.childNodes].filter((node) => node.nodeType === 3).flatMap((node) =>
   [...node.data.matchAll(/[^\s\/_,-]{1,14}/g)].filter((word) => {
     const range = document.createRange();
     range.setStart(node, word.index);
@@ -37,14 +37,15 @@ document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.s
   dashes: new Set([...document.querySelectorAll("#latency-1-t ~ .plot .line")].map((line) => getComputedStyle(line).strokeDasharray)).size,
   marks: document.querySelectorAll(".plot .mark").length,
   width: document.documentElement.scrollWidth <= window.innerWidth,
-  ground: getComputedStyle(document.body).backgroundColor,
+  background: getComputedStyle(document.body).backgroundColor,
   hint: getComputedStyle(document.querySelector(".more")).display !== "none",
   figures: [...document.querySelectorAll("#verdict-1 tbody tr")].every((row) => row.cells[1].getBoundingClientRect().right <= window.innerWidth),
-  words: labels.flatMap(broken),
+  broken: labels.flatMap(brokenWords),
   byPointer, byKey: document.querySelector(".readout").textContent,
 }))));
 </script>"##;
 
+/// The path of Chromium or Chrome, if `PATH` has it.
 fn chromium() -> Option<PathBuf> {
     let names = [
         "chromium",
@@ -54,13 +55,14 @@ fn chromium() -> Option<PathBuf> {
     ];
     let folders = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    let mut all = names
+    let mut paths = names
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    all.find(|path| path.is_file())
+    paths.find(|path| path.is_file())
 }
 
-fn watched() -> Run {
+/// A run with observations of its server.
+fn observed_run() -> Run {
     let mut run = sample_run::closed();
     let second = |n: u32| ServerSecond {
         at_s: f64::from(n),
@@ -76,7 +78,7 @@ fn watched() -> Run {
         ..ServerSecond::default()
     };
     run.series[3].failed = 3;
-    // Longer than a narrow page is wide: figures must stay visible beside it.
+    // A name wider than a narrow page: the figures must stay visible beside it.
     run.measured.kinds.push(KindFigures {
         kind: Some(
             "/home/bench/scenarios/customer_orders_with_a_long_name/and_more_of_it.sql".into(),
@@ -100,25 +102,26 @@ fn watched() -> Run {
     run
 }
 
-/// A folder for the test, removed at its end.
-struct Folder(PathBuf);
+/// A temporary folder, removed when it is dropped.
+struct TempFolder(PathBuf);
 
-impl Folder {
-    fn new(name: &str) -> Folder {
+impl TempFolder {
+    fn new(name: &str) -> TempFolder {
         let name = format!("prony-browser-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+        TempFolder(path)
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-fn look(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Output {
+/// Opens the page in the browser and returns its DOM (stdout) and messages (stderr).
+fn open_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> Output {
     let file = folder.join("page.html");
     std::fs::write(&file, page).unwrap();
     Command::new(browser)
@@ -144,7 +147,7 @@ fn look(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Output {
             "--user-data-dir={}",
             folder.join("profile").display()
         ))
-        .args(more)
+        .args(arguments)
         .arg("--dump-dom")
         .arg(format!("file://{}", file.display()))
         .stdin(Stdio::null())
@@ -152,72 +155,73 @@ fn look(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What the browser wrote to the page's console.
-fn complaints(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().filter(|line| line.contains("CONSOLE"));
-    said.collect::<Vec<_>>().join("\n")
+/// The messages in the page's console.
+fn console_messages(output: &Output) -> String {
+    let log = String::from_utf8_lossy(&output.stderr);
+    let messages = log.lines().filter(|line| line.contains("CONSOLE"));
+    messages.collect::<Vec<_>>().join("\n")
 }
 
-fn probed(browser: &Path, folder: &Path, page: &str, more: &[&str]) -> Value {
-    let output = look(browser, folder, page, more);
+/// Opens a page that contains a probe and returns the probe's report.
+fn probe_page(browser: &Path, folder: &Path, page: &str, arguments: &[&str]) -> Value {
+    let output = open_page(browser, folder, page, arguments);
     let dom = String::from_utf8_lossy(&output.stdout);
-    let told = dom
+    let report = dom
         .split("data-probe=\"")
         .nth(1)
-        .and_then(|rest| rest.split('"').next());
-    let told = told.unwrap_or_else(|| panic!("the probe did not run: {output:?}"));
+        .and_then(|tail| tail.split('"').next());
+    let report = report.unwrap_or_else(|| panic!("the probe did not run: {output:?}"));
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::STANDARD
-        .decode(told)
+        .decode(report)
         .unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 
 #[test]
-fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
+fn the_page_renders_without_console_messages() {
     let Some(browser) = chromium() else {
-        eprintln!("skipped: there is no Chromium on this machine");
+        eprintln!("skipped: Chromium is not installed");
         return;
     };
-    let folder = Folder::new("one");
+    let folder = TempFolder::new("one");
     let mut page = Vec::new();
-    html::write(&mut page, &[watched()], None).unwrap();
+    html::write(&mut page, &[observed_run()], None).unwrap();
     let page = String::from_utf8(page).unwrap();
 
-    let output = look(&browser, &folder.0, &page, &[]);
-    let said = complaints(&output);
-    assert!(output.status.success(), "{said}");
-    assert_eq!(said, "");
+    let output = open_page(&browser, &folder.0, &page, &[]);
+    let messages = console_messages(&output);
+    assert!(output.status.success(), "{messages}");
+    assert_eq!(messages, "");
     assert!(String::from_utf8_lossy(&output.stdout).contains("id=\"verdict-1\""));
-    // The test detects such a fault if there is one.
+    // A script that the policy forbids does appear in the console.
     let broken = page.replacen("<b>", "<script>boom()</script><b>", 1);
-    let output = look(&browser, &folder.0, &broken, &[]);
-    let said = complaints(&output);
-    assert!(said.contains("Content Security Policy"), "{said}");
+    let output = open_page(&browser, &folder.0, &broken, &[]);
+    let messages = console_messages(&output);
+    assert!(messages.contains("Content Security Policy"), "{messages}");
 
-    let (before, rest) = page.split_once("<meta http-equiv").unwrap();
-    let (_, after) = rest.split_once('\n').unwrap();
-    let open = format!("{before}{after}").replace("</body>", &format!("{PROBE}</body>"));
-    let light = probed(
+    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = tail.split_once('\n').unwrap();
+    let without_policy = format!("{before}{after}").replace("</body>", &format!("{PROBE}</body>"));
+    let light = probe_page(
         &browser,
         &folder.0,
-        &open,
+        &without_policy,
         &["--blink-settings=preferredColorScheme=1"],
     );
     assert_eq!(
         light["charts"], 5,
-        "two of the client, three of the server: {light}"
+        "two charts of the client, three of the server: {light}"
     );
     assert_eq!(light["lines"], light["drawn"], "{light}");
     assert_eq!(
         light["dashes"], 3,
-        "each percentile has dashes of its own: {light}"
+        "each percentile has a different dash pattern: {light}"
     );
     assert!(light["marks"].as_u64().unwrap() >= 5 * 3, "{light}");
-    let told = light["byPointer"].as_str().unwrap();
+    let readout = light["byPointer"].as_str().unwrap();
     assert!(
-        told.starts_with("from 2 s · committed /s 27,400"),
+        readout.starts_with("from 2 s · committed /s 27,400"),
         "{light}"
     );
     assert!(
@@ -228,76 +232,80 @@ fn the_page_is_drawn_and_the_browser_has_nothing_to_complain_of() {
         "--blink-settings=preferredColorScheme=0",
         "--window-size=500,900",
     ];
-    let dark = probed(&browser, &folder.0, &open, &dark);
-    assert_ne!(dark["ground"], light["ground"], "{dark}");
+    let dark = probe_page(&browser, &folder.0, &without_policy, &dark);
+    assert_ne!(dark["background"], light["background"], "{dark}");
     assert_eq!(
         (&light["hint"], &dark["hint"]),
         (&false.into(), &true.into()),
-        "where a chart is wider than the window it says so"
+        "only a chart wider than the window shows a hint"
     );
-    for look in [&light, &dark] {
+    for report in [&light, &dark] {
         assert_eq!(
-            look["width"], true,
-            "nothing is wider than the window: {look}"
+            report["width"], true,
+            "the page is wider than the window: {report}"
         );
-        assert_eq!(look["figures"], true, "a figure is out of view: {look}");
-        assert_eq!(look["words"], serde_json::json!([]), "broken words: {look}");
+        assert_eq!(
+            report["figures"], true,
+            "a figure is out of view: {report}"
+        );
+        assert_eq!(report["broken"], serde_json::json!([]), "broken words: {report}");
     }
 }
 
-/// What the second probe reports: the positions of the points and of their names.
-const COSTS: &str = r##"<script>
+/// A script that reports the positions of the points and names in the cost chart.
+const COST_PROBE: &str = r##"<script>
 const plot = document.querySelector("#prices .plot svg");
-const inside = (one) => {
-  const [a, b] = [one.getBoundingClientRect(), plot.getBoundingClientRect()];
+const inside = (element) => {
+  const [a, b] = [element.getBoundingClientRect(), plot.getBoundingClientRect()];
   return a.width > 0 && a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
 };
-const filled = (one) => getComputedStyle(one).fill;
+const fill = (element) => getComputedStyle(element).fill;
 document.documentElement.dataset.probe = btoa(unescape(encodeURIComponent(JSON.stringify({
   on: plot.querySelectorAll("circle.point.on").length,
   off: plot.querySelectorAll("path.point").length,
   frontier: plot.querySelector(".line").getTotalLength(),
-  names: [...plot.querySelectorAll(".name")].map((one) => one.textContent),
+  names: [...plot.querySelectorAll(".name")].map((name) => name.textContent),
   inside: [...plot.querySelectorAll("text, circle, .point, .line")].every(inside),
   verdict: document.querySelector("#overview .word").getBoundingClientRect().width >= 180,
-  apart: filled(plot.querySelector("circle.point.on")) !== filled(plot.querySelector("path.point")),
+  distinct: fill(plot.querySelector("circle.point.on")) !== fill(plot.querySelector("path.point")),
   width: document.documentElement.scrollWidth <= window.innerWidth,
 }))));
 </script>"##;
 
-fn priced() -> (Vec<Run>, html::PriceInputs) {
+/// Five runs on four configurations, and their prices.
+fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
     let mut text = "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2026-05-01\nsource = \"</text><script>throw 1</script>\"\n\
                     entered_by = \"dba\"\n"
         .to_owned();
-    let (mut runs, mut placed) = (Vec::new(), Vec::new());
-    let each = [
+    let (mut runs, mut placements) = (Vec::new(), Vec::new());
+    let configurations = [
         ("small", 410, 9_000),
         ("</text><b>", 1_250, 14_000),
         ("other", 900, 8_000),
         ("big", 1_640, 31_000),
     ];
-    for (at, (name, price, tps)) in each.into_iter().enumerate() {
+    for (index, (name, price, tps)) in configurations.into_iter().enumerate() {
         text += &format!(
             "[[configuration]]\nname = \"{name}\"\n[[configuration.item]]\nname = \"i\"\n\
              quantity = 1\nunit_price = {price}\nper = \"month\"\n"
         );
-        // Two runs of the first one: a median and a spread.
-        for share in if at == 0 { vec![9, 10] } else { vec![10] } {
-            let mut run = watched();
-            run.id = format!("2026112{at}-{share}");
+        // The first configuration has two runs: a median and a spread.
+        for tenths in if index == 0 { vec![9, 10] } else { vec![10] } {
+            let mut run = observed_run();
+            run.id = format!("2026112{index}-{tenths}");
             for kind in &mut run.measured.kinds {
-                kind.committed = 4 * tps * share / 10;
+                kind.committed = 4 * tps * tenths / 10;
             }
-            placed.push(html::RunPlacement {
+            placements.push(html::RunPlacement {
                 sheet: 0,
-                configuration: at,
+                configuration: index,
                 run: runs.len(),
             });
             runs.push(run);
         }
     }
-    let question = html::PriceInputs {
+    let inputs = html::PriceInputs {
         sheets: vec![html::SheetText {
             file: "prices.toml".to_owned(),
             text,
@@ -305,43 +313,43 @@ fn priced() -> (Vec<Run>, html::PriceInputs) {
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,
         across_regions: false,
-        placed,
+        placed: placements,
     };
-    (runs, question)
+    (runs, inputs)
 }
 
 #[test]
-fn points_and_frontier_are_drawn_and_the_browser_has_nothing_to_complain_of() {
+fn points_and_frontier_render_without_console_messages() {
     let Some(browser) = chromium() else {
-        eprintln!("skipped: there is no Chromium on this machine");
+        eprintln!("skipped: Chromium is not installed");
         return;
     };
-    let folder = Folder::new("prices");
-    let (runs, question) = priced();
+    let folder = TempFolder::new("prices");
+    let (runs, inputs) = priced_runs();
     let mut page = Vec::new();
-    html::write(&mut page, &runs, Some(&question)).unwrap();
+    html::write(&mut page, &runs, Some(&inputs)).unwrap();
     let page = String::from_utf8(page).unwrap();
-    if let Some(keep) = std::env::var_os("PRONY_KEEP_PAGE") {
-        std::fs::write(keep, &page).unwrap();
+    if let Some(file) = std::env::var_os("PRONY_KEEP_PAGE") {
+        std::fs::write(file, &page).unwrap();
     }
-    let output = look(&browser, &folder.0, &page, &[]);
+    let output = open_page(&browser, &folder.0, &page, &[]);
     assert!(output.status.success());
-    assert_eq!(complaints(&output), "");
-    let (before, rest) = page.split_once("<meta http-equiv").unwrap();
-    let (_, after) = rest.split_once('\n').unwrap();
-    let open = format!("{before}{after}").replace("</body>", &format!("{COSTS}</body>"));
+    assert_eq!(console_messages(&output), "");
+    let (before, tail) = page.split_once("<meta http-equiv").unwrap();
+    let (_, after) = tail.split_once('\n').unwrap();
+    let without_policy = format!("{before}{after}").replace("</body>", &format!("{COST_PROBE}</body>"));
     for size in ["--window-size=1200,900", "--window-size=500,900"] {
-        let seen = probed(&browser, &folder.0, &open, &[size]);
+        let report = probe_page(&browser, &folder.0, &without_policy, &[size]);
         assert_eq!(
-            (&seen["on"], &seen["off"]),
+            (&report["on"], &report["off"]),
             (&3.into(), &1.into()),
-            "{seen}"
+            "{report}"
         );
-        assert!(seen["frontier"].as_f64().unwrap() > 100.0, "{seen}");
-        assert_eq!(seen["names"].as_array().unwrap().len(), 4, "{seen}");
-        assert!(seen["names"].to_string().contains("2 </text><b>"), "{seen}");
-        for what in ["inside", "apart", "width", "verdict"] {
-            assert_eq!(seen[what], true, "{what}: {seen}");
+        assert!(report["frontier"].as_f64().unwrap() > 100.0, "{report}");
+        assert_eq!(report["names"].as_array().unwrap().len(), 4, "{report}");
+        assert!(report["names"].to_string().contains("2 </text><b>"), "{report}");
+        for key in ["inside", "distinct", "width", "verdict"] {
+            assert_eq!(report[key], true, "{key}: {report}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Describes a workload for the Run document.
 //!
-//! Must never: treat any workload specially.
+//! Must never: treat a workload specially.
 
 use prony_plan::WorkloadPlan;
 use prony_store::{Contention, Description, MinimumDuration, Remark, Run, ScaleUnit, ScaledTable};
@@ -47,8 +47,8 @@ pub fn describe(
     }
 }
 
-/// Describes the workload of a stored run whose document has no description: another tool's run, or
-/// one from an older Prony. `None` if Prony does not have the workload.
+/// Describes the workload of a stored run whose document has no description: an imported run, or a run of an
+/// older Prony. `None` if Prony does not have the workload.
 pub fn describe_stored(run: &Run) -> Option<Description> {
     let workload = prony_workload::find(&run.workload.name).ok()?;
     let options = match run.plan.pointer("/workload").and_then(Value::as_object) {
@@ -75,7 +75,7 @@ pub fn describe_stored(run: &Run) -> Option<Description> {
     Some(describe(workload, &plan, &[]))
 }
 
-/// The expected size of a table by scale; `None` if it does not follow from the scale.
+/// The expected size of a table by scale; `None` if it does not depend on the scale.
 fn table(table: &TableSpec) -> Option<ScaledTable> {
     let TableRows::PerScale(rows_per_scale) = table.rows else {
         return None;

@@ -23,7 +23,7 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// Without a connection: a sysbench script may run without a server.
+    /// The information without a connection: a sysbench script may run without a server.
     pub fn none(engine: Engine) -> ConnectionInfo {
         ConnectionInfo {
             engine,
@@ -32,7 +32,7 @@ impl ConnectionInfo {
         }
     }
 
-    /// Of this connection.
+    /// The information about this connection.
     pub fn of(control: &Control) -> ConnectionInfo {
         ConnectionInfo {
             engine: control.engine(),
@@ -89,8 +89,8 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
             limits: loaded.program.limits().iter().map(limit).collect(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
             statements: match loaded.program.statements() {
-                list if list.is_empty() => workload.statements(),
-                list => list,
+                statements if statements.is_empty() => workload.statements(),
+                statements => statements,
             },
             description: Some(describe(workload, &job.plan.workload, &loaded.remarks)),
         },
@@ -109,7 +109,7 @@ fn drive(plan: &Plan, seed: u64) -> Drive {
     };
     Drive {
         clients: drive.clients,
-        // No thread is started without a client.
+        // A thread without clients is not started.
         threads: drive.threads.min(drive.clients),
         open_loop: rate_tps.is_some(),
         rate_tps,
@@ -141,7 +141,7 @@ fn network(network: prony_drive::Network) -> Network {
     }
 }
 
-/// Adds what is known at the start of the load.
+/// Records what is known at the start of the load.
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.to_owned();
     run.drive.io_reason = start.engine_reason.clone();
@@ -153,7 +153,7 @@ pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.window.connect_s = start.connect_s;
 }
 
-/// Adds the results. `server_tpm`: transactions per minute by the server's own count.
+/// Records the results. `server_tpm`: transactions per minute by the server's own count.
 pub(crate) fn record_end(
     run: &mut Run,
     job: &RunJob<'_>,
@@ -177,12 +177,12 @@ pub(crate) fn record_end(
     run.rates = rates(job.workload, run, server_tpm);
     run.shares = job.loaded.program.shares().iter().map(share).collect();
     run.machine_mut().health = prony_store::client_health(measured);
-    run.timing = prony_store::timing(&measured.stamps, split(run, drive, driven));
+    run.timing = prony_store::timing(&measured.timestamps, split(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
     run.events = driven
         .events
         .iter()
-        .map(|one| event(one, start_ns))
+        .map(|run_event| event(run_event, start_ns))
         .collect();
     run.ended_because = reason_for_early_end(run, drive, driven, job.interrupt.cause());
     run.state = match run.ended_because {
@@ -233,9 +233,9 @@ fn limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
 fn share(share: &ActionShare) -> prony_store::ObservedShare {
     prony_store::ObservedShare {
         name: share.name.to_owned(),
-        of: share.of.to_owned(),
-        part: share.part,
-        whole: share.whole,
+        of: share.base.to_owned(),
+        part: share.count,
+        whole: share.total,
         expected_share: share.expected,
         exact: share.exact,
         minimum_share: share.minimum,
@@ -244,7 +244,7 @@ fn share(share: &ActionShare) -> prony_store::ObservedShare {
 
 /// The source of the time stamps that split the service time.
 fn split(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> SplitSource {
-    let is_stamped = driven.collected.measured.stamps.stamped > 0;
+    let is_stamped = driven.collected.measured.timestamps.usable > 0;
     match run.drive.network {
         Some(Network::Tcp) | None if is_stamped => SplitSource::KernelStamps,
         Some(_) if is_stamped => SplitSource::SampledStamps {
@@ -273,13 +273,13 @@ fn event(event: &RunEvent, start_ns: u64) -> Event {
     }
 }
 
-/// Why a run by number of transactions is incomplete, if clients failed.
+/// Why a run by number of transactions is incomplete; `None` if no client failed.
 fn failed_clients(run: &Run) -> Option<String> {
-    let ended = run
+    let failures = run
         .events
         .iter()
         .filter(|event| event.kind == EventKind::UserEnded);
-    let count: u64 = ended.map(|event| event.count).sum();
+    let count: u64 = failures.map(|event| event.count).sum();
     (count > 0).then(|| {
         format!(
             "{count} of {} clients could not continue",
@@ -288,7 +288,7 @@ fn failed_clients(run: &Run) -> Option<String> {
     })
 }
 
-/// Why the run ended early, if it did; `cause` is what interrupted it.
+/// Why the run ended early, if it did; `cause` is what set the interrupt flag.
 fn reason_for_early_end(
     run: &Run,
     drive: &DrivePlan,
@@ -299,11 +299,11 @@ fn reason_for_early_end(
         return Some(failure.clone());
     }
     if driven.interrupted {
-        let early = "ended at the first client that could not continue";
-        return Some(cause.unwrap_or(early).to_owned());
+        let no_cause = "ended at the first client that could not continue";
+        return Some(cause.unwrap_or(no_cause).to_owned());
     }
     match drive.stop {
-        // With half a second of tolerance, because the window consists of whole intervals.
+        // Half a second of tolerance: the window consists of whole intervals.
         Stop::After(time) if run.measured.length_s + 0.5 < time.as_secs_f64() => {
             Some("no client could continue".to_owned())
         }

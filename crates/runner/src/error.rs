@@ -1,4 +1,4 @@
-//! Errors of preparing and starting a run.
+//! Errors in preparing and starting a run.
 
 use prony_plan::{ErrorParts, UserError};
 use prony_store::StoreError;
@@ -13,16 +13,16 @@ pub enum Error {
     Server(#[source] prony_server::control::Error),
     /// The URL of the node_exporter is invalid.
     ExporterUrl {
-        /// What is wrong with it.
+        /// The problem, as a message.
         what: String,
-        /// The flag or place in the plan that set it.
+        /// The flag or the location in the plan that set it.
         origin: String,
     },
     /// The node_exporter does not answer.
     ExporterSilent {
-        /// What is wrong.
+        /// The problem, as a message.
         what: String,
-        /// The flag or place in the plan that set its URL.
+        /// The flag or the location in the plan that set its URL.
         origin: String,
     },
     /// The run must be stored but cannot be.

@@ -23,7 +23,7 @@ pub struct RunJob<'a> {
     pub plan: &'a Plan,
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
-    /// The program of the virtual users, and the data that it runs on.
+    /// The program of the virtual users, and the data that it uses.
     pub loaded: &'a ReadyWorkload,
     /// The server.
     pub server: &'a RunServer,
@@ -31,7 +31,7 @@ pub struct RunJob<'a> {
     pub facts: &'a ServerFacts,
     /// The control connection's engine, address and TLS.
     pub connection: &'a ConnectionInfo,
-    /// The server's state before the load, and how to observe it; `None`: not observed.
+    /// The server's state before the load, and how to observe the server; `None`: it is not observed.
     pub observation: Option<Observation>,
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.
@@ -57,13 +57,13 @@ pub struct Purpose {
     pub scenario: Option<Scenario>,
     /// The share of the data that should be cached.
     pub cached: Option<CachedShare>,
-    /// Its place in an experiment.
+    /// The run's position in an experiment.
     pub experiment: Option<Experiment>,
 }
 
 /// The server of a run, and how to connect to it.
 pub struct RunServer {
-    /// Where the clients connect.
+    /// The server to which the clients connect.
     pub target: Target,
     /// The same server over TCP, if `target` is a unix socket and the plan has a `tcp_sample`.
     pub tcp_target: Option<Target>,
@@ -74,7 +74,7 @@ pub struct RunServer {
 }
 
 impl RunServer {
-    /// A server that already runs; `display_name` is how the caller named it, without a password.
+    /// A server that is already running; `display_name` is how the caller named it, without a password.
     pub fn existing(target: Target, display_name: String) -> RunServer {
         RunServer {
             target,
@@ -105,6 +105,6 @@ pub enum StorePolicy {
 pub trait Interrupt {
     /// Set to end the run at once with the results so far.
     fn flag(&self) -> &AtomicBool;
-    /// What set the flag, for messages; `None` if it was a failed client.
+    /// The cause of the interrupt, for messages; `None` if it was a failed client.
     fn cause(&self) -> Option<&'static str>;
 }

@@ -1,4 +1,4 @@
-//! The life of a run: prepare, drive, observe, judge, store.
+//! Executes a run: prepare, drive, observe, judge, store.
 //!
 //! Takes a checked plan, a program of virtual users and a connected server; returns a finished Run, and
 //! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which

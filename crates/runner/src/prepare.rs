@@ -1,4 +1,4 @@
-//! Gathers what a run needs before the clients connect.
+//! Prepares a run before the clients connect.
 
 use crate::document::ConnectionInfo;
 use crate::error::Error;
@@ -9,7 +9,7 @@ use prony_workload::{ReadyWorkload, Workload};
 
 /// The result of [`prepare`].
 pub struct Prepared {
-    /// The program, and the data that it runs on.
+    /// The program, and the data that it uses.
     pub loaded: ReadyWorkload,
     /// The server's version and settings.
     pub facts: ServerFacts,
@@ -20,23 +20,22 @@ pub struct Prepared {
 }
 
 /// Checks that the data is loaded, and reads the server's settings and state. Close the connection
-/// afterwards: the server may have only as many connections as the clients need.
+/// afterwards: the server may have no more connections than the clients need.
 ///
 /// # Errors
-/// The data is missing or does not match the plan, or the server or the node_exporter does not
-/// answer.
+/// If the data is missing or does not match the plan, or the server or the node_exporter does not answer.
 pub fn prepare(
     control: &mut Control,
     workload: &dyn Workload,
     plan: &WorkloadPlan,
-    watch: &ServerObserverOptions,
+    options: &ServerObserverOptions,
 ) -> Result<Prepared, Error> {
     let loaded = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
     Ok(Prepared {
         loaded,
         connection: ConnectionInfo::of(control),
-        observation: observe_before(control, &facts, watch)?,
+        observation: observe_before(control, &facts, options)?,
         facts,
     })
 }

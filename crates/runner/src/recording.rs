@@ -59,10 +59,10 @@ impl Recording {
         observer: &ServerObserver,
     ) -> (Vec<ServerSecond>, Result<(), StoreError>) {
         let mut state = self.state();
-        let nothing = (Vec::new(), Ok(()));
+        let no_observations = (Vec::new(), Ok(()));
         state
             .as_mut()
-            .map_or(nothing, |state| state.record_server(observer))
+            .map_or(no_observations, |state| state.record_server(observer))
     }
 
     /// Ends the recording and returns the document and its writer.
@@ -73,10 +73,9 @@ impl Recording {
         }
     }
 
-    /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread
-    /// of a process that is about to exit may call it. Nothing more is written while the returned
-    /// lock exists.
-    pub fn cut_off(&self, because: &str) -> RecordingLock<'_> {
+    /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread of a
+    /// process that is about to exit may call it. Nothing is written while the returned lock exists.
+    pub fn cut_off(&self, reason: &str) -> RecordingLock<'_> {
         let mut state = self.state();
         if let Some((store, writer)) = state.take().and_then(|state| state.stored) {
             // The figures are in the journal.
@@ -84,9 +83,9 @@ impl Recording {
                 Ok(run) if run.series.is_empty() => writer.discard(),
                 Ok(mut run) => {
                     run.state = RunState::Partial;
-                    run.ended_because = Some(because.to_owned());
+                    run.ended_because = Some(reason.to_owned());
                     prony_judge::judge_run(&mut run);
-                    // If this fails the journal remains, with the same figures.
+                    // If this fails, the journal remains, with the same figures.
                     let _ = writer.finish(&run);
                 }
                 Err(_) => {}
@@ -139,16 +138,16 @@ impl RecordingState {
         let Some((_, writer)) = &mut self.stored else {
             return (update.seconds, Ok(()));
         };
-        let mut stored = Ok(());
+        let mut result = Ok(());
         for second in &update.seconds {
-            // Write all of them, even if one fails.
+            // Write all of them, even if one write fails.
             let written = writer.server_second(second);
-            stored = stored.and(written);
+            result = result.and(written);
         }
         for event in &update.events {
             let written = writer.server_event(event);
-            stored = stored.and(written);
+            result = result.and(written);
         }
-        (update.seconds, stored)
+        (update.seconds, result)
     }
 }

@@ -14,8 +14,7 @@ use prony_store::{Run, RunStore, RunWriter, Second, ServerSecond, StoreError};
 use prony_workload::{MetricSource, RateMetric};
 use std::path::PathBuf;
 
-/// Follows a run in progress: terminals, live views, dialects, exporters. All calls come from one
-/// thread.
+/// Follows a run in progress: terminals, live views, dialects, exporters. All calls come from one thread.
 pub trait RunObserver {
     /// The document exists, and the clients are about to connect. `recording` holds the document
     /// during the run.
@@ -30,8 +29,8 @@ pub trait RunObserver {
     fn second(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
     fn draining(&mut self) {}
-    /// The load has ended; next the run is judged and stored. Returns the server's transactions per
-    /// minute, if the observer has measured them.
+    /// The load has ended; the run is judged and stored next. Returns the server's transactions per minute,
+    /// if the observer has measured them.
     fn ended(&mut self, _driven: &DriveResult) -> Option<f64> {
         None
     }
@@ -63,8 +62,8 @@ pub struct FinishedRun {
 /// Executes a run, judges and stores it.
 ///
 /// # Errors
-/// The run must be stored but cannot be, or the load cannot start. A run that fails later is a
-/// partial run.
+/// If the run must be stored but cannot be, or the load cannot start. A run that fails later is a partial
+/// run.
 pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<FinishedRun, Error> {
     let mut run = document::new_run(&job);
     let observation = job.observation.take();
@@ -136,8 +135,8 @@ fn begin_to_store(
 
 /// Whether to read the server's own transaction count.
 fn counts_on_server(job: &RunJob<'_>) -> bool {
-    let on_server = |metric: &RateMetric| metric.source == MetricSource::Server;
-    job.count_on_server && job.workload.rates().iter().any(on_server)
+    let counted_by_server = |metric: &RateMetric| metric.source == MetricSource::Server;
+    job.count_on_server && job.workload.rates().iter().any(counted_by_server)
 }
 
 /// Stores each second, collects observations of the server, and calls the observer.

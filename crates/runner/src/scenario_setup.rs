@@ -22,7 +22,7 @@ pub fn client_connections(control: &mut Control) -> Option<u64> {
         Engine::MySql | Engine::MariaDb => "SELECT @@global.max_connections",
     };
     let number = |text: String| text.parse::<i64>().ok();
-    let mut left = control.query_value(sql).ok().flatten().and_then(number)?;
+    let mut available = control.query_value(sql).ok().flatten().and_then(number)?;
     match control.engine() {
         Engine::PostgreSql => {}
         Engine::MySql | Engine::MariaDb => {
@@ -31,12 +31,12 @@ pub fn client_connections(control: &mut Control) -> Option<u64> {
                 .ok()?;
             let connected = rows.first()?.get(1)?.clone().and_then(number)?;
             // This connection is included, and is closed before the run.
-            left -= connected - 1;
+            available -= connected - 1;
         }
     }
-    u64::try_from(left)
+    u64::try_from(available)
         .ok()
-        .map(|left| left.saturating_sub(SPARE_CONNECTIONS).max(1))
+        .map(|available| available.saturating_sub(SPARE_CONNECTIONS).max(1))
 }
 
 /// When the server was started, seconds since 1970 on its clock; `None` if it does not report it.
@@ -52,16 +52,16 @@ pub fn was_restarted(control: &mut Control, before: Option<f64>) -> bool {
         Engine::PostgreSql => 0.0,
         Engine::MySql | Engine::MariaDb => SAME_START_S,
     };
-    let now = started_unix_s(control);
+    let after = started_unix_s(control);
     before
-        .zip(now)
-        .is_some_and(|(before, now)| now - before > tolerance_s)
+        .zip(after)
+        .is_some_and(|(before, after)| after - before > tolerance_s)
 }
 
 /// Creates the index `TABLE_COLUMN_idx` on a column, unless it exists.
 ///
 /// # Errors
-/// The server refuses the statement.
+/// If the server refuses the statement.
 pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<(), Error> {
     let engine = control.engine();
     let name = engine.quote_identifier(&format!("{table}_{column}_idx"));
@@ -84,7 +84,7 @@ pub fn has_vacuum(control: &Control) -> bool {
 /// Runs VACUUM ANALYZE on a table, for servers that have it.
 ///
 /// # Errors
-/// The server refuses the statement.
+/// If the server refuses the statement.
 pub fn vacuum(control: &mut Control, table: &str) -> Result<(), Error> {
     let table = control.engine().quote_identifier(table);
     control
@@ -95,11 +95,11 @@ pub fn vacuum(control: &mut Control, table: &str) -> Result<(), Error> {
 /// How to read tables into the server's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prewarm {
-    /// With the extension pg_prewarm: tables and indexes.
+    /// The extension pg_prewarm, which reads tables and indexes.
     Extension,
-    /// With a sequential scan, which uses only a part of shared_buffers.
+    /// A sequential scan, which uses only a part of shared_buffers.
     Scan,
-    /// With CHECKSUM TABLE, which reads every row.
+    /// CHECKSUM TABLE, which reads every row.
     Checksum,
 }
 
@@ -121,7 +121,7 @@ impl Prewarm {
     /// Reads a table into the server's cache, as far as it fits.
     ///
     /// # Errors
-    /// The server refuses the statement.
+    /// If the server refuses the statement.
     pub fn read(self, control: &mut Control, table: &str) -> Result<(), Error> {
         let engine = control.engine();
         let name = engine.quote_identifier(table);

@@ -1,7 +1,7 @@
 //! Measures the server's own transaction rate (TPM) over the measured window.
 //!
-//! It has its own thread and connection. Must never: take part in the load, delay the end of a run,
-//! or end it.
+//! It has its own thread and connection. Must never: take part in the load, delay the end of a run, or end
+//! it.
 
 use crate::observing::LoadEnd;
 use prony_drive::clock::Clock;
@@ -14,7 +14,7 @@ use std::time::Duration;
 const SERIES_NS: u64 = 1_000_000_000;
 /// Number of readings in a series.
 const READINGS: u32 = 10;
-/// Time between the last reading and the end of the window, because it must be inside the load.
+/// Time between the last reading and the end of the window; it keeps the reading inside the load.
 const END_MARGIN_NS: u64 = 100_000_000;
 /// Shortest window to measure: in a shorter one the lag would dominate.
 const WINDOW_MIN_NS: u64 = 3 * SERIES_NS;
@@ -29,17 +29,17 @@ pub struct ServerTpm {
 }
 
 impl ServerTpm {
-    /// Starts to measure a run that has just started. `None` if its window has no known end or is
-    /// shorter than 3 s.
+    /// Starts to measure a run that has just started. `None` if the end of its window is unknown or its
+    /// window is shorter than 3 s.
     pub fn start(target: &Target, schedule: RunSchedule) -> Option<ServerTpm> {
         schedule
             .window_ns
             .filter(|window_ns| *window_ns >= WINDOW_MIN_NS)?;
         let target = target.clone();
-        let (stop, stopped) = channel();
+        let (stop, stop_receiver) = channel();
         let (sender, result) = channel();
         let body = move || {
-            if let Some(per_minute) = measure(&target, &schedule, &stopped) {
+            if let Some(per_minute) = measure(&target, &schedule, &stop_receiver) {
                 // Fails only if the run no longer waits.
                 let _ = sender.send(per_minute);
             }
@@ -67,32 +67,41 @@ impl ServerTpm {
 }
 
 /// Measures from near the window's start to near its end.
-fn measure(target: &Target, schedule: &RunSchedule, stopped: &Receiver<()>) -> Option<f64> {
+fn measure(target: &Target, schedule: &RunSchedule, stop_receiver: &Receiver<()>) -> Option<f64> {
     let start_ns = schedule.window_start_ns();
     let end_ns = schedule
         .window_end_ns()
         .saturating_sub(SERIES_NS + END_MARGIN_NS);
     // The clients are already connected, so this takes no connection from them.
     let mut control = Control::connect(target).ok()?;
-    let first = series(&mut control, start_ns, stopped)?;
-    let last = series(&mut control, end_ns, stopped)?;
+    let first = series(&mut control, start_ns, stop_receiver)?;
+    let last = series(&mut control, end_ns, stop_receiver)?;
     txns_per_minute(&first, &last)
 }
 
 /// A series of evenly spaced readings that begins at this time of the run's clock.
-fn series(control: &mut Control, from_ns: u64, stopped: &Receiver<()>) -> Option<Vec<TxnCount>> {
-    // The readings' transaction must not begin long before them.
-    wait(from_ns, stopped).then_some(())?;
-    let part_ns = SERIES_NS / u64::from(READINGS);
-    let pause = |number: u32| wait(from_ns + part_ns * u64::from(number) + part_ns / 2, stopped);
+fn series(
+    control: &mut Control,
+    from_ns: u64,
+    stop_receiver: &Receiver<()>,
+) -> Option<Vec<TxnCount>> {
+    // The transaction of the readings must not begin long before the readings.
+    wait(from_ns, stop_receiver).then_some(())?;
+    let interval_ns = SERIES_NS / u64::from(READINGS);
+    let pause = |number: u32| {
+        wait(
+            from_ns + interval_ns * u64::from(number) + interval_ns / 2,
+            stop_receiver,
+        )
+    };
     read_txn_counts(control, READINGS, pause).ok()?
 }
 
 /// Waits until a time of the run's clock; `false` if the run ended before.
-fn wait(until_ns: u64, stopped: &Receiver<()>) -> bool {
-    let left_ns = until_ns.saturating_sub(Clock::System.now_ns());
-    let outcome = stopped.recv_timeout(Duration::from_nanos(left_ns));
-    outcome == Err(RecvTimeoutError::Timeout)
+fn wait(deadline_ns: u64, stop_receiver: &Receiver<()>) -> bool {
+    let remaining_ns = deadline_ns.saturating_sub(Clock::System.now_ns());
+    let received = stop_receiver.recv_timeout(Duration::from_nanos(remaining_ns));
+    received == Err(RecvTimeoutError::Timeout)
 }
 
 #[cfg(test)]
@@ -102,12 +111,12 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    /// A measurement whose result arrives this long after the end of the run.
-    fn late(by: Duration) -> ServerTpm {
+    /// A measurement whose result arrives after this delay.
+    fn delayed(delay: Duration) -> ServerTpm {
         let (stop, _) = channel();
         let (sender, result) = channel();
         std::thread::spawn(move || {
-            std::thread::sleep(by);
+            std::thread::sleep(delay);
             let _ = sender.send(60.0);
         });
         ServerTpm { stop, result }
@@ -115,11 +124,14 @@ mod tests {
 
     #[test]
     fn a_run_waits_for_its_last_reading_unless_the_server_is_unresponsive() {
-        let soon = Duration::from_millis(200);
-        assert_eq!(late(soon).end(LoadEnd::CutOff, false), Some(60.0));
-        assert_eq!(late(soon).end(LoadEnd::Complete, false), Some(60.0));
-        assert_eq!(late(soon).end(LoadEnd::Early, false), None);
-        let never = Duration::from_secs(60);
-        assert_eq!(late(never).end(LoadEnd::CutOff, true), None);
+        let short_delay = Duration::from_millis(200);
+        assert_eq!(delayed(short_delay).end(LoadEnd::CutOff, false), Some(60.0));
+        assert_eq!(
+            delayed(short_delay).end(LoadEnd::Complete, false),
+            Some(60.0)
+        );
+        assert_eq!(delayed(short_delay).end(LoadEnd::Early, false), None);
+        let long_delay = Duration::from_secs(60);
+        assert_eq!(delayed(long_delay).end(LoadEnd::CutOff, true), None);
     }
 }

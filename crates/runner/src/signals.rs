@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and SIGHUP.
 //!
-//! The first signal sets a flag that a run or a load checks, and ends each wait for a server; the
-//! result so far is kept. The second SIGINT or SIGTERM ends the process at once.
+//! The first signal sets a flag that a run or a load checks, and ends each wait for a server; the result so
+//! far is kept. The second SIGINT or SIGTERM ends the process at once.
 
 use crate::Interrupt;
 use prony_server::Target;
@@ -12,7 +12,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-/// A signal that requests the end of a process. Its value is the exit status of a process that it
+/// A signal that requests the end of a process. Its value is the exit status of a process that the signal
 /// ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminationSignal {
@@ -25,7 +25,7 @@ pub enum TerminationSignal {
 }
 
 impl TerminationSignal {
-    /// The exit status of a process that it ended.
+    /// The exit status of a process that this signal ended.
     pub fn exit_status(self) -> u8 {
         self as u8
     }
@@ -61,15 +61,15 @@ pub struct Signals {
     signal: Arc<AtomicUsize>,
 }
 
-/// A [`StopSignal`] that a signal sets, for waits other than those for a server.
+/// A [`StopSignal`] that a signal sets, for waits that do not concern a server.
 pub fn stop() -> StopSignal {
     STOP.clone()
 }
 
-/// Lets a signal end the waits of control connections to this server.
+/// Makes a signal end the waits of control connections to this server.
 pub fn end_waits(target: &mut Target) {
     target.wait_options.stop = STOP.clone();
-    target.others.iter_mut().for_each(end_waits);
+    target.additional_targets.iter_mut().for_each(end_waits);
 }
 
 /// The signal that requested the end of this process, if any.
@@ -98,7 +98,7 @@ impl Signals {
             flag: Arc::default(),
             signal: Arc::clone(&SIGNAL),
         };
-        // Not `flag`, which a script may set too. A closed terminal sends SIGHUP more than once,
+        // This flag is not `flag`, which a script may set too. A closed terminal sends SIGHUP more than once,
         // and then systemd sends SIGTERM: these are one request.
         let ends_at_next = Arc::new(AtomicBool::new(false));
         for (signal, exit) in [
@@ -107,15 +107,15 @@ impl Signals {
             (SIGHUP, None),
         ] {
             if is_ignored(signal) {
-                // The parent wants it ignored: nohup, or a background job of a shell.
+                // The parent process requested to ignore it: nohup, or a background job of a shell.
                 continue;
             }
             // The order matters: the first signal finds the flag unset and sets it; the second
             // finds it set and exits.
             let shutdown = exit.map_or(Ok(()), |exit| {
-                let ends = Arc::clone(&ends_at_next);
-                flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&ends))
-                    .and_then(|_| flag::register(signal, ends))
+                let ends_at_next = Arc::clone(&ends_at_next);
+                flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&ends_at_next))
+                    .and_then(|_| flag::register(signal, ends_at_next))
                     .map(drop)
             });
             shutdown
@@ -150,12 +150,12 @@ impl Signals {
         TerminationSignal::from_number(self.signal.load(Ordering::Relaxed))
     }
 
-    /// If a signal requested the end, ends the process as that signal would have, so that the
-    /// parent sees it and a shell ends its loop.
+    /// If a signal requested the end, ends the process as that signal would have done, so that the parent
+    /// process sees it and a shell ends its loop.
     pub fn end_by_signal(&self) {
         let signal = self.signal.load(Ordering::Relaxed) as i32;
         if self.received().is_some() {
-            // Returns only if that fails.
+            // Returns only if emulating the signal fails.
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     }
@@ -175,6 +175,6 @@ fn is_ignored(signal: i32) -> bool {
     // SAFETY: all-zero bytes are a valid `sigaction`, which is only written to.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: without a new action nothing changes; `action` is valid for writing.
-    let known = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
-    known == 0 && action.sa_sigaction == libc::SIG_IGN
+    let failed = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    failed == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -143,7 +143,7 @@ fn run_in(
         &plan.workload,
         &ServerObserverOptions::default(),
     )
-    .expect("the data is there");
+    .expect("the data is loaded");
     drop(control);
     let flag = Flag(observer.flag.clone());
     prony_runner::run(
@@ -183,7 +183,7 @@ fn committed(run: &Run) -> u64 {
 fn stored(folder: &Path, id: &str) -> Run {
     let store = RunStore::open(Some(folder)).expect("a store");
     let run = store.load(id).expect("is stored");
-    std::fs::remove_dir_all(folder).expect("there");
+    std::fs::remove_dir_all(folder).expect("exists");
     run
 }
 
@@ -211,9 +211,9 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
         .expect("storing was requested")
         .expect("is stored");
     assert!(path.starts_with(&folder));
-    let again = stored(&folder, &run.id);
-    assert_eq!(committed(&again), committed(&run));
-    assert_eq!(again.series.len() as u64, observer.seconds);
+    let loaded = stored(&folder, &run.id);
+    assert_eq!(committed(&loaded), committed(&run));
+    assert_eq!(loaded.series.len() as u64, observer.seconds);
 }
 
 #[test]
@@ -224,13 +224,18 @@ fn an_interrupted_run_is_partial_and_names_the_cause() {
         stop_at: Some(2),
         ..RecordingObserver::default()
     };
-    let nowhere = folder("unused");
-    let finished =
-        run_in(&target, &plan, (StorePolicy::No, &nowhere), &mut observer).expect("runs");
+    let unused_folder = folder("unused");
+    let finished = run_in(
+        &target,
+        &plan,
+        (StorePolicy::No, &unused_folder),
+        &mut observer,
+    )
+    .expect("runs");
     assert_eq!(finished.run.state, RunState::Partial);
     assert_eq!(finished.run.ended_because.as_deref(), Some("the test"));
     assert!(finished.driven.interrupted && finished.stored.is_none());
-    assert!(!nowhere.exists());
+    assert!(!unused_folder.exists());
 }
 
 #[test]
@@ -269,5 +274,5 @@ fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     let finished = run_in(&target, &plan, optional, &mut observer).expect("runs");
     assert_eq!(observer.calls[0], "not stored");
     assert!(finished.stored.is_none() && committed(&finished.run) > 0);
-    std::fs::remove_file(file).expect("there");
+    std::fs::remove_file(file).expect("exists");
 }

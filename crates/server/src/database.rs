@@ -1,7 +1,7 @@
 //! Looks up, creates and drops databases, and PostgreSQL roles that own them.
 //!
-//! In: a control connection whose user may create them. Must never: show a password, or send one
-//! that the server would log.
+//! In: a control connection of a user with the privileges. Must never: show a password, or send a
+//! password that the server would log.
 
 use crate::Control;
 use crate::control::Error;
@@ -9,17 +9,17 @@ use prony_wire::Engine;
 use prony_wire::Secret;
 use prony_wire::postgres::stored_password;
 
-/// Only PostgreSQL has roles, owners and schemas as used here.
+/// The quoting rules for roles, owners and schemas, which only PostgreSQL has.
 const POSTGRES: Engine = Engine::PostgreSql;
 
 /// Why a role or a database could not be looked up or created.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The server refused a statement.
-    #[error("{doing}: {source}")]
+    #[error("{action}: {source}")]
     Refused {
         /// The action: a statement without passwords, or a phrase such as "reading pg_roles".
-        doing: String,
+        action: String,
         /// The server's error.
         source: Error,
     },
@@ -28,9 +28,9 @@ pub enum DatabaseError {
     PasswordEncryption(String),
 }
 
-fn refused(doing: impl Into<String>) -> impl FnOnce(Error) -> DatabaseError {
-    let doing = doing.into();
-    move |source| DatabaseError::Refused { doing, source }
+fn refused(action: impl Into<String>) -> impl FnOnce(Error) -> DatabaseError {
+    let action = action.into();
+    move |source| DatabaseError::Refused { action, source }
 }
 
 fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
@@ -65,9 +65,9 @@ fn exists(
 ) -> Result<bool, DatabaseError> {
     let name = control.engine().quote_literal(name);
     let sql = format!("select 1 from {catalog} where {column} = {name}");
-    let found = control.query_value(&sql);
-    found
-        .map(|value| value.is_some())
+    let first = control.query_value(&sql);
+    first
+        .map(|row| row.is_some())
         .map_err(refused(format!("reading {catalog}")))
 }
 

@@ -1,4 +1,4 @@
-//! Errors between a URL and a server.
+//! Errors of resolving a URL and connecting to a server.
 //!
 //! Each message is one line that says what happened, where, and what to do. Must never: hold a
 //! password or text that may contain one.
@@ -7,7 +7,7 @@ use prony_plan::{ErrorParts, UserError};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a server cannot be reached.
+/// An error of resolving a URL or connecting to a server.
 ///
 /// `Display` says what is wrong and, after a semicolon, what to do about it.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +72,7 @@ pub enum Error {
     /// A file that TLS needs cannot be used.
     File {
         /// What the file is for.
-        what: &'static str,
+        purpose: &'static str,
         /// Its path.
         path: PathBuf,
         /// What is wrong with it.
@@ -90,7 +90,7 @@ pub enum Error {
     /// A feature of the original client that Prony does not have.
     Unsupported {
         /// The option or feature.
-        what: String,
+        feature: String,
         /// What to do instead.
         hint: String,
     },
@@ -142,19 +142,19 @@ impl UserError for Error {
             | Error::Host { problem, hint }
             | Error::NoAddress { problem, hint } => (problem.clone(), hint.as_str()),
             Error::File {
-                what,
+                purpose,
                 path,
                 problem,
                 hint,
             } => (
-                format!("{what} \"{}\": {problem}", path.display()),
+                format!("{purpose} \"{}\": {problem}", path.display()),
                 hint.as_str(),
             ),
             Error::Tls { problem, hint } => {
                 (format!("TLS cannot be set up: {problem}"), hint.as_str())
             }
-            Error::Unsupported { what, hint } => {
-                (format!("{what} is not supported"), hint.as_str())
+            Error::Unsupported { feature, hint } => {
+                (format!("{feature} is not supported"), hint.as_str())
             }
             Error::Control(error) => return error.parts(),
         };

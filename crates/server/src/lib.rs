@@ -1,4 +1,4 @@
-//! Finds and reaches a database server, and reads what it reports about itself.
+//! Connects to a database server, and reads its settings, counters and state.
 //!
 //! In: a connection URL and the environment variables and files that the usual clients read. Out: a
 //! [`Target`]; a blocking control connection; an embedded throw-away server. Must never: drive

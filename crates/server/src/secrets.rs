@@ -15,24 +15,24 @@ pub fn password_ranges(argument: &[u8]) -> Vec<Range<usize>> {
             .filter(|range| !range.is_empty())
             .collect();
     }
-    let mut found = Vec::new();
+    let mut ranges = Vec::new();
     if let Some(range) = authority_password(argument) {
-        found.push(range);
+        ranges.push(range);
     }
     let mut from = 0;
     while let Some(keyword) = find_secret_keyword(&argument[from..]) {
         let after_key = from + keyword.end;
         let (start, end) = value_range(argument, after_key);
         if start < end
-            && found
+            && ranges
                 .last()
                 .is_none_or(|last: &Range<usize>| last.end <= start)
         {
-            found.push(start..end);
+            ranges.push(start..end);
         }
         from = end.max(after_key);
     }
-    found
+    ranges
 }
 
 /// Start of the value of sysbench's `--mysql-password=` or `--pgsql-password=`, in which `-` and
@@ -40,11 +40,12 @@ pub fn password_ranges(argument: &[u8]) -> Vec<Range<usize>> {
 fn sysbench_password_value(argument: &[u8]) -> Option<usize> {
     let equals = argument.iter().position(|byte| *byte == b'=')?;
     let name = argument[..equals].strip_prefix(b"--")?;
-    let same = |known: &[u8]| {
-        let equal = |(one, other): (&u8, &u8)| one == other || (*one, *other) == (b'_', b'-');
-        name.len() == known.len() && name.iter().zip(known).all(equal)
+    let is_named = |expected: &[u8]| {
+        let same =
+            |(byte, expected): (&u8, &u8)| byte == expected || (*byte, *expected) == (b'_', b'-');
+        name.len() == expected.len() && name.iter().zip(expected).all(same)
     };
-    (same(b"mysql-password") || same(b"pgsql-password")).then_some(equals + 1)
+    (is_named(b"mysql-password") || is_named(b"pgsql-password")).then_some(equals + 1)
 }
 
 /// Replaces each password in an argument with `***`.
@@ -84,10 +85,14 @@ pub fn redact_message(message: &str, arguments: &[OsString]) -> String {
 /// a password that was not percent-encoded is hidden as a whole.
 fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
     let authority = find(argument, b"://")? + 3;
-    let rest = &argument[authority..];
-    let rest = &rest[..rest.iter().position(|&b| b == b'?').unwrap_or(rest.len())];
-    let at = rest.iter().rposition(|&b| b == b'@')?;
-    let colon = rest[..at].iter().position(|&b| b == b':')?;
+    let after_scheme = &argument[authority..];
+    let end = after_scheme
+        .iter()
+        .position(|&b| b == b'?')
+        .unwrap_or(after_scheme.len());
+    let after_scheme = &after_scheme[..end];
+    let at = after_scheme.iter().rposition(|&b| b == b'@')?;
+    let colon = after_scheme[..at].iter().position(|&b| b == b':')?;
     let range = authority + colon + 1..authority + at;
     (!range.is_empty()).then_some(range)
 }
@@ -95,8 +100,8 @@ fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
 /// The value after a keyword: spaces around `=` as conninfo strings allow them, quotes with their
 /// backslashes, the end at `&`, a space or a closing quote of a surrounding TOML or shell word.
 fn value_range(argument: &[u8], after_key: usize) -> (usize, usize) {
-    let blank = |b: &u8| b.is_ascii_whitespace();
-    let skip = |from: usize| from + argument[from..].iter().take_while(|b| blank(b)).count();
+    let is_blank = |b: &u8| b.is_ascii_whitespace();
+    let skip = |from: usize| from + argument[from..].iter().take_while(|b| is_blank(b)).count();
     let equals = skip(after_key);
     if argument.get(equals) != Some(&b'=') {
         return (after_key, after_key);
@@ -162,15 +167,15 @@ mod tests {
                 "postgres://u:***@h/d?password=***",
             ),
         ];
-        for (argument, shown) in cases {
-            assert_eq!(redact_argument(argument), shown);
+        for (argument, redacted) in cases {
+            assert_eq!(redact_argument(argument), redacted);
         }
     }
 
     #[test]
     fn the_value_of_each_secret_keyword_is_found() {
         for keyword in crate::secret_keywords() {
-            for (argument, shown) in [
+            for (argument, redacted) in [
                 (
                     format!("host=h {keyword}=geheim user=u"),
                     format!("host=h {keyword}=*** user=u"),
@@ -180,7 +185,7 @@ mod tests {
                     format!("postgres://u@h/d?{keyword}=***&x=1"),
                 ),
             ] {
-                assert_eq!(redact_argument(&argument), shown);
+                assert_eq!(redact_argument(&argument), redacted);
             }
         }
         assert_eq!(
@@ -192,7 +197,7 @@ mod tests {
     #[test]
     fn no_password_is_shown_in_a_message_that_quotes_or_truncates_an_argument() {
         let arguments = ["prony", "-spostgres://u:geheim@h/d", "password=a"].map(Into::into);
-        for (message, shown) in [
+        for (message, redacted) in [
             (
                 "no file postgres://u:geheim@h/d",
                 "no file postgres://u:***@h/d",
@@ -203,7 +208,7 @@ mod tests {
             ),
             ("\"password=a\" is no name", "\"password=***\" is no name"),
         ] {
-            assert_eq!(redact_message(message, &arguments), shown);
+            assert_eq!(redact_message(message, &arguments), redacted);
         }
     }
 

@@ -1,6 +1,6 @@
-//! Where and how to connect: a URL and its environment, resolved.
+//! A resolved URL: where and how to connect.
 //!
-//! Plain data for `control` (blocking) and `drive` (the loop). Must never: show a password; every
+//! Plain data, used by `control` (blocking) and `drive` (the loop). Must never: show a password; every
 //! field that holds one is a [`Secret`].
 
 mod protocol;
@@ -41,11 +41,11 @@ pub struct Target {
     pub tcp: TcpOptions,
     /// The protocol that the server speaks, with its own options.
     pub protocol: ProtocolOptions,
-    /// Further servers: the clients of a run are spread round-robin over this one and these. The
-    /// control connection uses only this one.
-    pub others: Vec<Target>,
-    /// Warnings for the user, one line each, such as a password file that others can read, or one
-    /// of several host names that does not resolve.
+    /// Additional servers. The clients of a run are spread round-robin over this target and these; the
+    /// control connection uses only this target.
+    pub additional_targets: Vec<Target>,
+    /// Warnings for the user, one line each, such as a password file that other users can read, or
+    /// one of several host names that does not resolve.
     pub warnings: Vec<String>,
 }
 
@@ -303,18 +303,18 @@ mod tests {
     #[test]
     fn missing_probe_intervals_are_filled_in_and_user_settings_stay() {
         let probing = TcpOptions::default().with_keepalive_probes();
-        let all = (
+        let intervals = (
             probing.keepalive_idle_s,
             probing.keepalive_interval_s,
             probing.keepalive_count,
         );
-        assert_eq!(all, (Some(30), Some(10), Some(3)));
-        let own = TcpOptions {
+        assert_eq!(intervals, (Some(30), Some(10), Some(3)));
+        let user_options = TcpOptions {
             keepalive: false,
             keepalive_idle_s: Some(7),
             ..TcpOptions::default()
         };
-        let probing = own.with_keepalive_probes();
+        let probing = user_options.with_keepalive_probes();
         assert!(!probing.keepalive && probing.keepalive_idle_s == Some(7));
     }
 }

@@ -3,7 +3,7 @@
 //! In: a control connection. Out: readings of its counters, and the rate between two series of
 //! readings. Must never: return zero for a counter that could not be read.
 //!
-//! PostgreSQL's counters lag: a backend flushes its counts at most once a second (PostgreSQL 15 and
+//! PostgreSQL's counters lag: a backend flushes its counts at most once per second (PostgreSQL 15 and
 //! later; earlier versions every half second, through the statistics collector). One reading is
 //! therefore behind by a random amount, up to a second's transactions. A series of readings spread
 //! evenly over one second is behind by the same amount on average whenever it is taken under the
@@ -35,7 +35,7 @@ const READ_POSTGRES: &str = "select pg_stat_clear_snapshot(); \
 const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
 const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 
-/// Reads the counters `times` times in one transaction, so that the reader adds only one to the
+/// Reads the counters `readings` times in one transaction, so that the reader adds only one to the
 /// count. Calls `pause` before each reading and stops if it returns `false`.
 ///
 /// # Errors
@@ -43,7 +43,7 @@ const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 /// not report the counters.
 pub fn read_txn_counts(
     control: &mut Control,
-    times: u32,
+    readings: u32,
     mut pause: impl FnMut(u32) -> bool,
 ) -> Result<Option<Vec<TxnCount>>, Error> {
     let engine = control.engine();
@@ -55,20 +55,20 @@ pub fn read_txn_counts(
         Engine::MySql | Engine::MariaDb => {}
     }
     let mut series = Vec::new();
-    for time in 0..times {
-        if !pause(time) {
+    for index in 0..readings {
+        if !pause(index) {
             return Ok(None);
         }
-        let read = match engine {
+        let reading = match engine {
             Engine::PostgreSql => read_postgres(&control.query(READ_POSTGRES)?),
             Engine::MySql | Engine::MariaDb => {
                 read_mysql(&control.query(READ_MYSQL)?, &control.query(CLOCK_MYSQL)?)
             }
         };
-        let Some(one) = read else {
+        let Some(reading) = reading else {
             return Ok(None);
         };
-        series.push(one);
+        series.push(reading);
     }
     match engine {
         Engine::PostgreSql => drop(control.execute("commit")?),
@@ -88,12 +88,12 @@ fn read_postgres(rows: &[TextRow]) -> Option<TxnCount> {
 /// `None` unless both counters are present.
 fn read_mysql(counters: &[TextRow], clock: &[TextRow]) -> Option<TxnCount> {
     let value = |row: &TextRow| row.get(1)?.as_deref()?.parse::<u64>().ok();
-    let [one, other] = counters else {
+    let [first, second] = counters else {
         return None;
     };
     let now = clock.first()?.first()?.as_deref()?;
     Some(TxnCount {
-        transactions: value(one)?.checked_add(value(other)?)?,
+        transactions: value(first)?.checked_add(value(second)?)?,
         at_s: now.parse().ok()?,
     })
 }
@@ -101,17 +101,21 @@ fn read_mysql(counters: &[TextRow], clock: &[TextRow]) -> Option<TxnCount> {
 /// Transactions per minute between two series of readings. `None` if a series is empty, no time
 /// passed, or the statistics were reset between them.
 pub fn txns_per_minute(first: &[TxnCount], last: &[TxnCount]) -> Option<f64> {
-    let before = first.iter().map(|one| one.transactions).max()?;
-    let after = last.iter().map(|one| one.transactions).min()?;
+    let before = first.iter().map(|reading| reading.transactions).max()?;
+    let after = last.iter().map(|reading| reading.transactions).min()?;
     // Relative to the first reading, so that the large numbers lose no digits.
     let origin = first[0];
-    let mean = |series: &[TxnCount], of: fn(&TxnCount, &TxnCount) -> f64| {
-        let sum: f64 = series.iter().map(|one| of(one, &origin)).sum();
+    let mean = |series: &[TxnCount], difference: fn(&TxnCount, &TxnCount) -> f64| {
+        let sum: f64 = series
+            .iter()
+            .map(|reading| difference(reading, &origin))
+            .sum();
         sum / series.len() as f64
     };
-    let count =
-        |one: &TxnCount, origin: &TxnCount| one.transactions as f64 - origin.transactions as f64;
-    let time = |one: &TxnCount, origin: &TxnCount| one.at_s - origin.at_s;
+    let count = |reading: &TxnCount, origin: &TxnCount| {
+        reading.transactions as f64 - origin.transactions as f64
+    };
+    let time = |reading: &TxnCount, origin: &TxnCount| reading.at_s - origin.at_s;
     let seconds = mean(last, time) - mean(first, time);
     (after >= before && seconds > 0.0)
         .then(|| (mean(last, count) - mean(first, count)) / seconds * 60.0)
@@ -128,11 +132,11 @@ pub enum CounterStart {
 }
 
 impl CounterStart {
-    /// Whether the counters ran on between two readings.
+    /// Whether the counters have not started again between two readings.
     pub fn is_same(&self, other: &CounterStart) -> bool {
         match (self, other) {
-            (CounterStart::Reset(one), CounterStart::Reset(other)) => one == other,
-            (CounterStart::Started(one), CounterStart::Started(other)) => one.abs_diff(*other) <= 2,
+            (CounterStart::Reset(a), CounterStart::Reset(b)) => a == b,
+            (CounterStart::Started(a), CounterStart::Started(b)) => a.abs_diff(*b) <= 2,
             _ => false,
         }
     }
@@ -173,7 +177,7 @@ fn server_start(control: &mut Control) -> Result<CounterStart, Error> {
 mod tests {
     use super::*;
 
-    /// Readings of counters that are updated once a second, `phase_s` after each full second.
+    /// Readings of counters that are updated once per second, `phase_s` after each full second.
     fn lagging(from_s: f64, phase_s: f64, tps: f64) -> Vec<TxnCount> {
         let times = (0..10).map(|index| from_s + 0.05 + 0.1 * f64::from(index));
         times
@@ -192,10 +196,13 @@ mod tests {
                 let first = lagging(from_s, phase_s, 700.0);
                 let last = lagging(to_s, phase_s, 700.0);
                 let rate = txns_per_minute(&first, &last).expect("a rate");
-                // With ten readings a second the error is at most a tenth of a second's
+                // With ten readings per second the error is at most a tenth of a second's
                 // transactions.
-                let most = 42_000.0 * 0.1 / (to_s - from_s);
-                assert!((rate - 42_000.0).abs() <= most + 1.0, "{phase_s}: {rate}");
+                let max_error = 42_000.0 * 0.1 / (to_s - from_s);
+                assert!(
+                    (rate - 42_000.0).abs() <= max_error + 1.0,
+                    "{phase_s}: {rate}"
+                );
             }
         }
     }
@@ -207,8 +214,11 @@ mod tests {
         };
         let counters = [row(&["Com_commit", "712"]), row(&["Com_rollback", "3"])];
         let clock = [row(&["1795213070.250000"])];
-        let read = read_mysql(&counters, &clock).expect("both counters are present");
-        assert_eq!((read.transactions, read.at_s), (715, 1_795_213_070.25));
+        let reading = read_mysql(&counters, &clock).expect("both counters are present");
+        assert_eq!(
+            (reading.transactions, reading.at_s),
+            (715, 1_795_213_070.25)
+        );
         assert_eq!(read_mysql(&counters[..1], &clock), None);
         assert_eq!(read_mysql(&counters, &[]), None);
     }
@@ -222,12 +232,19 @@ mod tests {
         let mut reset = lagging(9.0, 0.0, 100.0);
         reset
             .iter_mut()
-            .for_each(|one| one.transactions -= 900_000_000);
-        assert_eq!(txns_per_minute(&series, &reset), None, "it was reset");
-        let mut still = lagging(9.0, 0.0, 100.0);
-        still
+            .for_each(|reading| reading.transactions -= 900_000_000);
+        assert_eq!(
+            txns_per_minute(&series, &reset),
+            None,
+            "the counters were reset"
+        );
+        let mut unchanged = lagging(9.0, 0.0, 100.0);
+        unchanged
             .iter_mut()
-            .for_each(|one| one.transactions = series[9].transactions);
-        assert!(txns_per_minute(&series, &still).is_some(), "nothing ended");
+            .for_each(|reading| reading.transactions = series[9].transactions);
+        assert!(
+            txns_per_minute(&series, &unchanged).is_some(),
+            "no transaction ended"
+        );
     }
 }

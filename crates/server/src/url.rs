@@ -1,13 +1,13 @@
 //! Connection URLs of all engines.
 //!
-//! A URL whose scheme is not MySQL's or MariaDB's is read as libpq reads it.
+//! A URL with a scheme other than `mysql` or `mariadb` is parsed as by libpq.
 
 use crate::error::Error;
 use crate::postgres::{self, Environment};
 use crate::{Target, mysql};
 
 /// Resolves a URL, with the environment that the engine's own clients read: `mysql://` and
-/// `mariadb://`, and anything else as libpq reads it.
+/// `mariadb://` URLs as MySQL's client, all others as libpq.
 ///
 /// Host names are resolved and certificate files read here, once, not for each connection.
 ///

@@ -1,5 +1,5 @@
-//! Decimal values reach real servers exactly, in every mode: the embedded ones, and those that
-//! `PRONY_TEST_POSTGRES` and `PRONY_TEST_MYSQL` list.
+//! Tests that decimal values reach real servers exactly, in every mode. The servers are the embedded
+//! ones and those listed in `PRONY_TEST_POSTGRES` and `PRONY_TEST_MYSQL`.
 
 use prony_server::control::BlockingConnection;
 use prony_server::embedded::{shared_mariadb, shared_postgres};
@@ -50,14 +50,14 @@ fn row(
     row.values().map(text).collect()
 }
 
-/// Reads each number back, and its sum with itself, which integers and floating-point numbers cannot hold:
-/// by one statement that declares the type of its parameter, and by one that does not.
-fn round_trip(url: &str, declaring: &str, undeclared: &str) {
-    let target = resolve(url, &Environment::without_home("tester")).expect("a good URL");
+/// Reads back each number, and twice its value, which integers and floating-point numbers cannot hold.
+/// Uses a statement that declares the type of its parameter, and one that does not.
+fn round_trip(url: &str, with_type: &str, without_type: &str) {
+    let target = resolve(url, &Environment::without_home("tester")).expect("a valid URL");
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let mut connection = BlockingConnection::connect(&target, mode).expect("connects");
         let mut set = Statements::new();
-        for (sql, declares) in [(declaring, true), (undeclared, false)] {
+        for (sql, declares) in [(with_type, true), (without_type, false)] {
             for (unscaled, scale) in NUMBERS {
                 let declared = ParameterType::Decimal {
                     precision: 19 + scale,
@@ -66,7 +66,7 @@ fn round_trip(url: &str, declaring: &str, undeclared: &str) {
                 let statement = set.add(sql).with_types([declares.then_some(declared)]);
                 let sum = text(2 * i128::from(unscaled), scale);
                 let expected = [sum, text(unscaled.into(), scale)].map(Some);
-                // The declared type of a NULL must be that of the values which follow it.
+                // The declared type of a NULL must be that of the later values.
                 if mode != QueryMode::Simple {
                     let null = row(&mut connection, &statement, Value::Null);
                     assert_eq!(null, [None, None], "{mode:?}");
@@ -89,7 +89,7 @@ fn decimals_are_exact_on_postgresql() {
     let mut urls = external("PRONY_TEST_POSTGRES");
     urls.push(shared_postgres().url_for("postgres"));
     for url in urls {
-        // In the text of a statement the literal alone decides that it is not an integer.
+        // In simple mode only the literal shows that the value is not an integer.
         round_trip(
             &url,
             "select ($1 + $1)::text, $1::text",

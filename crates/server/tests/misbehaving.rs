@@ -1,4 +1,4 @@
-//! The control connection against misbehaving servers; each is a thread that executes a script.
+//! The control connection against misbehaving servers; each server is a thread that executes a script.
 
 use prony_server::control::{BlockingConnection, Cause, Control, Error};
 use prony_server::{Environment, Target, resolve};
@@ -22,7 +22,7 @@ enum ScriptStep {
     /// Reads one message with a tag.
     ReadMessage(u8),
     Send(Vec<u8>),
-    /// Reads whatever has arrived.
+    /// Reads the bytes that have arrived.
     ReadAvailable,
     /// Waits until the client closes.
     WaitForClose,
@@ -34,7 +34,7 @@ struct ScriptedServer {
     thread: JoinHandle<()>,
 }
 
-/// Serves one connection for each script, then no more.
+/// Serves one connection per script, then closes the listener.
 fn serve(scripts: Vec<Vec<ScriptStep>>) -> ScriptedServer {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -104,7 +104,7 @@ fn send(bytes: &[u8]) -> ScriptStep {
 
 #[test]
 fn invalid_replies_to_a_log_in_are_errors() {
-    let plain = "sslmode=disable";
+    let no_tls = "sslmode=disable";
     for (bytes, expected) in [
         (
             &b"SSH-2.0-OpenSSH_9.2p1\r\n"[..],
@@ -119,14 +119,14 @@ fn invalid_replies_to_a_log_in_are_errors() {
         ),
         (b"E\0\0\0\x06S\0", "failed: "),
     ] {
-        let text = failure(plain, vec![vec![ReadStartup, send(bytes)]]);
+        let text = failure(no_tls, vec![vec![ReadStartup, send(bytes)]]);
         assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
 fn invalid_replies_to_an_ssl_request_are_errors() {
-    let must = "sslmode=require";
+    let require_tls = "sslmode=require";
     for (bytes, expected) in [
         (
             &b"SE\0\0\0\x10injected"[..],
@@ -140,7 +140,7 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
             "server sent an error response during SSL exchange",
         ),
     ] {
-        let text = failure(must, vec![vec![ReadSslRequest, send(bytes)]]);
+        let text = failure(require_tls, vec![vec![ReadSslRequest, send(bytes)]]);
         assert!(text.contains(expected), "{text}");
         assert!(
             !text.contains("wrong password"),
@@ -153,7 +153,7 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
         ReadAvailable,
         send(&[b'x'; 100]),
     ];
-    let text = failure(must, vec![script]);
+    let text = failure(require_tls, vec![script]);
     assert!(
         text.contains("SSL error") && text.contains("Does the server speak TLS"),
         "{text}"
@@ -162,8 +162,8 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
 
 #[test]
 fn prefer_falls_back_to_no_tls_in_the_same_cases_as_libpq() {
-    let plain = vec![ReadStartup, send(LOGGED_IN), WaitForClose];
-    for first in [
+    let without_tls = vec![ReadStartup, send(LOGGED_IN), WaitForClose];
+    for failing_tls in [
         vec![
             ReadSslRequest,
             send(b"S"),
@@ -172,7 +172,7 @@ fn prefer_falls_back_to_no_tls_in_the_same_cases_as_libpq() {
         ],
         vec![ReadSslRequest, send(WRONG_PASSWORD)],
     ] {
-        let server = serve(vec![first, plain.clone()]);
+        let server = serve(vec![failing_tls, without_tls.clone()]);
         let control = Control::connect(&target(&[server.port], "sslmode=prefer")).unwrap();
         assert_eq!(control.tls(), None);
         assert_eq!(control.server_version(), 150_000);
@@ -192,21 +192,21 @@ fn prefer_falls_back_to_no_tls_in_the_same_cases_as_libpq() {
 
 #[test]
 fn the_next_host_is_tried_only_if_a_server_is_unreachable() {
-    let plain = "sslmode=disable";
+    let no_tls = "sslmode=disable";
     let next = serve(vec![vec![ReadStartup, send(LOGGED_IN), WaitForClose]]);
     let starting = serve(vec![vec![ReadStartup, send(STARTING)]]);
-    let control = Control::connect(&target(&[starting.port, next.port], plain)).unwrap();
+    let control = Control::connect(&target(&[starting.port, next.port], no_tls)).unwrap();
     assert_eq!(control.endpoint().port, next.port);
     drop(control);
 
-    let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    other.set_nonblocking(true).unwrap();
+    let second = TcpListener::bind("127.0.0.1:0").unwrap();
+    second.set_nonblocking(true).unwrap();
     let refusing = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
-    let ports = [refusing.port, other.local_addr().unwrap().port()];
-    let error = Control::connect(&target(&ports, plain)).err().unwrap();
+    let ports = [refusing.port, second.local_addr().unwrap().port()];
+    let error = Control::connect(&target(&ports, no_tls)).err().unwrap();
     assert_eq!(error.sqlstate(), Some("28P01"));
     assert!(
-        other.accept().is_err(),
+        second.accept().is_err(),
         "the wrong password was sent to the next server"
     );
     for server in [next, starting, refusing] {
@@ -287,20 +287,20 @@ fn a_script_connection_respects_target_session_attrs() {
 
 /// Servers before version 14 do not report the kind of session.
 #[test]
-fn a_script_connection_queries_what_the_log_in_does_not_report() {
-    let begin = [ReadStartup, send(LOGGED_IN), ReadMessage(b'Q')];
-    let script = |rest: &[ScriptStep]| [&begin[..], rest].concat();
+fn a_script_connection_queries_properties_that_the_log_in_does_not_report() {
+    let start = [ReadStartup, send(LOGGED_IN), ReadMessage(b'Q')];
+    let script = |steps: &[ScriptStep]| [&start[..], steps].concat();
     for (wanted, answers, expected) in [
         ("primary", &["t"][..], "server is in hot standby mode"),
         ("standby", &["f"], "server is not in hot standby mode"),
         ("read-write", &["f", "on"], "session is read-only"),
     ] {
-        let mut rest = vec![send(&one_value(answers[0].as_bytes()))];
+        let mut steps = vec![send(&one_value(answers[0].as_bytes()))];
         for answer in &answers[1..] {
-            rest.extend([ReadMessage(b'Q'), send(&one_value(answer.as_bytes()))]);
+            steps.extend([ReadMessage(b'Q'), send(&one_value(answer.as_bytes()))]);
         }
-        rest.push(WaitForClose);
-        let server = serve(vec![script(&rest)]);
+        steps.push(WaitForClose);
+        let server = serve(vec![script(&steps)]);
         let text =
             script_connection_error(&[server.port], &format!("target_session_attrs={wanted}"));
         assert!(text.contains(expected), "{text}");

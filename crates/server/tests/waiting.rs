@@ -1,5 +1,5 @@
 //! How long the control connection waits for a silent server: at most as long as the user's limit,
-//! and without one as long as the server answers other connections.
+//! and without a limit as long as the server answers new connections.
 
 use prony_server::control::{Control, Error, StopSignal};
 use prony_server::{Environment, Target, resolve};
@@ -24,7 +24,7 @@ fn listen() -> (TcpListener, Target) {
     listen_for("")
 }
 
-/// Listens; returns a target with these options too.
+/// Listens; returns a target that also has these options.
 fn listen_for(options: &str) -> (TcpListener, Target) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -35,7 +35,7 @@ fn listen_for(options: &str) -> (TcpListener, Target) {
     (listener, target)
 }
 
-/// Reads whatever has arrived, and replies.
+/// Reads the bytes that have arrived, and replies.
 fn answer(stream: &mut TcpStream, bytes: &[u8]) {
     let count = stream.read(&mut [0; 4096]).unwrap();
     assert!(count > 0, "the client has disconnected");
@@ -65,10 +65,10 @@ fn a_server_that_answers_no_connection_counts_as_lost() {
     drop(server.join().unwrap());
 }
 
-/// Such as one that builds an index. "Too many connections" is an answer too, and so is a proxy
-/// that closes the connection.
+/// The server may be building an index, for example. "Too many connections" also counts as an answer,
+/// and so does a proxy that closes the connection.
 #[test]
-fn the_client_waits_for_a_server_that_answers_other_connections() {
+fn the_client_waits_for_a_server_that_answers_new_connections() {
     let (listener, target) = listen();
     let server = thread::spawn(move || {
         let mut busy = log_in(&listener);
@@ -95,7 +95,7 @@ fn a_server_that_waits_for_its_client_counts_as_lost() {
     }
 }
 
-/// The server's first reply does not tell whether the session exists; then it sends `end`.
+/// The server's first reply does not show whether the session exists; its second reply is `end`.
 fn check_counts_as_lost(end: &'static [u8], expected: &str) {
     let (listener, target) = listen();
     let server = thread::spawn(move || {
@@ -150,7 +150,7 @@ fn a_reply_that_arrives_during_a_failing_probe_is_used() {
     drop(server.join().unwrap());
 }
 
-/// Without a limit of the user, the limit for connecting is 10 s.
+/// A user's limit for connecting also applies to probes; the default limit is 10 s.
 #[test]
 fn a_probe_has_the_same_limit_as_any_connection() {
     let (listener, target) = listen_for("connect_timeout=60");
@@ -231,7 +231,7 @@ fn a_connection_dropped_by_the_network_counts_as_lost() {
     assert!(error.to_string().contains("not acknowledged"), "{error}");
 }
 
-/// A statement without a reply, COPY data that is not read, a login that does not finish.
+/// It waits for a reply, for the server to read COPY data, or for the end of a login.
 #[test]
 fn a_signal_ends_every_wait() {
     for copies in [false, true] {

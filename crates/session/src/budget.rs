@@ -1,9 +1,9 @@
-//! A number of starts that all users of a run share: the only number that threads have in common. Most
-//! runs have none. It never grants more starts than there are.
+//! A number of starts that all users of a run share: the only state that threads share. Most runs have
+//! none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The number of starts left.
+/// The number of remaining starts.
 #[derive(Debug)]
 pub struct StartBudget(AtomicU64);
 
@@ -13,16 +13,16 @@ impl StartBudget {
         StartBudget(AtomicU64::new(starts))
     }
 
-    /// Takes one start; false if none is left.
+    /// Takes one start; returns false if none remains.
     pub fn take(&self) -> bool {
-        let one = |left: u64| left.checked_sub(1);
-        let taken = self
+        let decrement = |remaining: u64| remaining.checked_sub(1);
+        let result = self
             .0
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one);
-        taken.is_ok()
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, decrement);
+        result.is_ok()
     }
 
-    /// Whether no start is left.
+    /// Whether no start remains.
     pub fn is_spent(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_take_no_more_starts_than_there_are() {
+    fn threads_take_at_most_the_budget() {
         let budget = StartBudget::new(10_000);
         let take = || (0..5_000).filter(|_| budget.take()).count();
         let taken: usize = std::thread::scope(|scope| {

@@ -10,7 +10,7 @@ use prony_wire::{
 };
 use std::cell::{Cell, Ref, RefCell};
 
-/// What a user requests from its worker, and how far the worker is.
+/// A user's request to its worker, and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserPhase {
     /// The user is running.
@@ -48,8 +48,8 @@ pub(crate) struct CurrentTransaction {
     pub connect_ns: u64,
     pub retries: u32,
     pub parts: ServiceTimeParts,
-    /// Whether at least one reply had no usable stamp.
-    pub unstamped: bool,
+    /// Whether at least one reply had no usable timestamp.
+    pub lacks_timestamp: bool,
 }
 
 /// The record of one connection.
@@ -102,7 +102,7 @@ impl Conn {
         self.phase.get()
     }
 
-    /// When a sleeping user is to wake, in nanoseconds of the run's clock.
+    /// The time at which a sleeping user wakes, in nanoseconds of the run's clock.
     pub fn wake_ns(&self) -> u64 {
         self.wake_ns.get()
     }
@@ -148,13 +148,13 @@ impl Conn {
     /// # Errors
     /// The server violates its protocol; the caller must close the connection.
     pub fn feed(&self, bytes: &[u8]) -> Result<FeedStatus, DbError> {
-        let fed = self.exchange.borrow_mut().feed(bytes);
-        fed.map_err(|violation| DbError::protocol(violation.to_string()))
+        let result = self.exchange.borrow_mut().feed(bytes);
+        result.map_err(|violation| DbError::protocol(violation.to_string()))
     }
 
-    /// Whether the reply may have arrived earlier than its stamp: more bytes arrived with it, or it holds
-    /// the replies to several statements, which share one stamp.
-    pub fn may_predate_stamp(&self) -> bool {
+    /// Whether the reply may have arrived earlier than its timestamp: more bytes arrived with it, or it holds
+    /// the replies to several statements, which share one timestamp.
+    pub fn may_predate_timestamp(&self) -> bool {
         let exchange = self.exchange.borrow();
         exchange.shares_round_trip(self.executions.get()) || exchange.has_surplus()
     }
@@ -172,7 +172,7 @@ impl Conn {
         self.mark_ready(noticed_ns);
     }
 
-    /// Adds the split of one request's time to its transaction; `None` if there is no usable stamp.
+    /// Adds the split of one request's time to its transaction; `None` if there is no usable timestamp.
     pub fn add_parts(&self, parts: Option<ServiceTimeParts>) {
         let mut transaction = self.transaction.get();
         match parts {
@@ -182,13 +182,13 @@ impl Conn {
                 transaction.parts.client_wait_ns += parts.client_wait_ns;
                 transaction.parts.upper_bound |= parts.upper_bound;
             }
-            None => transaction.unstamped = true,
+            None => transaction.lacks_timestamp = true,
         }
         self.transaction.set(transaction);
     }
 
-    /// Moves what was recorded here to the transaction of another connection of the same user: the split,
-    /// and whether the reply committed something.
+    /// Moves the recorded parts, and whether the reply committed something, to the transaction on another
+    /// connection of the same user.
     pub fn transfer_to(&self, to: &Conn) {
         if self.accepted.get() == UserPhase::Send && self.is_up() {
             let exchange = self.exchange.borrow();
@@ -199,9 +199,9 @@ impl Conn {
         }
         let mut transaction = self.transaction.get();
         let parts = std::mem::take(&mut transaction.parts);
-        let unstamped = std::mem::take(&mut transaction.unstamped);
+        let lacks_timestamp = std::mem::take(&mut transaction.lacks_timestamp);
         self.transaction.set(transaction);
-        to.add_parts((!unstamped).then_some(parts));
+        to.add_parts((!lacks_timestamp).then_some(parts));
     }
 
     /// Marks the connection as newly opened, with the flags that its login determined.

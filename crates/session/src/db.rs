@@ -1,6 +1,5 @@
 //! The handle on which a virtual user's code awaits requests and starts. It writes requests to the
-//! connection's record and samples to the worker's context. Never waits for anything that its worker does
-//! not complete.
+//! connection's record and samples to the worker's context. It waits only for actions of its worker.
 
 mod request;
 mod script;
@@ -39,7 +38,7 @@ pub struct Db {
     context: Rc<WorkerContext>,
     done: u64,
     last_start_ns: Option<u64>,
-    /// Consecutive starts without a request: the limit, and how many are left.
+    /// Consecutive starts without a request: the limit, and how many remain.
     consecutive_starts: (u32, u32),
 }
 
@@ -87,7 +86,7 @@ impl Db {
         self.context.count_reconnect();
     }
 
-    /// Sleeps, for think time or keying time. The sleep counts into a transaction that is under way.
+    /// Sleeps, for think time or keying time. A sleep in a transaction is part of its time.
     pub async fn sleep(&mut self, time: Duration) {
         let wake_ns = self
             .conn

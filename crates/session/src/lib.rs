@@ -1,5 +1,5 @@
 //! The interface between a virtual user and the loop: the user's code calls its [`Db`], and the worker
-//! reads a small record per connection. Never knows a workload or a socket.
+//! reads a small record per connection. It does not depend on workloads or sockets.
 
 pub mod budget;
 pub mod conn;

@@ -1,4 +1,5 @@
-//! The program of a workload's virtual users, as the loop sees it. Never knows a socket or the workload.
+//! The program of a workload's virtual users, as the loop sees it. It does not depend on sockets or the
+//! workload.
 
 use crate::Db;
 use std::future::Future;
@@ -36,14 +37,14 @@ pub struct UserId {
 /// The share of transactions or items in which users did something, and its expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActionShare {
-    /// What is counted, such as `rolled back`.
+    /// The action, such as `rolled back`.
     pub name: &'static str,
-    /// What it is a share of, such as `new orders`.
-    pub of: &'static str,
-    /// How often it happened.
-    pub part: u64,
-    /// The number of which `part` is a share.
-    pub whole: u64,
+    /// The transactions or items that are counted in `total`, such as `new orders`.
+    pub base: &'static str,
+    /// How many of them did it.
+    pub count: u64,
+    /// Number of these transactions or items.
+    pub total: u64,
     /// The intended share, 0 to 1; `None` if it does not depend on the plan.
     pub expected: Option<f64>,
     /// Whether each transaction has exactly this share, without random variation.

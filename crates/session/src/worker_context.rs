@@ -1,5 +1,5 @@
 //! The state that a worker shares with its users: they record samples, errors and counts; the worker
-//! decides when to stop. Never crosses a thread. If a run has one [`StartBudget`] for all workers, this points to it.
+//! decides when to stop. It stays on its thread, and refers to the run's [`StartBudget`], if there is one.
 
 use crate::budget::StartBudget;
 use crate::conn::Conn;

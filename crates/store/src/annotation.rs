@@ -1,7 +1,7 @@
 //! A user's annotation of a run: a label and a note.
 //!
-//! It is stored in a small file next to the document, `<id>.about`. The document never changes, because HTML
-//! reports contain its hash.
+//! It is stored in a small file next to the document, `<id>.about`. The document itself never changes,
+//! because HTML reports contain its hash.
 
 use crate::error::{StoreError, io_error, printable};
 use crate::files;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// A label and a note.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
-    /// A word or two to find the run by.
+    /// A word or two by which to find the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// A sentence or more.
@@ -30,7 +30,7 @@ impl Annotation {
     }
 }
 
-/// Extension of these files.
+/// Extension of annotation files.
 pub(crate) const EXTENSION: &str = "about";
 
 impl RunStore {

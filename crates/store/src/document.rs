@@ -1,7 +1,7 @@
 //! Documents on disk.
 //!
-//! Writes a [`Run`] to a file and reads it back. A document's final name never holds half a
-//! document, and no file is trusted.
+//! Writes a [`Run`] to a file and reads it back. A file with a document's final name is always complete, and
+//! no file is trusted.
 
 use crate::error::{StoreError, io_error, printable};
 use crate::files;
@@ -45,7 +45,7 @@ pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError>
     Ok(bytes)
 }
 
-/// Why a text is not a Run document.
+/// The error for a text that is not a Run document.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// It was written by a newer Prony.
@@ -73,14 +73,14 @@ impl DocumentError {
 /// # Errors
 /// If it is not such a document.
 pub fn parse_document(bytes: &[u8]) -> Result<Run, DocumentError> {
-    let found = match serde_json::from_slice::<Run>(bytes) {
+    let document = match serde_json::from_slice::<Run>(bytes) {
         Ok(run) if is_current(&run.schema_version.0) => return Ok(run),
         Err(error) if error.is_eof() => Err("it ends in the middle".to_owned()),
         Err(error) if error.is_syntax() => Err(format!("not JSON: {error}")),
         // A document of another version, or not a document.
         _ => serde_json::from_slice(bytes).map_err(|error| format!("not JSON: {error}")),
     };
-    parse_value(found.map_err(DocumentError::Invalid)?)
+    parse_value(document.map_err(DocumentError::Invalid)?)
 }
 
 /// Parses a document of this version or an older one.
@@ -95,7 +95,7 @@ pub(crate) fn parse_value(mut document: Value) -> Result<Run, DocumentError> {
             let reason = format!("its schema_version is `{version}`");
             return Err(DocumentError::Invalid(reason));
         }
-        (Some((theirs, _)), Some((ours, _))) if theirs > ours => {
+        (Some((version_read, _)), Some((current, _))) if version_read > current => {
             return Err(DocumentError::Newer(version));
         }
         (Some((1, _)), _) => document = version_1::upgrade(document),
@@ -103,7 +103,9 @@ pub(crate) fn parse_value(mut document: Value) -> Result<Run, DocumentError> {
     }
     serde_json::from_value(document).map_err(|error| match version_numbers(&version) {
         // A later minor version may have values that this one does not know.
-        theirs if theirs > version_numbers(SCHEMA_VERSION) => DocumentError::Newer(version),
+        version_read if version_read > version_numbers(SCHEMA_VERSION) => {
+            DocumentError::Newer(version)
+        }
         _ => DocumentError::Invalid(error.to_string()),
     })
 }
@@ -118,8 +120,8 @@ fn is_current(version: &str) -> bool {
     major(version) == major(SCHEMA_VERSION)
 }
 
-/// Writes a document atomically: to a hidden file in the same folder, which is synced and then
-/// renamed. Only the caller may write this id at the time.
+/// Writes a document atomically: to a hidden file in the same folder, which is synced and then renamed. The
+/// caller ensures that nothing else writes this id at the same time.
 ///
 /// # Errors
 /// If it cannot be written, or contains NaN.

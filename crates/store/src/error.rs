@@ -1,4 +1,4 @@
-//! Errors of stored runs, as messages for the user.
+//! Errors in storing and reading runs, as messages for the user.
 //!
 //! Each message is one sentence with a hint. Control characters from a foreign file never reach a terminal.
 
@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a run could not be stored or read.
+/// The error in storing or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No folder is given or configured.
@@ -23,16 +23,16 @@ pub enum StoreError {
     },
     /// The journal in the store cannot be written any more; the run continues.
     Diverted {
-        /// Why.
+        /// The cause.
         source: Box<StoreError>,
-        /// Where the journal continues; absent if it is buffered in memory.
+        /// The file in which the journal continues; absent if it is buffered in memory.
         fallback: Option<PathBuf>,
     },
     /// The finished run is not in the store, but in a file outside it.
     StoredElsewhere {
-        /// Why.
+        /// The cause.
         source: Box<StoreError>,
-        /// The run.
+        /// The id of the run.
         id: String,
         /// Its document.
         path: PathBuf,
@@ -41,13 +41,13 @@ pub enum StoreError {
     },
     /// The finished run is not stored completely anywhere.
     NotStored {
-        /// Why.
+        /// The cause.
         source: Box<StoreError>,
-        /// The run.
+        /// The id of the run.
         id: String,
-        /// Seconds of it in the journal.
+        /// Seconds of the run in the journal.
         stored_s: f64,
-        /// Seconds that it measured.
+        /// Seconds that the run measured.
         measured_s: f64,
     },
     /// No run matches.
@@ -66,16 +66,16 @@ pub enum StoreError {
         name: String,
         /// Number of matches.
         count: usize,
-        /// One.
+        /// The id of one of them.
         first: String,
-        /// Another.
+        /// The id of another one.
         second: String,
     },
     /// A file that is not a document of Prony.
     NotARun {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is not a document.
         reason: String,
     },
     /// A document of a later Prony.
@@ -94,7 +94,7 @@ pub enum StoreError {
     Index(#[from] rusqlite::Error),
 }
 
-/// The cause with its hint comes before what follows from it.
+/// Writes the cause with its hint, then the consequence.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -237,7 +237,7 @@ pub(crate) fn system_message(error: &io::Error) -> String {
     printable(message).chars().take(120).collect()
 }
 
-/// What follows from an error while a run is written, and what to do about that.
+/// The consequence of an error while a run is written, and a hint.
 fn consequence(error: &StoreError) -> (String, Option<&'static str>) {
     const MOVED_LATER: &str = "`prony runs` moves it into the store once there is room";
     match error {
@@ -301,7 +301,7 @@ mod tests {
     /// A store's folder may have any name.
     #[test]
     fn hints_are_separate_from_messages_with_semicolons() {
-        let full = || {
+        let disk_full = || {
             Box::new(StoreError::Io {
                 operation: "write",
                 path: "/a; b/run.json".into(),
@@ -311,7 +311,7 @@ mod tests {
         let cause = "cannot write /a; b/run.json: no storage space";
         let hint = "make room, or set PRONY_HOME to a folder on another disk";
         let diverted = StoreError::Diverted {
-            source: full(),
+            source: disk_full(),
             fallback: None,
         };
         let memory =
@@ -320,8 +320,8 @@ mod tests {
         assert_eq!(diverted.parts(), expected);
         assert_eq!(diverted.to_string(), format!("{cause}; {hint}; {memory}"));
 
-        let elsewhere = StoreError::StoredElsewhere {
-            source: full(),
+        let stored_elsewhere = StoreError::StoredElsewhere {
+            source: disk_full(),
             id: "1".to_owned(),
             path: "/tmp/x".into(),
             is_noted: true,
@@ -331,9 +331,9 @@ mod tests {
         let expected = ErrorParts::new(format!("{cause}; {stored}"))
             .with_hint(hint)
             .with_hint(moved);
-        assert_eq!(elsewhere.parts(), expected);
+        assert_eq!(stored_elsewhere.parts(), expected);
         assert_eq!(
-            elsewhere.to_string(),
+            stored_elsewhere.to_string(),
             format!("{cause}; {hint}; {stored}; {moved}")
         );
     }

@@ -1,13 +1,13 @@
 //! Converts measured totals to the types of the Run document.
 //!
-//! Totals and rows of `measure` become [`Figures`], [`Second`], [`ClientHealth`] and [`Timing`].
-//! Never changes a figure or stores NaN.
+//! Totals and rows of `measure` become [`Figures`], [`Second`], [`ClientHealth`] and [`Timing`]. Figures are
+//! never changed, and NaN is never stored.
 
 use crate::named::QueryCounts;
 use crate::run::*;
 use prony_measure::{
-    Counter, Distribution, ErrorClass, IntervalRow, PartDistributions, Queries, RunPhase,
-    StampCounts, Tally, Totals, decode_histogram, encode_histogram,
+    Counter, Distribution, ErrorClass, IntervalRow, PartDistributions, Queries, RunPhase, Tally,
+    TimestampCounts, Totals, decode_histogram, encode_histogram,
 };
 
 /// The figures of one part. `kinds` are the names of the kinds of transaction.
@@ -29,22 +29,22 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         length_s: seconds,
         kinds: figures,
         errors: errors(totals, name),
-        unfinished: totals.leftover.unfinished,
+        unfinished: totals.excluded.unfinished,
         in_flight: in_flight(totals),
-        never_started: totals.leftover.never_started,
+        never_started: totals.excluded.never_started,
         queries: queries(&totals.queries),
     }
 }
 
 /// The outcomes of unfinished transactions; absent unless all are known, as in older journals.
 fn in_flight(totals: &Totals) -> Option<InFlight> {
-    let of = totals.leftover.in_flight;
-    (of.total() == totals.leftover.unfinished).then_some(InFlight {
-        committed: of.committed,
-        rolled_back: of.rolled_back,
-        failed: of.failed,
-        ambiguous: of.ambiguous,
-        cut_off: of.cut_off,
+    let in_flight = totals.excluded.in_flight;
+    (in_flight.total() == totals.excluded.unfinished).then_some(InFlight {
+        committed: in_flight.committed,
+        rolled_back: in_flight.rolled_back,
+        failed: in_flight.failed,
+        ambiguous: in_flight.ambiguous,
+        cut_off: in_flight.cut_off,
     })
 }
 
@@ -120,8 +120,8 @@ pub fn latency<C: Counter>(times: &Distribution<C>) -> Latency {
 }
 
 impl Latency {
-    /// The full distribution, for further percentiles. Its sum is computed from the mean, so it is
-    /// not exact to the nanosecond.
+    /// The full distribution, for further percentiles. Its sum is computed from the mean and therefore not
+    /// exact to the nanosecond.
     ///
     /// # Errors
     /// If the histogram cannot be read, or its number of samples is not `samples`.
@@ -153,7 +153,7 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
             RunPhase::Measured | RunPhase::Drain => SecondPart::Measured,
         },
         client_cpu_s: in_s(interval.health.cpu_ns()),
-        loop_delay_max_ns: interval.health.turn_max_ns,
+        loop_delay_max_ns: interval.health.iteration_max_ns,
         connections: interval.health.connections,
         queries: queries(&interval.queries),
         ..Second::default()
@@ -176,13 +176,13 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
 }
 
 /// The counts of queries; absent if all are zero.
-fn queries(counted: &Queries) -> Option<QueryCounts> {
-    (*counted != Queries::default()).then_some(QueryCounts {
-        reads: counted.reads,
-        writes: counted.writes,
-        others: counted.others,
-        ignored_errors: counted.errors,
-        reconnects: counted.reconnects,
+fn queries(counts: &Queries) -> Option<QueryCounts> {
+    (*counts != Queries::default()).then_some(QueryCounts {
+        reads: counts.reads,
+        writes: counts.writes,
+        others: counts.others,
+        ignored_errors: counts.errors,
+        reconnects: counts.reconnects,
     })
 }
 
@@ -201,7 +201,7 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
         busiest_thread_share: busiest_s.and_then(|busy_s| known_ratio(busy_s, seconds)),
         cpu_per_transaction_us: in_s(health.cpu_ns())
             .and_then(|cpu_s| known_ratio(cpu_s * 1e6, committed as f64)),
-        loop_delay_max_ns: health.turn_max_ns,
+        loop_delay_max_ns: health.iteration_max_ns,
         run_queue_s: in_s(health.run_queue_ns),
         steal_share: totals.process.steal(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
@@ -209,25 +209,25 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
     }
 }
 
-fn batch(of: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
-    (of != prony_measure::BatchPolicyCounts::default()).then_some(BatchScheduling {
-        under: of.under,
-        left: of.left,
-        refused: of.refused,
+fn batch(counts: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
+    (counts != prony_measure::BatchPolicyCounts::default()).then_some(BatchScheduling {
+        under: counts.active,
+        left: counts.reverted,
+        refused: counts.refused,
     })
 }
 
 /// The quality of the split, from the counts of stamps.
-pub fn timing(stamps: &StampCounts, split: SplitSource) -> Timing {
+pub fn timing(stamps: &TimestampCounts, split: SplitSource) -> Timing {
     Timing {
         split,
-        stamped: stamps.stamped,
-        unstamped: stamps.unstamped,
+        stamped: stamps.usable,
+        unstamped: stamps.missing,
         impossible: stamps.impossible,
         doubtful: stamps.doubtful,
         clock_steps: stamps.clock_steps,
         send_cost_ns: stamps.send_cost_ns(),
-        transmit_stamps: stamps.transmit_stamps,
+        transmit_stamps: stamps.transmit_timestamps,
     }
 }
 
@@ -237,11 +237,11 @@ fn in_s(ns: Option<u64>) -> Option<f64> {
 }
 
 /// A ratio; absent if the divisor is zero.
-fn known_ratio(part: f64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| part / whole)
+fn known_ratio(dividend: f64, divisor: f64) -> Option<f64> {
+    (divisor > 0.0).then(|| dividend / divisor)
 }
 
 /// A ratio; 0 if the divisor is zero, because a document holds only finite numbers.
-fn ratio(part: f64, whole: f64) -> f64 {
-    known_ratio(part, whole).unwrap_or(0.0)
+fn ratio(dividend: f64, divisor: f64) -> f64 {
+    known_ratio(dividend, divisor).unwrap_or(0.0)
 }

@@ -1,7 +1,7 @@
 //! Files that only their owner can read.
 //!
-//! They have mode 0600 whatever the umask. A link that another user created is never followed, and the mode of an
-//! existing file is never widened.
+//! They have mode 0600 whatever the umask. A link that another user created is never followed, and the mode
+//! of an existing file is never widened.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Creates a file, after removing one of that name that a failed attempt may have left.
+/// Creates a file, after removing a file of that name that a failed attempt may have left behind.
 pub(crate) fn create_replacing(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -33,23 +33,23 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.append(true).create(true).mode(PRIVATE).open(path)
 }
 
-/// Restricts a file that an older Prony created readable by others.
+/// Restricts a file that an older Prony created as readable by others.
 pub(crate) fn make_private(path: &Path) {
     let Ok(meta) = fs::metadata(path) else { return };
-    if meta.mode() & 0o077 != 0 && is_ours(&meta) {
+    if meta.mode() & 0o077 != 0 && is_own(&meta) {
         // Fails on file systems without modes; then nothing changes.
         let _ = fs::set_permissions(path, Permissions::from_mode(PRIVATE));
     }
 }
 
-/// Whether a file outside the store can be read as part of it: a regular file and not a link, of the same user,
-/// and writable by nobody else. Anybody can create files in a temporary folder.
+/// Whether a file outside the store can be read as part of it: a regular file and not a link, of the same
+/// user, and writable by nobody else. Anybody can create files in a temporary folder.
 pub(crate) fn is_trusted(path: &Path) -> bool {
     fs::symlink_metadata(path)
-        .is_ok_and(|meta| meta.is_file() && is_ours(&meta) && meta.mode() & 0o022 == 0)
+        .is_ok_and(|meta| meta.is_file() && is_own(&meta) && meta.mode() & 0o022 == 0)
 }
 
-fn is_ours(meta: &fs::Metadata) -> bool {
+fn is_own(meta: &fs::Metadata) -> bool {
     // SAFETY: geteuid takes nothing and cannot fail.
     meta.uid() == unsafe { libc::geteuid() }
 }

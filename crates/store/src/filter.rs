@@ -14,7 +14,7 @@ pub struct RunFilter {
     pub label: Option<String>,
     /// Only servers whose engine and version contain this text, ignoring case.
     pub server: Option<String>,
-    /// Only runs that started at this moment or later, nanoseconds since 1970.
+    /// Only runs that started at this time or later, nanoseconds since 1970.
     pub since_ns: Option<i64>,
     /// Only runs with this verdict.
     pub verdict: Option<RunVerdict>,
@@ -24,14 +24,18 @@ pub struct RunFilter {
 
 impl RunFilter {
     pub(crate) fn matches(&self, run: &RunSummary) -> bool {
-        let is = |wanted: &Option<String>, found: Option<&str>| {
-            wanted.as_deref().is_none_or(|wanted| found == Some(wanted))
+        let equals = |expected: &Option<String>, actual: Option<&str>| {
+            expected
+                .as_deref()
+                .is_none_or(|expected| actual == Some(expected))
         };
         let server = self.server.as_deref().unwrap_or_default().to_lowercase();
-        is(&self.workload, Some(&run.workload))
-            && is(&self.label, run.about.label.as_deref())
+        equals(&self.workload, Some(&run.workload))
+            && equals(&self.label, run.about.label.as_deref())
             && run.server.to_lowercase().contains(&server)
-            && self.since_ns.is_none_or(|since| run.epoch_ns() >= since)
+            && self
+                .since_ns
+                .is_none_or(|since_ns| run.epoch_ns() >= since_ns)
             && self
                 .verdict
                 .is_none_or(|verdict| verdict == RunVerdict::of(run))

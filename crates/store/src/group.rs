@@ -1,7 +1,7 @@
 //! Merges the seconds of a long run.
 //!
-//! Ten rows in order become one with their counts, sums and histograms. Seconds of different parts of a run are
-//! never merged, and those of the first hour never change.
+//! Ten rows in order become one with their counts, sums and histograms. Seconds of different parts of a run
+//! are never merged, and those of the first hour never change.
 
 use prony_measure::IntervalRow;
 
@@ -10,14 +10,14 @@ const GROUP_AFTER_NS: u64 = 3_600_000_000_000;
 /// Seconds in one line after that.
 const SECONDS_PER_GROUP: u32 = 10;
 
-/// Seconds that become one line as soon as there are ten.
+/// Seconds that become one line once there are ten of them.
 #[derive(Debug)]
 pub(crate) struct SecondGroup {
-    /// Offset of the first of them in the journal.
+    /// Offset of the first second in the journal.
     pub(crate) position: u64,
-    /// Their sum.
+    /// The sum of the seconds.
     pub(crate) row: IntervalRow,
-    /// Other lines written since; they stay unchanged.
+    /// Other lines written since the first second; they stay unchanged.
     pub(crate) others: Vec<Vec<u8>>,
     count: u32,
 }
@@ -43,7 +43,7 @@ impl SecondGroup {
         row.interval.span.phase == self.row.interval.span.phase
     }
 
-    /// Adds the row that follows.
+    /// Adds the next row.
     pub(crate) fn add(&mut self, row: &IntervalRow) {
         self.count += 1;
         add(&mut self.row, row);
@@ -55,8 +55,8 @@ impl SecondGroup {
     }
 }
 
-/// Adds a later row. Values that are snapshots at the end of a second, such as connections, are taken from the
-/// later row.
+/// Adds a later row. Values that are snapshots at the end of a second, such as connections, are taken from
+/// the later row.
 fn add(sum: &mut IntervalRow, later: &IntervalRow) {
     let mut health = sum.interval.health;
     health.add_later(&later.interval.health);

@@ -25,7 +25,7 @@ pub(crate) fn new_id(started_at: &str, workload: &str) -> String {
     format!("{time}-{}-{random:04x}", path_safe(workload))
 }
 
-/// The present moment as a run's `started_at`: RFC 3339, milliseconds, local offset.
+/// The current time as a run's `started_at`: RFC 3339, milliseconds, local offset.
 pub fn started_now() -> String {
     jiff::Zoned::now()
         .strftime("%Y-%m-%dT%H:%M:%S%.3f%:z")
@@ -80,13 +80,13 @@ mod tests {
         let hostile = new_id("../../etc", "../../x \u{1b}[2J/ÄÖ");
         assert!(is_id(&hostile) && hostile.contains("-x-2j-"), "{hostile}");
         assert!(new_id("", "///").contains("-run-"));
-        for bad in ["", ".hidden", "a/b", "-n", "a\nb", "ä", &"x".repeat(101)] {
-            assert!(!is_id(bad), "{bad}");
+        for invalid in ["", ".hidden", "a/b", "-n", "a\nb", "ä", &"x".repeat(101)] {
+            assert!(!is_id(invalid), "{invalid}");
         }
     }
 
     #[test]
-    fn started_now_is_a_moment_with_an_offset() {
+    fn started_now_is_a_time_with_an_offset() {
         let text = started_now();
         assert!(epoch_ns(&text) > 1_700_000_000_000_000_000, "{text}");
         assert!(is_id(&new_id(&text, "x")));

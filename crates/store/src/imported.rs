@@ -1,8 +1,8 @@
 //! The figures in another tool's output, and their conversion to a Run.
 //!
 //! A dialect's reader fills in [`ReportedRun`] with the figures as they were printed;
-//! [`ReportedRun::into_run`] makes a [`Run`] that is marked as imported. Figures that were not printed
-//! are never filled in.
+//! [`ReportedRun::into_run`] makes a [`Run`] that is marked as imported. Figures that were not printed are
+//! never filled in.
 
 use crate::named::{IndustryMetric, MetricName, ObservedShare, QueryCounts};
 use crate::run::*;
@@ -10,7 +10,7 @@ use prony_plan::QueryMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the figures of an imported Run come from.
+/// The source of an imported Run's figures.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Imported")]
 pub struct ImportSource {
@@ -38,21 +38,21 @@ pub struct ReportedRun {
     pub server_version: String,
     /// Prony's name of the workload, if Prony has it.
     pub workload: Option<&'static str>,
-    /// The tool's name of it.
+    /// The tool's name of the workload.
     pub title: String,
     /// Scale factor, or warehouses.
     pub scale: Option<u32>,
     /// Options that decide what its figures mean.
     pub settings: Vec<Setting>,
-    /// How statements were sent.
+    /// The protocol mode.
     pub protocol: Option<QueryMode>,
     /// Clients, threads of sysbench, virtual users.
     pub clients: Option<u32>,
     /// Threads.
     pub threads: Option<u32>,
-    /// Clients wait for a schedule, so they are not always busy.
+    /// Clients wait for a schedule and are therefore not always busy.
     pub scheduled: bool,
-    /// The schedule's rate, transactions a second, if it is printed.
+    /// The schedule's rate, transactions per second, if it is printed.
     pub rate_tps: Option<f64>,
     /// A connection for each transaction.
     pub connect_per_transaction: bool,
@@ -66,7 +66,7 @@ pub struct ReportedRun {
     pub requested_transactions: Option<u64>,
     /// Transactions that succeeded.
     pub transactions: Option<u64>,
-    /// Those transactions a second.
+    /// Successful transactions per second.
     pub tps: Option<f64>,
     /// Failed after all retries.
     pub failed: u64,
@@ -96,9 +96,9 @@ pub struct ReportedRun {
     pub mix: Option<[u64; 2]>,
     /// Queries of all transactions.
     pub queries: Option<QueryCounts>,
-    /// New orders a minute.
+    /// New orders per minute.
     pub nopm: Option<f64>,
-    /// Transactions a minute, as the server counted them.
+    /// Transactions per minute, as the server counted them.
     pub tpm: Option<f64>,
     /// Kinds of transaction.
     pub kinds: Vec<ReportedKind>,
@@ -119,7 +119,7 @@ pub struct ReportedRun {
 pub struct ReportedKind {
     /// Its name.
     pub name: String,
-    /// How many.
+    /// Number of transactions.
     pub count: u64,
     /// Mean, ms.
     pub mean_ms: Option<f64>,
@@ -162,8 +162,8 @@ pub enum RelationKind {
 }
 
 impl ReportedRun {
-    /// Converts it to a Run that starts at `started_at`, since the output has no start time.
-    /// `source` is the file that was read.
+    /// Converts it to a Run that starts at `started_at`, since the output has no start time. `source` is the
+    /// file that was read.
     pub fn into_run(self, source: &str, started_at: String) -> Run {
         let not_reported = self.not_reported();
         let seconds = self.actual_s.or(self.requested_s).unwrap_or(0.0);
@@ -229,23 +229,23 @@ impl ReportedRun {
         }
     }
 
-    /// Facts that a run of Prony has and this one does not.
+    /// Facts that a run of Prony records and this run does not.
     fn not_reported(&self) -> Vec<String> {
-        let mut absent = vec![
+        let mut missing = vec![
             "server settings",
             "durability",
             "replicas",
             "client machine",
         ];
-        let maybe = [
+        let optional = [
             ("workload", self.workload.is_some()),
             ("scale", self.scale.is_some()),
             ("clients", self.clients.is_some()),
             ("server version", !self.server_version.is_empty()),
         ];
-        let maybe = maybe.into_iter().filter(|(_, is_reported)| !is_reported);
-        absent.splice(0..0, maybe.map(|(fact, _)| fact));
-        absent.into_iter().map(str::to_owned).collect()
+        let optional = optional.into_iter().filter(|(_, is_reported)| !is_reported);
+        missing.splice(0..0, optional.map(|(fact, _)| fact));
+        missing.into_iter().map(str::to_owned).collect()
     }
 
     fn figures(&self, seconds: f64) -> Figures {
@@ -303,10 +303,14 @@ impl ReportedRun {
 
     fn rates(&self) -> Vec<IndustryMetric> {
         let titles = [
-            (MetricName::Nopm, "new orders committed a minute", self.nopm),
+            (
+                MetricName::Nopm,
+                "new orders committed per minute",
+                self.nopm,
+            ),
             (
                 MetricName::Tpm,
-                "transactions a minute by the server's count, rollbacks among them",
+                "transactions per minute by the server's count, rollbacks among them",
                 self.tpm,
             ),
         ];
@@ -326,12 +330,14 @@ impl ReportedRun {
     }
 }
 
-/// A distribution of which only some figures are known; without a mean it has no samples.
+/// A distribution of which only some figures are known. Without a mean it has no samples.
 fn latency(count: u64, [mean, min, max]: [Option<f64>; 3], percentiles: &[(f64, f64)]) -> Latency {
     let ns = |ms: f64| (ms * 1e6).round().clamp(0.0, 1e18) as u64;
-    let percentile = |wanted: f64| {
-        let found = percentiles.iter().find(|(percent, _)| *percent == wanted);
-        found.map(|(_, ms)| ns(*ms))
+    let percentile = |expected_percent: f64| {
+        let entry = percentiles
+            .iter()
+            .find(|(percent, _)| *percent == expected_percent);
+        entry.map(|(_, ms)| ns(*ms))
     };
     Latency {
         samples: if mean.is_some() { count } else { 0 },

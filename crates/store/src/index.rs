@@ -1,7 +1,7 @@
 //! The SQLite index of stored runs.
 //!
-//! It has one row for each document, for listing, and no information of its own: it can be deleted at any time and
-//! is rebuilt from the documents.
+//! It has one row for each document, for listing, and no information of its own: it can be deleted at any
+//! time and is rebuilt from the documents.
 
 use crate::annotation::Annotation;
 use crate::error::StoreError;
@@ -27,7 +27,7 @@ pub struct RunSummary {
     pub id: String,
     /// Start, RFC 3339.
     pub started_at: String,
-    /// How it ended.
+    /// Whether it is in progress, or how it ended.
     pub state: RunState,
     /// Workload.
     pub workload: String,
@@ -35,9 +35,9 @@ pub struct RunSummary {
     pub scale: u32,
     /// Clients.
     pub clients: u32,
-    /// Scheduled rate, transactions a second; absent in a closed loop.
+    /// Scheduled rate, transactions per second; absent in a closed loop.
     pub rate_tps: Option<f64>,
-    /// Committed transactions a second of the measured window; absent if nothing was measured.
+    /// Committed transactions per second of the measured window; absent if nothing was measured.
     pub tps: Option<f64>,
     /// 99th percentile of the response time, nanoseconds.
     pub p99_ns: Option<u64>,
@@ -45,7 +45,7 @@ pub struct RunSummary {
     pub server: String,
     /// The highest severity among its checks.
     pub worst: Option<Severity>,
-    /// Its place in an experiment.
+    /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
     pub about: Annotation,
@@ -53,7 +53,7 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// The summary of a run that is stored under this id.
-    pub fn of(id: &str, run: &Run) -> RunSummary {
+    pub fn new(id: &str, run: &Run) -> RunSummary {
         let all = run.measured.all();
         let measured = all.filter(|_| run.measured.length_s > 0.0);
         RunSummary {
@@ -85,7 +85,7 @@ impl RunSummary {
     }
 }
 
-/// Size and modification time of a document, which show whether it changed since it was indexed.
+/// Size and modification time of a document. A difference shows that it changed after it was indexed.
 pub(crate) type FileStamp = (i64, i64);
 
 /// The open index.
@@ -94,8 +94,8 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens the index of a store. A broken index is replaced by an empty one; an unusable one by an empty one in
-    /// memory.
+    /// Opens the index of a store. A broken index is replaced by an empty one; an unusable one by an empty
+    /// one in memory.
     pub(crate) fn open(path: &Path) -> Result<Index, StoreError> {
         let error = match open_file(path) {
             Ok(db) => return Ok(Index { db }),
@@ -207,14 +207,15 @@ fn experiment_json(experiment: Option<&Experiment>) -> Option<String> {
 }
 
 fn open_file(path: &Path) -> rusqlite::Result<Connection> {
-    // SQLite gives its -wal and -shm files the same mode. An existing file is not opened here: closing it would drop
-    // the locks that another connection of this process holds on it (https://sqlite.org/howtocorrupt.html, 2.2).
+    // SQLite gives its -wal and -shm files the same mode. An existing file is not opened here: closing it
+    // would drop the locks that another connection of this process holds on it
+    // (https://sqlite.org/howtocorrupt.html, 2.2).
     let _ = files::create_new(path);
     files::make_private(path);
     let db = Connection::open(path)?;
     db.busy_timeout(BUSY_TIMEOUT)?;
-    // On file systems without shared memory SQLite keeps its rollback journal, which is as good. A corrupt file is
-    // detected below.
+    // On file systems without shared memory SQLite keeps its rollback journal, which is equally safe. A
+    // corrupt file is detected below.
     let _ = db.pragma_update(None, "journal_mode", "WAL");
     db.pragma_update(None, "synchronous", "NORMAL")?;
     create_tables(&db)?;
@@ -224,12 +225,12 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
 /// Creates the tables of a new index; refuses those of another version.
 fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     let version = |db: &Connection| db.pragma_query_value(None, "user_version", |row| row.get(0));
-    let mut found: i64 = version(db)?;
-    if found == 0 {
+    let mut version_found: i64 = version(db)?;
+    if version_found == 0 {
         db.execute_batch("BEGIN IMMEDIATE")?;
-        let created = version(db).and_then(|again: i64| match again {
+        let created = version(db).and_then(|current: i64| match current {
             0 => db.execute_batch(&format!("{TABLES} PRAGMA user_version = {TABLES_VERSION};")),
-            // Another process has done it first.
+            // Another process has created them first.
             _ => Ok(()),
         });
         db.execute_batch(if created.is_ok() {
@@ -238,9 +239,9 @@ fn create_tables(db: &Connection) -> rusqlite::Result<()> {
             "ROLLBACK"
         })?;
         created?;
-        found = version(db)?;
+        version_found = version(db)?;
     }
-    if found != TABLES_VERSION {
+    if version_found != TABLES_VERSION {
         return Err(rusqlite::Error::InvalidQuery);
     }
     add_experiment(db)?;
@@ -248,8 +249,8 @@ fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
 }
 
-/// Adds the column that the first tables of this version did not have. The version stays the same: an older Prony
-/// names the columns that it reads and writes, so it still works; its rows have no experiment.
+/// Adds the column that the first tables of this version did not have. The version stays the same: an older
+/// Prony names the columns that it reads and writes, so it still works; its rows have no experiment.
 fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
     let missing = |db: &Connection| {
         let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'experiment'";
@@ -260,9 +261,9 @@ fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
         return Ok(());
     }
     db.execute_batch("BEGIN IMMEDIATE")?;
-    let added = missing(db).and_then(|still| match still {
+    let added = missing(db).and_then(|is_missing| match is_missing {
         true => db.execute_batch("ALTER TABLE runs ADD COLUMN experiment TEXT"),
-        // Another process has done it first.
+        // Another process has added it first.
         false => Ok(()),
     });
     db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
@@ -296,8 +297,8 @@ pub(crate) fn is_corrupt(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Removes an index and opens a new one, one process at a time. A process that has the old one open continues with
-/// the removed file; the next listing adds the rows that it writes there.
+/// Removes an index and opens a new one, one process at a time. A process that has the old one open continues
+/// with the removed file; the next listing adds the rows that it writes there.
 fn replace_file(path: &Path) -> Option<Connection> {
     let _lock = lock::lock_file(&path.with_extension("lock")).ok()?;
     for ending in ["", "-wal", "-shm", "-journal"] {

@@ -1,7 +1,7 @@
-//! The journal of a run in progress: one line a second, and after an hour one for ten seconds, so that a
-//! killed run keeps what it measured.
+//! The journal of a run in progress: one line per second, and after an hour one line per ten seconds, so that
+//! a killed run keeps what it measured.
 //!
-//! Reads its bytes, however they end, as a run. A broken line never makes the reader lose a complete one.
+//! Reads its bytes, complete or not, as a run. A broken line never makes the reader lose a complete one.
 
 use crate::document::parse_value;
 use crate::error::StoreError;
@@ -30,7 +30,7 @@ impl PhaseSum {
         sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
     }
 
-    /// The length of the rows that were read: a lost row must not lower the throughput.
+    /// The length of the rows that were read, so that a lost row does not lower the throughput.
     fn seconds(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
@@ -43,7 +43,7 @@ pub(crate) struct JournalContent {
     pub(crate) broken: u64,
     /// Lines that could not be written before later ones.
     pub(crate) dropped: u64,
-    /// Where to find the rest.
+    /// The location of the remaining lines or of the document.
     pub(crate) diversion: Option<Diversion>,
 }
 
@@ -73,10 +73,10 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Event(event)) => events.push(event),
             Ok(JournalLine::Server(second)) => server.push(*second),
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
-            Ok(JournalLine::Diverted(to)) => diversion = Some(to),
+            Ok(JournalLine::Diverted(target)) => diversion = Some(target),
             Ok(JournalLine::Dropped(lines)) => dropped += lines,
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
-                // A kill during a merge of ten seconds may leave some of them after their sum.
+                // A kill while ten seconds are merged may leave some of them after their sum.
                 Ok(row) if last.is_some_and(|last| is_within(row.interval.span, last)) => {}
                 Ok(row) => {
                     last = Some(row.interval.span);
@@ -114,7 +114,7 @@ pub(crate) fn read_journal(
         warmup.in_flight = None;
     }
     run.machine_mut().health = client_health_over(&sum.totals, sum.seconds());
-    run.timing = timing(&sum.totals.stamps, run.timing.split);
+    run.timing = timing(&sum.totals.timestamps, run.timing.split);
     run.series = series;
     run.events.extend(events);
     if !(server.is_empty() && server_events.is_empty()) {

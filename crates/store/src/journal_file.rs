@@ -1,7 +1,7 @@
 //! The journal on disk while its run is in progress.
 //!
-//! If the disk is full or broken, the lines go to another file, or stay in memory until there is room again. The
-//! journal never keeps half a line, and a full disk never ends a run.
+//! If the disk is full or broken, the lines go to another file, or stay in memory until there is room again.
+//! The journal never keeps half a line, and a full disk never ends a run.
 
 use crate::error::{StoreError, io_error};
 use crate::files;
@@ -12,8 +12,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of padding after the first line. A full file system usually still lets existing bytes be overwritten, so
-/// the line that says where the run continues is written here. Copy-on-write file systems (btrfs, ZFS) may refuse.
+/// Bytes of padding after the first line. A full file system usually still lets existing bytes be
+/// overwritten, so the line that says where the run continues is written here. Copy-on-write file systems
+/// (btrfs, ZFS) may refuse.
 const RESERVED_BYTES: usize = 1024;
 /// Maximum bytes of lines that are buffered in memory: some hours of them.
 const MAX_BUFFERED_BYTES: usize = 64 << 20;
@@ -29,16 +30,16 @@ pub(crate) struct JournalFile {
     diverted: Option<AppendFile>,
     /// Offset of the reserved bytes; absent before the first line.
     reserved_at: Option<u64>,
-    /// Lines that are not written yet.
+    /// Lines that have not been written yet.
     buffered: VecDeque<Vec<u8>>,
     buffered_bytes: usize,
-    /// Why the latest write failed, as text; absent once all lines are in the store.
+    /// The system's message of the latest failed write; absent once all lines are in the store.
     write_failure: Option<String>,
     /// The failure of the store has been reported.
     is_reported: bool,
-    /// The buffer in memory was too small for all waiting lines.
+    /// The buffer in memory was too small for all buffered lines.
     has_dropped: bool,
-    /// Lines dropped since the last buffered one.
+    /// Lines dropped since the last buffered line.
     dropped: u64,
     /// Maximum bytes of `buffered`.
     max_buffered_bytes: usize,
@@ -54,7 +55,7 @@ struct AppendFile {
 }
 
 impl AppendFile {
-    /// Appends in one write; a partial write is truncated away.
+    /// Appends in one write; removes a partial write.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let written = self.file.write_all(bytes);
         match written {
@@ -65,29 +66,30 @@ impl AppendFile {
         written
     }
 
-    /// Overwrites the file from `position` on with these lines, and the remainder with empty lines. At any kill,
-    /// readers find either the old or the new lines. Returns the end of the new lines; `None` if they do not fit
-    /// or the write failed.
+    /// Overwrites the file from `position` on with these lines, and the remaining bytes with empty lines.
+    /// Whenever Prony is killed, readers find either the old or the new lines. Returns the end of the new
+    /// lines; `None` if they do not fit or the write failed.
     fn overwrite(&self, position: u64, lines: &[Vec<u8>]) -> Option<u64> {
-        let room = usize::try_from(self.complete_bytes.checked_sub(position)?).ok()?;
-        let mut bytes = Vec::with_capacity(room);
+        let capacity = usize::try_from(self.complete_bytes.checked_sub(position)?).ok()?;
+        let mut bytes = Vec::with_capacity(capacity);
         for line in lines {
             bytes.extend_from_slice(line);
             bytes.push(b'\n');
         }
         let end = position + bytes.len() as u64;
-        if bytes.len() > room {
+        if bytes.len() > capacity {
             return None;
         }
-        bytes.resize(room, b'\n');
+        bytes.resize(capacity, b'\n');
         self.write_over(position, &bytes).ok()?;
         Some(end)
     }
 
-    /// Opens the file again: the open one is in append mode, in which Linux ignores the offset of a write.
-    fn write_over(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
+    /// Writes at an offset. Opens the file again: the open one is in append mode, in which Linux ignores the
+    /// offset.
+    fn write_over(&self, position: u64, bytes: &[u8]) -> io::Result<()> {
         let file = OpenOptions::new().write(true).open(&self.path)?;
-        file.write_all_at(bytes, at)
+        file.write_all_at(bytes, position)
     }
 }
 
@@ -128,7 +130,8 @@ impl JournalFile {
     /// Writes a line.
     ///
     /// # Errors
-    /// The first time that a write to the store fails; from then on lines go to another file, or wait in memory.
+    /// The first time that a write to the store fails; after that, lines go to another file or are buffered
+    /// in memory.
     pub(crate) fn append(&mut self, mut line: Vec<u8>) -> Result<(), StoreError> {
         line.push(b'\n');
         self.buffer(line);
@@ -183,7 +186,7 @@ impl JournalFile {
         self.buffered.push_back(line);
     }
 
-    /// Writes the waiting lines.
+    /// Writes the buffered lines.
     fn flush(&mut self) -> io::Result<()> {
         let file = self.diverted.as_mut().unwrap_or(&mut self.stored);
         while let Some(line) = self.buffered.front() {
@@ -194,7 +197,8 @@ impl JournalFile {
         Ok(())
     }
 
-    /// Copies the journal to the temporary folder and continues there. Returns the file's path, if there is room.
+    /// Copies the journal to the temporary folder and continues there. Returns the file's path, if there is
+    /// room.
     fn divert(&mut self) -> Option<PathBuf> {
         let path = fallback_path(&self.id, "jsonl");
         let mut bytes = fs::read(&self.stored.path).ok()?;
@@ -214,14 +218,16 @@ impl JournalFile {
         Some(path)
     }
 
-    /// Writes the diversion into the reserved bytes of the journal in the store, for its readers. Returns whether
-    /// all of it fits: with a long path there is only room for the cause.
+    /// Writes the diversion into the reserved bytes of the journal in the store, for its readers. Returns
+    /// whether it fits completely; if the path is long, only the cause does.
     pub(crate) fn record_diversion(&self, diversion: &Diversion) -> bool {
-        let Some(at) = self.reserved_at else {
+        let Some(position) = self.reserved_at else {
             return false;
         };
-        let line = |of: &Diversion| serde_json::to_vec(&JournalLine::Diverted(of.clone())).ok();
-        let short = Diversion {
+        let line = |diversion: &Diversion| {
+            serde_json::to_vec(&JournalLine::Diverted(diversion.clone())).ok()
+        };
+        let cause_only = Diversion {
             journal: None,
             document: None,
             ..diversion.clone()
@@ -229,18 +235,18 @@ impl JournalFile {
         let fits = |line: &Vec<u8>| line.len() < RESERVED_BYTES;
         let full = line(diversion).filter(fits);
         let is_full = full.is_some();
-        let Some(line) = full.or_else(|| line(&short).filter(fits)) else {
+        let Some(line) = full.or_else(|| line(&cause_only).filter(fits)) else {
             return false;
         };
         let mut bytes = vec![b'\n'];
         bytes.extend(line);
         bytes.resize(RESERVED_BYTES, b' ');
-        self.stored.write_over(at, &bytes).is_ok() && is_full
+        self.stored.write_over(position, &bytes).is_ok() && is_full
     }
 
     fn reserve_again(&self) {
-        if let Some(at) = self.reserved_at {
-            let _ = self.stored.write_over(at, &[b' '; RESERVED_BYTES]);
+        if let Some(position) = self.reserved_at {
+            let _ = self.stored.write_over(position, &[b' '; RESERVED_BYTES]);
         }
     }
 
@@ -264,7 +270,7 @@ impl JournalFile {
         }
     }
 
-    /// Why the latest write failed.
+    /// The system's message of the latest failed write.
     pub(crate) fn failure_message(&self) -> String {
         self.write_failure.clone().unwrap_or_default()
     }
@@ -279,7 +285,7 @@ impl JournalFile {
         self.diverted.as_ref().map(|file| file.path.as_path())
     }
 
-    /// Tries once more to write the waiting lines.
+    /// Tries again to write the buffered lines.
     pub(crate) fn retry_flush(&mut self) {
         let _ = self.flush();
     }
@@ -294,7 +300,7 @@ impl JournalFile {
     }
 }
 
-/// The path for a run whose store has no room: in `$TMPDIR`, else in `/tmp`.
+/// The path for a run that does not fit into the store: in `$TMPDIR`, otherwise in `/tmp`.
 pub(crate) fn fallback_path(id: &str, ending: &str) -> PathBuf {
     std::env::temp_dir().join(format!("prony-{id}.{ending}"))
 }
@@ -340,15 +346,22 @@ mod tests {
             journal.append(line.as_bytes().to_vec()).unwrap();
         }
         let before = fs::read(&path).unwrap();
-        let long = [vec![b'x'; 200]];
-        assert_eq!(journal.stored.overwrite(position, &long), None, "too long");
+        let too_long = [vec![b'x'; 200]];
+        assert_eq!(
+            journal.stored.overwrite(position, &too_long),
+            None,
+            "too long"
+        );
         assert_eq!(fs::read(&path).unwrap(), before);
         let lines = [b"both".to_vec(), b"event".to_vec()];
         let end = journal.stored.overwrite(position, &lines).unwrap();
-        // The content after a kill that comes before the truncation.
-        let between = fs::read_to_string(&path).unwrap();
-        assert_eq!(between.len(), before.len());
-        assert_eq!(between.trim_end_matches('\n'), "before\nboth\nevent");
+        // The content if Prony is killed before the truncation.
+        let before_truncation = fs::read_to_string(&path).unwrap();
+        assert_eq!(before_truncation.len(), before.len());
+        assert_eq!(
+            before_truncation.trim_end_matches('\n'),
+            "before\nboth\nevent"
+        );
         assert_eq!(end, "before\nboth\nevent\n".len() as u64);
         journal.replace_from(position, &lines);
         journal.append(b"after".to_vec()).unwrap();

@@ -1,7 +1,7 @@
 //! The Run document and the index of runs.
 //!
-//! Figures, plan and observations become a versioned JSON document, which is written during the
-//! run, and rows of a SQLite index. Figures are never changed, and passwords never stored.
+//! Figures, plan and observations become a versioned JSON document, which is written during the run, and rows
+//! of a SQLite index. Figures are never changed, and passwords never stored.
 
 mod annotation;
 mod document;
@@ -41,8 +41,8 @@ pub use observed::{
     Durability, MachineSecond, MissingObservation, Observed, ObserverCost, Replica, RoundTrip,
     ServerMachine, ServerSecond, ServerState, TableState,
 };
-pub use prony_measure::{decode_histogram, encode_histogram};
 pub use observed_topic::ObservedTopic;
+pub use prony_measure::{decode_histogram, encode_histogram};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, Order, QueryMode};
 pub use prony_wire::{Engine, ErrorClass};

@@ -28,12 +28,12 @@ pub(crate) enum JournalLine {
     Dropped(u64),
 }
 
-/// Where to find the rest of a run whose store had no room.
+/// The location of the remaining part of a run that did not fit into the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Diversion {
     /// The system's error message.
     pub(crate) because: String,
-    /// A journal with all of this one's lines, and more.
+    /// A journal with all lines of this one and more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) journal: Option<PathBuf>,
     /// The finished document.
@@ -67,8 +67,8 @@ impl SecondLine {
         }
     }
 
-    /// Restores the row of a run with this number of kinds of transaction, on a clock on which the load starts at
-    /// zero.
+    /// Restores the row of a run with this number of kinds of transaction, on a clock on which the load
+    /// starts at zero.
     pub(crate) fn into_row(self, kinds: usize) -> Result<IntervalRow, InvalidInterval> {
         let shape = Shape {
             kinds,

@@ -1,4 +1,4 @@
-//! Locks by which one process detects that another one is active.
+//! File locks, by which a process detects that another one is active.
 //!
 //! A lock never outlives its process: the kernel releases a flock when its file is closed, even by
 //! kill -9.
@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// Waits for the lock of a file that is created for it; dropping the file releases the lock.
+/// Waits for the lock of a file, which is created if needed. Dropping the file releases the lock.
 pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
     let file = crate::files::append(path)?;
     file.lock()?;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "String", into = "String")]
 #[schemars(with = "String")]
 pub enum MetricName {
-    /// New orders committed a minute.
+    /// New orders committed per minute.
     Nopm,
-    /// Transactions a minute by the server's count.
+    /// Transactions per minute by the server's count.
     Tpm,
-    /// A metric of which nothing but the workload knows more than its name.
+    /// A metric that only its workload knows.
     Other(String),
 }
 
@@ -72,27 +72,27 @@ impl std::fmt::Display for MetricName {
 pub struct IndustryMetric {
     /// Its name, such as `NOPM`.
     pub name: MetricName,
-    /// What it counts: `new orders committed a minute`.
+    /// Its meaning: `new orders committed per minute`.
     pub title: String,
     /// The figure.
     pub value: f64,
-    /// The figure for each unit of scale.
+    /// The figure per unit of scale.
     pub per_scale: f64,
     /// A remark on the figure.
     pub note: Option<String>,
 }
 
-/// How often users did something, and how often the workload expects it.
+/// How often users performed an action, and how often the workload expects it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Share")]
 pub struct ObservedShare {
-    /// What they did, such as `rolled back`; in the mix, the kind of transaction.
+    /// The action, such as `rolled back`; in the mix, the kind of transaction.
     pub name: String,
-    /// The whole of which it is a share, such as `new orders`.
+    /// The set of which it is a share, such as `new orders`.
     pub of: String,
-    /// How often they did it.
+    /// How often users performed it.
     pub part: u64,
-    /// How often they could have done it.
+    /// How often they could have performed it.
     pub whole: u64,
     /// The expected share, 0 to 1; absent if the workload expects none.
     #[serde(alias = "meant", alias = "expected")]
@@ -126,7 +126,7 @@ pub struct QueryCounts {
     pub reads: u64,
     /// Changed rows.
     pub writes: u64,
-    /// All others: ends of transactions, and changes that affected no row.
+    /// All other queries: ends of transactions, and changes that affected no row.
     pub others: u64,
     /// Events restarted after an ignored error.
     #[serde(default)]

@@ -28,23 +28,23 @@ pub struct Observed {
     pub round_trip: Option<RoundTrip>,
     /// The machine of the server, and the source of its figures.
     pub machine: ServerMachine,
-    /// One entry for each interval between two readings, about one a second.
+    /// One entry per interval between two readings, about one per second.
     pub series: Vec<ServerSecond>,
     /// Checkpoints, vacuums, backups, restarts, in order of time.
     pub events: Vec<Event>,
-    /// What could not be observed, and why.
+    /// The topics that could not be observed, with reasons.
     pub missing: Vec<MissingObservation>,
     /// The cost of observing.
     pub cost: Option<ObserverCost>,
 }
 
-/// Something that could not be observed.
+/// A topic that could not be observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Missing")]
 pub struct MissingObservation {
-    /// What.
+    /// The topic.
     pub what: ObservedTopic,
-    /// Why, as the server or the system put it.
+    /// The reason, in the words of the server or the system.
     pub why: String,
 }
 
@@ -129,7 +129,7 @@ pub struct TableState {
     /// Rows, as the server's statistics estimate them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Rows that are dead and not yet removed.
+    /// Dead rows that have not been removed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dead_rows: Option<u64>,
     /// Age of the planner's statistics, seconds; absent if there are none, or if unknown.
@@ -149,7 +149,7 @@ pub struct TableState {
 /// Round-trip time of an empty statement from this client.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundTrip {
-    /// How many were timed.
+    /// Number of statements timed.
     pub samples: u32,
     /// The shortest, nanoseconds.
     pub min_ns: u64,
@@ -168,7 +168,7 @@ pub struct ServerMachine {
     pub source: Option<String>,
     /// Whether client and server share it; absent if unknown.
     pub shared: Option<bool>,
-    /// How that was determined.
+    /// How this was determined.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub shared_because: String,
     /// CPUs.
@@ -195,7 +195,7 @@ pub struct ServerSecond {
     /// Pages found in the server's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_hits: Option<u64>,
-    /// Pages that had to be read into it.
+    /// Pages that had to be read into the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_reads: Option<u64>,
     /// Bytes of the write-ahead or redo log.
@@ -211,10 +211,10 @@ pub struct ServerSecond {
     /// also of the later reading.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<u32>,
-    /// Of those, the connections that are executing a statement, including any waits.
+    /// Those of these connections that are executing a statement, including any waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active: Option<u32>,
-    /// Of those, the connections that are waiting for a lock.
+    /// Those of these connections that are waiting for a lock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lock_waits: Option<u32>,
     /// Wait events of the active connections, as `class/event`: `IO/WalSync`, `Lock/tuple`;

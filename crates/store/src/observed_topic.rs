@@ -1,6 +1,7 @@
-//! What of a server could not be observed.
+//! Topics of a server that could not be observed.
 //!
-//! Documents hold the words of the enumeration, such as `database-size`; reports print [`ObservedTopic::text`].
+//! Documents contain the identifiers of the enumeration, such as `database-size`; reports print
+//! [`ObservedTopic::text`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Declares the enumeration: each value with its text in reports.
 macro_rules! topics {
     ($($(#[$about:meta])* $topic:ident = $text:literal),+ $(,)?) => {
-        /// Something of a server that is observed.
+        /// A topic that is observed on a server.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum ObservedTopic {
@@ -62,9 +63,9 @@ topics! {
     RoleRights = "rights of this role",
     /// The privileges of the user (MySQL, MariaDB).
     Privileges = "privileges",
-    /// What a role without `pg_read_all_stats` does not see.
+    /// Waits that a role without `pg_read_all_stats` does not see.
     OtherRolesWaits = "waits of other roles, replication lag",
-    /// What a user without the privilege `PROCESS` does not see.
+    /// Threads that a user without the privilege `PROCESS` does not see.
     OtherUsersThreads = "replicas and threads of other users",
     /// Counts of commits, and of pages found in the cache (PostgreSQL).
     CommitsAndCache = "commits and cache",
@@ -101,15 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn topics_have_words_in_documents_and_their_own_text_in_reports() {
-        let word = |topic: ObservedTopic| serde_json::to_value(topic).unwrap();
-        assert_eq!(word(ObservedTopic::DatabaseSize), "database-size");
+    fn topics_have_identifiers_in_documents_and_texts_in_reports() {
+        let identifier = |topic: ObservedTopic| serde_json::to_value(topic).unwrap();
+        assert_eq!(identifier(ObservedTopic::DatabaseSize), "database-size");
         let texts: std::collections::BTreeSet<&str> = ObservedTopic::KNOWN
             .iter()
             .map(|topic| topic.text())
             .collect();
         assert_eq!(texts.len(), ObservedTopic::KNOWN.len());
-        let later: ObservedTopic = serde_json::from_str("\"moon-phase\"").unwrap();
-        assert_eq!(later, ObservedTopic::Other);
+        let unknown: ObservedTopic = serde_json::from_str("\"moon-phase\"").unwrap();
+        assert_eq!(unknown, ObservedTopic::Other);
     }
 }

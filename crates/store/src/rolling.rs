@@ -1,7 +1,7 @@
-//! Seconds of a run, with percentiles over several of them if one has too few transactions.
+//! Seconds of a run, with percentiles over several seconds if one has too few transactions.
 //!
-//! Takes rows in order and returns [`Second`]s. A percentile always has the samples that it needs, and never mixes
-//! the warm-up with the measured window.
+//! Takes rows in order and returns [`Second`]s. A percentile always has the samples that it needs, and never
+//! mixes the warm-up with the measured window.
 
 use crate::figures::second;
 use crate::run::{RollingPercentiles, Second};
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// Longest window, seconds.
 const MAX_WINDOW_S: f64 = 60.0;
-/// Samples that suffice for every percentile of a window.
+/// Number of samples that is sufficient for every percentile of a window.
 const SAMPLES_NEEDED: u64 = 1_000;
 
 /// Makes [`Second`]s of the rows of a run.
@@ -51,23 +51,23 @@ impl SecondSeries {
     /// Removes rows that no window can include.
     fn remove_old(&mut self) {
         let (mut length_s, mut samples) = (0.0, 0);
-        let needed = self.recent.iter().rev().take_while(|one| {
+        let needed = self.recent.iter().rev().take_while(|second| {
             let is_needed = length_s < MAX_WINDOW_S && samples < SAMPLES_NEEDED;
-            length_s += one.seconds;
-            samples += one.response.samples;
+            length_s += second.seconds;
+            samples += second.response.samples;
             is_needed
         });
-        let old = self.recent.len() - needed.count();
-        self.recent.drain(..old);
+        let old_count = self.recent.len() - needed.count();
+        self.recent.drain(..old_count);
     }
 
     /// Percentiles over the latest seconds, as many as are needed for enough samples.
     fn window(&self) -> Option<RollingPercentiles> {
         let mut sum = Distribution::<u32>::default();
         let mut seconds = 0.0;
-        self.recent.iter().rev().find_map(|one| {
-            sum.add_same(&one.response);
-            seconds += one.seconds;
+        self.recent.iter().rev().find_map(|second| {
+            sum.add_same(&second.response);
+            seconds += second.seconds;
             Some(RollingPercentiles {
                 length_s: seconds,
                 p95_ns: sum.quantile_ns(0.95)?,

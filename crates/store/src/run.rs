@@ -36,13 +36,13 @@ pub struct Run {
     pub id: String,
     /// Start of the run, RFC 3339 with the local offset.
     pub started_at: String,
-    /// How it ended.
+    /// Whether it is in progress, or how it ended.
     pub state: RunState,
     /// Why it ended early; absent for a complete run.
     pub ended_because: Option<String>,
     /// Present if the figures were printed by another tool and imported.
     pub imported: Option<ImportSource>,
-    /// Its place in an experiment; absent for a single run, and before version 1.2.
+    /// Its position in an experiment; absent for a single run, and before version 1.2.
     pub experiment: Option<Experiment>,
     /// The published scenario that it repeats, if any.
     pub scenario: Option<Scenario>,
@@ -75,7 +75,7 @@ pub struct Run {
     /// Shares of the mix, over the whole run including the warm-up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ObservedShare>,
-    /// One entry a second, including the warm-up.
+    /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,

@@ -1,7 +1,7 @@
 //! The files in the folder of runs.
 //!
 //! Finds documents and journals by id, and converts journals of killed runs to documents. Never changes the
-//! journal of a run in progress, or a foreign file. Other processes may write files meanwhile.
+//! journal of a run in progress, or a foreign file. Other processes may write files at the same time.
 
 use crate::document::{read_document, read_file, read_open, write_document};
 use crate::error::{StoreError, io_error};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// The state of a journal.
 pub(crate) enum JournalState {
-    /// Its run is in progress; it was read from this file.
+    /// Its run is in progress; the run was read from this file.
     Live(Box<Run>, PathBuf),
     /// Its run has ended, but the document could not be written.
     Dead(Box<Run>, PathBuf),
@@ -34,7 +34,7 @@ const INCOMPLETE_HEADER: &str =
     "its first line is incomplete: it was cut off before anything was measured; remove it";
 
 impl RunStore {
-    /// The runs whose journal is in progress, or could not be turned into a document.
+    /// The runs whose journal is in progress, or could not be converted to a document.
     pub(crate) fn journals(
         &self,
         unreadable: &mut Vec<(PathBuf, String)>,
@@ -52,7 +52,7 @@ impl RunStore {
         Ok(runs)
     }
 
-    /// Reads a journal; that of a killed run becomes a document, if possible.
+    /// Reads a journal. The journal of a killed run is converted to a document, if possible.
     pub(crate) fn journal(&self, id: &str) -> Result<JournalState, StoreError> {
         let path = self.journal_path(id);
         let Some(file) = open_journal(&path)? else {
@@ -71,7 +71,7 @@ impl RunStore {
             }
             return Ok(JournalState::Gone);
         }
-        // Reads the open file, not its path: the run may end meanwhile and remove the journal.
+        // Reads the open file, not its path: the run may end at this moment and remove the journal.
         let bytes = read_open(&file, &path)?;
         let Some(content) = read_journal(&path, &bytes)? else {
             return match is_dead && !bytes.is_empty() {
@@ -87,9 +87,9 @@ impl RunStore {
             complete.run.ended_because = None;
             return Ok(JournalState::Live(Box::new(complete.run), complete.path));
         }
-        // The missing rest may become readable later, or for another user, so the shorter run must not become
-        // the document.
-        if complete.is_missing_rest || write_document(&document, &complete.run).is_err() {
+        // The missing part may become readable later, or for another user. The shorter run must therefore not
+        // become the document.
+        if complete.is_missing_part || write_document(&document, &complete.run).is_err() {
             return Ok(JournalState::Dead(Box::new(complete.run), complete.path));
         }
         remove_diverted(&diversion, id);
@@ -124,7 +124,7 @@ impl RunStore {
         for entry in entries {
             let path = entry.map_err(io_error("read the folder", &folder))?.path();
             let id = path.file_stem().and_then(|stem| stem.to_str());
-            if path.extension().is_some_and(|found| found == extension)
+            if path.extension().is_some_and(|actual| actual == extension)
                 && let Some(id) = id.filter(|id| is_id(id))
                 && let Ok(meta) = fs::metadata(&path)
             {
@@ -163,17 +163,17 @@ pub(crate) fn load_path(path: &Path) -> Result<Run, StoreError> {
     Ok(follow_diversion(content, path.to_owned()).run)
 }
 
-/// The run of a journal, including the rest if that is in another file.
+/// The run of a journal, including the part in another file, if there is one.
 struct CompleteRun {
     run: Run,
     /// The file with the longer part of the run.
     path: PathBuf,
-    /// The journal names a file with the rest that cannot be read or trusted.
-    is_missing_rest: bool,
+    /// The journal names a file with the missing part that cannot be read or trusted.
+    is_missing_part: bool,
 }
 
-/// Reads the rest of a journal's run if that is in another file: the one that the journal names or, if there
-/// was no room to name it, the one that this process would have used.
+/// Reads the part of a journal's run that is in another file: the file that the journal names or, if there
+/// was no space to name it, the file that this process would have used.
 fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
     let diversion = content.diversion.clone().unwrap_or_default();
     let id = content.run.id.clone();
@@ -187,48 +187,50 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
         return CompleteRun {
             run,
             path: document.to_owned(),
-            is_missing_rest: false,
+            is_missing_part: false,
         };
     }
     let journal = diversion.journal.clone();
     let journal = journal.or_else(|| (!is_named).then(|| fallback_path(&id, "jsonl")));
-    let other = trusted(journal.as_deref(), &id).and_then(|other| {
-        let read = read_journal(other, &read_file(other).ok()?).ok()??;
-        (read.run.id == id).then(|| (read, other.to_owned()))
+    let diverted = trusted(journal.as_deref(), &id).and_then(|diverted| {
+        let content = read_journal(diverted, &read_file(diverted).ok()?).ok()??;
+        (content.run.id == id).then(|| (content, diverted.to_owned()))
     });
-    let is_missing_rest = is_named && other.is_none();
-    let (content, path) = other.unwrap_or((content, path));
-    let mut why = why_partial(content.broken, content.dropped, &diversion);
-    if let (true, Some(rest)) = (is_missing_rest, diversion.document.or(diversion.journal)) {
-        let rest = crate::error::printable(&rest.display().to_string());
-        why.push_str(&format!(
-            "; the rest is in {rest}, which does not exist or belongs to another user"
+    let is_missing_part = is_named && diverted.is_none();
+    let (content, path) = diverted.unwrap_or((content, path));
+    let mut reason = why_partial(content.broken, content.dropped, &diversion);
+    if let (true, Some(missing_path)) = (is_missing_part, diversion.document.or(diversion.journal))
+    {
+        let missing_path = crate::error::printable(&missing_path.display().to_string());
+        reason.push_str(&format!(
+            "; the rest is in {missing_path}, which does not exist or belongs to another user"
         ));
     }
     let mut run = content.run;
     run.state = RunState::Partial;
-    run.ended_because = Some(why);
+    run.ended_because = Some(reason);
     CompleteRun {
         run,
         path,
-        is_missing_rest,
+        is_missing_part,
     }
 }
 
 /// Returns a path that a journal names if it is a file that Prony created for that run.
 fn trusted<'a>(path: Option<&'a Path>, id: &str) -> Option<&'a Path> {
-    let named = |path: &&Path| {
+    let has_run_name = |path: &&Path| {
         let name = path.file_stem().and_then(|stem| stem.to_str());
         name.is_some_and(|name| name.strip_prefix("prony-") == Some(id))
     };
-    path.filter(named).filter(|path| files::is_trusted(path))
+    path.filter(has_run_name)
+        .filter(|path| files::is_trusted(path))
 }
 
 /// Removes a run's files outside the store, once the store has the run or it is deleted.
 pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
-    let named = [diversion.journal.clone(), diversion.document.clone()];
-    let unnamed = ["jsonl", "json"].map(|extension| fallback_path(id, extension));
-    for path in named.into_iter().flatten().chain(unnamed) {
+    let named_files = [diversion.journal.clone(), diversion.document.clone()];
+    let default_files = ["jsonl", "json"].map(|extension| fallback_path(id, extension));
+    for path in named_files.into_iter().flatten().chain(default_files) {
         if let Some(path) = trusted(Some(&path), id) {
             let _ = fs::remove_file(path);
         }

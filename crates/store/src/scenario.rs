@@ -27,9 +27,9 @@ pub struct Scenario {
     pub size_share: f64,
     /// Statements of a transaction that a published QPS counts; absent if it counts all.
     pub statements: Option<u32>,
-    /// Whether it asks for cold caches.
+    /// Whether it requires cold caches.
     pub cold: bool,
-    /// Whether the server was restarted for that.
+    /// Whether the server was restarted to have cold caches.
     pub restarted: bool,
     /// Whether the data was loaded for this run.
     pub loaded: bool,
@@ -44,9 +44,9 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Published")]
 pub struct PublishedFigure {
-    /// What it counts.
+    /// The metric.
     pub name: PublishedMetric,
-    /// As published.
+    /// The published value.
     pub value: f64,
     /// Its unit.
     pub unit: String,
@@ -77,7 +77,7 @@ pub struct OriginalSetup {
     pub cached_share: Option<f64>,
     /// Clients.
     pub clients: Option<u32>,
-    /// How statements were sent.
+    /// The protocol mode.
     #[serde(default, with = "query_mode")]
     #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
     pub protocol: Option<QueryMode>,

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! PRONY_HOME/runs/<id>.json     the document of a run that has ended
-//! PRONY_HOME/runs/<id>.jsonl    the journal of one that is in progress, or was killed
+//! PRONY_HOME/runs/<id>.jsonl    the journal of a run that is in progress, or was killed
 //! PRONY_HOME/runs/<id>.about    a user's label and note
 //! PRONY_HOME/index.sqlite       an index of the documents, rebuilt when lost
 //! ```
@@ -40,8 +40,8 @@ pub struct Listing {
 }
 
 impl RunStore {
-    /// Opens the store in `folder`, or in the default one: `$PRONY_HOME`, else
-    /// `$XDG_DATA_HOME/prony`, else `~/.local/share/prony`. Creates nothing yet.
+    /// Opens the store in `folder`, or in the default folder: `$PRONY_HOME`, otherwise
+    /// `$XDG_DATA_HOME/prony`, otherwise `~/.local/share/prony`. Creates nothing yet.
     ///
     /// # Errors
     /// If no folder is given and none of the variables is set.
@@ -67,8 +67,8 @@ impl RunStore {
         RunWriter::begin(self, run)
     }
 
-    /// Lists the stored runs and those in progress, newest first. Journals of killed runs become
-    /// documents here.
+    /// Lists the stored runs and those in progress, newest first. Converts journals of killed runs to
+    /// documents.
     ///
     /// # Errors
     /// If the folder cannot be read. A folder that does not exist is empty.
@@ -79,7 +79,7 @@ impl RunStore {
         let mut runs = self.update(&mut index, &mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
-            runs.push(RunSummary::of(&id, &run));
+            runs.push(RunSummary::new(&id, &run));
         }
         runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
         let annotated = self.files(annotation::EXTENSION)?;
@@ -94,7 +94,7 @@ impl RunStore {
         Ok(listing)
     }
 
-    /// Loads a run by its id, a prefix of its id, `last` (the newest that has ended, else the
+    /// Loads a run by its id, a prefix of its id, `last` (the newest run that has ended, otherwise the
     /// newest), its label, or the path of a document or journal.
     ///
     /// # Errors
@@ -117,32 +117,34 @@ impl RunStore {
         }
         if name == "last" {
             let runs = self.list(&RunFilter::default())?.runs;
-            let ended = runs.iter().find(|run| run.state != RunState::Running);
-            let newest = ended.or(runs.first()).ok_or_else(|| StoreError::Empty {
-                path: self.folder.clone(),
-            })?;
+            let newest_ended = runs.iter().find(|run| run.state != RunState::Running);
+            let newest = newest_ended
+                .or(runs.first())
+                .ok_or_else(|| StoreError::Empty {
+                    path: self.folder.clone(),
+                })?;
             return self.load_id(&newest.id);
         }
         match self.find(name) {
             Ok(id) => self.load_id(&id),
             Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
-            Err(StoreError::NotFound { name: shown }) => self.load_labelled(name, shown),
+            Err(StoreError::NotFound { name: printable }) => self.load_labelled(name, printable),
             Err(error) => Err(error),
         }
     }
 
     /// Loads the run with this label.
-    fn load_labelled(&self, label: &str, shown: String) -> Result<(Run, PathBuf), StoreError> {
+    fn load_labelled(&self, label: &str, printable: String) -> Result<(Run, PathBuf), StoreError> {
         let filter = RunFilter {
             label: Some(label.to_owned()),
             ..RunFilter::default()
         };
         let runs = self.list(&filter)?.runs;
         match &runs[..] {
-            [] => Err(StoreError::NotFound { name: shown }),
+            [] => Err(StoreError::NotFound { name: printable }),
             [run] => self.load_id(&run.id),
             [first, second, ..] => Err(StoreError::Ambiguous {
-                name: shown,
+                name: printable,
                 count: runs.len(),
                 first: first.id.clone(),
                 second: second.id.clone(),
@@ -239,7 +241,7 @@ impl RunStore {
     pub(crate) fn index_one(&self, id: &str, run: &Run) {
         let stamp = fs::metadata(self.document_path(id)).map(|meta| file_stamp(&meta));
         if let (Ok(stamp), Ok(mut index)) = (stamp, self.open_index()) {
-            let _ = index.change(&[(RunSummary::of(id, run), stamp)], &[]);
+            let _ = index.change(&[(RunSummary::new(id, run), stamp)], &[]);
         }
     }
 
@@ -281,24 +283,24 @@ impl RunStore {
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<RunSummary>, StoreError> {
         let mut indexed = index.file_stamps()?;
-        let mut put = Vec::new();
-        let mut remove = Vec::new();
+        let mut added = Vec::new();
+        let mut removed = Vec::new();
         for (id, (path, meta)) in self.files("json")? {
             let stamp = file_stamp(&meta);
             if indexed.remove(&id) == Some(stamp) {
                 continue;
             }
             match read_document(&path) {
-                Ok(run) => put.push((RunSummary::of(&id, &run), stamp)),
+                Ok(run) => added.push((RunSummary::new(&id, &run), stamp)),
                 Err(error) => {
-                    remove.push(id);
+                    removed.push(id);
                     unreadable.push((path, error.to_string()));
                 }
             }
         }
-        remove.extend(indexed.into_keys());
-        if !put.is_empty() || !remove.is_empty() {
-            index.change(&put, &remove)?;
+        removed.extend(indexed.into_keys());
+        if !added.is_empty() || !removed.is_empty() {
+            index.change(&added, &removed)?;
         }
         index.summaries()
     }
@@ -332,14 +334,14 @@ fn file_stamp(meta: &Metadata) -> FileStamp {
 /// The default folder, from environment variables. The XDG base directory specification requires
 /// that a relative `XDG_DATA_HOME` is ignored.
 fn default_folder(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    let set = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
-    if let Some(folder) = set("PRONY_HOME") {
+    let non_empty = |name| variable(name).filter(|path| !path.as_os_str().is_empty());
+    if let Some(folder) = non_empty("PRONY_HOME") {
         return Some(folder);
     }
-    if let Some(data) = set("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
+    if let Some(data) = non_empty("XDG_DATA_HOME").filter(|path| path.is_absolute()) {
         return Some(data.join("prony"));
     }
-    Some(set("HOME")?.join(".local/share/prony"))
+    Some(non_empty("HOME")?.join(".local/share/prony"))
 }
 
 #[cfg(test)]
@@ -348,19 +350,22 @@ mod tests {
 
     #[test]
     fn the_default_folder_follows_the_environment() {
-        let folder = |set: &[(&str, &str)]| {
+        let folder = |variables: &[(&str, &str)]| {
             default_folder(|name| {
-                let found = set.iter().find(|(known, _)| *known == name);
-                found.map(|(_, value)| PathBuf::from(value))
+                let entry = variables.iter().find(|(variable, _)| *variable == name);
+                entry.map(|(_, value)| PathBuf::from(value))
             })
         };
         let home = ("HOME", "/home/a");
-        let expect = |path: &str| Some(PathBuf::from(path));
+        let expected = |path: &str| Some(PathBuf::from(path));
         assert_eq!(folder(&[]), None);
-        assert_eq!(folder(&[home]), expect("/home/a/.local/share/prony"));
+        assert_eq!(folder(&[home]), expected("/home/a/.local/share/prony"));
         let relative = [home, ("XDG_DATA_HOME", "data"), ("PRONY_HOME", "")];
-        assert_eq!(folder(&relative), expect("/home/a/.local/share/prony"));
-        assert_eq!(folder(&[home, ("XDG_DATA_HOME", "/d")]), expect("/d/prony"));
-        assert_eq!(folder(&[home, ("PRONY_HOME", "/p")]), expect("/p"));
+        assert_eq!(folder(&relative), expected("/home/a/.local/share/prony"));
+        assert_eq!(
+            folder(&[home, ("XDG_DATA_HOME", "/d")]),
+            expected("/d/prony")
+        );
+        assert_eq!(folder(&[home, ("PRONY_HOME", "/p")]), expected("/p"));
     }
 }

@@ -1,7 +1,7 @@
 //! Documents of version 1, read as documents of this version.
 //!
-//! Converts the JSON of a document, or of a journal's header, to version 2; renamed fields are aliases in their
-//! structs. It never fails: invalid values are detected when the result is deserialized.
+//! Converts the JSON of a document, or of a journal's header, to version 2; renamed fields are aliases in
+//! their structs. The conversion never fails: invalid values are detected when the result is deserialized.
 
 use crate::observed_topic::ObservedTopic;
 use crate::run::SCHEMA_VERSION;
@@ -14,7 +14,9 @@ pub(crate) fn upgrade(mut document: Value) -> Value {
     };
     fields.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
     let (host, health) = (fields.remove("host"), fields.remove("client"));
-    let is_imported = fields.get("imported").is_some_and(|is| !is.is_null());
+    let is_imported = fields
+        .get("imported")
+        .is_some_and(|source| !source.is_null());
     let machines = match is_imported {
         true => json!([]),
         false => json!([{
@@ -47,11 +49,11 @@ fn server(server: &mut Value) {
 
 /// Splits `name value`; a setting without a value gets the one that version 1 assumed in comparisons.
 fn settings(settings: &mut Value) {
-    let Some(all) = settings.as_array_mut() else {
+    let Some(list) = settings.as_array_mut() else {
         *settings = json!([]);
         return;
     };
-    for setting in all {
+    for setting in list {
         let text = setting.as_str().unwrap_or_default();
         let (name, value) = text.split_once(' ').unwrap_or((text, "set"));
         *setting = json!({ "name": name, "value": value });
@@ -77,8 +79,8 @@ fn drive(drive: &mut Value, stop: Value) {
     .into();
 }
 
-/// The planned end of the run, from its plan. Only for `prony run` it is known whether transactions in flight at
-/// the end of a duration counted.
+/// The planned end of the run, from its plan. Only for `prony run` it is known that transactions in flight at
+/// the end of a duration were not counted.
 fn stop(document: &Value) -> Value {
     let run = &document["plan"]["run"];
     let time = run["duration"].as_str().map(prony_plan::parse_duration);
@@ -95,12 +97,12 @@ fn stop(document: &Value) -> Value {
 fn split(split: &mut Value) {
     let text = split.as_str().unwrap_or_default();
     let sampled = || {
-        let (clients, of) = text
+        let (clients, of_clients) = text
             .strip_prefix("kernel stamps on ")?
             .strip_suffix(" clients")?
             .split_once(" of ")?;
-        let (clients, of): (u32, u32) = (clients.parse().ok()?, of.parse().ok()?);
-        Some(json!({ "sampled_stamps": { "clients": clients, "of_clients": of } }))
+        let (clients, of_clients): (u32, u32) = (clients.parse().ok()?, of_clients.parse().ok()?);
+        Some(json!({ "sampled_stamps": { "clients": clients, "of_clients": of_clients } }))
     };
     *split = match text {
         "kernel stamps" => "kernel_stamps".into(),
@@ -117,15 +119,15 @@ fn original(scenario: &mut Value) {
         return;
     };
     null_unless(&mut original["engine"], |name| !name.is_empty());
-    let words = original["cached"].as_str().unwrap_or_default();
-    original["cached_share"] = match words {
-        _ if words.starts_with("all") => 1.0.into(),
-        _ if words.contains("30 %") => 0.3.into(),
+    let text = original["cached"].as_str().unwrap_or_default();
+    original["cached_share"] = match text {
+        _ if text.starts_with("all") => 1.0.into(),
+        _ if text.contains("30 %") => 0.3.into(),
         _ => Value::Null,
     };
 }
 
-/// Texts of other versions for topics that are not listed under their present text.
+/// Texts of other versions for topics that are not listed under their current text.
 const FORMER_TOPICS: [(&str, ObservedTopic); 5] = [
     (
         "the server's machine, from some second on",
@@ -145,22 +147,22 @@ const FORMER_TOPICS: [(&str, ObservedTopic); 5] = [
 
 /// The topic of a text in the list of what could not be observed.
 fn topic(text: &str) -> Option<ObservedTopic> {
-    let known = ObservedTopic::KNOWN.iter();
-    let known = known.map(|topic| (topic.text(), *topic));
-    let mut all = known.chain(FORMER_TOPICS);
-    Some(all.find(|(known, _)| *known == text)?.1)
+    let current = ObservedTopic::KNOWN.iter();
+    let current = current.map(|topic| (topic.text(), *topic));
+    let mut entries = current.chain(FORMER_TOPICS);
+    Some(entries.find(|(name, _)| *name == text)?.1)
 }
 
 /// What could not be observed, which version 1 had as text. An unknown text becomes part of the reason.
 fn missing(list: Option<&mut Value>) {
     let list = list.and_then(Value::as_array_mut).into_iter().flatten();
-    for one in list.filter(|one| one["what"].is_string()) {
-        let text = one["what"].as_str().unwrap_or_default().to_owned();
-        one["what"] = match topic(&text) {
+    for entry in list.filter(|entry| entry["what"].is_string()) {
+        let text = entry["what"].as_str().unwrap_or_default().to_owned();
+        entry["what"] = match topic(&text) {
             Some(topic) => json!(topic),
             None => {
-                let why = one["why"].as_str().unwrap_or_default();
-                one["why"] = format!("{text}: {why}").into();
+                let reason = entry["why"].as_str().unwrap_or_default();
+                entry["why"] = format!("{text}: {reason}").into();
                 json!(ObservedTopic::Other)
             }
         };
@@ -182,15 +184,15 @@ fn all_kinds(part: Option<&mut Value>) {
     }
 }
 
-fn all_to_null(named: &mut Value) {
-    if named["kind"] == "all" {
-        named["kind"] = Value::Null;
+fn all_to_null(entry: &mut Value) {
+    if entry["kind"] == "all" {
+        entry["kind"] = Value::Null;
     }
 }
 
 /// Replaces a text that is not a value of the enumeration with null.
-fn null_unless(value: &mut Value, is_known: impl Fn(&str) -> bool) {
-    if !value.as_str().is_some_and(is_known) {
+fn null_unless(value: &mut Value, is_valid: impl Fn(&str) -> bool) {
+    if !value.as_str().is_some_and(is_valid) {
         *value = Value::Null;
     }
 }

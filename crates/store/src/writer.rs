@@ -1,12 +1,13 @@
 //! Writes a run while it is in progress.
 //!
-//! A journal takes one row a second; at the end the document replaces it. A failed write never loses earlier lines.
+//! A journal takes one row per second; at the end the document replaces it. A failed write never loses
+//! earlier lines.
 //!
-//! A journal has one line a second, so that a killed run keeps what it measured; after the first hour, every ten
-//! seconds are merged into one line with the sums and histograms of the ten. A line grows with the spread of the
-//! response times and the kinds of transaction: 3 KB at 150 transactions a second, 27 KB at 5,000 of one kind with
-//! a split. So the first hour takes 10 to 100 MB, and each later one a fifth of that or less; the 0.5 KB a second
-//! of server observations are not merged.
+//! A journal has one line per second, so that a killed run keeps what it measured; after the first hour,
+//! every ten seconds are merged into one line with the sums and histograms of the ten. A line grows with the
+//! spread of the response times and the kinds of transaction: 3 KB at 150 transactions per second, 27 KB at
+//! 5,000 of one kind with a split. The first hour takes 10 to 100 MB, and each later hour a fifth of that or
+//! less; the 0.5 KB per second of server observations are not merged.
 
 use crate::document::write_document;
 use crate::error::{StoreError, io_error};
@@ -24,7 +25,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Ids to try before giving up. There are 65,536 for each second and workload, so a second try is already rare.
+/// Number of ids to try before giving up. There are 65,536 for each second and workload, so that even a
+/// second try is rare.
 const MAX_TRIES: u32 = 64;
 
 /// A run that is being written. Its journal is locked as long as this lives: dropping it without
@@ -52,8 +54,12 @@ impl RunWriter {
             .map_err(io_error("create the folder", &folder))?;
         let (id, path, file) = reserve(&folder, &run.started_at, &run.workload.name)?;
         run.id.clone_from(&id);
-        // The id of an experiment is that of its first run.
-        if let Some(experiment) = run.experiment.as_mut().filter(|one| one.id.is_empty()) {
+        // The id of an experiment is the id of its first run.
+        if let Some(experiment) = run
+            .experiment
+            .as_mut()
+            .filter(|experiment| experiment.id.is_empty())
+        {
             experiment.id.clone_from(&id);
         }
         let mut writer = RunWriter {
@@ -78,11 +84,11 @@ impl RunWriter {
         &self.id
     }
 
-    /// Writes the Run without figures again, once more of it is known.
+    /// Writes the Run without figures again, when more of it is known.
     ///
     /// # Errors
-    /// The first time that a write of this or another method fails: the error names where the journal continues.
-    /// Earlier lines stay, and later ones are not lost.
+    /// The first time that a write of this or another method fails: the error names where the journal
+    /// continues. Earlier lines stay, and later ones are not lost.
     pub fn header(&mut self, run: &Run) -> Result<(), StoreError> {
         let mut run = run.clone();
         run.id.clone_from(&self.id);
@@ -102,7 +108,8 @@ impl RunWriter {
             Some(group) => group.add(row),
             None => {
                 let position = self.journal.position();
-                self.group = position.and_then(|at| SecondGroup::begin(row, load_start_ns, at));
+                self.group =
+                    position.and_then(|position| SecondGroup::begin(row, load_start_ns, position));
             }
         }
         let line = self.bytes(&JournalLine::Second(Box::new(SecondLine::new(
@@ -144,12 +151,13 @@ impl RunWriter {
         self.line(&JournalLine::ServerEvent(event.clone()))
     }
 
-    /// Replaces the journal with the finished document and adds its row to the index. Returns the document's path.
-    /// A run whose state is still `Running` is stored as partial.
+    /// Replaces the journal with the finished document and adds its row to the index. Returns the document's
+    /// path. A run whose state is still `Running` is stored as partial.
     ///
     /// # Errors
-    /// If the document cannot be written to the store. Then it is in the temporary folder; if that has no room
-    /// either, the journal stays and is read as a run whose later seconds are missing. The error says which.
+    /// If the document cannot be written to the store. Then it is in the temporary folder; if that has no
+    /// room either, the journal stays and is read as a run whose later seconds are missing. The error says
+    /// which.
     pub fn finish(mut self, run: &Run) -> Result<PathBuf, StoreError> {
         let path = self.store.document_path(&self.id);
         let mut run = run.clone();
@@ -177,7 +185,8 @@ impl RunWriter {
                 ended: true,
                 ..Diversion::default()
             });
-            // Unless it was recorded, the journal in the store may still name the diverted one.
+            // Unless the diversion was recorded, the journal in the store may still name the diverted
+            // journal.
             if let Some(diverted) = self.journal.diverted_path().filter(|_| is_noted) {
                 let _ = fs::remove_file(diverted);
             }
@@ -196,7 +205,7 @@ impl RunWriter {
             ..Diversion::default()
         });
         let stored_s = self.store.load(&self.id).map_or(0.0, |stored| {
-            stored.series.iter().map(|one| one.length_s).sum()
+            stored.series.iter().map(|second| second.length_s).sum()
         });
         StoreError::NotStored {
             source,
@@ -211,7 +220,7 @@ impl RunWriter {
         self.journal.remove();
     }
 
-    /// Appends a line that is not a second.
+    /// Appends a line that is not a second of figures.
     fn line(&mut self, line: &JournalLine) -> Result<(), StoreError> {
         let bytes = self.bytes(line)?;
         if let Some(group) = &mut self.group {
@@ -242,8 +251,8 @@ fn reserve(
             Err(error) => return Err(io_error("create", &path)(error)),
         };
         let locked = file.lock().map_err(io_error("lock", &path));
-        let is_taken = folder.join(format!("{id}.json")).exists();
-        if locked.is_ok() && !is_taken {
+        let has_document = folder.join(format!("{id}.json")).exists();
+        if locked.is_ok() && !has_document {
             return Ok((id, path, file));
         }
         let _ = fs::remove_file(&path);

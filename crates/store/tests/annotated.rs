@@ -14,24 +14,24 @@ fn an_annotation_does_not_change_the_document() {
     let document = folder.runs().join(format!("{id}.json"));
     let before = std::fs::read(&document).unwrap();
     assert!(store.annotation(&id).is_empty());
-    let about = Annotation {
+    let annotation = Annotation {
         label: Some("before vacuum".into()),
         note: Some("Odd: <b>\u{1b}[2J".into()),
     };
-    store.annotate(&id, &about).unwrap();
-    assert_eq!(store.annotation(&id), about);
+    store.annotate(&id, &annotation).unwrap();
+    assert_eq!(store.annotation(&id), annotation);
     assert_eq!(
         store.list(&RunFilter::default()).unwrap().runs[0].about,
-        about
+        annotation
     );
     assert_eq!(std::fs::read(&document).unwrap(), before);
-    let unknown = store.annotate("20000101-000000-none-0000", &about);
+    let unknown = store.annotate("20000101-000000-none-0000", &annotation);
     assert!(matches!(unknown, Err(StoreError::NotFound { .. })));
     store.delete(&id).unwrap();
     assert_eq!(std::fs::read_dir(folder.runs()).unwrap().count(), 0);
-    let other = stored(&store, |_| {});
-    store.annotate(&other, &about).unwrap();
-    store.annotate(&other, &Annotation::default()).unwrap();
+    let second_id = stored(&store, |_| {});
+    store.annotate(&second_id, &annotation).unwrap();
+    store.annotate(&second_id, &Annotation::default()).unwrap();
     assert_eq!(std::fs::read_dir(folder.runs()).unwrap().count(), 1);
 }
 
@@ -45,7 +45,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
         finding: String::new(),
         advice: String::new(),
     };
-    let plain = stored(&store, |run| run.workload.name = "tpcc".into());
+    let valid = stored(&store, |run| run.workload.name = "tpcc".into());
     let caveat = stored(&store, |run| {
         run.started_at = "2026-11-22T08:00:00+00:00".into();
         run.checks = vec![check(Severity::Note), check(Severity::Caveat)];
@@ -66,49 +66,49 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
             },
         )
         .unwrap();
-    let found = |filter: RunFilter| -> Vec<String> {
-        let mut found: Vec<String> = store
+    let ids_of = |filter: RunFilter| -> Vec<String> {
+        let mut ids: Vec<String> = store
             .list(&filter)
             .unwrap()
             .runs
             .into_iter()
             .map(|run| run.id)
             .collect();
-        found.sort();
-        found
+        ids.sort();
+        ids
     };
-    let of = |verdict| {
-        found(RunFilter {
+    let with_verdict = |verdict| {
+        ids_of(RunFilter {
             verdict: Some(verdict),
             ..RunFilter::default()
         })
     };
-    assert_eq!(of(RunVerdict::Valid), [plain.as_str()]);
-    assert_eq!(of(RunVerdict::Caveats), [caveat.as_str()]);
-    assert_eq!(of(RunVerdict::Invalid), [invalid.as_str()]);
-    assert_eq!(of(RunVerdict::Partial), [partial]);
-    assert_eq!(of(RunVerdict::Running), [live.id]);
+    assert_eq!(with_verdict(RunVerdict::Valid), [valid.as_str()]);
+    assert_eq!(with_verdict(RunVerdict::Caveats), [caveat.as_str()]);
+    assert_eq!(with_verdict(RunVerdict::Invalid), [invalid.as_str()]);
+    assert_eq!(with_verdict(RunVerdict::Partial), [partial]);
+    assert_eq!(with_verdict(RunVerdict::Running), [live.id]);
     let text = |text: &str| Some(text.to_owned());
     let workload = RunFilter {
         workload: text("tpcc"),
         ..RunFilter::default()
     };
-    assert_eq!(found(workload), [plain]);
+    assert_eq!(ids_of(workload), [valid]);
     let server = RunFilter {
         server: text("mariadb"),
         ..RunFilter::default()
     };
-    assert_eq!(found(server), [invalid.as_str()]);
+    assert_eq!(ids_of(server), [invalid.as_str()]);
     let label = RunFilter {
         label: text("a"),
         ..RunFilter::default()
     };
-    assert_eq!(found(label), [invalid]);
+    assert_eq!(ids_of(label), [invalid]);
     let since = RunFilter {
         since_ns: Some(1_795_334_400_000_000_000),
         ..RunFilter::default()
     };
-    assert_eq!(found(since), [caveat], "at that moment or later");
+    assert_eq!(ids_of(since), [caveat], "at that time or later");
     drop(writer);
 }
 
@@ -119,11 +119,11 @@ fn stored_files_are_private() {
     let mut live = run();
     let writer = store.begin(&mut live).unwrap();
     let id = stored(&store, |_| {});
-    let about = Annotation {
+    let annotation = Annotation {
         label: Some("a".into()),
         note: None,
     };
-    store.annotate(&id, &about).unwrap();
+    store.annotate(&id, &annotation).unwrap();
     // An index of an older Prony.
     let index = folder.path().join("index.sqlite");
     std::fs::set_permissions(&index, std::fs::Permissions::from_mode(0o644)).unwrap();

@@ -42,21 +42,23 @@ fn a_truncated_document_is_an_error_wherever_it_ends() {
 fn a_newer_document_is_refused_even_if_its_structure_is_unknown() {
     let folder = Folder::new("newer");
     let mut value: Value = serde_json::from_slice(&document()).unwrap();
-    for (version, newer) in [("3.0", true), ("10.3", true), ("2.7", false)] {
+    for (version, is_newer) in [("3.0", true), ("10.3", true), ("2.7", false)] {
         value["schema_version"] = version.into();
         value["a_new_field"] = "of a later minor version".into();
         let result = load_bytes(&folder, "a.json", value.to_string().as_bytes());
         match result {
-            Err(StoreError::Newer { version: found, .. }) => assert!(newer && found == version),
-            other => assert!(!newer && other.is_ok(), "{version}: {other:?}"),
+            Err(StoreError::Newer {
+                version: refused, ..
+            }) => assert!(is_newer && refused == version),
+            result => assert!(!is_newer && result.is_ok(), "{version}: {result:?}"),
         }
     }
     let foreign = br#"{"schema_version": "3.0", "all": "different"}"#;
     let error = load_bytes(&folder, "a.json", foreign).unwrap_err();
     assert!(error.to_string().contains("newer Prony"), "{error}");
     let text = error.to_string();
-    let (what, hint) = text.split_once("; ").expect("a hint");
-    assert!(what.contains("this one reads"), "{text}");
+    let (message, hint) = text.split_once("; ").expect("a hint");
+    assert!(message.contains("this one reads"), "{text}");
     assert_eq!(hint, "use that one to read it");
 }
 
@@ -97,37 +99,37 @@ fn every_field_of_a_wrong_type_is_an_error_not_a_panic() {
     let mut pointers = Vec::new();
     collect(&value, String::new(), &mut pointers);
     // A struct whose fields all have defaults accepts any object, and no struct accepts a boolean.
-    let wrong = [serde_json::json!({"x": [null]}), Value::Bool(true)];
+    let wrong_values = [serde_json::json!({"x": [null]}), Value::Bool(true)];
     for pointer in pointers {
-        let is_refused = wrong.iter().any(|wrong| {
+        let is_refused = wrong_values.iter().any(|wrong_value| {
             let mut broken = value.clone();
-            *broken.pointer_mut(&pointer).unwrap() = wrong.clone();
+            *broken.pointer_mut(&pointer).unwrap() = wrong_value.clone();
             load_bytes(&folder, "a.json", broken.to_string().as_bytes()).is_err()
         });
         // These fields accept any value.
-        let mut free = ["/request", "/plan"].iter();
-        let is_free = free.any(|free| pointer.starts_with(free));
+        let mut unchecked = ["/request", "/plan"].iter();
+        let is_free = unchecked.any(|prefix| pointer.starts_with(prefix));
         assert!(is_free || is_refused, "{pointer}");
     }
 }
 
 /// JSON pointers to the fields; only the first entry of an array.
-fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
+fn collect(value: &Value, path: String, pointers: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                collect(value, format!("{at}/{key}"), pointers);
+                collect(value, format!("{path}/{key}"), pointers);
             }
         }
         Value::Array(list) => {
             if let Some(first) = list.first() {
-                collect(first, format!("{at}/0"), pointers);
+                collect(first, format!("{path}/0"), pointers);
             }
         }
         _ => {}
     }
-    if !at.is_empty() {
-        pointers.push(at);
+    if !path.is_empty() {
+        pointers.push(path);
     }
 }
 
@@ -135,28 +137,28 @@ fn collect(value: &Value, at: String, pointers: &mut Vec<String>) {
 fn hostile_strings_are_stored_as_data() {
     let folder = Folder::new("strings");
     let store = folder.store();
-    let evil = "'; DROP TABLE runs; --\u{0}\u{1b}]0;x\u{7}</script>\u{202e}";
+    let hostile = "'; DROP TABLE runs; --\u{0}\u{1b}]0;x\u{7}</script>\u{202e}";
     let id = stored(&store, |run| {
-        run.workload.name = evil.into();
-        run.server.version = evil.into();
-        run.workload.kinds = vec![evil.into()];
-        run.started_at = evil.into();
+        run.workload.name = hostile.into();
+        run.server.version = hostile.into();
+        run.workload.kinds = vec![hostile.into()];
+        run.started_at = hostile.into();
     });
     let listing = store.list(&RunFilter::default()).unwrap();
     assert_eq!(listing.runs[0].id, id);
-    assert_eq!(listing.runs[0].workload, evil);
+    assert_eq!(listing.runs[0].workload, hostile);
     assert!(
         id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'),
         "{id}"
     );
-    assert_eq!(store.load(&id).unwrap().workload.name, evil);
+    assert_eq!(store.load(&id).unwrap().workload.name, hostile);
 }
 
 #[test]
 fn a_broken_file_does_not_hide_other_runs() {
     let folder = Folder::new("spoil");
     let store = folder.store();
-    let good = stored(&store, |_| ());
+    let intact = stored(&store, |_| ());
     let runs = folder.runs();
     std::fs::write(runs.join("broken.json"), "{").unwrap();
     std::fs::write(runs.join("foreign.jsonl"), "hello\nworld\n").unwrap();
@@ -167,15 +169,15 @@ fn a_broken_file_does_not_hide_other_runs() {
     std::fs::create_dir(runs.join("folder.json")).unwrap();
     // Reading a pipe would wait for its writer forever.
     for name in ["pipe.json", "pipe.jsonl"] {
-        let made = std::process::Command::new("mkfifo")
+        let status = std::process::Command::new("mkfifo")
             .arg(runs.join(name))
             .status();
-        assert!(made.unwrap().success());
+        assert!(status.unwrap().success());
     }
     for _ in 0..2 {
         let listing = store.list(&RunFilter::default()).unwrap();
         let ids: Vec<&str> = listing.runs.iter().map(|run| run.id.as_str()).collect();
-        assert_eq!(ids, [good.as_str()]);
+        assert_eq!(ids, [intact.as_str()]);
         let mut names: Vec<String> = listing
             .unreadable
             .iter()

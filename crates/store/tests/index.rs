@@ -78,7 +78,7 @@ fn the_index_of_a_newer_prony_is_not_changed() {
 }
 
 const FOLDER: &str = "PRONY_TEST_INDEX_FOLDER";
-const RUNS_EACH: usize = 12;
+const RUNS_PER_CHILD: usize = 12;
 
 /// Not a test in itself: one of several processes that store and list at the same time.
 #[test]
@@ -87,12 +87,12 @@ fn child_that_stores() {
         return;
     };
     let store = RunStore::open(Some(Path::new(&folder))).unwrap();
-    for _ in 0..RUNS_EACH {
+    for _ in 0..RUNS_PER_CHILD {
         let id = stored(&store, |_| ());
         let listing = store.list(&RunFilter::default()).unwrap();
         assert!(listing.unreadable.is_empty(), "{:?}", listing.unreadable);
-        let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
-        assert_eq!(mine.state, RunState::Complete);
+        let summary = listing.runs.iter().find(|run| run.id == id).unwrap();
+        assert_eq!(summary.state, RunState::Complete);
     }
 }
 
@@ -113,8 +113,8 @@ fn several_processes_share_a_store() {
         assert!(child.wait().unwrap().success());
     }
     let store = folder.store();
-    assert_eq!(count(&store), 4 * RUNS_EACH);
-    assert_eq!(store.reindex().unwrap(), 4 * RUNS_EACH);
+    assert_eq!(count(&store), 4 * RUNS_PER_CHILD);
+    assert_eq!(store.reindex().unwrap(), 4 * RUNS_PER_CHILD);
 }
 
 /// An index of a Prony without experiments is upgraded, and that Prony can still use it.
@@ -136,17 +136,17 @@ fn an_index_without_the_experiment_column_gets_it_and_keeps_its_rows() {
     };
     let id = stored(&store, |run| run.experiment = Some(experiment.clone()));
     let listing = store.list(&RunFilter::default()).unwrap();
-    let of = |summary: &RunSummary| summary.experiment.clone();
-    let mine = listing.runs.iter().find(|run| run.id == id).unwrap();
-    // The first of them names the experiment.
+    let experiment_of = |summary: &RunSummary| summary.experiment.clone();
+    let summary = listing.runs.iter().find(|run| run.id == id).unwrap();
+    // The first run of an experiment gives it its id.
     assert_eq!(
-        of(mine),
+        experiment_of(summary),
         Some(Experiment {
             id: id.clone(),
             ..experiment
         })
     );
-    assert_eq!(listing.runs.iter().filter_map(of).count(), 1);
+    assert_eq!(listing.runs.iter().filter_map(experiment_of).count(), 1);
     let db = rusqlite::Connection::open(&index).unwrap();
     // As the older version writes.
     db.execute_batch(

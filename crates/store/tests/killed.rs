@@ -22,15 +22,15 @@ fn child(test: &str, folder: &Folder) -> Child {
         .unwrap()
 }
 
-/// Waits until the child prints a line with this prefix; returns the rest of the line. The child's output stays
-/// open, so that it can print more.
+/// Waits until the child prints a line with this prefix; returns the remainder of the line. The child's
+/// output stays open, so that it can print more.
 fn wait_for_line(child: &mut Child, prefix: &str) -> String {
     let out = BufReader::new(child.stdout.as_mut().unwrap());
     let mut lines = out.lines().map(|line| line.unwrap());
     lines
         .find_map(|line| {
             line.split_once(prefix)
-                .map(|(_, rest)| rest.trim().to_owned())
+                .map(|(_, remainder)| remainder.trim().to_owned())
         })
         .expect("the child prints it before it ends")
 }
@@ -44,7 +44,7 @@ fn child_that_writes() {
     };
     let store = RunStore::open(Some(Path::new(&folder))).unwrap();
     let (mut rows, _) = load(schedule(S, 9 * S));
-    rows[3].interval.health.batch.left = 2;
+    rows[3].interval.health.batch.reverted = 2;
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows[..4] {
@@ -75,11 +75,12 @@ fn child_that_writes() {
         .folder()
         .join("runs")
         .join(format!("{}.jsonl", run.id));
-    let mut torn = std::fs::OpenOptions::new()
+    let mut journal = std::fs::OpenOptions::new()
         .append(true)
         .open(journal)
         .unwrap();
-    torn.write_all(b"{\"second\":{\"index\":4,\"part\":\"meas")
+    journal
+        .write_all(b"{\"second\":{\"index\":4,\"part\":\"meas")
         .unwrap();
     println!("wrote {}", run.id);
     loop {
@@ -132,7 +133,7 @@ fn a_kill_loses_at_most_the_last_second() {
         (observed.series[2].commits, observed.series[2].rollbacks),
         (Some(1_000), None)
     );
-    assert_eq!(run.machine().health.batch.map(|of| of.left), Some(2));
+    assert_eq!(run.machine().health.batch.map(|batch| batch.left), Some(2));
     assert_eq!(run.events.len(), 1, "events of the server are separate");
     assert_eq!(
         (run.id.as_str(), run.state),
@@ -156,8 +157,8 @@ fn a_kill_loses_at_most_the_last_second() {
     assert_eq!(run.events[0].kind, EventKind::Outage);
     assert_eq!(
         run.timing.stamped,
-        expected.measured.stamps.stamped - 5,
-        "less the drain's"
+        expected.measured.timestamps.usable - 5,
+        "without those of the drain"
     );
     assert_eq!(run.timing.split, SplitSource::KernelStamps);
     let files = std::fs::read_dir(folder.runs()).unwrap().count();
@@ -165,7 +166,7 @@ fn a_kill_loses_at_most_the_last_second() {
 }
 
 #[test]
-fn after_a_kill_before_the_journal_is_removed_the_document_counts() {
+fn a_document_takes_precedence_over_its_journal() {
     let folder = Folder::new("between");
     let store = folder.store();
     let mut run = run();
@@ -198,8 +199,8 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
     let path = folder.runs().join(format!("{}.jsonl", run.id));
     let text = std::fs::read_to_string(&path).unwrap();
     let mut lines: Vec<&str> = text.lines().collect();
-    let half = &lines[2][..lines[2].len() / 2];
-    lines[2] = half;
+    let half_line = &lines[2][..lines[2].len() / 2];
+    lines[2] = half_line;
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
     let run = store.load(&run.id).unwrap();
     assert_eq!(run.series.len(), 3);
@@ -210,10 +211,10 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
     let all = collected.measured.all();
     let tps = all.committed as f64 / 4.0;
     assert!((run.measured.kinds[0].tps - tps).abs() < 0.02 * tps);
-    let why = run.ended_because.unwrap();
+    let reason = run.ended_because.unwrap();
     assert!(
-        why.contains("1 line of the journal could not be read"),
-        "{why}"
+        reason.contains("1 line of the journal could not be read"),
+        "{reason}"
     );
 }
 
@@ -230,29 +231,28 @@ fn a_truncated_journal_never_panics_and_loses_no_complete_line() {
     drop(writer);
     let bytes = std::fs::read(folder.runs().join(format!("{}.jsonl", run.id))).unwrap();
     let header = bytes.iter().position(|&byte| byte == b'\n').unwrap() + 1;
-    let cut = folder.path().join("cut.jsonl");
+    let truncated = folder.path().join("cut.jsonl");
     for end in (0..bytes.len())
         .step_by(4_999)
         .chain([header - 1, header, bytes.len()])
     {
-        std::fs::write(&cut, &bytes[..end]).unwrap();
+        std::fs::write(&truncated, &bytes[..end]).unwrap();
         let complete_lines = bytes[..end].iter().filter(|&&byte| byte == b'\n').count();
-        match store.load(cut.to_str().unwrap()) {
+        match store.load(truncated.to_str().unwrap()) {
             Ok(run) => assert_eq!(run.series.len() + 1, complete_lines),
             Err(StoreError::NotARun { .. }) => assert!(end < header),
-            Err(other) => panic!("{other}"),
+            Err(error) => panic!("{error}"),
         }
     }
     for index in (0..bytes.len()).step_by(1_009) {
         let mut flipped = bytes.clone();
         flipped[index] ^= 0x15;
-        std::fs::write(&cut, &flipped).unwrap();
-        let _ = store.load(cut.to_str().unwrap());
+        std::fs::write(&truncated, &flipped).unwrap();
+        let _ = store.load(truncated.to_str().unwrap());
     }
 }
 
-/// Not a test in itself: the child whose disk is full for a while. A file size limit takes the
-/// place of the disk.
+/// Not a test in itself: the child whose disk is full for a while. A file size limit simulates the full disk.
 #[test]
 fn child_whose_disk_is_full() {
     let Some(folder) = std::env::var_os(FOLDER) else {
@@ -279,8 +279,8 @@ fn child_whose_disk_is_full() {
         .folder()
         .join("runs")
         .join(format!("{}.jsonl", run.id));
-    let full = std::fs::metadata(&journal).unwrap().len();
-    limit(full + 100);
+    let length = std::fs::metadata(&journal).unwrap().len();
+    limit(length + 100);
     let error = writer.second(&rows[1], LOAD_START_NS).unwrap_err();
     assert!(matches!(error, StoreError::Diverted { fallback: None, .. }));
     let error = error.to_string();
@@ -293,7 +293,7 @@ fn child_whose_disk_is_full() {
     writer.second(&rows[2], LOAD_START_NS).unwrap();
     assert_eq!(
         std::fs::metadata(&journal).unwrap().len(),
-        full,
+        length,
         "no torn line"
     );
     limit(libc::RLIM_INFINITY);
@@ -304,7 +304,7 @@ fn child_whose_disk_is_full() {
     assert!(is_noted(), "readers can tell why seconds are missing");
     writer.second(&rows[3], LOAD_START_NS).unwrap();
     assert!(!is_noted(), "nothing is missing any more");
-    limit(full);
+    limit(length);
     writer.second(&rows[4], LOAD_START_NS).unwrap();
     limit(2_000);
     let document = finished(&rows, &collected);
@@ -331,12 +331,12 @@ fn after_a_full_disk_the_journal_is_complete_up_to_its_last_second() {
         "including those that were buffered in memory"
     );
     assert_eq!(run.measured.length_s, 4.0);
-    let why = run.ended_because.unwrap();
+    let reason = run.ended_because.unwrap();
     assert!(
-        why.starts_with("not stored completely: the store could no longer be written"),
-        "{why}"
+        reason.starts_with("not stored completely: the store could no longer be written"),
+        "{reason}"
     );
-    assert!(!why.contains("killed"), "{why}");
+    assert!(!reason.contains("killed"), "{reason}");
     assert_eq!(
         std::fs::read_dir(folder.runs()).unwrap().count(),
         1,

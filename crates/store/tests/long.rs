@@ -8,9 +8,9 @@ use prony_store::*;
 
 const HOUR: u64 = 3_600 * S;
 
-/// Stores the rows as a killed run, with an event after the third; returns the run and the number of lines in its
-/// journal.
-fn killed(folder: &Folder, rows: &[IntervalRow]) -> (Run, usize) {
+/// Stores the rows as a killed run, with an event after the third; returns the run and the number of lines in
+/// its journal.
+fn killed_run(folder: &Folder, rows: &[IntervalRow]) -> (Run, usize) {
     let store = folder.store();
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
@@ -30,14 +30,14 @@ fn killed(folder: &Folder, rows: &[IntervalRow]) -> (Run, usize) {
 fn after_an_hour_ten_seconds_become_one_line_with_exact_sums() {
     let folder = Folder::new("long");
     let (rows, _) = load(schedule(3 * S, 24 * S));
-    let early = &rows[..27];
-    let mut late = early.to_vec();
-    for row in &mut late {
+    let early_rows = &rows[..27];
+    let mut late_rows = early_rows.to_vec();
+    for row in &mut late_rows {
         row.interval.span.start_ns += HOUR;
         row.interval.span.end_ns += HOUR;
     }
-    let (early, early_lines) = killed(&folder, early);
-    let (late, late_lines) = killed(&folder, &late);
+    let (early, early_lines) = killed_run(&folder, early_rows);
+    let (late, late_lines) = killed_run(&folder, &late_rows);
     assert_eq!(
         early_lines,
         1 + 27 + 1,
@@ -45,7 +45,7 @@ fn after_an_hour_ten_seconds_become_one_line_with_exact_sums() {
     );
     // The warm-up does not fill a group; 24 s are two groups and 4 s.
     assert_eq!(late_lines, 1 + 3 + 1 + 2 + 4);
-    let lengths: Vec<f64> = late.series.iter().map(|one| one.length_s).collect();
+    let lengths: Vec<f64> = late.series.iter().map(|second| second.length_s).collect();
     assert_eq!(lengths, [1.0, 1.0, 1.0, 10.0, 10.0, 1.0, 1.0, 1.0, 1.0]);
     assert_eq!(
         late.measured, early.measured,
@@ -57,10 +57,10 @@ fn after_an_hour_ten_seconds_become_one_line_with_exact_sums() {
         (&early.timing, early.machine())
     );
     assert_eq!((late.events.len(), early.events.len()), (1, 1));
-    let sum = |run: &[Second]| run.iter().map(|one| one.committed).sum::<u64>();
+    let sum = |run: &[Second]| run.iter().map(|second| second.committed).sum::<u64>();
     assert_eq!(sum(&late.series), sum(&early.series));
-    let most = early.series[3..13].iter().map(|one| one.max_ns).max();
-    assert_eq!(Some(late.series[3].max_ns), most);
+    let slowest_ns = early.series[3..13].iter().map(|second| second.max_ns).max();
+    assert_eq!(Some(late.series[3].max_ns), slowest_ns);
 }
 
 #[test]
@@ -75,15 +75,18 @@ fn seconds_with_few_transactions_have_percentiles_of_a_longer_window() {
     assert!(seconds.iter().all(|second| second.p99_ns.is_none()));
     let windows: Vec<Option<f64>> = seconds
         .iter()
-        .map(|second| second.rolling.as_ref().map(|of| of.length_s))
+        .map(|second| second.rolling.as_ref().map(|rolling| rolling.length_s))
         .collect();
     // The warm-up's transactions are not part of the window.
     assert_eq!(
         windows,
         [None, Some(2.0), None, Some(2.0), Some(2.0), Some(2.0)]
     );
-    let of = seconds[3].rolling.as_ref().unwrap();
-    assert!(of.p95_ns < of.p99_ns && of.p99_ns <= seconds[2].max_ns.max(seconds[3].max_ns));
+    let rolling = seconds[3].rolling.as_ref().unwrap();
+    assert!(
+        rolling.p95_ns < rolling.p99_ns
+            && rolling.p99_ns <= seconds[2].max_ns.max(seconds[3].max_ns)
+    );
 }
 
 /// A kill while ten seconds are merged may leave some of them after their sum.
@@ -107,17 +110,17 @@ fn seconds_that_are_in_an_earlier_sum_are_not_counted_twice() {
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    let (together, single) = (lines(&rows[..24]), lines(&rows[..9]));
-    assert_eq!((together.len(), single.len()), (1 + 2 + 4, 1 + 9));
+    let (merged, single) = (lines(&rows[..24]), lines(&rows[..9]));
+    assert_eq!((merged.len(), single.len()), (1 + 2 + 4, 1 + 9));
     let path = folder.path().join("torn.jsonl");
     let read = |lines: &[String]| {
         std::fs::write(&path, lines.join("\n") + "\n").unwrap();
         folder.store().load(path.to_str().unwrap()).unwrap()
     };
-    let whole = read(&together);
-    let torn = [&together[..2], &single[6..], &together[2..]].concat();
+    let complete = read(&merged);
+    let torn = [&merged[..2], &single[6..], &merged[2..]].concat();
     let torn = read(&torn);
-    assert_eq!(torn.series, whole.series);
-    assert_eq!(torn.measured, whole.measured);
-    assert_eq!(whole.measured.length_s, 24.0);
+    assert_eq!(torn.series, complete.series);
+    assert_eq!(torn.measured, complete.measured);
+    assert_eq!(complete.measured.length_s, 24.0);
 }

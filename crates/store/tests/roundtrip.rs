@@ -26,7 +26,7 @@ fn figures_survive_storing_and_loading() {
     );
 
     let loaded = store.load(&run.id).unwrap();
-    assert_eq!(loaded, run, "to the last bit of every figure");
+    assert_eq!(loaded, run, "every figure is exact");
     let [all, transfer, read] = &loaded.measured.kinds[..] else {
         panic!("{:?}", loaded.measured.kinds)
     };
@@ -34,8 +34,7 @@ fn figures_survive_storing_and_loading() {
         [all.name(), transfer.name(), read.name()],
         ["all", "transfer", "read"]
     );
-    // 3,000 samples in the window; of each hundred, one failed, one was rolled back, one was
-    // skipped.
+    // 3,000 samples in the window; of each hundred, one failed, one was rolled back, one was skipped.
     assert_eq!(
         (all.committed, all.failed, all.rolled_back, all.skipped),
         (2_910, 30, 30, 30)
@@ -97,7 +96,7 @@ fn values_that_the_kernel_does_not_report_are_absent() {
     assert!(text["series"][0].get("client_cpu_s").is_none());
 }
 
-/// All that was reported is present, including real zeros.
+/// All reported values are present, including real zeros.
 #[test]
 fn values_that_the_kernel_reports_are_in_the_document() {
     let (_, mut collected) = load(schedule(0, 2 * S));
@@ -109,9 +108,12 @@ fn values_that_the_kernel_reports_are_in_the_document() {
     totals.process.steal_ticks = Some(0);
     totals.process.total_ticks = Some(400);
     totals.process.memory_peak_bytes = Some(8_000_000);
-    totals.health.batch.left = 2;
+    totals.health.batch.reverted = 2;
     let reported = client_health(totals);
-    assert_eq!(reported.batch.map(|of| (of.under, of.left)), Some((0, 2)));
+    assert_eq!(
+        reported.batch.map(|batch| (batch.under, batch.left)),
+        Some((0, 2))
+    );
     assert_eq!(reported.cpu_user_s, Some(1.5));
     assert_eq!(
         (reported.cpu_system_s, reported.run_queue_s),
@@ -123,8 +125,8 @@ fn values_that_the_kernel_reports_are_in_the_document() {
     );
     assert_eq!(reported.memory_peak_bytes, Some(8_000_000));
     let committed: u64 = totals.kinds.iter().map(|tally| tally.committed).sum();
-    let each_us = 1.5e6 / committed as f64;
-    assert_eq!(reported.cpu_per_transaction_us, Some(each_us));
+    let expected_us = 1.5e6 / committed as f64;
+    assert_eq!(reported.cpu_per_transaction_us, Some(expected_us));
     for tally in &mut totals.kinds {
         tally.committed = 0;
     }
@@ -157,8 +159,12 @@ fn a_document_with_nan_is_not_stored() {
     let writer = store.begin(&mut run).unwrap();
     run.window.drain_s = f64::NAN;
     assert!(writer.finish(&run).is_err());
-    let left = store.load(&run.id).unwrap();
-    assert_eq!(left.state, RunState::Partial, "the journal is still there");
+    let stored = store.load(&run.id).unwrap();
+    assert_eq!(
+        stored.state,
+        RunState::Partial,
+        "the journal is still there"
+    );
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn lists_newest_first_and_filters() {
             run.measured = finished(&rows, &collected).measured;
         })
     });
-    let other = stored(&store, |run| {
+    let oldest = stored(&store, |run| {
         run.started_at = "2020-01-01T00:00:00Z".into();
         run.workload.name = "select-only".into();
         run.checks = vec![Check {
@@ -193,11 +199,11 @@ fn lists_newest_first_and_filters() {
             advice: String::new(),
         }];
     });
-    let all = store.list(&RunFilter::default()).unwrap();
-    let listed: Vec<&str> = all.runs.iter().map(|run| run.id.as_str()).collect();
-    assert_eq!(listed, [&ids[2], &ids[1], &ids[0], &other]);
-    assert!(all.unreadable.is_empty());
-    let newest = &all.runs[0];
+    let listing = store.list(&RunFilter::default()).unwrap();
+    let listed: Vec<&str> = listing.runs.iter().map(|run| run.id.as_str()).collect();
+    assert_eq!(listed, [&ids[2], &ids[1], &ids[0], &oldest]);
+    assert!(listing.unreadable.is_empty());
+    let newest = &listing.runs[0];
     assert_eq!(
         (newest.scale, newest.clients, newest.state),
         (7, 4, RunState::Complete)
@@ -206,7 +212,7 @@ fn lists_newest_first_and_filters() {
     assert!(newest.p99_ns.is_some());
     assert_eq!(newest.server, "postgresql 15.14");
     assert_eq!(
-        (all.runs[3].tps, all.runs[3].worst),
+        (listing.runs[3].tps, listing.runs[3].worst),
         (None, Some(Severity::Caveat))
     );
     let filter = RunFilter {
@@ -222,29 +228,32 @@ fn lists_newest_first_and_filters() {
 fn finds_by_prefix_and_by_path() {
     let folder = Folder::new("find");
     let store = folder.store();
-    let one = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
-    let two = stored(&store, |run| run.started_at = "2026-01-03T03:04:05Z".into());
-    assert_eq!(store.load("20260102").unwrap().id, one);
-    assert_eq!(store.load(&two).unwrap().id, two);
+    let first = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
+    let second = stored(&store, |run| run.started_at = "2026-01-03T03:04:05Z".into());
+    assert_eq!(store.load("20260102").unwrap().id, first);
+    assert_eq!(store.load(&second).unwrap().id, second);
     assert!(matches!(
         store.load("2026"),
         Err(StoreError::Ambiguous { count: 2, .. })
     ));
-    for wrong in ["", "2027", "..", "../", "/nowhere", "\u{1b}[2J"] {
-        let error = store.load(wrong).unwrap_err().to_string();
+    for unknown in ["", "2027", "..", "../", "/nowhere", "\u{1b}[2J"] {
+        let error = store.load(unknown).unwrap_err().to_string();
         assert!(!error.contains('\u{1b}'), "{error}");
     }
     let copy = folder.path().join("copy.json");
-    std::fs::copy(folder.runs().join(format!("{one}.json")), &copy).unwrap();
-    assert_eq!(store.load(copy.to_str().unwrap()).unwrap().id, one);
-    // The result names the file that was read, and not another one of the same run.
-    let from = |name: &str| store.load_from(name).unwrap().1;
-    assert_eq!(from(copy.to_str().unwrap()), copy);
-    assert_eq!(from("20260102"), folder.runs().join(format!("{one}.json")));
+    std::fs::copy(folder.runs().join(format!("{first}.json")), &copy).unwrap();
+    assert_eq!(store.load(copy.to_str().unwrap()).unwrap().id, first);
+    // The result names the file that was read, not another file of the same run.
+    let source_of = |name: &str| store.load_from(name).unwrap().1;
+    assert_eq!(source_of(copy.to_str().unwrap()), copy);
+    assert_eq!(
+        source_of("20260102"),
+        folder.runs().join(format!("{first}.json"))
+    );
     let mut live = run();
     let _writer = store.begin(&mut live).unwrap();
     let journal = folder.runs().join(format!("{}.jsonl", live.id));
-    assert_eq!(from(&live.id), journal);
+    assert_eq!(source_of(&live.id), journal);
 }
 
 #[test]
@@ -316,8 +325,11 @@ fn the_folder_is_private() {
 #[test]
 fn a_scenario_survives_storing_and_other_runs_have_none() {
     use prony_store::scenario::{CachedShare, OriginalSetup, PublishedFigure};
-    let own = serde_json::to_string(&Run::default()).unwrap();
-    assert!(own.contains("\"scenario\":null"), "{own}");
+    let without_scenario = serde_json::to_string(&Run::default()).unwrap();
+    assert!(
+        without_scenario.contains("\"scenario\":null"),
+        "{without_scenario}"
+    );
     let scenario = Scenario {
         id: "tpcb-cached".into(),
         published: vec![PublishedFigure {
@@ -343,7 +355,7 @@ fn a_scenario_survives_storing_and_other_runs_have_none() {
     let text = serde_json::to_string(&run).unwrap();
     assert_eq!(serde_json::from_str::<Run>(&text).unwrap(), run);
     // A field that a later Prony omits, or an earlier one did not know, is not an error.
-    let short = own.replace("\"scenario\":null", "\"scenario\":{\"id\":\"x\"}");
-    let read: Run = serde_json::from_str(&short).unwrap();
+    let partial = without_scenario.replace("\"scenario\":null", "\"scenario\":{\"id\":\"x\"}");
+    let read: Run = serde_json::from_str(&partial).unwrap();
     assert_eq!(read.scenario.unwrap().id, "x");
 }

@@ -119,18 +119,18 @@ fn another_tools_run() {
     assert!(run.workload.settings.contains(&driver));
 }
 
-/// It has two headers; only the second one records how the clients reached the server.
+/// The journal has two headers; only the second one records how the clients connected to the server.
 #[test]
 fn a_killed_runs_journal() {
     let folder = Folder::new("version-1");
     fs::create_dir_all(folder.runs()).unwrap();
     let id = "20261123-014407-tpcb-5f2e";
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/killed.jsonl");
-    fs::copy(from, folder.runs().join(format!("{id}.jsonl"))).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/killed.jsonl");
+    fs::copy(source, folder.runs().join(format!("{id}.jsonl"))).unwrap();
     let run = folder.store().load(id).unwrap();
     assert_eq!((run.id.as_str(), run.state), (id, RunState::Partial));
-    let why = run.ended_because.clone().unwrap();
-    assert!(!why.contains("could not be read"), "{why}");
+    let reason = run.ended_because.clone().unwrap();
+    assert!(!reason.contains("could not be read"), "{reason}");
     assert_eq!(run.drive.network, Some(Network::Tcp));
     assert_eq!(run.timing.split, SplitSource::default());
     assert!(run.timing.stamped > 0);
@@ -139,8 +139,8 @@ fn a_killed_runs_journal() {
     assert!(run.observed.unwrap().series.len() > 1);
 }
 
-/// Fields that the first versions did not have are absent, and fields that a later one of version 1 may have
-/// had are ignored.
+/// Fields that the first versions did not have are absent, and fields of later minor versions of version 1
+/// are ignored.
 #[test]
 fn other_minor_versions() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
@@ -169,7 +169,7 @@ fn other_minor_versions() {
 fn topics_and_totals_that_were_texts() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
     let mut document: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    let missing = |what: &str| serde_json::json!({ "what": what, "why": "denied" });
+    let missing = |topic: &str| serde_json::json!({ "what": topic, "why": "denied" });
     document["observed"]["missing"] = serde_json::json!([
         missing("checkpoints"),
         missing("how the server stands after it"),
@@ -180,7 +180,7 @@ fn topics_and_totals_that_were_texts() {
         serde_json::json!([error("deadlock", "40P01"), error("other", "")]);
     let run = parse_document(document.to_string().as_bytes()).unwrap();
     let missing = run.observed.unwrap().missing;
-    let topics: Vec<ObservedTopic> = missing.iter().map(|one| one.what).collect();
+    let topics: Vec<ObservedTopic> = missing.iter().map(|missing| missing.what).collect();
     let expected = [
         ObservedTopic::Checkpoints,
         ObservedTopic::StateAfter,
@@ -193,7 +193,7 @@ fn topics_and_totals_that_were_texts() {
         .measured
         .errors
         .iter()
-        .map(|one| one.kind.as_deref())
+        .map(|error| error.kind.as_deref())
         .collect();
     // A transaction of a script may have that name.
     assert_eq!(kinds, [Some("all"), None]);

@@ -1,7 +1,7 @@
 //! The bytes of a connection, in the clear or through TLS.
 //!
 //! In: bytes from a socket, or bytes to send. Out: plain bytes, or bytes for the socket. Must never:
-//! do I/O, read a clock, or depend on how the bytes were split or joined on the way.
+//! do I/O, read a clock, or depend on how the network splits or joins the bytes.
 
 use ring::digest;
 use rustls::{ClientConnection, Error as TlsError};
@@ -30,8 +30,8 @@ impl Channel {
     /// itself (handshake, key update, alert) to `to_socket`.
     ///
     /// # Errors
-    /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert for it; try
-    /// once to send it.
+    /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert; try to
+    /// send it once.
     pub fn receive(
         &mut self,
         from_socket: &[u8],
@@ -42,16 +42,16 @@ impl Channel {
             plain.extend_from_slice(from_socket);
             return Ok(());
         };
-        let mut rest = from_socket;
+        let mut unread = from_socket;
         let mut result = Ok(());
-        while !rest.is_empty() && result.is_ok() {
-            // Takes as much as the connection's buffer has room for. Takes nothing after the peer has
-            // closed: bytes that follow a close are ignored (RFC 8446, 6.1).
-            let taken = connection.read_tls(&mut rest);
+        while !unread.is_empty() && result.is_ok() {
+            // Reads as much as fits into the connection's buffer, and nothing after the peer has closed:
+            // bytes after a close are ignored (RFC 8446, 6.1).
+            let read = connection.read_tls(&mut unread);
             result = connection.process_new_packets().map(|state| {
                 take_plain(connection, state.plaintext_bytes_to_read(), plain);
             });
-            if !matches!(taken, Ok(1..)) {
+            if !matches!(read, Ok(1..)) {
                 break;
             }
         }
@@ -59,7 +59,7 @@ impl Channel {
         result
     }
 
-    /// Appends the bytes that carry `plain` to the peer to `to_socket`.
+    /// Encodes `plain` for the peer and appends the bytes to `to_socket`.
     pub fn send(&mut self, plain: &[u8], to_socket: &mut Vec<u8>) {
         match self {
             Channel::Plain => to_socket.extend_from_slice(plain),

@@ -1,11 +1,11 @@
-//! Every error of a login, for all protocols. Must never: show a password.
+//! Errors of a login, for all protocols. Must never: show a password.
 
 use crate::ServerError;
 use crate::tls_error::describe_tls_error;
 
 /// Why a connection could not be opened.
 ///
-/// Errors of the socket itself are not here: its owner reports them. The texts are libpq's where libpq
+/// Errors of the socket itself are reported by its owner. The texts are libpq's where libpq
 /// has one, because users know those.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -13,10 +13,10 @@ pub enum ConnectError {
     /// The server refused, with this error.
     #[error("{0}")]
     Server(Box<ServerError>),
-    /// The server requires a password and none was given.
+    /// The server requires a password, and the caller has none.
     #[error("fe_sendauth: no password supplied")]
     PasswordNeeded,
-    /// TLS is required, and the server has none.
+    /// TLS is required, and the server does not support it.
     #[error("server does not support SSL, but SSL was required")]
     TlsUnsupported,
     /// The server answered the request for TLS with an error. Its text is not shown, because it is not

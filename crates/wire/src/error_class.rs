@@ -15,7 +15,7 @@ pub enum ErrorClass {
     /// The connection was lost before anything could commit.
     LostConnection,
     /// The connection was lost after the commit was sent and before its reply, or after a statement outside a
-    /// block had committed by itself: the transaction may have happened, in whole or in part.
+    /// block had committed by itself: the transaction may have committed, in whole or in part.
     AmbiguousCommit,
     /// The server violated its protocol.
     Protocol,
@@ -53,7 +53,7 @@ impl ErrorClass {
         }
     }
 
-    /// The class of that name.
+    /// The class with this name.
     pub fn from_name(name: &str) -> Option<ErrorClass> {
         Self::ALL.into_iter().find(|class| class.name() == name)
     }

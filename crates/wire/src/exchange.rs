@@ -35,8 +35,8 @@ pub enum FeedStatus {
     /// The reply is not complete yet.
     More,
     /// The request continues: send [`Exchange::outgoing`], then feed the bytes that arrive.
-    /// PostgreSQL's requests are sent whole; a protocol whose server numbers statements when it
-    /// prepares them must wait for the number.
+    /// A PostgreSQL request is sent in one piece; a MySQL client must wait for the number that the
+    /// server assigns when it prepares a statement.
     Send,
     /// The reply is complete.
     Complete,
@@ -56,7 +56,8 @@ enum ProtocolState {
 }
 
 impl Exchange {
-    /// For PostgreSQL. `describe`: request the row description with each execution, as libpq does.
+    /// Creates an exchange for PostgreSQL. `describe`: request the row description with each execution, as
+    /// libpq does.
     pub fn postgres(mode: QueryMode, describe: bool) -> Self {
         Exchange {
             state: ProtocolState::Postgres {
@@ -79,8 +80,8 @@ impl Exchange {
         self
     }
 
-    /// For MySQL and MariaDB. In extended mode each execution is prepared anew, in a separate round
-    /// trip. Statements that the server cannot prepare are sent as text, as sysbench does.
+    /// Creates an exchange for MySQL or MariaDB. In extended mode each execution is prepared anew, in a
+    /// separate round trip. Statements that the server cannot prepare are sent as text, as sysbench does.
     pub fn mysql(mode: QueryMode) -> Self {
         Exchange {
             state: ProtocolState::Mysql(Box::new(mysql::exchange::Exchange::new(mode))),
@@ -219,8 +220,8 @@ impl Exchange {
     }
 
     /// Builds one request from a `LOAD DATA LOCAL INFILE` and the content of the file that the server
-    /// will request: whatever name it gives, it gets this content. False if the protocol has no such
-    /// statement.
+    /// will request: whatever name it requests, it gets this content. Returns false if the protocol has no
+    /// such statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
         match &mut self.state {
             ProtocolState::Postgres { .. } => false,
@@ -245,15 +246,17 @@ impl Exchange {
 
     fn text_bytes(&self) -> Option<&[u8]> {
         match &self.state {
-            // A type, a length, the text, its end.
+            // Type, length, text, terminator.
             ProtocolState::Postgres { .. } => self
                 .out
                 .strip_prefix(b"Q")
-                .and_then(|rest| rest.get(4..)?.strip_suffix(b"\0")),
-            // A length, a number, the command, the text.
+                .and_then(|body| body.get(4..)?.strip_suffix(b"\0")),
+            // Length, sequence number, command, text.
             ProtocolState::Mysql(mysql) => {
                 let command = mysql.codec.command();
-                command.get(4..).and_then(|rest| rest.strip_prefix(&[3]))
+                command
+                    .get(4..)
+                    .and_then(|payload| payload.strip_prefix(&[3]))
             }
         }
     }

@@ -44,12 +44,12 @@ impl ParameterType {
                 Decimal { precision, scale },
                 Value::Decimal {
                     unscaled,
-                    scale: given,
+                    scale: value_scale,
                 },
             ) => {
                 let digits = unscaled.checked_abs().map_or(19, decimal_digits);
-                let whole = digits.saturating_sub(u32::from(given));
-                given <= scale && whole <= u32::from(precision.saturating_sub(scale))
+                let integer_digits = digits.saturating_sub(u32::from(value_scale));
+                value_scale <= scale && integer_digits <= u32::from(precision.saturating_sub(scale))
             }
             (Char(limit) | VarChar(limit), Value::Text(text)) => {
                 text.chars().count() <= usize::from(limit)
@@ -63,7 +63,7 @@ impl ParameterType {
     }
 }
 
-/// Number of digits of a number that is not negative; none for 0.
+/// Number of digits of a number that is not negative; 0 for zero.
 fn decimal_digits(number: i64) -> u32 {
     number.checked_ilog10().map_or(0, |digits| digits + 1)
 }
@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(text.parse(), Ok(parsed));
             assert_eq!(parsed.to_string(), text);
         }
-        for wrong in [
+        for text in [
             "",
             "INT",
             "int(4)",
@@ -157,8 +157,8 @@ mod tests {
             "varchar(16",
             "varchar(65536)",
         ] {
-            let parsed: Result<ParameterType, _> = wrong.parse();
-            assert_eq!(parsed, Err(ParseParameterTypeError), "{wrong}");
+            let parsed: Result<ParameterType, _> = text.parse();
+            assert_eq!(parsed, Err(ParseParameterTypeError), "{text}");
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
             precision: 19,
             scale: 0,
         };
-        for (kind, held, refused) in [
+        for (kind, accepted, rejected) in [
             (
                 ParameterType::SmallInt,
                 &[Value::Int(-32_768), Value::Null][..],
@@ -212,10 +212,10 @@ mod tests {
                 &[Value::Int(1)],
             ),
         ] {
-            for value in held {
+            for value in accepted {
                 assert!(kind.holds(*value), "{kind} {value:?}");
             }
-            for value in refused {
+            for value in rejected {
                 assert!(!kind.holds(*value), "{kind} {value:?}");
             }
         }

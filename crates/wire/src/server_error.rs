@@ -1,7 +1,7 @@
 //! Errors and notices of a server, for all protocols.
 //!
 //! In: fields that a protocol's folder has read. Out: [`ServerError`], and its text as the server's
-//! own client prints it. Must never: panic on hostile bytes, or keep more text than a person reads.
+//! own client prints it. Must never: panic on hostile bytes, or store more text than a person reads.
 
 use crate::{Classification, Protocol, mysql, postgres};
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ pub(crate) const MAX_FIELD_BYTES: usize = 8 * 1024;
 pub struct ServerError {
     /// The protocol of the server, which determines the meaning of `number`.
     pub protocol: Protocol,
-    /// What it means for the transaction.
+    /// Its consequences for the transaction.
     pub classification: Classification,
     /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG; never translated if the server is
     /// 9.6 or later.
@@ -134,19 +134,19 @@ impl ServerError {
     /// The error as libpq prints it with the statement: with the line of the error and a marker under
     /// its position. Ends with a newline.
     pub fn in_statement(&self, sql: &str) -> String {
-        let mut whole = self.to_string();
+        let mut text = self.to_string();
         let excerpt = self.position.and_then(|position| excerpt(sql, position));
         if let Some(excerpt) = excerpt {
             // After the message, before its detail.
             let at = self.severity.len() + ":  ".len() + self.message.len();
-            whole.insert_str(at, &format!("\n{excerpt}"));
+            text.insert_str(at, &format!("\n{excerpt}"));
         }
-        whole.push('\n');
-        whole
+        text.push('\n');
+        text
     }
 }
 
-/// `LINE 1: select nonsense` and the marker. `None`: the position is not in the text.
+/// The line `LINE 1: select nonsense` and its marker. `None` if the position is not in the text.
 fn excerpt(sql: &str, position: u32) -> Option<String> {
     let chars: Vec<char> = sql.chars().collect();
     let index = (position as usize).checked_sub(1)?;
@@ -159,8 +159,8 @@ fn excerpt(sql: &str, position: u32) -> Option<String> {
         .iter()
         .rposition(|c| *c == '\n')
         .map_or(0, |at| at + 1);
-    let rest = chars[index..].iter().position(|c| matches!(c, '\n' | '\r'));
-    let mut to = rest.map_or(chars.len(), |length| index + length);
+    let line_length = chars[index..].iter().position(|c| matches!(c, '\n' | '\r'));
+    let mut to = line_length.map_or(chars.len(), |length| index + length);
     let (start, end) = (from, to);
     if to - from > EXCERPT_CHARS {
         if from + EXCERPT_CHARS >= index + MIN_CHARS_AFTER {
@@ -182,8 +182,8 @@ fn excerpt(sql: &str, position: u32) -> Option<String> {
 
 /// Text for display: lossy UTF-8, no longer than [`MAX_FIELD_BYTES`].
 pub(crate) fn text(value: &[u8]) -> Cow<'_, str> {
-    let kept = &value[..value.len().min(MAX_FIELD_BYTES)];
-    String::from_utf8_lossy(kept)
+    let truncated = &value[..value.len().min(MAX_FIELD_BYTES)];
+    String::from_utf8_lossy(truncated)
 }
 
 /// The SQLSTATE in these bytes, if they are one.

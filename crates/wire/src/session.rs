@@ -19,7 +19,7 @@ impl std::fmt::Debug for CancelKey {
 
 /// The settings that the server reported: name and value, in the order of arrival.
 ///
-/// One allocation for all, because ten thousand connections each hold one.
+/// All settings share one allocation, because there may be ten thousand connections.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Parameters(String);
 
@@ -85,5 +85,5 @@ pub struct Session {
     /// What the login determined for the requests of this session.
     pub flags: SessionFlags,
     /// Bytes that followed the login; almost always empty.
-    pub leftover: Vec<u8>,
+    pub trailing_bytes: Vec<u8>,
 }

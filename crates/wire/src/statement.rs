@@ -39,7 +39,7 @@ pub struct Statement {
     raw: Option<Box<[u8]>>,
     /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
     pieces: Vec<std::ops::Range<usize>>,
-    /// Which value (from 0) each placeholder takes.
+    /// Index of the value of each placeholder.
     value_indexes: Vec<u16>,
     parameters: u16,
     /// The declared types of the parameters; empty if none is declared.
@@ -138,8 +138,8 @@ impl Statement {
         self.columns
     }
 
-    /// Which value (from 0) each placeholder takes, in the order of the text. For text that was not
-    /// parsed, one for each value.
+    /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
+    /// index per value.
     pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
         let unparsed = match self.value_indexes.is_empty() {
             true => self.parameters,
@@ -192,15 +192,15 @@ impl Statements {
 
     fn add_bytes(&mut self, sql: &[u8]) -> Statement {
         let (pieces, value_indexes) = split_at_placeholders(sql);
-        let shown = String::from_utf8_lossy(sql);
-        let raw = match shown {
+        let display_text = String::from_utf8_lossy(sql);
+        let raw = match display_text {
             Cow::Borrowed(_) => None,
             Cow::Owned(_) => Some(sql.into()),
         };
         Statement {
             id: self.number(),
             effect: effect(sql),
-            sql: shown.into(),
+            sql: display_text.into(),
             raw,
             pieces,
             parameters: value_indexes
@@ -216,8 +216,8 @@ impl Statements {
     }
 
     /// Adds a statement with `?` as placeholders, one for each value, in order. They are converted to
-    /// numbered ones, so that every protocol can send the statement. The text is in the connection's
-    /// encoding, whatever that is.
+    /// numbered ones, so that every protocol can send the statement. The text is in any encoding that
+    /// the connection uses.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
@@ -274,8 +274,8 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
         }
         strongest = match (strongest, effect_of_first_word(&sql[at..])) {
             (_, Effect::Commits) => return Effect::Commits,
-            (Effect::Reads, one) => one,
-            (all, _) => all,
+            (Effect::Reads, next) => next,
+            (strongest, _) => strongest,
         };
         at = position_after(sql, at, b";");
     }

@@ -11,7 +11,7 @@ pub fn describe_tls_error(error: &Error) -> String {
         Error::InvalidCertificate(reason) => {
             format!("certificate verify failed: {}", certificate_error(reason))
         }
-        // A CertRevocationListError or the like: another type name.
+        // Other texts, such as that of a CertRevocationListError, contain type names.
         other => split_type_names(&other.to_string()),
     }
 }

@@ -14,7 +14,7 @@ pub enum Value<'a> {
     Decimal {
         /// The number's digits, without its point.
         unscaled: i64,
-        /// How many of them are after the point.
+        /// Number of digits after the point.
         scale: u8,
     },
     /// Text.
@@ -28,11 +28,11 @@ pub(crate) fn put_decimal(unscaled: i64, scale: u8, out: &mut Vec<u8>) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(unscaled.unsigned_abs()).as_bytes();
     let scale = usize::from(scale);
-    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale));
+    let (integer, fraction) = digits.split_at(digits.len().saturating_sub(scale));
     if unscaled < 0 {
         out.push(b'-');
     }
-    out.extend_from_slice(if whole.is_empty() { b"0" } else { whole });
+    out.extend_from_slice(if integer.is_empty() { b"0" } else { integer });
     if scale > 0 {
         out.push(b'.');
         out.resize(out.len() + scale - fraction.len(), b'0');
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn decimals_have_exactly_their_scale() {
-        for (unscaled, scale, wanted) in [
+        for (unscaled, scale, expected) in [
             (0, 0, "0"),
             (0, 2, "0.00"),
             (5, 2, "0.05"),
@@ -88,7 +88,7 @@ mod tests {
             (i64::MIN, 19, "-0.9223372036854775808"),
             (i64::MIN, 20, "-0.09223372036854775808"),
         ] {
-            assert_eq!(text(unscaled, scale), wanted);
+            assert_eq!(text(unscaled, scale), expected);
         }
     }
 

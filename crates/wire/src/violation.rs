@@ -20,12 +20,12 @@ pub enum Violation {
     Malformed(&'static str),
     /// The server requested a file of this machine.
     LocalInfile,
-    /// The server counts a different number of placeholders in a statement.
+    /// The server reports a different number of placeholders in a statement.
     Placeholders {
-        /// The number that Prony found in its text.
-        found: usize,
-        /// The number that the server counted.
-        counted: usize,
+        /// The number in the parsed text.
+        parsed: usize,
+        /// The number that the server reported.
+        reported: usize,
     },
 }
 
@@ -48,13 +48,15 @@ impl std::fmt::Display for Violation {
                     "the server sent a packet of at least {bytes} bytes, which is too long"
                 )
             }
-            Violation::Malformed(what) => write!(f, "the server sent a malformed reply: {what}"),
+            Violation::Malformed(problem) => {
+                write!(f, "the server sent a malformed reply: {problem}")
+            }
             Violation::LocalInfile => f.write_str(
                 "the server requested a file from this machine (LOAD DATA LOCAL), which is refused",
             ),
-            Violation::Placeholders { found, counted } => write!(
+            Violation::Placeholders { parsed, reported } => write!(
                 f,
-                "the server counts {counted} placeholders in a statement, but Prony found {found}"
+                "the server counts {reported} placeholders in a statement, but Prony found {parsed}"
             ),
             Violation::Length(kind, length) => {
                 write!(

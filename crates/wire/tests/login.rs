@@ -66,15 +66,15 @@ fn the_startup_message_is_exact() {
 }
 
 #[test]
-fn recorded_successes_at_every_split() {
+fn recorded_logins_succeed_at_every_split() {
     for (user, recording, answer) in [
         ("postgres", TRUST, &b""[..]),
         ("notice_user", NOTICE, b""),
         ("clear_user", CLEARTEXT, b"p\0\0\0\x0bsecret\0"),
     ] {
         for pieces in cuts(recording) {
-            let (sent, ended) = replay(login(user), &pieces);
-            let session = ended.unwrap().expect("a session");
+            let (sent, result) = replay(login(user), &pieces);
+            let session = result.unwrap().expect("a session");
             assert_eq!(sent, answer);
             assert_eq!(session.parameters.get("in_hot_standby"), Some("off"));
             assert!(
@@ -87,25 +87,25 @@ fn recorded_successes_at_every_split() {
             assert_eq!(session.parameters.get("session_authorization"), Some(user));
             assert!(session.cancel.backend_pid > 0);
             assert_eq!(session.cancel.secret.len(), 4);
-            assert!(session.leftover.is_empty());
+            assert!(session.trailing_bytes.is_empty());
             assert_eq!(session.notices.len(), usize::from(user == "notice_user"));
         }
     }
 }
 
 #[test]
-fn recorded_md5_at_every_split() {
+fn a_recorded_md5_login_succeeds_at_every_split() {
     let salt: [u8; 4] = MD5[9..13].try_into().unwrap();
     let hash = postgres_protocol::authentication::md5_hash(b"md5_user", b"secret", salt);
     for pieces in cuts(MD5) {
-        let (sent, ended) = replay(login("md5_user"), &pieces);
-        assert!(ended.unwrap().is_some());
+        let (sent, result) = replay(login("md5_user"), &pieces);
+        assert!(result.unwrap().is_some());
         assert_eq!(&sent[5..sent.len() - 1], hash.as_bytes());
     }
 }
 
 #[test]
-fn recorded_refusals_at_every_split() {
+fn recorded_refusals_are_reported_at_every_split() {
     for (recording, code, expected) in [
         (
             UNKNOWN_DATABASE,
@@ -116,8 +116,8 @@ fn recorded_refusals_at_every_split() {
         (LATE_ERROR, "58P01", "nonexistent"),
     ] {
         for pieces in cuts(recording) {
-            let (_, ended) = replay(login("postgres"), &pieces);
-            let error = ended.unwrap_err();
+            let (_, result) = replay(login("postgres"), &pieces);
+            let error = result.unwrap_err();
             let error = error.server().expect("the server's error");
             assert_eq!(error.code(), code);
             assert_eq!(error.severity, "FATAL");
@@ -127,11 +127,11 @@ fn recorded_refusals_at_every_split() {
 }
 
 #[test]
-fn bytes_after_the_login_are_kept() {
+fn bytes_after_the_login_are_in_the_session() {
     let mut bytes = TRUST.to_vec();
     bytes.extend_from_slice(b"N\0\0\0\x04more");
-    let (_, ended) = replay(login("postgres"), &[&bytes]);
-    assert_eq!(ended.unwrap().unwrap().leftover, b"N\0\0\0\x04more");
+    let (_, result) = replay(login("postgres"), &[&bytes]);
+    assert_eq!(result.unwrap().unwrap().trailing_bytes, b"N\0\0\0\x04more");
 }
 
 #[test]
@@ -139,8 +139,8 @@ fn a_missing_password_is_reported() {
     for password in [None, Some(Secret::new(""))] {
         let mut login = login("md5_user");
         login.password = password;
-        let (sent, ended) = replay(login, &[MD5]);
-        assert!(matches!(ended, Err(ConnectError::PasswordNeeded)));
+        let (sent, result) = replay(login, &[MD5]);
+        assert!(matches!(result, Err(ConnectError::PasswordNeeded)));
         assert!(sent.is_empty());
     }
 }
@@ -151,19 +151,19 @@ fn no_password_is_sent_by_an_excluded_method() {
     for recording in [MD5, CLEARTEXT, TRUST] {
         let mut login = self::login("x");
         login.auth_methods = scram_only;
-        let (sent, ended) = replay(login, &[recording]);
+        let (sent, result) = replay(login, &[recording]);
         assert!(
-            matches!(ended, Err(ConnectError::AuthExcluded { .. })),
-            "{ended:?}"
+            matches!(result, Err(ConnectError::AuthExcluded { .. })),
+            "{result:?}"
         );
         assert!(sent.is_empty());
 
         let mut login = self::login("x");
         login.channel_binding = ChannelBinding::Require;
-        let (sent, ended) = replay(login, &[recording]);
+        let (sent, result) = replay(login, &[recording]);
         assert!(
-            matches!(ended, Err(ConnectError::ChannelBinding(_))),
-            "{ended:?}"
+            matches!(result, Err(ConnectError::ChannelBinding(_))),
+            "{result:?}"
         );
         assert!(sent.is_empty());
     }
@@ -178,7 +178,7 @@ fn tls_replay(tls: TlsUse, input: &[u8]) -> Result<HandshakeStep, ConnectError> 
 }
 
 #[test]
-fn replies_to_an_ssl_request() {
+fn replies_to_an_ssl_request_are_handled() {
     assert!(matches!(
         tls_replay(TlsUse::Must, b"S"),
         Ok(HandshakeStep::StartTls)
@@ -223,8 +223,8 @@ fn malformed_messages_are_errors() {
         (b"R\0\0\0\x08\0\0\0\0S\0\0\0\x06ab", "ParameterStatus"),
     ];
     for (bytes, expected) in cases {
-        let (_, ended) = replay(login("x"), &[bytes]);
-        let text = ended.expect_err(expected).to_string();
+        let (_, result) = replay(login("x"), &[bytes]);
+        let text = result.expect_err(expected).to_string();
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -235,9 +235,9 @@ fn an_endless_startup_is_an_error() {
     let mut out = Vec::new();
     handshake.start(&mut out).unwrap();
     handshake.receive(b"R\0\0\0\x08\0\0\0\0", &mut out).unwrap();
-    let one = b"S\0\0\0\x0caaa\0bbb\0".repeat(1000);
-    let ended = (0..1000).find_map(|_| handshake.receive(&one, &mut out).err());
-    assert!(ended.expect("an end").to_string().contains("does not end"));
+    let batch = b"S\0\0\0\x0caaa\0bbb\0".repeat(1000);
+    let result = (0..1000).find_map(|_| handshake.receive(&batch, &mut out).err());
+    assert!(result.expect("an end").to_string().contains("does not end"));
 }
 
 #[test]
@@ -266,12 +266,12 @@ proptest! {
 
     #[test]
     fn damaged_recordings_never_panic(
-        which in 0..6_usize, at in 0..500_usize, with in any::<u8>(), cut in 0..500_usize,
+        which in 0..6_usize, at in 0..500_usize, byte in any::<u8>(), cut in 0..500_usize,
     ) {
         let all = [TRUST, NOTICE, CLEARTEXT, MD5, UNKNOWN_DATABASE, REJECTED];
         let mut bytes = all[which].to_vec();
         let at = at % bytes.len();
-        bytes[at] = with;
+        bytes[at] = byte;
         let (first, second) = bytes.split_at(cut % bytes.len());
         let mut handshake = Handshake::new(Arc::new(login("x")), TlsUse::No);
         let mut out = Vec::new();

@@ -25,7 +25,7 @@ fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, rep
         match exchange.feed(replies).unwrap() {
             FeedStatus::Send => {}
             FeedStatus::Complete => break,
-            FeedStatus::More => panic!("each reply is whole"),
+            FeedStatus::More => panic!("each reply is complete"),
         }
     }
     for (_, row) in exchange.rows() {

@@ -24,9 +24,9 @@ struct Pair {
 
 fn pair(name: &str, version: &'static rustls::SupportedProtocolVersion) -> Pair {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let made = rcgen::generate_simple_self_signed(["db.example".into()]).unwrap();
-    let certificate = made.cert.der().clone();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let generated = rcgen::generate_simple_self_signed(["db.example".into()]).unwrap();
+    let certificate = generated.cert.der().clone();
+    let key = PrivateKeyDer::try_from(generated.signing_key.serialize_der()).unwrap();
     let server = ServerConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[version])
         .unwrap()
@@ -156,13 +156,13 @@ impl ScramServer {
         let stored = digest::digest(&digest::SHA256, client_key.as_ref());
         let stored = hmac::Key::new(hmac::HMAC_SHA256, stored.as_ref());
         let signature = hmac::sign(&stored, auth.as_bytes());
-        let right: Vec<u8> = client_key
+        let expected_proof: Vec<u8> = client_key
             .as_ref()
             .iter()
             .zip(signature.as_ref())
             .map(|(a, b)| a ^ b)
             .collect();
-        if base64(&right) != proof && !self.impostor {
+        if base64(&expected_proof) != proof && !self.impostor {
             return b"E\0\0\0\x1aSFATAL\0C28P01\0Mwrong\0\0".to_vec();
         }
         let server_key = hmac::sign(&salted, b"Server Key");
@@ -266,9 +266,15 @@ fn the_client_declares_its_channel_binding_support() {
 #[test]
 fn a_wrong_password_and_an_impostor_have_different_errors() {
     let pair = pair("db.example", &rustls::version::TLS13);
-    let mut wrong = secret_login();
-    wrong.password = Some(Secret::new("wrong"));
-    let error = run_login(&pair, &mut ScramServer::new(&pair, BOTH), wrong, 1000).unwrap_err();
+    let mut wrong_password = secret_login();
+    wrong_password.password = Some(Secret::new("wrong"));
+    let error = run_login(
+        &pair,
+        &mut ScramServer::new(&pair, BOTH),
+        wrong_password,
+        1000,
+    )
+    .unwrap_err();
     assert_eq!(error.server().map(|error| error.code()), Some("28P01"));
 
     let mut server = ScramServer::new(&pair, BOTH);
@@ -305,13 +311,13 @@ fn the_channel_carries_large_data_both_ways_and_a_close() {
 
     let mut wire = Vec::new();
     channel.send(&data, &mut wire);
-    let (mut rest, mut got) = (&wire[..], Vec::new());
-    while !rest.is_empty() {
-        tls.read_tls(&mut rest).unwrap();
+    let (mut unread, mut received) = (&wire[..], Vec::new());
+    while !unread.is_empty() {
+        tls.read_tls(&mut unread).unwrap();
         tls.process_new_packets().unwrap();
-        let _ = tls.reader().read_to_end(&mut got);
+        let _ = tls.reader().read_to_end(&mut received);
     }
-    assert_eq!(got, data);
+    assert_eq!(received, data);
 
     tls.writer().write_all(&data).unwrap();
     tls.refresh_traffic_keys().unwrap();
@@ -321,12 +327,12 @@ fn the_channel_carries_large_data_both_ways_and_a_close() {
     while tls.wants_write() {
         tls.write_tls(&mut wire).unwrap();
     }
-    let (mut got, mut answers) = (Vec::new(), Vec::new());
+    let (mut received, mut answers) = (Vec::new(), Vec::new());
     for part in wire.chunks(16_001) {
-        channel.receive(part, &mut got, &mut answers).unwrap();
+        channel.receive(part, &mut received, &mut answers).unwrap();
     }
-    assert_eq!(&got[..data.len()], &data[..]);
-    assert_eq!(&got[data.len()..], b"after new keys");
+    assert_eq!(&received[..data.len()], &data[..]);
+    assert_eq!(&received[data.len()..], b"after new keys");
     let mut close_alert = Vec::new();
     channel.close(&mut close_alert);
     assert!(!close_alert.is_empty());
@@ -358,7 +364,7 @@ fn direct_tls_requires_alpn() {
         let mut to_server = Vec::new();
         connector.start(&mut to_server).unwrap();
         assert_eq!(to_server[0], 0x16, "a TLS handshake from the first byte");
-        let ended = loop {
+        let result = loop {
             let to_client = server.receive(&std::mem::take(&mut to_server));
             match connector.receive(&to_client, &mut to_server) {
                 Ok(LoginProgress::More) => {}
@@ -366,7 +372,7 @@ fn direct_tls_requires_alpn() {
                 Err(error) => break Err(error),
             }
         };
-        match ended {
+        match result {
             Ok(()) => assert!(is_accepted),
             Err(error) => assert!(!is_accepted && matches!(error, ConnectError::AlpnMissing)),
         }

@@ -1,8 +1,8 @@
 //! Reads from the catalog which tables of a workload exist, whether they are its own, and their sizes;
 //! also drops them.
 //!
-//! Must never touch a table that merely has one of the names; or query MySQL's catalog table by table,
-//! because each such query makes an old server open all tables.
+//! Must never touch a foreign table with the same name. Must not query MySQL's catalog separately for each
+//! table, because each such query makes an old server open all tables.
 //!
 //! Longer than 400 lines: the catalogs of both engines fill the same entries.
 
@@ -18,7 +18,7 @@ const ACTIVITY: &str = "reading the catalog";
 
 /// The tables of a workload, as an enumeration.
 pub trait Tables: Copy + PartialEq + 'static {
-    /// All of them, in the order in which they are listed to users and created.
+    /// All tables, in the order in which they are listed to users and created.
     const ALL: &'static [Self];
 
     /// The name, without a schema.
@@ -36,7 +36,7 @@ pub trait Tables: Copy + PartialEq + 'static {
     fn key(self, dialect: SqlDialect) -> &'static [&'static str];
 }
 
-/// An existing table with one of the names, the first in the search path.
+/// An existing table with the name of one of the workload's tables; the first in the search path.
 pub struct CatalogTable<T> {
     /// The table of the workload that has this name.
     pub table: T,
@@ -44,13 +44,13 @@ pub struct CatalogTable<T> {
     pub is_own: bool,
     /// Whether it has a valid primary key on the right columns.
     pub has_primary_key: bool,
-    /// Whether its file was replaced since it was created: by TRUNCATE, VACUUM FULL, CLUSTER.
+    /// Whether its file was replaced since it was created, as by TRUNCATE, VACUUM FULL or CLUSTER.
     pub rewritten: bool,
     /// Names of its columns, comma-separated.
     pub columns: String,
     /// Names of the expected columns, comma-separated.
     pub expected_columns: String,
-    /// The columns of the key that it should have; empty if it should have none.
+    /// The columns of its expected primary key; empty if it should have none.
     pub key: &'static [&'static str],
     /// The note that a load left in its comment, if any.
     pub note: Option<LoadNote>,
@@ -85,7 +85,7 @@ pub enum RelationNames<'a> {
     Numbered(&'a str),
 }
 
-/// `{names}` is replaced by rows of an index and a name. Sums cover the table and, if it is partitioned,
+/// `{names}` is replaced by a query for (position, name). Sums cover the table and, if it is partitioned,
 /// its partitions.
 const FIND: &str = "\
 select t.name, c.relkind in ('r', 'p'), \
@@ -142,8 +142,8 @@ impl RelationNames<'_> {
     }
 }
 
-/// The existing relations with these names: on PostgreSQL in the search path, on MySQL in the connection's
-/// database. In the order of the list, or of the numbers.
+/// Returns the existing relations with these names, in the order of the list or of the numbers. Searches
+/// the search path on PostgreSQL, and the connection's database on MySQL.
 ///
 /// # Errors
 /// The connection has no database, or the server refuses.
@@ -183,7 +183,7 @@ fn entry_on_postgres(row: &ResultRow) -> CatalogEntry {
     }
 }
 
-/// Sizes and rows are the server's estimates.
+/// Reads the catalog of MySQL or MariaDB; sizes and row counts are the server's estimates.
 fn read_on_mysql(
     control: &mut Control,
     names: &RelationNames<'_>,
@@ -256,14 +256,14 @@ fn add_name(list: &mut String, name: &str) {
     list.push_str(name);
 }
 
-/// Adds columns to their tables: rows of table, column and comment.
+/// Adds columns to their tables; each row has a table, a column and its comment.
 fn add_columns(entries: &mut HashMap<&str, CatalogEntry>, columns: &[ResultRow]) {
     for row in columns {
         let Some(entry) = row.text(0).and_then(|name| entries.get_mut(name)) else {
             continue;
         };
         add_name(&mut entry.columns, row.text(1).unwrap_or_default());
-        // A column has the note if the comment of the table is the user's.
+        // If the table has a comment of the user's, a column carries the note.
         entry.note = entry
             .note
             .take()
@@ -271,7 +271,7 @@ fn add_columns(entries: &mut HashMap<&str, CatalogEntry>, columns: &[ResultRow])
     }
 }
 
-/// Adds indexed columns to their tables: rows of table, column, index and position in the index.
+/// Adds indexed columns to their tables; each row has a table, a column, an index and the position in it.
 fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow]) {
     for row in indexes {
         let Some(entry) = row.text(0).and_then(|name| entries.get_mut(name)) else {
@@ -287,14 +287,14 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
     }
 }
 
-/// The tables that exist, in the order of [`Tables::ALL`].
+/// Returns the existing tables, in the order of [`Tables::ALL`].
 pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Error> {
     let dialect = SqlDialect::of(control);
     let names = T::ALL.iter().map(|table| table.name()).collect();
     let entries = read(control, &RelationNames::Listed(names))?.into_iter();
-    let found = entries.filter_map(|entry| {
-        let mut all = T::ALL.iter();
-        let table = *all.find(|table| table.name() == entry.facts.name)?;
+    let tables = entries.filter_map(|entry| {
+        let mut expected = T::ALL.iter();
+        let table = *expected.find(|table| table.name() == entry.facts.name)?;
         let key = table.key(dialect);
         Some(CatalogTable {
             table,
@@ -309,10 +309,10 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
             facts: entry.facts,
         })
     });
-    Ok(found.collect())
+    Ok(tables.collect())
 }
 
-/// The valid indexes that a connection sees: by table and name, whether each is a primary key.
+/// Returns the valid indexes that a connection sees, by table and name, and whether each is a primary key.
 ///
 /// # Errors
 /// The server refuses.
@@ -336,12 +336,12 @@ pub fn indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>,
     Ok(rows.iter().filter_map(index).collect())
 }
 
-/// Refuses tables that have the name of one of the workload's, but are not its own.
+/// Rejects foreign tables: those with the name of a workload's table, but different columns.
 ///
 /// # Errors
 /// Names the first such table.
-pub fn refuse_foreign<T: Tables>(found: &[CatalogTable<T>]) -> Result<(), Error> {
-    let Some(foreign) = found.iter().find(|found| !found.is_own) else {
+pub fn refuse_foreign<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error> {
+    let Some(foreign) = tables.iter().find(|table| !table.is_own) else {
         return Ok(());
     };
     Err(Error::Data {
@@ -357,41 +357,43 @@ pub fn refuse_foreign<T: Tables>(found: &[CatalogTable<T>]) -> Result<(), Error>
     })
 }
 
-/// The tables of a workload, if all exist and their load has finished. `load` is the load that creates
-/// missing ones; `noted` returns the load that left a note.
+/// Returns the tables of a workload, if all exist and their load has finished. `load` creates missing
+/// tables; `load_from_note` returns the load that left a note.
 ///
 /// # Errors
 /// A table is missing, foreign or without its key; or the load has not finished.
 pub fn loaded<T: Tables>(
     control: &mut Control,
     load: &LoadSpec,
-    noted: impl Fn(&LoadNote) -> LoadSpec,
+    load_from_note: impl Fn(&LoadNote) -> LoadSpec,
 ) -> Result<Vec<CatalogTable<T>>, Error> {
-    let data = |problem: String| Error::Data {
+    let data_error = |problem: String| Error::Data {
         problem,
         remedy: Remedy::Load(load.clone()),
     };
-    let found = find::<T>(control)?;
-    let mut all = T::ALL.iter();
-    if let Some(table) = all.find(|table| found.iter().all(|found| found.table != **table)) {
-        return Err(data(format!("table {} is missing", table.name())));
+    let tables = find::<T>(control)?;
+    let mut expected_tables = T::ALL.iter();
+    if let Some(table) =
+        expected_tables.find(|expected| tables.iter().all(|table| table.table != **expected))
+    {
+        return Err(data_error(format!("table {} is missing", table.name())));
     }
-    refuse_foreign(&found)?;
-    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    refuse_foreign(&tables)?;
+    let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.find(|note| note.is_unfinished()) {
-        return Err(note.unfinished_error(noted(note)));
+        return Err(note.unfinished_error(load_from_note(note)));
     }
-    if let Some(found) = found.iter().find(|found| !found.has_primary_key) {
-        return Err(data(format!(
+    if let Some(table) = tables.iter().find(|table| !table.has_primary_key) {
+        return Err(data_error(format!(
             "{} has no primary key: its load did not finish",
-            found.table.name()
+            table.table.name()
         )));
     }
-    Ok(found)
+    Ok(tables)
 }
 
-/// The statement that drops tables; a single one, because foreign keys (`pgbench -i --foreign-keys`) may
-/// link them.
+/// Returns the statement that drops tables: a single one, because foreign keys (`pgbench -i
+/// --foreign-keys`) may link them.
 pub fn drop_tables(names: &[&str]) -> String {
     format!("drop table if exists {}", names.join(", "))
 }
@@ -399,11 +401,11 @@ pub fn drop_tables(names: &[&str]) -> String {
 /// Drops the existing tables; returns their names.
 ///
 /// # Errors
-/// One of them is not the workload's (then none is dropped), or the server refuses.
+/// One of the tables is foreign (then none is dropped), or the server refuses.
 pub fn clean<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
-    let found = find::<T>(control)?;
-    refuse_foreign(&found)?;
-    let names: Vec<&str> = found.iter().map(|found| found.table.name()).collect();
+    let tables = find::<T>(control)?;
+    refuse_foreign(&tables)?;
+    let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();
     if !names.is_empty() {
         sql::execute(control, "dropping the tables", &drop_tables(&names))?;
     }

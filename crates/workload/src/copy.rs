@@ -18,7 +18,7 @@ pub trait RowSource {
     /// Whether all rows have been written.
     fn is_done(&self) -> bool;
 
-    /// Appends rows until `out` has reached `full` bytes or none is left; returns how many.
+    /// Appends rows until `out` has at least `full` bytes or no rows remain; returns the number appended.
     fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64;
 
     /// Writes what precedes the rows.
@@ -28,7 +28,7 @@ pub trait RowSource {
     fn end(&self, _out: &mut Vec<u8>) {}
 }
 
-/// Sends the rows; returns their number. `keep_going` is called with the rows and bytes of each chunk, and may
+/// Sends the rows; returns their number. `keep_going` is called with the rows and bytes of each chunk, and can
 /// end the copy early: then the result is `None`, and the copy must be dropped.
 ///
 /// # Errors
@@ -58,7 +58,7 @@ pub fn send(
 /// Digits of the largest key, u64::MAX.
 const DIGITS: usize = 20;
 
-/// The bytes of a row whose first column is a number that increases by one per row.
+/// The bytes of the current row, of rows with consecutive numbers in the first column.
 ///
 /// The number is stored as decimal digits and incremented in place.
 #[derive(Clone, Debug)]
@@ -83,9 +83,9 @@ impl CountingRow {
     }
 
     /// Sets the text after the key, in COPY's text format: from the tab to the newline.
-    pub fn set_rest(&mut self, rest: &str) {
+    pub fn set_suffix(&mut self, suffix: &str) {
         self.bytes.truncate(DIGITS);
-        self.bytes.extend_from_slice(rest.as_bytes());
+        self.bytes.extend_from_slice(suffix.as_bytes());
     }
 
     /// Adds one to the key.
@@ -100,7 +100,7 @@ impl CountingRow {
         self.first_digit = self.first_digit.min(digit);
     }
 
-    /// The current row.
+    /// The bytes of the current row.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[self.first_digit..]
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn counts_like_a_number() {
         let mut row = CountingRow::new(1);
-        row.set_rest("\t0\n");
+        row.set_suffix("\t0\n");
         for key in 1..=100_001_u64 {
             assert_eq!(row.bytes(), format!("{key}\t0\n").as_bytes());
             row.increment();

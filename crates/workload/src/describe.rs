@@ -1,5 +1,5 @@
-//! How a workload describes itself, as data: constants that the help, the Run document and the checks
-//! of a run use. Must never query a server, or name a workload.
+//! Descriptions of workloads, as constants for the help, the Run document and the checks of a run. Must never
+//! query a server, or name a workload.
 
 use prony_wire::Engine;
 
@@ -105,12 +105,12 @@ pub enum TableGrowth {
     Varies,
 }
 
-/// Rows for whose locks the transactions of all clients compete.
+/// Competition of all clients for the locks of a few rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contention {
     /// Number of clients per unit of scale that rarely wait for each other.
     pub clients_per_scale: u32,
-    /// Why more clients do wait, as the end of a sentence.
+    /// Why more clients wait for each other, as the end of a sentence.
     pub because: &'static str,
 }
 

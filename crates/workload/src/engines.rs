@@ -5,12 +5,14 @@ use crate::{Error, registry};
 use prony_server::Control;
 use prony_wire::Engine;
 
+/// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
+///
 /// # Errors
-/// The server is not one that tpcb and scripts run on.
+/// The server is MySQL or MariaDB.
 pub fn require_postgres(control: &Control) -> Result<(), Error> {
     let engine = match control.engine() {
         Engine::PostgreSql => return Ok(()),
-        other @ (Engine::MySql | Engine::MariaDb) => other.name(),
+        engine @ (Engine::MySql | Engine::MariaDb) => engine.name(),
     };
     let version = control.parameter("server_version").unwrap_or_default();
     Err(Error::InvalidRequest {
@@ -26,9 +28,9 @@ pub fn require_postgres(control: &Control) -> Result<(), Error> {
 
 /// The names of the workloads that run on an engine.
 fn workloads_on(engine: Engine) -> Vec<&'static str> {
-    let all = registry::list().iter();
-    let there = all.filter(|workload| workload.engines().contains(&engine));
-    there.map(|workload| workload.name()).collect()
+    let workloads = registry::list().iter();
+    let supported = workloads.filter(|workload| workload.engines().contains(&engine));
+    supported.map(|workload| workload.name()).collect()
 }
 
 #[cfg(test)]

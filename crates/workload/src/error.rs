@@ -1,5 +1,5 @@
-//! Errors of workloads, in the user's words: a line that states what is wrong, and a line that
-//! states what to do. Must never contain a password.
+//! Errors of workloads, as users read them: a line for the problem, and a line for the remedy.
+//! Must never contain a password.
 
 use crate::remedy::{Commands, PronyCommands, Remedy};
 use prony_plan::{ErrorParts, UserError};
@@ -13,7 +13,7 @@ pub enum Error {
     UnknownWorkload {
         /// The requested name.
         name: String,
-        /// The nearest name, and all names.
+        /// Suggests the nearest name, and lists all names.
         hint: String,
     },
     /// A scale, number of loaders or option that this workload does not accept.
@@ -29,12 +29,12 @@ pub enum Error {
         key: String,
         /// Its value in the plan.
         value: String,
-        /// What it must be, with its article.
-        what: &'static str,
+        /// What it should be, as the end of "is not ...".
+        expected: &'static str,
         /// Valid values.
         hint: String,
     },
-    /// The tables are missing, incomplete, of another scale, or not this workload's.
+    /// The tables are missing, incomplete, foreign, or of a different scale.
     Data {
         /// What is wrong.
         problem: String,
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// A load failed before its end.
     LoadFailed {
-        /// What failed, and why.
+        /// The error that made the load fail.
         cause: Box<Error>,
         /// What is now in the database.
         left_behind: String,
@@ -87,7 +87,7 @@ impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         let parts = match self {
             Error::Server { activity, source } => {
-                // Includes its hint.
+                // The parts include the hint of the source.
                 return source.parts().with_context(format_args!("{activity}: "));
             }
             Error::LoadFailed { cause, .. } => {
@@ -95,7 +95,7 @@ impl UserError for Error {
                 if let Error::Server { source, .. } = &**cause
                     && source.hint().is_some()
                 {
-                    // The remedy begins with it.
+                    // The remedy already begins with this hint.
                     parts.hint = None;
                 }
                 parts
@@ -110,14 +110,17 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// What is wrong, without what is left behind and what to do.
+    /// The problem, without the state of the database and the remedy.
     pub fn problem(&self) -> String {
         match self {
             Error::UnknownWorkload { name, .. } => format!("there is no workload named \"{name}\""),
             Error::InvalidRequest { problem, .. } | Error::Data { problem, .. } => problem.clone(),
             Error::Value {
-                key, value, what, ..
-            } => format!("{key} = {value} is not {what}"),
+                key,
+                value,
+                expected,
+                ..
+            } => format!("{key} = {value} is not {expected}"),
             Error::Server { activity, source } => format!("{activity}: {source}"),
             Error::LoadFailed { cause, .. } => match &**cause {
                 // The remedy replaces its hint.
@@ -128,7 +131,7 @@ impl Error {
         }
     }
 
-    /// What a load left behind.
+    /// The state in which a load left the database.
     fn left_behind(&self) -> Option<String> {
         match self {
             Error::LoadFailed { left_behind, .. } | Error::Stopped { left_behind, .. } => {
@@ -138,7 +141,7 @@ impl Error {
         }
     }
 
-    /// What to do, with the commands of a tool.
+    /// The remedy, with the commands of a tool.
     fn hint(&self, commands: &dyn Commands) -> Option<Cow<'_, str>> {
         match self {
             Error::UnknownWorkload { hint, .. }
@@ -153,13 +156,13 @@ impl Error {
         }
     }
 
-    /// What is left behind and what to do, with the commands of a tool, each with its label.
+    /// The state of the database and the remedy, each with its label, with the commands of a tool.
     pub fn advice(&self, commands: &dyn Commands) -> Vec<String> {
         let hint = self.hint(commands).map(|hint| format!("hint: {hint}"));
         self.left_behind().into_iter().chain(hint).collect()
     }
 
-    /// The whole text, with the commands of a tool.
+    /// The full text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         let mut text = self.problem();
         for advice in self.advice(commands) {
@@ -189,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn problem_and_advice_are_the_whole_text() {
+    fn text_consists_of_problem_and_advice() {
         let stopped = Error::Stopped {
             left_behind: "nothing".to_owned(),
             remedy: None,
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_separate_the_cause_from_what_is_left_behind() {
+    fn parts_separate_cause_place_and_hint() {
         let failed = Error::LoadFailed {
             cause: Box::new(Error::Server {
                 activity: "loading t".to_owned(),
@@ -241,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_semicolon_of_the_server_does_not_begin_a_hint() {
+    fn semicolon_in_a_server_message_does_not_begin_a_hint() {
         let refused = Error::Server {
             activity: "loading t".to_owned(),
             source: prony_server::control::Error::Violation("\"a; b\" is too long".to_owned()),

@@ -5,7 +5,7 @@ use crate::catalog::{CatalogTable, Tables};
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Finding, FindingState};
 
-/// A finding.
+/// A finding without a remedy.
 pub fn finding(state: FindingState, id: &'static str, text: String) -> Finding {
     Finding {
         state,
@@ -15,8 +15,8 @@ pub fn finding(state: FindingState, id: &'static str, text: String) -> Finding {
     }
 }
 
-/// A problem, and what to do about it.
-pub fn wrong(id: &'static str, text: String, remedy: Remedy) -> Finding {
+/// A finding of a problem that a command can fix.
+pub fn wrong_finding(id: &'static str, text: String, remedy: Remedy) -> Finding {
     let remedy = Some(remedy);
     Finding {
         remedy,
@@ -24,19 +24,19 @@ pub fn wrong(id: &'static str, text: String, remedy: Remedy) -> Finding {
     }
 }
 
-/// The load has not finished; this finding explains how to continue it.
+/// The id of the finding that a load has not finished; it explains how to continue the load.
 pub const LOAD_UNFINISHED: &str = "load-unfinished";
 
-/// Which tables exist. `workload` is the name that `prony load` takes, or `None` if another finding
-/// explains how to continue the load.
+/// Reports missing and foreign tables. `workload` is the name for `prony load`, or `None` if another
+/// finding explains how to continue the load.
 pub fn tables<T: Tables>(
-    found: &[CatalogTable<T>],
+    tables: &[CatalogTable<T>],
     workload: Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for table in T::ALL {
         let name = table.name();
-        match found.iter().find(|found| found.table == *table) {
+        match tables.iter().find(|existing| existing.table == *table) {
             None => {
                 let text = format!("table {name} is missing");
                 let options = || vec![("scale", "N".to_owned())];
@@ -46,10 +46,10 @@ pub fn tables<T: Tables>(
                     ..finding(FindingState::Wrong, "table-missing", text)
                 });
             }
-            Some(found) if !found.is_own => {
+            Some(table) if !table.is_own => {
                 let text = format!(
                     "{name} has the columns ({}), which are not those of this workload",
-                    found.columns
+                    table.columns
                 );
                 findings.push(finding(FindingState::Wrong, "table-foreign", text));
             }
@@ -58,7 +58,7 @@ pub fn tables<T: Tables>(
     }
     if findings.is_empty() {
         let text = match T::ALL {
-            [one] => format!("table {} exists", one.name()),
+            [table] => format!("table {} exists", table.name()),
             all => format!("all {} tables exist", all.len()),
         };
         findings.push(finding(FindingState::Ok, "tables", text));
@@ -66,14 +66,14 @@ pub fn tables<T: Tables>(
     findings
 }
 
-/// Whether a table has its primary key; `None` for a table that should not have one.
-pub fn key<T: Tables>(found: &CatalogTable<T>) -> Option<Finding> {
-    let name = found.table.name();
-    let columns = found.key.join(", ");
+/// Reports whether a table has its primary key; `None` for a table that should not have one.
+pub fn key<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
+    let name = table.table.name();
+    let columns = table.key.join(", ");
     if columns.is_empty() {
         return None;
     }
-    Some(if found.has_primary_key {
+    Some(if table.has_primary_key {
         let text = format!("{name} has its primary key ({columns})");
         finding(FindingState::Ok, "key", text)
     } else {
@@ -83,12 +83,12 @@ pub fn key<T: Tables>(found: &CatalogTable<T>) -> Option<Finding> {
     })
 }
 
-/// Reports missing planner statistics; the sizes show existing ones.
-pub fn statistics<T: Tables>(found: &CatalogTable<T>) -> Option<Finding> {
-    if found.key.is_empty() || found.facts.statistics_age_s.is_some() {
+/// Reports missing planner statistics; `None` if they exist, because the table's sizes show them.
+pub fn statistics<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
+    if table.key.is_empty() || table.facts.statistics_age_s.is_some() {
         return None;
     }
-    let name = found.table.name();
+    let name = table.table.name();
     let text =
         format!("the server does not report when the statistics of {name} were last collected");
     Some(finding(FindingState::Note, "statistics", text))

@@ -1,5 +1,4 @@
-//! The actions of a virtual user, and their data: schema, loader, program and checks of each
-//! workload.
+//! The workloads: schema, loader, program and checks of each.
 //!
 //! Takes a plan's workload and scale, and a control connection; provides loaded tables, findings
 //! about them, and the program of a virtual user. This crate must not access the sockets of the

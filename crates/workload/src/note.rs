@@ -1,8 +1,9 @@
-//! The note that a load leaves on a table: a comment that records what is loaded, and whether the load has finished.
+//! The note that a load leaves on a table: a comment that records the loaded data, and whether the load has
+//! finished.
 //!
-//! Formats and parses the comment's text. Must never take a user's comment for a note.
+//! Formats and parses the comment's text. Must never mistake a user's comment for a note.
 
-use crate::findings::{LOAD_UNFINISHED, wrong};
+use crate::findings::{LOAD_UNFINISHED, wrong_finding};
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, Finding};
 
@@ -51,7 +52,7 @@ impl LoadNote {
         )
     }
 
-    /// The note in a table's comment, if it is one.
+    /// Parses a table's comment; `None` if it is not a note.
     pub fn parse(comment: &str) -> Option<LoadNote> {
         let (description, stage_text) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
         let (stage, _) = TableStage::ALL
@@ -69,7 +70,7 @@ impl LoadNote {
         items.find_map(|item| item.strip_prefix(name)?.strip_prefix(' '))
     }
 
-    /// The same value as a number, if it is one.
+    /// A value in the description as a number; `None` if it is not a number.
     pub fn number(&self, name: &str) -> Option<u64> {
         self.value(name)?.parse().ok()
     }
@@ -98,7 +99,7 @@ impl LoadNote {
     /// The finding that a load is unfinished.
     pub fn finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
-        wrong(LOAD_UNFINISHED, self.unfinished_message(), remedy)
+        wrong_finding(LOAD_UNFINISHED, self.unfinished_message(), remedy)
     }
 }
 
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stage_has_a_distinct_text() {
+    fn every_stage_survives_formatting_and_parsing() {
         for (stage, text) in TableStage::ALL {
             assert_eq!(TableStage::ALL[stage as usize].0, stage);
             let note = LoadNote {
@@ -117,6 +118,6 @@ mod tests {
             assert!(note.text().ends_with(text), "{}", note.text());
             assert_eq!(LoadNote::parse(&note.text()), Some(note));
         }
-        assert_eq!(LoadNote::parse("somebody's own words; loaded"), None);
+        assert_eq!(LoadNote::parse("a user's comment; loaded"), None);
     }
 }

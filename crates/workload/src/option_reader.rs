@@ -15,7 +15,7 @@ pub struct OptionReader<'a> {
 }
 
 impl<'a> OptionReader<'a> {
-    /// A reader that has not read anything yet.
+    /// A reader of this plan's options.
     pub fn new(plan: &'a WorkloadPlan, specs: &'static [OptionSpec]) -> Self {
         OptionReader {
             plan: Some(plan),
@@ -24,7 +24,7 @@ impl<'a> OptionReader<'a> {
         }
     }
 
-    /// A reader that returns the defaults.
+    /// A reader that returns the default of every option.
     pub fn defaults(specs: &'static [OptionSpec]) -> Self {
         OptionReader {
             plan: None,
@@ -39,13 +39,13 @@ impl<'a> OptionReader<'a> {
         self.problems.push(Error::InvalidRequest { problem, hint });
     }
 
-    /// Returns what was read, or every problem.
+    /// Returns the options, or every problem.
     ///
     /// # Errors
     /// The problems, if there are any.
-    pub fn finish<T>(self, read: T) -> Result<T, Vec<Error>> {
+    pub fn finish<T>(self, options: T) -> Result<T, Vec<Error>> {
         if self.problems.is_empty() {
-            Ok(read)
+            Ok(options)
         } else {
             Err(self.problems)
         }
@@ -58,8 +58,8 @@ impl<'a> OptionReader<'a> {
             .unwrap_or_else(|| unreachable!("{name} is in the workload's table of options"))
     }
 
-    /// The text of an option, whatever its type: on the command line every value is text.
-    fn given_text(&self, name: &str) -> Option<String> {
+    /// The text of an option in the plan, whatever its type: on the command line every value is text.
+    fn plan_text(&self, name: &str) -> Option<String> {
         let value = self.plan?.options.get(name)?;
         Some(match (value.as_str(), value.as_float()) {
             (Some(text), _) => text.to_owned(),
@@ -69,17 +69,17 @@ impl<'a> OptionReader<'a> {
         })
     }
 
-    /// The value of an option, if its kind allows it, or its default; `None` if it has neither.
+    /// The value of an option if it is valid, otherwise its default; `None` if it has neither.
     fn value<T>(&mut self, name: &str, parse: impl Fn(&str, OptionKind) -> Option<T>) -> Option<T> {
         let spec = self.spec(name);
-        if let Some(text) = self.given_text(name) {
+        if let Some(text) = self.plan_text(name) {
             if let Some(value) = parse(&text, spec.kind) {
                 return Some(value);
             }
             self.problems.push(Error::Value {
                 key: name.to_owned(),
                 value: text,
-                what: match spec.kind {
+                expected: match spec.kind {
                     OptionKind::Integer(..) | OptionKind::Float(..) => "a valid number",
                     OptionKind::Switch => "on or off",
                     _ => "known",
@@ -90,7 +90,7 @@ impl<'a> OptionReader<'a> {
         spec.default.and_then(|default| parse(default, spec.kind))
     }
 
-    /// A whole number without a default; `None` if it is not given.
+    /// A whole number without a default; `None` if the plan does not set it.
     pub fn optional_integer(&mut self, name: &str) -> Option<u32> {
         self.value(name, |text, kind| match kind {
             OptionKind::Integer(min, max) => {
@@ -126,24 +126,24 @@ impl<'a> OptionReader<'a> {
         value.unwrap_or_default()
     }
 
-    /// The index of a word, in upper or lower case, among the option's choices; `None` if it is not given
-    /// and has no default.
+    /// The index of the value among the option's choices, ignoring case; `None` if the plan does not set it
+    /// and it has no default.
     pub fn optional_choice(&mut self, name: &str) -> Option<usize> {
         self.value(name, |text, kind| match kind {
-            OptionKind::Choice(words) => {
-                let mut words = words.iter();
-                words.position(|word| word.eq_ignore_ascii_case(text))
+            OptionKind::Choice(choices) => {
+                let mut choices = choices.iter();
+                choices.position(|choice| choice.eq_ignore_ascii_case(text))
             }
             _ => None,
         })
     }
 
-    /// The same, for an option with a default.
+    /// The index of the value among the choices, for an option with a default.
     pub fn choice(&mut self, name: &str) -> usize {
         self.optional_choice(name).unwrap_or_default()
     }
 
-    /// A single-line text; empty if it is not given.
+    /// A single-line text; empty if the plan does not set it.
     pub fn text(&mut self, name: &str) -> String {
         let value = self.value(name, |text, _| Some(text.to_owned()));
         value.unwrap_or_default()
@@ -177,7 +177,7 @@ option_values! {
 }
 
 /// Declares the options of a workload: `OPTIONS`, which describes them, and a struct of their values. A
-/// choice is stored as the index of its word.
+/// choice is stored as an index.
 macro_rules! options {
     ($(#[$meta:meta])* $struct:ident { $($name:ident: $type:ty, $kind:expr, $default:expr, $help:literal;)* }) => {
         /// The options, sorted by name.
@@ -231,8 +231,8 @@ mod tests {
                     (OptionKind::Switch, Some(text)) => {
                         reader.switch(name) == (text == "on") && matches!(text, "on" | "off")
                     }
-                    (OptionKind::Choice(words), Some(text)) => {
-                        words.get(reader.choice(name)) == Some(&text)
+                    (OptionKind::Choice(choices), Some(text)) => {
+                        choices.get(reader.choice(name)) == Some(&text)
                     }
                     (OptionKind::Text | OptionKind::Texts, _) => true,
                 };

@@ -1,5 +1,5 @@
-//! Work that several connections do concurrently: row ranges, queues, threads. If one loader fails,
-//! the others must stop.
+//! Concurrent work over several connections: row ranges, queues, threads. If one loader fails, the
+//! others must stop.
 
 use crate::stop::StopWatcher;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Splits `rows` row numbers into ranges that are as equal as possible, none empty.
+/// Splits `rows` row numbers into at most `parts` non-empty ranges of nearly equal size.
 pub fn split(rows: u64, parts: u32) -> Vec<Range<u64>> {
     let parts = u64::from(parts).min(rows.max(1));
     let bound = |part| {
@@ -101,15 +101,15 @@ mod tests {
         let outcome = with_stop_watcher(&stop, |watcher| {
             run_concurrently(watcher, vec![1, 2, 3], |piece| {
                 if piece == 2 {
-                    return Err("the second");
+                    return Err("piece 2");
                 }
                 while watcher.should_continue() {
                     thread::yield_now();
                 }
-                Err("a later one")
+                Err("a later piece")
             })
         });
-        // The others only fail after the second error has been recorded.
-        assert_eq!(outcome, Err("the second"));
+        // The other pieces fail only after the error of piece 2 has been recorded.
+        assert_eq!(outcome, Err("piece 2"));
     }
 }

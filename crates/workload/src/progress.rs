@@ -108,7 +108,7 @@ impl<'a> ProgressMeter<'a> {
         self.rows_total.store(rows_total, Ordering::Relaxed);
     }
 
-    /// Begins a phase, or continues it with another table.
+    /// Begins a phase, or continues it with the next table.
     pub fn enter_phase(&self, phase: LoadPhase, table: &'static str) {
         let mut state = self.lock_state();
         let now = Instant::now();
@@ -120,11 +120,11 @@ impl<'a> ProgressMeter<'a> {
         self.report(&mut state, now);
     }
 
-    /// Counts rows sent, and their bytes. Cheap enough for every buffer, but not for every row.
+    /// Counts rows sent, and their bytes. Call it once per buffer; once per row is too expensive.
     pub fn add_sent(&self, rows: u64, bytes: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // If another loader is reporting progress, this one must not wait for it.
+        // Do not wait while a different loader reports progress.
         let Ok(mut state) = self.state.try_lock() else {
             return;
         };
@@ -165,7 +165,7 @@ impl<'a> ProgressMeter<'a> {
     }
 
     fn lock_state(&self) -> std::sync::MutexGuard<'_, MeterState> {
-        // A panic of another loader is reported separately; the counts remain valid.
+        // After a panic of a loader, which is reported separately, the counts are still valid.
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)

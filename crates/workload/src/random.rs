@@ -1,4 +1,4 @@
-//! The random numbers of virtual users: the same that pgbench 15 and later draw.
+//! The random numbers of virtual users: the same as those of pgbench 15 and later.
 //!
 //! The stream depends on the seed alone, never on a clock or the system's entropy. The generator is
 //! xoroshiro128** (Blackman and Vigna), its state filled by splitmix64 (Steele, Lea, Flood). A run's
@@ -15,13 +15,13 @@ pub struct Random {
 }
 
 impl Random {
-    /// A generator whose whole sequence is determined by `seed`.
+    /// A generator with a sequence that depends only on `seed`.
     pub fn new(seed: u64) -> Self {
         let mut counter = seed;
         let s0 = splitmix64(&mut counter);
         let s1 = splitmix64(&mut counter);
         if s0 == 0 && s1 == 0 {
-            // The all-zero state would yield zeros forever. No 64-bit seed leads here (splitmix64 is
+            // The all-zero state would yield zeros forever. No 64-bit seed produces it (splitmix64 is
             // a bijection of distinct counters), but the guard costs nothing.
             return Random { s0: 1, s1: 0 };
         }
@@ -30,7 +30,7 @@ impl Random {
 
     /// The generator of client number `client` in a run with this seed.
     ///
-    /// Takes `client` steps of the run's generator; meant for the start of a run.
+    /// Takes `client` steps of the run's generator, so call it only at the start of a run.
     pub fn of_client(run_seed: u64, client: u32) -> Self {
         let mut base = Random::new(run_seed);
         for _ in 0..client {
@@ -74,9 +74,9 @@ impl Random {
         (self.next_u64() >> 12) as f64 / (1_u64 << 52) as f64
     }
 
-    /// A whole number from `low` to `high`, low ones being more frequent: the lowest share x of the
-    /// range receives (1 - e^(-shape x)) / (1 - e^(-shape)) of the draws. `shape` is above 0,
-    /// and `high - low + 1` fits 63 bits.
+    /// A whole number from `low` to `high`; low numbers are more frequent. The lowest share x of the
+    /// range receives (1 - e^(-shape x)) / (1 - e^(-shape)) of the draws. `shape` is above 0, and
+    /// `high - low + 1` fits 63 bits.
     pub fn exponential(&mut self, low: i64, high: i64, shape: f64) -> i64 {
         let cut = (-shape).exp();
         let u = 1.0 - self.unit();
@@ -85,16 +85,16 @@ impl Random {
     }
 
     /// A whole number from `low` to `high`, normally distributed and truncated at `shape` standard
-    /// deviations on both sides of the middle. `shape` is at least 2 (below that, rejection takes
-    /// ever longer).
+    /// deviations on both sides of the middle. `shape` is at least 2; smaller values would reject too
+    /// many draws.
     pub fn gaussian(&mut self, low: i64, high: i64, shape: f64) -> i64 {
         let deviation = loop {
             let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
             let angle = 2.0 * std::f64::consts::PI * (1.0 - self.unit());
             // The sine branch of the Box-Muller transform; the cosine branch is not used.
-            let drawn = radius * angle.sin();
-            if drawn >= -shape && drawn < shape {
-                break drawn;
+            let candidate = radius * angle.sin();
+            if candidate >= -shape && candidate < shape {
+                break candidate;
             }
         };
         let fraction = (deviation + shape) / (shape * 2.0);
@@ -116,7 +116,7 @@ impl Random {
             let rank = u.powf(-1.0 / (shape - 1.0)).floor();
             let t = (1.0 + 1.0 / rank).powf(shape - 1.0);
             if v * rank * (t - 1.0) / (b - 1.0) <= t / b && rank <= n {
-                // In this order, because low may be the smallest 64-bit number.
+                // Subtract first: `low` may be the smallest 64-bit number, and `rank` is at least 1.
                 return low.wrapping_sub(1).wrapping_add(rank as i64);
             }
         }
@@ -236,7 +236,7 @@ mod tests {
         }
     }
 
-    /// First transaction of `--random-seed=42 -c 1`, and the second (15.20 and 18.6).
+    /// First and second transaction of `--random-seed=42 -c 1` (15.20 and 18.6).
     #[test]
     fn other_distributions_match_pgbench() {
         let mut random = Random::of_client(42, 0);
@@ -244,13 +244,13 @@ mod tests {
             [668_251, 332_579, 448_894, 201_494],
             [293_429, 67_886, 501_196, 30],
         ] {
-            let drawn = [
+            let draws = [
                 random.uniform(1, 1_000_000),
                 random.exponential(1, 1_000_000, 5.0),
                 random.gaussian(1, 1_000_000, 5.0),
                 random.zipfian(1, 1_000_000, 1.1),
             ];
-            assert_eq!(drawn, expected);
+            assert_eq!(draws, expected);
         }
     }
 
@@ -259,8 +259,8 @@ mod tests {
         let mut random = Random::new(7);
         let mut counts = [0_u32; 3];
         for _ in 0..3000 {
-            let drawn = random.uniform(-1, 1);
-            counts[usize::try_from(drawn + 1).expect("inside the range")] += 1;
+            let number = random.uniform(-1, 1);
+            counts[usize::try_from(number + 1).expect("inside the range")] += 1;
         }
         assert!(
             counts.iter().all(|count| (800..1200).contains(count)),

@@ -1,4 +1,4 @@
-//! The list of workloads. A new workload is one line here.
+//! The list of workloads. Add a line here for a new workload.
 
 use crate::{Error, Workload, oltp, script, tpcb, tpcc, ycsb};
 use prony_plan::WorkloadPlan;
@@ -29,19 +29,19 @@ static ALL: &[&dyn Workload] = &[
     &script::SCRIPT,
 ];
 
-/// The workload with this name.
+/// Returns the workload with this name.
 ///
 /// # Errors
-/// There is none; the error names the nearest and all others.
+/// No workload has this name; the error suggests the nearest name and lists all.
 pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
-    if let Some(found) = list().iter().find(|workload| workload.name() == name) {
-        return Ok(*found);
+    if let Some(workload) = list().iter().find(|workload| workload.name() == name) {
+        return Ok(*workload);
     }
     let names: Vec<&str> = list().iter().map(|workload| workload.name()).collect();
-    let all = names.join(", ");
+    let all_names = names.join(", ");
     let hint = match nearest(name, &names) {
-        Some(near) => format!("did you mean \"{near}\"? There are: {all}"),
-        None => format!("there are: {all}"),
+        Some(near) => format!("did you mean \"{near}\"? There are: {all_names}"),
+        None => format!("there are: {all_names}"),
     };
     Err(Error::UnknownWorkload {
         name: name.to_owned(),
@@ -49,9 +49,13 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     })
 }
 
-/// Every key among a plan's options that this workload does not have.
+/// Reports the options of a plan that this workload does not have.
 pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<String> {
-    let known: Vec<&str> = workload.options().iter().map(|one| one.name).collect();
+    let known: Vec<&str> = workload
+        .options()
+        .iter()
+        .map(|option| option.name)
+        .collect();
     plan.options
         .keys()
         .filter(|key| !known.contains(&key.as_str()))
@@ -71,7 +75,7 @@ pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Stri
         .collect()
 }
 
-/// The known name with the smallest edit distance, if that is small for its length.
+/// Returns the known name with the smallest edit distance, if that is small compared to its length.
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('_', "-");
     // The names that pgbench uses.
@@ -109,11 +113,11 @@ mod tests {
         let mut names = HashSet::new();
         for workload in list() {
             assert!(names.insert(workload.name()), "{} twice", workload.name());
-            let found = find(workload.name()).expect("listed");
-            assert_eq!(found.name(), workload.name());
+            let same = find(workload.name()).expect("listed");
+            assert_eq!(same.name(), workload.name());
             assert!(!workload.title().is_empty() && !workload.title().contains('\n'));
-            let varies = workload.name() == script::SCRIPT.name();
-            assert_eq!(workload.statements().is_empty(), varies);
+            let is_script = workload.name() == script::SCRIPT.name();
+            assert_eq!(workload.statements().is_empty(), is_script);
             assert!(find(workload.dataset()).is_ok());
         }
     }

@@ -1,7 +1,6 @@
-//! What to do about a problem, as data: a [`Remedy`], which each caller turns into commands of its own
-//! tool.
+//! Remedies for problems, as data: each caller renders a [`Remedy`] with the commands of its own tool.
 //!
-//! Must never name a command that the tool does not have, or one that does something else.
+//! Must never name a command that the tool does not have, or one that does something different.
 
 use crate::Error;
 use std::fmt;
@@ -16,7 +15,7 @@ pub struct LoadSpec {
     pub workload: &'static str,
     /// The workload under whose name the tables are loaded and dropped.
     pub dataset: &'static str,
-    /// Required options of the load; for those that are absent, the caller uses its own values.
+    /// Required options of the load; the caller chooses the values of absent options.
     pub options: Vec<LoadOption>,
 }
 
@@ -29,11 +28,11 @@ pub enum Remedy {
     Option(String),
     /// Load the tables.
     Load(LoadSpec),
-    /// Replace the existing tables by loading others; or do what the text says.
+    /// Follow the alternative in the text, if any; or replace the existing tables by loading others.
     Reload(&'static str, LoadSpec),
-    /// Continue a load with what the text names (`with the same seed`), or drop what it left behind.
+    /// Continue a load under the condition in the text (`with the same seed`), or drop what it left behind.
     Continue(LoadSpec, &'static str),
-    /// Check what a load left behind whose commit was not confirmed.
+    /// Check the tables, because the commit of a load was not confirmed.
     Check(LoadSpec),
     /// Drop the tables; the text states the effect.
     Clean(LoadSpec, &'static str),
@@ -54,15 +53,15 @@ pub trait Commands {
     /// The command that checks the tables, if the tool has one.
     fn check(&self, load: &LoadSpec) -> Option<String>;
 
-    /// Whether loading replaces existing complete tables.
+    /// Whether the load command replaces existing complete tables.
     fn load_replaces(&self) -> bool {
         true
     }
 
-    /// What must be passed to the command that continues a broken load, if the tool has one; `with` is what
-    /// Prony's command needs.
-    fn continues_with<'a>(&self, with: &'a str) -> Option<&'a str> {
-        Some(with)
+    /// The condition under which the load command continues an interrupted load, such as `with the same
+    /// seed`; `None` if the tool cannot continue loads. `condition` is that of Prony's command.
+    fn continue_condition<'a>(&self, condition: &'a str) -> Option<&'a str> {
+        Some(condition)
     }
 }
 
@@ -100,10 +99,10 @@ impl LoadSpec {
         }
     }
 
-    /// The scale of the data, if it is the requested one or none was requested.
+    /// Returns the scale of the data, if it is the requested one or no scale was requested.
     ///
     /// # Errors
-    /// Another scale was requested.
+    /// A different scale was requested.
     pub fn check_scale(&self, scale: u32, requested: Option<u32>) -> Result<u32, Error> {
         match requested {
             Some(requested) if requested != scale => Err(Error::Data {
@@ -124,25 +123,27 @@ impl Remedy {
         match self {
             Remedy::Advice(text) | Remedy::Option(text) => text.clone(),
             Remedy::Load(load) => commands.load(load),
-            Remedy::Reload(otherwise, load) => {
+            Remedy::Reload(alternative, load) => {
                 let reload = reload(commands, load);
-                match *otherwise {
+                match *alternative {
                     "" => reload,
-                    otherwise => format!("{otherwise}: {reload}"),
+                    alternative => format!("{alternative}: {reload}"),
                 }
             }
-            Remedy::Continue(load, with) => {
-                let (begin, clean) = (commands.load(load), commands.clean(load));
-                match commands.continues_with(with) {
-                    Some(with) => {
-                        let with = match with {
+            Remedy::Continue(spec, condition) => {
+                let (load, clean) = (commands.load(spec), commands.clean(spec));
+                match commands.continue_condition(condition) {
+                    Some(condition) => {
+                        let condition = match condition {
                             "" => String::new(),
-                            with => format!(" {with}"),
+                            condition => format!(" {condition}"),
                         };
-                        format!("`{begin}`{with} continues it; `{clean}` drops the existing tables")
+                        format!(
+                            "`{load}`{condition} continues it; `{clean}` drops the existing tables"
+                        )
                     }
                     None => {
-                        format!("`{clean}` drops the existing tables, then `{begin}` starts over")
+                        format!("`{clean}` drops the existing tables, then `{load}` starts over")
                     }
                 }
             }
@@ -154,12 +155,12 @@ impl Remedy {
             Remedy::RepairSequences => {
                 "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
             }
-            Remedy::First(advice, then) => {
-                let (join, then) = match advice.ends_with(['.', ';']) {
-                    true => (" Then ", then.render(commands)),
-                    false => ("; then ", then.render(commands)),
+            Remedy::First(advice, next) => {
+                let separator = match advice.ends_with(['.', ';']) {
+                    true => " Then ",
+                    false => "; then ",
                 };
-                format!("{advice}{join}{then}")
+                format!("{advice}{separator}{}", next.render(commands))
             }
         }
     }
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prony_names_its_own_commands() {
+    fn remedies_render_pronys_commands() {
         let options = [("scale", "4"), ("table_size", "100"), ("seed", "7")];
         let options = options.map(|(name, value)| (name, value.to_owned()));
         let load = LoadSpec {

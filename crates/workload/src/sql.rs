@@ -35,8 +35,8 @@ impl ResultRow {
     }
 }
 
-/// The rows of one statement. `activity` describes its purpose in errors, as `reading the sizes of the
-/// tables`.
+/// Returns the rows of one statement. `activity` describes its purpose in errors, such as `reading the sizes
+/// of the tables`.
 pub fn query_rows(
     control: &mut Control,
     activity: &str,
@@ -48,17 +48,17 @@ pub fn query_rows(
     Ok(rows.into_iter().map(ResultRow).collect())
 }
 
-/// The first row of one statement.
+/// Returns the first row of one statement; an empty row if there is none.
 pub fn query_row(control: &mut Control, activity: &str, sql: &str) -> Result<ResultRow, Error> {
-    let mut all = query_rows(control, activity, sql)?;
-    if all.is_empty() {
+    let mut rows = query_rows(control, activity, sql)?;
+    if rows.is_empty() {
         // Only used for statements that always return a row: aggregates and lists of expressions.
         return Ok(ResultRow(Vec::new()));
     }
-    Ok(all.swap_remove(0))
+    Ok(rows.swap_remove(0))
 }
 
-/// Runs one statement, or several in one simple query, for their effect.
+/// Runs one statement, or several in one simple query, and discards the results.
 pub fn execute(control: &mut Control, activity: &str, sql: &str) -> Result<(), Error> {
     control
         .execute(sql)

@@ -31,7 +31,7 @@ impl SqlDialect {
         }
     }
 
-    /// Opens a transaction with a consistent snapshot.
+    /// The statements that begin a read-only transaction with a consistent snapshot.
     pub fn begin_snapshot(self) -> &'static str {
         match self {
             SqlDialect::PostgreSql => "begin transaction isolation level repeatable read read only",
@@ -42,7 +42,7 @@ impl SqlDialect {
         }
     }
 
-    /// A statement in the form in which it is sent: MySQL's placeholders have no numbers.
+    /// Returns a statement as it is sent: with `?` instead of numbered placeholders on MySQL.
     pub fn as_sent(self, sql: String) -> String {
         match self {
             SqlDialect::PostgreSql => sql,

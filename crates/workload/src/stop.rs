@@ -1,7 +1,7 @@
 //! Cancels running statements when the user requests a stop.
 //!
-//! Polls the stop flag, and cancels on the registered connections. Must never delay a finished load, or block on
-//! a server that does not answer.
+//! Polls the stop flag, and cancels the statements of the registered connections. Must never delay a finished
+//! load, or block on a server that does not answer.
 
 use prony_server::control::{Canceller, Control};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,16 +12,16 @@ use std::time::Duration;
 /// Polling interval of the flag.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time until the cancel request is repeated, doubled each time: the first may have arrived between two
-/// statements, or the server may not have answered.
+/// Time until the cancel request is repeated; it doubles each time. The first request may have arrived between
+/// two statements, or the server may not have answered.
 const CANCEL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The connections to cancel when the flag is set.
 pub struct StopWatcher<'a> {
     stop: &'a AtomicBool,
-    /// Another loader has failed, so this load ends.
+    /// A loader has failed, which ends the load.
     failed: AtomicBool,
-    cancels: Mutex<Vec<Canceller>>,
+    cancellers: Mutex<Vec<Canceller>>,
 }
 
 impl StopWatcher<'_> {
@@ -46,16 +46,18 @@ impl StopWatcher<'_> {
     }
 
     fn cancel_all(&self) {
-        for cancel in self.lock().iter() {
-            let cancel = cancel.clone();
+        for canceller in self.lock().iter() {
+            let canceller = canceller.clone();
             // On a separate thread that nobody waits for: the server may accept the connection and
-            // then not respond. If a request fails, the next one follows.
-            drop(thread::spawn(move || drop(cancel.cancel())));
+            // then not respond. A failed request is repeated by the next one.
+            drop(thread::spawn(move || drop(canceller.cancel())));
         }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Canceller>> {
-        self.cancels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cancellers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -64,7 +66,7 @@ pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_
     let watcher = StopWatcher {
         stop,
         failed: AtomicBool::new(false),
-        cancels: Mutex::new(Vec::new()),
+        cancellers: Mutex::new(Vec::new()),
     };
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -1,7 +1,7 @@
-//! How sysbench's drivers treat errors, in its bundled tests and in its scripts.
+//! The error handling of sysbench's drivers, for its bundled tests and for scripts.
 //!
 //! Decides whether an event is restarted after an error, and returns the error's number, state and message
-//! as that driver reports them. Independent of the program in which the error occurred.
+//! as the driver reports them. Must not depend on the program in which the error occurred.
 
 use prony_session::{DbError, ErrorClass};
 
@@ -12,10 +12,10 @@ const LOST_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
 const LOST_DURING_QUERY: (u32, &str) = (2013, "Lost connection to server during query");
 /// The number for replies that violate the protocol.
 const MALFORMED_PACKET: u32 = 2027;
-/// The SQLSTATE of errors that MySQL's client itself raises.
+/// The SQLSTATE of errors that MySQL's client raises.
 const CLIENT_SQLSTATE: &str = "HY000";
 
-/// The driver for a kind of server.
+/// A database driver of sysbench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     /// MySQL and MariaDB.
@@ -93,7 +93,7 @@ impl IgnoredErrors {
     pub fn restarts_event(&self, driver: Driver, error: &DbError) -> bool {
         match driver {
             Driver::Pgsql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
-            // Whatever the number of the loss: listing any of them means that the run should continue.
+            // A lost connection can have several numbers; listing any of them means that the run continues.
             Driver::Mysql if is_lost(error) => self.reconnects(),
             Driver::Mysql => self.contains(driver.report(error).number),
         }
@@ -113,12 +113,12 @@ mod tests {
     use super::*;
     use prony_wire::Protocol;
 
-    fn numbered(number: u32, error: DbError) -> DbError {
+    fn with_number(number: u32, error: DbError) -> DbError {
         DbError { number, ..error }
     }
 
     #[test]
-    fn a_lost_connection_is_reported_as_by_the_client_and_ignored_by_any_of_its_numbers() {
+    fn lost_connection_is_reported_like_the_client_and_ignored_by_any_of_its_numbers() {
         let lost = DbError::lost("Connection reset by peer (os error 104)".to_owned(), true);
         let reported = Driver::Mysql.report(&lost);
         assert_eq!(
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!((reported.number, reported.state.as_str()), (0, "08006"));
         assert_eq!(reported.message, lost.message);
         // If the server sends a final error, its number is used, but it is still a lost connection.
-        let killed = numbered(1927, lost.clone());
+        let killed = with_number(1927, lost.clone());
         assert_eq!(Driver::Mysql.report(&killed).number, 1927);
         for error in [&lost, &killed] {
             for number in [2006, 2011, 2013, 2055] {
@@ -150,15 +150,15 @@ mod tests {
     #[test]
     fn other_errors_are_ignored_by_number_or_state() {
         let codes = IgnoredErrors::Codes(vec![1062, 2027]);
-        let twice = DbError::server(Protocol::MySql, 1062, *b"23000", "twice".to_owned());
-        assert_eq!(Driver::Mysql.report(&twice).state, "23000");
-        assert!(codes.restarts_event(Driver::Mysql, &twice));
-        let broken = DbError::protocol("what is this".to_owned());
-        let reported = Driver::Mysql.report(&broken);
+        let duplicate = DbError::server(Protocol::MySql, 1062, *b"23000", "duplicate".to_owned());
+        assert_eq!(Driver::Mysql.report(&duplicate).state, "23000");
+        assert!(codes.restarts_event(Driver::Mysql, &duplicate));
+        let malformed = DbError::protocol("what is this".to_owned());
+        let reported = Driver::Mysql.report(&malformed);
         assert_eq!((reported.number, reported.state.as_str()), (2027, "HY000"));
-        assert!(codes.restarts_event(Driver::Mysql, &broken));
-        let other = DbError::server(Protocol::MySql, 1146, *b"42S02", "none".to_owned());
-        assert!(!codes.restarts_event(Driver::Mysql, &other));
+        assert!(codes.restarts_event(Driver::Mysql, &malformed));
+        let unlisted = DbError::server(Protocol::MySql, 1146, *b"42S02", "no table".to_owned());
+        assert!(!codes.restarts_event(Driver::Mysql, &unlisted));
         for (code, is_ignored) in [(*b"23505", true), (*b"40001", true), (*b"42P01", false)] {
             let error = DbError::server(Protocol::PostgreSql, 0, code, String::new());
             assert_eq!(codes.restarts_event(Driver::Pgsql, &error), is_ignored);

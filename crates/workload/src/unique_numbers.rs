@@ -1,4 +1,4 @@
-//! Numbers that are unique among the users of a run: either 32-bit numbers, or numbers of a range. No
+//! Numbers that are unique among the users of a run: 32-bit numbers, or numbers of a range. No
 //! number repeats before all have been drawn.
 
 use prony_session::UserId;
@@ -43,9 +43,9 @@ fn mix(mut number: u32) -> u32 {
 /// that grows.
 const RANGES_MAX: usize = 1024;
 
-/// One user's share of the whole numbers of any range: no user gets a number of a range again before all
-/// have been drawn. If draws have used at least 512 other ranges since its last use, a range may start
-/// again.
+/// One user's share of the whole numbers of any range: no user draws a number of a range twice before all
+/// of its numbers have been drawn. A range may restart if at least 512 other ranges were used since its last
+/// draw.
 #[derive(Clone, Debug)]
 pub struct UniqueInRange {
     first: u64,
@@ -62,8 +62,8 @@ pub struct UniqueInRange {
 struct Position {
     /// The index of the next number.
     next: u64,
-    /// The last draw that used the range.
-    used: u64,
+    /// The number of the last draw from the range.
+    last_draw: u64,
 }
 
 impl UniqueInRange {
@@ -91,12 +91,12 @@ impl UniqueInRange {
         self.draws += 1;
         let start = Position {
             next: self.first,
-            used: 0,
+            last_draw: 0,
         };
         let position = self.ranges.entry((low, high)).or_insert(start);
         let index = position.next % size;
         position.next += self.step;
-        position.used = self.draws;
+        position.last_draw = self.draws;
         if self.ranges.len() > RANGES_MAX {
             self.evict_older_half();
         }
@@ -105,10 +105,10 @@ impl UniqueInRange {
 
     /// Removes the less recently used half of the ranges.
     fn evict_older_half(&mut self) {
-        let mut used: Vec<u64> = self.ranges.values().map(|range| range.used).collect();
-        let (_, median, _) = used.select_nth_unstable(RANGES_MAX / 2);
+        let mut last_draws: Vec<u64> = self.ranges.values().map(|range| range.last_draw).collect();
+        let (_, median, _) = last_draws.select_nth_unstable(RANGES_MAX / 2);
         let median = *median;
-        self.ranges.retain(|_, range| range.used >= median);
+        self.ranges.retain(|_, range| range.last_draw >= median);
     }
 }
 
@@ -146,40 +146,40 @@ mod tests {
     }
 
     #[test]
-    fn all_numbers_of_a_range_are_drawn_before_one_repeats() {
+    fn numbers_of_a_range_repeat_only_after_all_are_drawn() {
         for (low, high) in [(1, 1_000), (-5, 2), (0, 1), (1, 3), (100_000, 165_535)] {
             let count = (high - low + 1) as usize;
             let mut users = [0, 1, 2].map(|client| UniqueInRange::new(id(client, 3)));
-            let mut drawn: Vec<i64> = (0..count)
-                .map(|turn| users[turn % 3].draw(low, high))
+            let mut numbers: Vec<i64> = (0..count)
+                .map(|index| users[index % 3].draw(low, high))
                 .collect();
-            let rising = drawn.windows(2).filter(|pair| pair[1] > pair[0]).count();
+            let rising = numbers.windows(2).filter(|pair| pair[1] > pair[0]).count();
             assert!(count < 100 || rising < count * 3 / 4, "they look ordered");
-            drawn.sort_unstable();
-            assert_eq!(drawn, (low..=high).collect::<Vec<_>>());
+            numbers.sort_unstable();
+            assert_eq!(numbers, (low..=high).collect::<Vec<_>>());
         }
     }
 
     #[test]
-    fn a_user_stores_few_ranges_and_keeps_those_in_use() {
+    fn stored_ranges_are_limited_to_those_in_use() {
         let mut user = UniqueInRange::new(id(0, 1));
-        let mut drawn: Vec<i64> = Vec::new();
+        let mut numbers: Vec<i64> = Vec::new();
         for high in 10_000..30_000 {
-            drawn.push(user.draw(1, 20_000));
+            numbers.push(user.draw(1, 20_000));
             user.draw(-5, high);
         }
         assert!(user.ranges.len() <= RANGES_MAX, "{}", user.ranges.len());
-        drawn.sort_unstable();
-        assert_eq!(drawn, (1..=20_000).collect::<Vec<_>>());
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=20_000).collect::<Vec<_>>());
     }
 
     #[test]
     fn ranges_are_independent() {
         let mut user = UniqueInRange::new(id(0, 1));
-        let both: Vec<(i64, i64)> = (0..50)
+        let pairs: Vec<(i64, i64)> = (0..50)
             .map(|_| (user.draw(1, 50), user.draw(1, 60)))
             .collect();
-        let mut first: Vec<i64> = both.iter().map(|pair| pair.0).collect();
+        let mut first: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
         first.sort_unstable();
         assert_eq!(first, (1..=50).collect::<Vec<_>>());
         assert_eq!((user.draw(9, 3), user.draw(4, 4)), (9, 4));

@@ -15,7 +15,7 @@ use prony_wire::Engine;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// One workload. A new one is a file (or folder) that implements this trait, and a line in
+/// One workload. To add one, implement this trait in a new file or folder, and add a line to
 /// `registry`.
 pub trait Workload: Send + Sync {
     /// The name for `prony run NAME`.
@@ -30,7 +30,7 @@ pub trait Workload: Send + Sync {
     }
 
     /// The statements of its transactions in order, with placeholders, for the Run document. Empty if
-    /// they depend on the plan; its program lists them then.
+    /// they depend on the plan; the program then lists them.
     fn statements(&self) -> Vec<String>;
 
     /// Its options.
@@ -43,10 +43,10 @@ pub trait Workload: Send + Sync {
         ALL_ENGINES
     }
 
-    /// The unit of its scale; `None` if its tables are the user's own.
+    /// The unit of its scale; `None` if its tables are the user's.
     fn scale_unit(&self) -> Option<ScaleUnit>;
 
-    /// Its tables; empty if they are the user's own.
+    /// Its tables; empty if they are the user's.
     fn tables(&self) -> &'static [TableSpec] {
         &[]
     }
@@ -57,7 +57,7 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Rows for whose locks clients compete, if a run of this plan has any.
+    /// Competition for row locks in a run of this plan; `None` if there is none.
     fn contention(&self, _plan: &WorkloadPlan) -> Option<Contention> {
         None
     }
@@ -72,7 +72,7 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// The workload whose load creates the tables for this plan; `None` if they are the user's own.
+    /// The workload to load for this plan; `None` if the tables are the user's.
     fn loaded_by(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
         Some(self.name())
     }
@@ -89,11 +89,11 @@ pub trait Workload: Send + Sync {
 
     /// Creates its tables and loads them, replacing older ones of the same names.
     ///
-    /// Returns soon after `stop` is set. An unfinished load can be started again and leads to the
+    /// Returns soon after `stop` is set. An unfinished load can be started again and results in the
     /// same state.
     ///
     /// # Errors
-    /// The error states what failed, what is left behind, and what to do.
+    /// The error states the cause, the state of the database, and the remedy.
     fn load(
         &self,
         request: &LoadRequest<'_>,
@@ -104,11 +104,11 @@ pub trait Workload: Send + Sync {
     /// Checks that the data is complete and its invariants hold.
     ///
     /// # Errors
-    /// The check itself failed. Wrong data is a finding, not an error.
+    /// The check could not be completed. Wrong data is a finding, not an error.
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error>;
 
-    /// Raises the numbers of future rows that are already taken to the next free ones; returns how
-    /// many were changed.
+    /// Advances sequences whose next number is already in use to the next free number; returns how many
+    /// were changed.
     ///
     /// # Errors
     /// The workload does not number rows, or the server refused.
@@ -122,13 +122,13 @@ pub trait Workload: Send + Sync {
     /// Drops its tables; returns the names of those that existed.
     ///
     /// # Errors
-    /// A table of that name is not this workload's, or the server refused.
+    /// A table with one of these names is foreign, or the server refused.
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
 
     /// The program of its virtual users, for the loaded data.
     ///
     /// # Errors
-    /// The data is missing, half-loaded, or of another scale than requested.
+    /// The data is missing, half-loaded, or of a different scale than requested.
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error>;
 }
 
@@ -137,7 +137,7 @@ pub trait Workload: Send + Sync {
 pub struct RateMetric {
     /// Its name, such as `NOPM`.
     pub name: &'static str,
-    /// What it counts, as text.
+    /// A description of what it counts.
     pub title: &'static str,
     /// What is counted.
     pub source: MetricSource,
@@ -150,9 +150,9 @@ pub struct RateMetric {
 pub struct RateCeiling {
     /// The limit per unit of scale.
     pub value: f64,
-    /// How figures above it are described.
+    /// The description of figures above the limit.
     pub above: &'static str,
-    /// The setting of a run, name and value, with which it is exceeded only by chance.
+    /// Name and value of the setting with which a run exceeds the limit only by chance.
     pub unless: (&'static str, &'static str),
 }
 
@@ -179,8 +179,8 @@ pub struct LoadRequest<'a> {
 }
 
 impl LoadRequest<'_> {
-    /// Default number of jobs. A single connection can freeze the rows as it copies them, and
-    /// succeeds or fails as a whole; more are only faster if the server has idle cores.
+    /// Default number of jobs. A single connection can freeze the rows as it copies them, and loads all
+    /// or nothing; several are faster only if the server has idle cores.
     pub const DEFAULT_JOBS: u32 = 1;
 
     /// The number of connections, for the report of a load: `1 connection`, `4 connections`.
@@ -269,7 +269,7 @@ pub struct TableFacts {
 pub struct CheckReport {
     /// The scale of the data; `None` if it cannot be determined.
     pub scale: Option<u32>,
-    /// One for each thing checked, in a fixed order.
+    /// One for each check, in a fixed order.
     pub findings: Vec<Finding>,
     /// The existing tables.
     pub tables: Vec<TableFacts>,
@@ -282,7 +282,7 @@ impl CheckReport {
         findings.any(|finding| finding.id == LOAD_UNFINISHED)
     }
 
-    /// Whether nothing is wrong. Notes do not count.
+    /// Whether no finding is wrong; notes are allowed.
     pub fn is_ok(&self) -> bool {
         self.findings
             .iter()
@@ -290,10 +290,10 @@ impl CheckReport {
     }
 }
 
-/// The result for one thing that was checked.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its state.
+    /// Its severity.
     pub state: FindingState,
     /// Short stable identifier: `accounts-rows`, `balances-history`...
     pub id: &'static str,
@@ -304,7 +304,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The whole text, with the commands of a tool.
+    /// The full text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match &self.remedy {
             None => self.text.clone(),
@@ -316,12 +316,12 @@ impl Finding {
     }
 }
 
-/// The state of a thing that was checked.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingState {
     /// Correct.
     Ok,
-    /// Undecidable, or worth knowing.
+    /// Undecidable, or useful to know.
     Note,
     /// Wrong.
     Wrong,
@@ -333,9 +333,9 @@ mod tests {
 
     #[test]
     fn the_number_of_connections_is_singular_or_plural() {
-        let here = "host=127.0.0.1 port=1 user=u dbname=d";
+        let address = "host=127.0.0.1 port=1 user=u dbname=d";
         let environment = prony_server::Environment::default();
-        let target = prony_server::resolve(here, &environment).expect("an address");
+        let target = prony_server::resolve(address, &environment).expect("an address");
         let plan = WorkloadPlan {
             name: "tpcb".to_owned(),
             scale: None,

@@ -1,12 +1,12 @@
-//! Ranks of a Zipf distribution, from 1, exactly distributed. A draw must not allocate, or take time that
-//! grows with the number of ranks.
+//! Draws ranks from 1 with an exact Zipf distribution. A draw must not allocate, or take time that grows
+//! with the number of ranks.
 //!
 //! Method: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
 //! distributions", ACM TOMACS 6(3), 1996.
 
 use crate::random::Random;
 
-/// Ranks from 1 to a maximum by rejection-inversion, with the paper's names.
+/// A sampler of ranks from 1 to a maximum, by rejection-inversion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Zipf {
     count: f64,
@@ -15,7 +15,7 @@ pub struct Zipf {
     first: f64,
     last: f64,
     /// A number at most this far below a rank is never rejected.
-    sure: f64,
+    accept_within: f64,
 }
 
 impl Zipf {
@@ -27,11 +27,11 @@ impl Zipf {
             exponent,
             first: 0.0,
             last: 0.0,
-            sure: 0.0,
+            accept_within: 0.0,
         };
         zipf.first = zipf.integral(1.5) - 1.0;
         zipf.last = zipf.integral(count + 0.5);
-        zipf.sure = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
+        zipf.accept_within = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
         zipf
     }
 
@@ -41,8 +41,8 @@ impl Zipf {
             let area = self.last + random.unit() * (self.first - self.last);
             let x = self.inverse(area);
             let rank = x.round().clamp(1.0, self.count);
-            let is_sure = rank - x <= self.sure;
-            if is_sure || area >= self.integral(rank + 0.5) - self.weight(rank) {
+            let is_near = rank - x <= self.accept_within;
+            if is_near || area >= self.integral(rank + 0.5) - self.weight(rank) {
                 return rank as i64;
             }
         }

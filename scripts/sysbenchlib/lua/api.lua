@@ -1,4 +1,4 @@
--- What the API returns and says, by the word of --part. Where sysbench itself crashes there is no part.
+-- The results and messages of the API, selected by --part. Calls that crash sysbench have no part.
 sysbench.cmdline.options = {
    part = { "What is tried", "options" },
    ["with-dash"] = { "A name with a dash", 5 },

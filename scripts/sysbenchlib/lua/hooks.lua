@@ -1,4 +1,4 @@
--- Reports by the script that fail, and who reports in which state.
+-- Report hooks that fail, and which thread reports in which state.
 
 function sysbench.hooks.report_intermediate(stat)
    error("intermediate")

@@ -1,4 +1,4 @@
--- The API of 0.5: it declares no options, and has a help of its own.
+-- The API of 0.5, which declares no options and prints its own help.
 function help()
    print("the script's own help")
 end

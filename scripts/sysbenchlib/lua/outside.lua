@@ -1,5 +1,5 @@
--- What a script asks outside of threads; what, says --mode. In: a server. Out: texts, counts. Must never: rest on
--- chance.
+-- Queries of a script outside threads; --mode selects them. In: a server. Out: texts, counts. Must never:
+-- have a random outcome.
 
 sysbench.cmdline.options = { mode = { "What init() does", "none" } }
 

@@ -1,4 +1,4 @@
--- A bundled test as other scripts take it, by `require`; its name is an option.
+-- Loads a bundled test by `require`, as other scripts do; its name is an option.
 
 local name
 for _, word in ipairs(sysbench.cmdline.argv) do

@@ -1,6 +1,6 @@
 //! Arguments of `load`, `check` and `clean`.
 //!
-//! They are plain values; other modules interpret them.
+//! Plain values, which other modules interpret.
 
 use super::plan_flags::{LoadFlags, PlanFlags, ServerFlags};
 use super::{CachedArgs, WaitArgs};
@@ -13,11 +13,10 @@ use prony_workload::LoadRequest;
 #[command(mut_arg("scale", |scale| scale.help_heading("Data").conflicts_with("cached")))]
 #[command(mut_arg("option", |option| option.help_heading("Data")))]
 #[command(after_help = "\
-Existing tables of the workload are replaced. With one job on PostgreSQL the load is one
-transaction: if it fails or is interrupted (Ctrl-C), the old tables are still there. Otherwise it
-reports what it leaves behind; start it again, or remove the rest with `prony clean`. An
-interrupted load of tpcc continues with the missing warehouses, one of oltp_* with the missing
-tables.
+Replaces existing tables of the workload. With one job on PostgreSQL the load is one transaction: if
+it fails or is interrupted (Ctrl-C), the old tables remain. Otherwise a failed load reports which
+tables it leaves behind; start it again, or remove them with `prony clean`. An interrupted load of
+tpcc resumes with the missing warehouses, and one of oltp_* with the missing tables.
 
 Examples:
   prony load tpcb --url postgres://bench@db1/bench --scale 100
@@ -73,7 +72,7 @@ pub struct CheckArgs {
     pub repair_sequences: bool,
 }
 
-/// What `prony check` and `prony clean` have in common.
+/// Arguments that `prony check` and `prony clean` share.
 #[derive(Args, Debug)]
 pub struct TablesArgs {
     /// Name of the workload; `prony workloads` lists them

@@ -1,7 +1,7 @@
 //! The command line of `prony`.
 //!
-//! Arguments become a typed command, help, the version, or an error. A password is never repeated in a message,
-//! and defaults of the plan are not filled in here.
+//! Parses the arguments into a typed command, help, the version, or an error. Messages never repeat a password.
+//! Defaults of the plan are not filled in here.
 
 mod load;
 mod plan_flags;
@@ -36,7 +36,7 @@ Examples:
 
 The result goes to stdout, everything else to stderr.";
 
-/// The whole command line.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "prony",
@@ -60,11 +60,11 @@ fn help_end() -> String {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Try it in half a minute: start a throw-away PostgreSQL, load it, drive it and remove it
+    /// Run a demo of half a minute: start a throw-away PostgreSQL, load it, run tpcb and remove it
     Demo(DemoArgs),
     /// Create and fill the tables of a workload, replacing existing ones
     Load(LoadArgs),
-    /// Drive a workload, or a plan from a file, and report what the server delivered
+    /// Run a workload, or a plan from a file, and report what the server delivered
     Run(Box<RunArgs>),
     /// Check that the tables of a workload are complete and consistent
     Check(CheckArgs),
@@ -80,20 +80,20 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run
     Show(ShowArgs),
-    /// Compare runs, and tell how much of a difference chance explains
+    /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
     /// Write runs as a self-contained HTML page
     Report(ReportArgs),
     /// Verify that a report is unchanged
     Verify(VerifyArgs),
-    /// Compute what the throughput of runs costs, from a price sheet
+    /// Compute the cost of the throughput of runs from a price sheet
     Price(PriceArgs),
     /// Check output of pgbench, sysbench or HammerDB, and import it as a run
     Audit(AuditArgs),
     /// Run as pgbench, with its command line, scripts, reports and exit status
     ///
-    /// The rest of the line is read as pgbench reads it. A link to prony whose name begins with
-    /// pgbench does the same.
+    /// Parses the remaining arguments as pgbench does. A link to prony whose name begins with pgbench
+    /// does the same.
     #[command(disable_help_flag = true)]
     Pgbench {
         /// pgbench's own arguments
@@ -112,8 +112,8 @@ pub enum Command {
     },
     /// Run as sysbench, with its command line, bundled tests, progress, reports and exit status
     ///
-    /// The rest of the line is read as sysbench reads it. A link to prony whose name begins with
-    /// sysbench does the same.
+    /// Parses the remaining arguments as sysbench does. A link to prony whose name begins with sysbench
+    /// does the same.
     #[command(disable_help_flag = true)]
     Sysbench {
         /// sysbench's own arguments
@@ -139,20 +139,20 @@ pub enum PlanCommand {
     Schema,
 }
 
-/// `prony workloads`.
+/// Arguments of `prony workloads`.
 #[derive(Debug, clap::Args)]
 pub struct WorkloadsArgs {
-    /// Show this one: its engines, tables, options with their defaults, and metrics
+    /// Show one workload: its engines, tables, options with their defaults, and metrics
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
 }
 
-/// How long to wait for a server that does not answer.
+/// The timeout for a server that does not respond.
 #[derive(Args, Clone, Debug)]
 pub struct WaitArgs {
-    /// Time without a byte from or to the server after which a second connection is tried. If the server does not
-    /// answer that one either (within `connect_timeout`, 10 s), the command fails. If it does, it may take as
-    /// long as it needs, as for a large index. 0: wait for ever
+    /// If no byte is sent or received for this long, try a second connection. If the server does not answer that
+    /// within `connect_timeout` (10 s), the command fails; if it does, the command continues to wait, as for a
+    /// large index. 0: wait forever
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = "Server",
           value_parser = prony_plan::parse_duration)]
     pub io_timeout: std::time::Duration,
@@ -207,20 +207,20 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
         .map_err(|failure| failure.without_passwords(arguments))
 }
 
-/// If `-1s` after an option was parsed as a flag, returns the arguments with it as the option's value, so that
-/// the option reports its valid values.
+/// If `-1s` after an option was parsed as a flag, returns the arguments with `--option=-1s` instead, so that clap
+/// reports the valid values of the option.
 fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
-    let negative = |word: &str| {
+    let is_negative_number = |word: &str| {
         word.strip_prefix('-')
-            .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+            .is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()))
     };
     match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) if negative(word) => {}
+        Some(ContextValue::String(word)) if is_negative_number(word) => {}
         _ => return None,
     }
     let mut joined: Vec<OsString> = Vec::new();
     for argument in arguments {
-        let value = argument.to_str().filter(|word| negative(word));
+        let value = argument.to_str().filter(|word| is_negative_number(word));
         match (value, joined.last_mut()) {
             (Some(value), Some(option)) if option.to_string_lossy().starts_with('-') => {
                 option.push("=");
@@ -232,7 +232,7 @@ fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<V
     Some(joined)
 }
 
-/// A URL that was given instead of a workload's name, with the correct syntax.
+/// A URL in place of a workload's name, with a hint on the correct syntax.
 fn url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
     let (word, hint) = match command {
         Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
@@ -250,8 +250,8 @@ fn is_url(word: &str) -> bool {
 }
 
 fn misplaced_url(url: &str, hint: &str) -> Failure {
-    let what = format!("{url} is a URL: give it with --url");
-    Failure::new(Exit::Usage, what, hint)
+    let message = format!("{url} is a URL: give it with --url");
+    Failure::new(Exit::Usage, message, hint)
 }
 
 /// Prints help, or converts an error to a failure.
@@ -287,13 +287,13 @@ fn explain(error: &clap::Error) -> Failure {
     }
 }
 
-/// Converts clap's text to a problem: its message, then usage and tips as the place.
+/// Converts clap's text to a problem: message, usage as the location, and tips as the hint.
 fn problem(text: &str) -> Problem {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
-    let (what, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let (message, details) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut place = Vec::new();
     let mut hint = Vec::new();
-    for line in rest.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in details.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(tip) = line.strip_prefix("tip: ") {
             hint.push(tip.to_owned());
         } else if line.starts_with("For more information") {
@@ -303,18 +303,18 @@ fn problem(text: &str) -> Problem {
         }
     }
     Problem {
-        what: what.to_owned(),
+        message: message.to_owned(),
         place: place.join("\n"),
         hint: hint.join("; "),
     }
 }
 
-/// The messages for an invalid command line, for tests.
+/// The message for an invalid command line.
 #[cfg(test)]
-pub(crate) fn usage_error(words: &[&str]) -> String {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    let failure = parse(&words).expect_err("it is invalid");
-    failure.problems[0].what.clone()
+pub(crate) fn usage_error(arguments: &[&str]) -> String {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let failure = parse(&arguments).expect_err("it is invalid");
+    failure.problems[0].message.clone()
 }
 
 #[cfg(test)]
@@ -322,9 +322,9 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    fn parsed(line: &str) -> Result<Command, Failure> {
-        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        parse(&words)
+    fn parse_line(line: &str) -> Result<Command, Failure> {
+        let arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        parse(&arguments)
     }
 
     #[test]
@@ -340,15 +340,15 @@ mod tests {
             "prony postgres://u:geheim@h/d",
             "prony check tpcb --url postgres://u:geheim@h/d --url postgres://u:geheim@h/d",
         ] {
-            let failure = parsed(line).unwrap_err();
+            let failure = parse_line(line).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage, "{line}");
             assert!(!format!("{failure:?}").contains("geheim"), "{failure:?}");
         }
     }
 
     #[test]
-    fn a_negative_value_is_an_error_of_its_option() {
-        for (line, of) in [
+    fn a_negative_value_is_reported_as_an_invalid_value_of_its_option() {
+        for (line, option) in [
             ("prony run tpcb --duration -1s", "--duration <TIME>"),
             (
                 "prony run tpcb -c 2 --warmup -2m --seed 3",
@@ -362,20 +362,20 @@ mod tests {
             ),
             ("prony run tpcb -c -1", "--clients <N>"),
         ] {
-            let failure = parsed(line).unwrap_err();
-            let what = &failure.problems[0].what;
-            assert!(what.starts_with("invalid value '-"), "{line}: {what}");
-            assert!(what.contains(of), "{line}: {what}");
+            let failure = parse_line(line).unwrap_err();
+            let message = &failure.problems[0].message;
+            assert!(message.starts_with("invalid value '-"), "{line}: {message}");
+            assert!(message.contains(option), "{line}: {message}");
         }
-        let flag = parsed("prony runs -1").unwrap_err();
-        assert!(flag.problems[0].what.contains("unexpected"), "{flag:?}");
+        let flag = parse_line("prony runs -1").unwrap_err();
+        assert!(flag.problems[0].message.contains("unexpected"), "{flag:?}");
     }
 
     #[test]
     fn errors_of_clap_look_like_other_problems() {
-        let failure = parsed("prony run tpcb --cleints 3").unwrap_err();
+        let failure = parse_line("prony run tpcb --cleints 3").unwrap_err();
         let problem = &failure.problems[0];
-        assert_eq!(problem.what, "unexpected argument '--cleints' found");
+        assert_eq!(problem.message, "unexpected argument '--cleints' found");
         assert!(problem.hint.contains("--clients"), "{problem:?}");
         assert!(problem.place.starts_with("Usage: prony run"), "{problem:?}");
     }

@@ -1,7 +1,7 @@
 //! Flags from the plan's table of settings, and from options of the workload.
 //!
-//! Clap's matches become a [`PlanInput`] of the given values. Defaults are filled in by the plan, and a flag has
-//! the same meaning in every command.
+//! Converts clap's matches to a [`PlanInput`]. Defaults are filled in by the plan. A flag has the same meaning in
+//! every command.
 
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
@@ -58,10 +58,10 @@ impl FlagList for ServerFlags {
     const SETTINGS: Option<&'static [&'static str]> = Some(&["server.url"]);
 }
 
-/// The given flags of a command.
+/// The flags that a user gave for a command.
 #[derive(Clone, Debug)]
 pub struct PlanFlags<L> {
-    /// The given values.
+    /// The values of the flags.
     pub input: PlanInput,
     list: PhantomData<L>,
 }
@@ -259,7 +259,7 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
     }
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 fn option(text: &str) -> Result<WorkloadOption, String> {
     let (name, value) = text
         .split_once('=')
@@ -268,7 +268,7 @@ fn option(text: &str) -> Result<WorkloadOption, String> {
     Ok((name.to_owned(), option_value(value)))
 }
 
-/// The text as a number or boolean if it is one, else as a string.
+/// Parses the text as a number or boolean, or else returns it as a string.
 fn option_value(text: &str) -> toml::Value {
     let number = text.parse::<i64>().map(toml::Value::from);
     let real = || text.parse::<f64>().map(toml::Value::from);

@@ -9,19 +9,20 @@ use std::time::Duration;
 /// Arguments of `prony compare`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A side is one run, several runs of the same thing separated by commas, or an experiment, whose
-variants become the sides. The id of an experiment's first run names the experiment (`ID,` is that
-run alone), and so does any of its runs if it is the only argument. Every other side is compared
-with the first.
+A side is one run, or several runs separated by commas: repeats of one measurement. An experiment
+has one side per variant. Name an experiment by the id of its first run; if it is the only argument,
+the id of any of its runs will do. `ID,` names that run alone. Each side is compared with the first
+one.
 
-With two or more runs a side, the 95 % interval comes from Welch's t-test on the logarithms of
-their figures. With one run a side it comes from the run's seconds, and says nothing about the
-variation between runs. Sides are compared by NOPM or TPS, or by the 99th percentile if the load had
-a rate.
+With two or more runs per side, the 95 % interval comes from Welch's t-test on the logarithms of
+their figures. With one run per side, it comes from the seconds of the run, and does not cover the
+variation between runs. Sides are compared by NOPM or TPS, or, if the load had a rate, by the 99th
+percentile of the response time.
 
-Exit code 7: the figures are not comparable, because workload, mode, profile, scale, protocol or
-durability differs, or a run is invalid. Variants of one experiment may differ in what its plan
-varies, except in the workload. Exit code 8: a side is slower than --fail-if-slower allows.
+Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
+workload, mode, profile, scale, protocol or durability. Variants of one experiment may differ in the
+settings that its plan varies, except the workload. Exit code 8: a side is slower than
+--fail-if-slower allows.
 
 Examples:
   prony compare 20261120-2333 last
@@ -33,11 +34,11 @@ pub struct CompareArgs {
     #[arg(value_name = "SIDE", required = true)]
     pub sides: Vec<String>,
 
-    /// Fail if a side is significantly slower than the first by more than this
+    /// Fail if a side is significantly slower than the first one, by more than this share
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub fail_if_slower: Option<f64>,
 
-    /// Also fail if the runs do not allow a decision
+    /// Also fail if the runs cannot show whether a side is slower
     #[arg(long, requires = "fail_if_slower")]
     pub fail_if_unsure: bool,
 
@@ -49,7 +50,7 @@ pub struct CompareArgs {
     #[arg(long)]
     pub markdown: bool,
 
-    /// Write JUnit XML to this file; with -, to standard output instead of everything else
+    /// Write JUnit XML to this file; - prints it instead of the comparison
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
 }
@@ -57,11 +58,12 @@ pub struct CompareArgs {
 /// Arguments of `prony report`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The page needs no network and no script, can be printed, and contains the documents of its runs.
-Each run is compared with the first: what differs, and the figures if they are comparable.
+The page is one file without scripts; it needs no network and can be printed. It contains the
+documents of its runs, and compares each run with the first one: the differences in setup and, if
+the runs are comparable, the figures.
 
-With --sheet it shows throughput against cost with the frontier, the source and date of each price,
-and the runs without a price. The page contains the sheets.
+With --sheet, the page shows throughput against cost with the frontier, the source and date of each
+price, and the runs without a price. It contains the sheets.
 
 Examples:
   prony report last --output report.html
@@ -69,13 +71,12 @@ Examples:
   prony report 20261120-2333 last --output report.html
   prony verify report.html")]
 pub struct ReportArgs {
-    /// Runs, named as in `prony show`, several separated by commas, or one experiment, for all of its runs. With
-    /// --sheet as in `prony price`: CONFIGURATION= tells on which configuration a run was measured if the sheet
-    /// does not
+    /// Runs, named as in `prony show` (several also separated by commas), or one experiment for all of its runs.
+    /// With --sheet, CONFIGURATION= assigns a run to a configuration of the sheet, as in `prony price`
     #[arg(value_name = "[CONFIGURATION=]RUN", required = true)]
     pub runs: Vec<String>,
 
-    /// Show what their throughput costs by this price sheet, as `prony price` does [repeatable]
+    /// Show the cost of the throughput by this price sheet, as `prony price` does [repeatable]
     #[arg(long, alias = "prices", value_name = "FILE")]
     pub sheet: Vec<PathBuf>,
 
@@ -83,11 +84,11 @@ pub struct ReportArgs {
     #[arg(long, value_name = "SHARE", requires = "sheet", value_parser = parse_share)]
     pub utilisation: Option<f64>,
 
-    /// With --sheet: rank prices of different regions too
+    /// With --sheet: also rank prices of different regions
     #[arg(long, requires = "sheet")]
     pub across_regions: bool,
 
-    /// Write the page to this file, in place of an older report; with -, to standard output
+    /// Write the page to this file, replacing an older report; - for standard output
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
 }
@@ -95,9 +96,10 @@ pub struct ReportArgs {
 /// Arguments of `prony verify`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Recomputes the SHA-256 of each document in the page, and generates the page again from them. Exit
-code 7: the file was changed or truncated; 1: it cannot be read or is not a report. A hash is not a
-signature: compare it with `sha256sum` of the stored run to know that the page is of that run.
+Recomputes the SHA-256 of each document in the page, and generates the page from the documents to
+compare the two. Exit code 7: the file was changed or truncated; 1: it cannot be read or is not a
+report. A hash is not a signature: compare it with `sha256sum` of the stored run to verify that the
+page shows that run.
 
 Examples:
   prony verify report.html")]
@@ -110,11 +112,11 @@ pub struct VerifyArgs {
 /// Arguments of `prony audit`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The tool is recognised by its output. Values that the output does not contain are left out: a stored
-run is marked as imported, and lists what is unknown.
+The tool is recognised by its output. A stored run is marked as imported, and lists the values that
+the output does not contain.
 
-Exit code 7: figures are implausible and must not be used. Such a run can be stored, and carries
-that verdict.
+Exit code 7: figures are implausible and must not be used. With --keep, such a run is stored as
+invalid.
 
 Examples:
   prony audit pgbench.log
@@ -125,7 +127,7 @@ pub struct AuditArgs {
     #[arg(value_name = "FILE")]
     pub file: String,
 
-    /// Store each of its runs, for `prony show`, `prony compare` and `prony price`
+    /// Store the runs, for `prony show`, `prony compare` and `prony price`
     #[arg(long)]
     pub keep: bool,
 
@@ -141,16 +143,16 @@ pub struct AuditArgs {
 /// Arguments of `prony price`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Without a RUN, the runs that the sheet names are priced. Without --sheet, prices.toml in PRONY_HOME
-is read if it exists. The folder plans/prices has an example.
+Without RUN, prices the runs that the sheet names. Without --sheet, reads prices.toml in PRONY_HOME
+if it exists. The folder plans/prices has an example.
 
-A run of an experiment stands for all repeats of its variant, and an experiment as the only
-argument for all of its variants: each variant has a line, with the median of its repeats. Runs
-separated by commas are exactly these runs; `ID,` is one run alone. If repeats of one variant are
-named for different configurations, each of them counts alone.
+The id of one run of an experiment selects all repeats of its variant; they are priced by their
+median. An experiment as the only argument selects all of its variants, one line each. Runs
+separated by commas select exactly these runs, and `ID,` selects one run. If repeats of one variant
+are named for different configurations, each repeat is priced alone.
 
-Exit code 7: a run has no price, the runs are not comparable and not ranked, or none of them
-sustains the load.
+Exit code 7: a run has no price; the runs are not comparable and therefore not ranked; or no
+configuration sustains the load.
 
 Examples:
   prony price last --sheet prices.toml
@@ -159,8 +161,8 @@ Examples:
   prony price --load 20000tps --p99 20ms --sheet prices.toml
   prony price last --sheet prices.toml --json | jq .points[0].tps_per_money")]
 pub struct PriceArgs {
-    /// A run, named as in `prony show`; CONFIGURATION= tells on which configuration it was measured if the sheet
-    /// does not
+    /// A run, named as in `prony show`; CONFIGURATION= assigns it to a configuration if the sheet does not name
+    /// the run
     #[arg(value_name = "[CONFIGURATION=]RUN")]
     pub runs: Vec<String>,
 
@@ -168,7 +170,7 @@ pub struct PriceArgs {
     #[arg(long, value_name = "FILE")]
     pub sheet: Vec<PathBuf>,
 
-    /// Name the cheapest configuration that delivers this many transactions a second
+    /// Find the cheapest configuration that delivers this many transactions per second
     #[arg(long, value_name = "TPS", value_parser = rate)]
     pub load: Option<f64>,
 
@@ -180,11 +182,11 @@ pub struct PriceArgs {
     #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
     pub p95: Option<Duration>,
 
-    /// Share of the measured throughput that is used over a month, for the second cost of a million transactions
+    /// Share of the measured throughput that is used over a month, for the second cost per million transactions
     #[arg(long, value_name = "SHARE", default_value = "30%", value_parser = parse_share)]
     pub utilisation: f64,
 
-    /// Rank prices of different regions too
+    /// Also rank prices of different regions
     #[arg(long)]
     pub across_regions: bool,
 
@@ -193,7 +195,7 @@ pub struct PriceArgs {
     pub json: bool,
 }
 
-/// Reads `20000`, `20000tps` or `20000/s`.
+/// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
 fn rate(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let number = number
@@ -202,7 +204,7 @@ fn rate(text: &str) -> Result<f64, String> {
         .unwrap_or(number);
     match number.trim().parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
-        _ => Err("give transactions a second, such as 20000 or 20000tps".to_owned()),
+        _ => Err("give transactions per second, such as 20000 or 20000tps".to_owned()),
     }
 }
 

@@ -35,14 +35,14 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Server")]
     pub download: bool,
 
-    /// Check whether this share of the data was cached, such as 30%, by the size of the data and the pages that
-    /// the server found in its cache
+    /// Check that this share of the data, such as 30%, was cached, by the size of the data and the server's cache
+    /// hits
     #[arg(long, value_name = "SHARE", help_heading = "Server", value_parser = parse_share,
           conflicts_with_all = ["embedded", "no-observe"])]
     pub expect_cached: Option<f64>,
 
-    /// With --expect-cached: in the memory of the server's machine (memory), or in its own shared_buffers or
-    /// innodb_buffer_pool_size (cache) [default: memory where it is known, else cache]
+    /// With --expect-cached: memory for the memory of the server's machine, or cache for shared_buffers or
+    /// innodb_buffer_pool_size [default: memory if it is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",
@@ -52,7 +52,7 @@ pub struct RunArgs {
     )]
     pub cached_of: Option<super::CachedOf>,
 
-    /// Print the result as JSON; several runs as one line each, when they end
+    /// Print the result as JSON; for several runs, one line each as it ends
     #[arg(long, help_heading = "Result")]
     pub json: bool,
 
@@ -67,14 +67,14 @@ pub struct RunOutputArgs {
     #[arg(long, help_heading = "Result")]
     pub no_store: bool,
 
-    /// Time between lines of progress if stderr is not a terminal; 0s: no progress
+    /// Time between progress lines if stderr is not a terminal; 0s: no progress
     #[arg(long, value_name = "TIME", default_value = "1s", help_heading = "Result",
           value_parser = parse_duration)]
     pub progress: Duration,
 }
 
 impl RunArgs {
-    /// Whether it names a plan file rather than the name of a workload.
+    /// Whether the argument is a plan file, not the name of a workload.
     pub fn is_plan(&self) -> bool {
         self.workload_or_plan.ends_with(".toml") || self.workload_or_plan.contains('/')
     }
@@ -97,12 +97,12 @@ mod tests {
     #[test]
     fn an_invalid_number_is_an_error_with_the_valid_range() {
         let base = &["prony", "run", "tpcb"][..];
-        for more in [
+        for arguments in [
             &["--repeats=-1"][..],
             &["--repeats", "-1"],
             &["--repeats", "x"],
         ] {
-            let message = usage_error(&[base, more].concat());
+            let message = usage_error(&[base, arguments].concat());
             assert!(message.contains("must be from 1 to 1000"), "{message}");
             assert!(!message.contains("-- -1"), "{message}");
         }
@@ -124,8 +124,8 @@ mod tests {
                 assert!(!message.contains("-- -1"), "{name}: {message}");
             }
         }
-        for right in [["--repeats", "3"], ["--clients", "3"], ["--rate", "0.5"]] {
-            assert!(crate::args::Cli::try_parse_from(base.iter().chain(&right)).is_ok());
+        for valid in [["--repeats", "3"], ["--clients", "3"], ["--rate", "0.5"]] {
+            assert!(crate::args::Cli::try_parse_from(base.iter().chain(&valid)).is_ok());
         }
     }
 }

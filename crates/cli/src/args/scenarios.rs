@@ -10,8 +10,7 @@ use std::time::Duration;
 /// Arguments of `prony scenarios`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The figures are those of the named documents, as published. Prony has run none of them on those
-machines.
+The figures are as published in the named documents. They were not measured with Prony.
 
 Examples:
   prony scenarios                              all of them
@@ -36,12 +35,13 @@ pub struct ScenariosArgs {
 /// Arguments of `prony reproduce`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Existing tables of the scenario's workload are replaced, as `prony load` does; other tables are
-never touched. The guides ask for a new load between runs; --cleanup drops the tables at the end.
+Replaces existing tables of the scenario's workload, as `prony load` does; other tables are never
+touched. The published guides require a new load before each run; --cleanup drops the tables at the
+end.
 
 Without --shrink, --minutes, --warmup and --clients a scenario is run as published, on one thread
-for each CPU of this machine. Clients for which the server has no connections are left out, unless
---clients asks for them.
+per CPU of this machine. If the server has too few connections for the published clients, fewer are
+used; with --clients, that is an error.
 
 Examples:
   prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --minutes 1
@@ -78,8 +78,8 @@ pub struct ReproduceArgs {
     #[arg(long, help_heading = "Data")]
     pub cleanup: bool,
 
-    /// Command that restarts the server if the scenario asks for cold caches; sh runs it. Without it the caches are
-    /// not cold, and the result notes that
+    /// Command that restarts the server if the scenario requires cold caches; run with sh. Without it, the caches
+    /// are not cold, and the result notes that
     #[arg(long, value_name = "CMD", help_heading = "Server")]
     pub restart_command: Option<String>,
 
@@ -99,12 +99,12 @@ pub struct ReproduceArgs {
 /// How much of the data fits into the server's memory.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct CachedArgs {
-    /// Choose the scale so that this share of the data fits into memory: 30% makes data of 3.3 times the memory
+    /// Choose the scale so that this share of the data fits into memory: with 30%, the data is 3.3 times the memory
     #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
     pub cached: Option<f64>,
 
-    /// With --cached: the memory of the server's machine (memory), or its shared_buffers or
-    /// innodb_buffer_pool_size (cache) [default: memory if it is known, else cache]
+    /// With --cached: memory for the memory of the server's machine, or cache for shared_buffers or
+    /// innodb_buffer_pool_size [default: memory if it is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",
@@ -124,13 +124,13 @@ pub enum CachedOf {
     Cache,
 }
 
-/// Reads minutes: `1`, `0.5`.
+/// Parses minutes, such as `1` or `0.5`.
 fn minutes(text: &str) -> Result<Duration, String> {
-    let most = prony_plan::MAX_TIME.as_secs_f64();
+    let max_s = prony_plan::MAX_TIME.as_secs_f64();
     let seconds = text.trim().parse::<f64>().map(|minutes| minutes * 60.0);
     match seconds {
         // Whole seconds, so that the printed time is the exact one.
-        Ok(seconds) if seconds >= 1.0 && seconds <= most => {
+        Ok(seconds) if seconds >= 1.0 && seconds <= max_s => {
             Ok(Duration::from_secs(seconds.round() as u64))
         }
         _ => Err("give minutes, such as 1 or 0.5".to_owned()),
@@ -148,8 +148,8 @@ mod tests {
         for text in ["", "0", "-1", "nan", "inf", "1e9", "1m"] {
             assert!(minutes(text).is_err(), "{text}");
         }
-        let words = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
-        let message = crate::args::usage_error(&words);
+        let arguments = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
+        let message = crate::args::usage_error(&arguments);
         assert!(
             message.contains("give minutes, such as 1") && !message.contains("-- -1"),
             "{message}"

@@ -19,7 +19,7 @@ pub struct RunsArgs {
     #[command(subcommand)]
     pub command: Option<RunsCommand>,
 
-    /// Show at most this many; 0 shows all
+    /// Show at most this many runs; 0 shows all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     pub last: usize,
 
@@ -35,7 +35,7 @@ pub struct RunsArgs {
     #[arg(long, value_name = "TEXT")]
     pub server: Option<String>,
 
-    /// Only runs started since then: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
+    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub since: Option<Since>,
 
@@ -49,7 +49,7 @@ pub struct RunsArgs {
 pub enum RunsCommand {
     /// Delete runs with their labels and notes
     Delete {
-        /// Ids of the runs, or the beginnings of some
+        /// Ids of the runs, or unique prefixes of ids
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
     },
@@ -57,7 +57,7 @@ pub enum RunsCommand {
     ///
     /// The label is stored beside the document, whose hash does not change.
     Label {
-        /// Id of the run, the beginning of one, or `last`
+        /// Id of the run, a unique prefix of an id, or `last`
         #[arg(value_name = "RUN")]
         run: String,
 
@@ -69,7 +69,7 @@ pub enum RunsCommand {
     ///
     /// The note is stored beside the document, whose hash does not change.
     Note {
-        /// Id of the run, the beginning of one, or `last`
+        /// Id of the run, a unique prefix of an id, or `last`
         #[arg(value_name = "RUN")]
         run: String,
 
@@ -94,10 +94,10 @@ const VERDICTS: [(&str, RunVerdict, &str); 5] = [
 
 fn verdict() -> impl TypedValueParser<Value = RunVerdict> {
     let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
-    PossibleValuesParser::new(names).map(|given| {
-        let found = VERDICTS.iter().find(|(name, ..)| *name == given);
+    PossibleValuesParser::new(names).map(|value| {
+        let entry = VERDICTS.iter().find(|(name, ..)| *name == value);
         // The parser only accepts known names.
-        found.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
+        entry.map_or(RunVerdict::Valid, |(_, verdict, _)| *verdict)
     })
 }
 
@@ -110,10 +110,10 @@ pub enum Since {
     Age(jiff::SignedDuration),
 }
 
-/// Reads a date, a local time or an age.
+/// Parses a date, a local time or an age.
 fn since(text: &str) -> Result<Since, String> {
     let text = text.trim();
-    let wrong = || {
+    let invalid = || {
         "give a date such as 2026-11-20, a time such as 2026-11-20T18:00, or an age such as 12h or 7d".to_owned()
     };
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
@@ -123,16 +123,16 @@ fn since(text: &str) -> Result<Since, String> {
         let zoned = local.to_zoned(jiff::tz::TimeZone::system());
         return zoned
             .map(|zoned| Since::Moment(zoned.timestamp()))
-            .map_err(|_| wrong());
+            .map_err(|_| invalid());
     }
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let hours = match &text[digits.len()..] {
         "h" => 1,
         "d" => 24,
         "w" => 7 * 24,
-        _ => return Err(wrong()),
+        _ => return Err(invalid()),
     };
-    let count: u32 = digits.parse().map_err(|_| wrong())?;
+    let count: u32 = digits.parse().map_err(|_| invalid())?;
     Ok(Since::Age(jiff::SignedDuration::from_hours(
         i64::from(count) * hours,
     )))
@@ -148,7 +148,7 @@ Examples:
   prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
   prony show last --json | jq .measured.kinds[0].tps")]
 pub struct ShowArgs {
-    /// Id of the run, the beginning of one, its label, `last`, or a file with the document
+    /// Id of the run, a unique prefix of an id, its label, `last`, or a file with the document
     #[arg(value_name = "RUN")]
     pub run: String,
 
@@ -156,31 +156,31 @@ pub struct ShowArgs {
     pub format: Format,
 }
 
-/// The form of the output; without any of them, text for people.
+/// The output format; text for people if none is given.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 pub struct Format {
-    /// The whole document, as JSON
+    /// Print the whole document as JSON
     #[arg(long)]
     pub json: bool,
 
-    /// The per-second series, as CSV
+    /// Print the per-second series as CSV
     #[arg(long)]
     pub csv: bool,
 
-    /// What was observed on the server each second, as CSV
+    /// Print the per-second series of the server as CSV
     #[arg(long)]
     pub csv_server: bool,
 
-    /// The distributions of the measured window as an HdrHistogram log: one interval for each kind of transaction
+    /// Print the distributions of the measured window as an HdrHistogram log, one interval per kind of transaction
     #[arg(long)]
     pub hdr_log: bool,
 
-    /// The percentiles of the measured window, as CSV
+    /// Print the percentiles of the measured window as CSV
     #[arg(long)]
     pub percentiles: bool,
 
-    /// Industry metrics of the workload, such as NOPM and TPM, as CSV
+    /// Print the industry metrics of the workload, such as NOPM and TPM, as CSV
     #[arg(long)]
     pub rates: bool,
 }
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(since("1w"), Ok(Since::Age(day * 7)));
         assert!(matches!(since("2026-11-20"), Ok(Since::Moment(_))));
         assert!(matches!(since("2026-11-20T18:00"), Ok(Since::Moment(_))));
-        for wrong in [
+        for invalid in [
             "",
             "d",
             "-1d",
@@ -212,7 +212,7 @@ mod tests {
             "99999999999999d",
             "5 µ",
         ] {
-            assert!(since(wrong).is_err(), "{wrong}");
+            assert!(since(invalid).is_err(), "{invalid}");
         }
     }
 }

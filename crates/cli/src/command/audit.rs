@@ -1,6 +1,6 @@
 //! `prony audit`.
 //!
-//! It audits the output of another tool and stores its runs, always marked as imported.
+//! Audits the output of other tools, and stores their runs, always marked as imported.
 
 use super::output;
 use crate::args::AuditArgs;
@@ -13,7 +13,7 @@ use prony_store::{RunStore, Severity, started_now};
 use std::io::Read;
 
 /// Largest output to read, bytes.
-const LARGEST: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Audits an output.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
@@ -28,7 +28,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         true => audit::json(out, &runs),
         false => audit::write(out, style, &runs),
     })?;
-    let checks = runs.iter().flat_map(|one| one.audit.checks.clone());
+    let checks = runs.iter().flat_map(|run| run.audit.checks.clone());
     let worst = prony_judge::worst(&checks.collect::<Vec<_>>());
     Ok(match worst {
         Some(Severity::Invalid) => Exit::Invalid,
@@ -63,39 +63,39 @@ fn audited(
 }
 
 /// Stores a run that has a throughput.
-fn store(one: &mut AuditedRun) -> Result<(), Failure> {
-    let all = one.run.measured.all();
-    if all.is_none_or(|all| all.committed == 0) || one.run.measured.length_s <= 0.0 {
-        one.not_stored = Some("not stored: its output has no throughput".to_owned());
+fn store(audited_run: &mut AuditedRun) -> Result<(), Failure> {
+    let all = audited_run.run.measured.all();
+    if all.is_none_or(|all| all.committed == 0) || audited_run.run.measured.length_s <= 0.0 {
+        audited_run.not_stored = Some("not stored: its output has no throughput".to_owned());
         return Ok(());
     }
-    let writer = RunStore::open(None)?.begin(&mut one.run)?;
-    writer.finish(&one.run)?;
-    one.stored = Some(one.run.id.clone());
+    let writer = RunStore::open(None)?.begin(&mut audited_run.run)?;
+    writer.finish(&audited_run.run)?;
+    audited_run.stored = Some(audited_run.run.id.clone());
     Ok(())
 }
 
 /// The text of a file, or of standard input; invalid UTF-8 is replaced.
 fn text(file: &str) -> Result<String, Failure> {
-    let cannot = |error: std::io::Error| {
-        let what = format!("cannot read the output: {}", system_error(&error));
+    let read_failure = |error: std::io::Error| {
+        let message = format!("cannot read the output: {}", system_error(&error));
         let hint = "name the file that the tool's output was written to, or - for standard input";
-        Failure::new(Exit::Unexpected, what, hint).at(file)
+        Failure::new(Exit::Unexpected, message, hint).at(file)
     };
     let mut bytes = Vec::new();
     if file == "-" {
         std::io::stdin()
             .lock()
-            .take(LARGEST + 1)
+            .take(MAX_BYTES + 1)
             .read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|open| open.take(LARGEST + 1).read_to_end(&mut bytes))
+        std::fs::File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     }
-    .map_err(cannot)?;
-    if bytes.len() as u64 > LARGEST {
+    .map_err(read_failure)?;
+    if bytes.len() as u64 > MAX_BYTES {
         let hint = "cut out the end, with the report";
-        let what = "the output is larger than 256 MiB";
-        return Err(Failure::new(Exit::Unexpected, what, hint).at(file));
+        let message = "the output is larger than 256 MiB";
+        return Err(Failure::new(Exit::Unexpected, message, hint).at(file));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

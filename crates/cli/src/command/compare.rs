@@ -1,7 +1,7 @@
 //! `prony compare`.
 //!
-//! Names of runs and experiments become sides, which `judge` compares. A run is never counted twice, and no
-//! run of an experiment is left out.
+//! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
+//! twice, and no run of an experiment is omitted.
 
 use super::stored::judge_if_unjudged;
 use super::{file, output};
@@ -37,18 +37,18 @@ impl LoadedSide {
     }
 }
 
-fn usage(what: impl Into<String>, hint: impl Into<String>) -> Failure {
-    Failure::new(Exit::Usage, what, hint)
+fn usage(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::new(Exit::Usage, message, hint)
 }
 
-/// What the name of a run of an experiment selects.
+/// Which runs are selected by the name of a run that belongs to an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameScope {
-    /// The run; the whole experiment if the run has the experiment's id.
+    /// The run, or the whole experiment if the run has the experiment's id.
     Run,
     /// The repeats of its variant.
     Variant,
-    /// The whole experiment, because nothing else is named.
+    /// The whole experiment, because it is the only argument.
     Experiment,
 }
 
@@ -92,7 +92,7 @@ fn exit(comparison: &SidesComparison, limit: Option<Limit>) -> Exit {
         let mut gates = comparison
             .against
             .iter()
-            .map(|one| comparison.gate(one, limit.allowed));
+            .map(|side| comparison.gate(side, limit.allowed));
         gates.any(|gate| match gate.unwrap_or(GateResult::Unsure) {
             GateResult::Slower => true,
             GateResult::Unsure => limit.fail_if_unsure,
@@ -116,27 +116,27 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
         sides.extend(load_sides(store, name, scope)?);
     }
     if sides.len() < 2 {
-        let what = match names.len() {
+        let message = match names.len() {
             1 => "there is only one side",
             _ => "there are fewer than two sides",
         };
         let hint = "name at least two runs, or an experiment with at least two variants";
-        return Err(usage(what, hint));
+        return Err(usage(message, hint));
     }
     if sides.len() > MAX_SIDES {
-        let what = format!("{} sides are too many", sides.len());
-        return Err(usage(what, format!("name at most {MAX_SIDES}")));
+        let message = format!("{} sides are too many", sides.len());
+        return Err(usage(message, format!("name at most {MAX_SIDES}")));
     }
     for (index, side) in sides.iter().enumerate() {
-        let before = sides[..index].iter().flat_map(|side| &side.runs);
-        let mut seen: Vec<&str> = before.map(|run| run.id.as_str()).collect();
+        let earlier = sides[..index].iter().flat_map(|side| &side.runs);
+        let mut earlier_ids: Vec<&str> = earlier.map(|run| run.id.as_str()).collect();
         for run in &side.runs {
-            if !run.id.is_empty() && seen.contains(&run.id.as_str()) {
-                let what = format!("the run {} is named twice", run.id);
+            if !run.id.is_empty() && earlier_ids.contains(&run.id.as_str()) {
+                let message = format!("the run {} is named twice", run.id);
                 let hint = "a run counts only once";
-                return Err(usage(what, hint));
+                return Err(usage(message, hint));
             }
-            seen.push(&run.id);
+            earlier_ids.push(&run.id);
         }
     }
     Ok(sides)
@@ -158,22 +158,23 @@ pub(super) fn load_sides(
         };
     }
     let run = load(name)?;
-    let is_whole_experiment = |of: &Experiment| match scope {
-        NameScope::Run => of.id == run.id && name != "last",
+    let selects_experiment = |experiment: &Experiment| match scope {
+        NameScope::Run => experiment.id == run.id && name != "last",
         NameScope::Variant | NameScope::Experiment => true,
     };
-    let Some(of) = run.experiment.as_ref().filter(|of| is_whole_experiment(of)) else {
+    let experiment = run.experiment.as_ref();
+    let Some(experiment) = experiment.filter(|experiment| selects_experiment(experiment)) else {
         return Ok(vec![LoadedSide::of(vec![run])]);
     };
-    let mut sides = experiment_sides(store, &of.id, of.runs as usize, &run)?;
+    let mut sides = experiment_sides(store, &experiment.id, experiment.runs as usize, &run)?;
     if scope == NameScope::Variant {
-        sides.retain(|side| side.name == of.variant);
+        sides.retain(|side| side.name == experiment.variant);
     }
-    // The id of an experiment alone means the whole experiment.
-    if scope == NameScope::Variant || run.id != of.id {
+    // As the only argument, the id of an experiment names the whole experiment.
+    if scope == NameScope::Variant || run.id != experiment.id {
         for side in sides.iter_mut().filter(|side| side.runs.len() > 1) {
-            let named = side.runs.iter().any(|one| one.id == run.id);
-            side.named = named.then(|| run.id.clone());
+            let is_named = side.runs.iter().any(|repeat| repeat.id == run.id);
+            side.named = is_named.then(|| run.id.clone());
         }
     }
     Ok(sides)
@@ -189,11 +190,14 @@ pub(super) fn comma_separated(list: &str) -> Option<Vec<&str>> {
 
 /// The variant that all runs share; empty if they differ.
 fn common_variant(runs: &[Run]) -> String {
-    let of = |run: &Run| run.experiment.as_ref().map(|of| of.variant.clone());
-    let Some(first) = runs.first().and_then(of) else {
+    let variant = |run: &Run| {
+        let experiment = run.experiment.as_ref();
+        experiment.map(|experiment| experiment.variant.clone())
+    };
+    let Some(first) = runs.first().and_then(variant) else {
         return String::new();
     };
-    match runs.iter().all(|run| of(run).as_ref() == Some(&first)) {
+    match runs.iter().all(|run| variant(run).as_ref() == Some(&first)) {
         true => first,
         false => String::new(),
     }
@@ -213,7 +217,8 @@ fn experiment_sides(
             break;
         }
         let run = store.load(&summary.id)?;
-        if run.experiment.as_ref().is_some_and(|of| of.id == id) {
+        let experiment = run.experiment.as_ref();
+        if experiment.is_some_and(|experiment| experiment.id == id) {
             runs.push(run);
         }
     }
@@ -222,7 +227,10 @@ fn experiment_sides(
         // here.
         runs.push(named_run.clone());
     }
-    let position = |run: &Run| run.experiment.as_ref().map_or(0, |of| of.position);
+    let position = |run: &Run| {
+        let experiment = run.experiment.as_ref();
+        experiment.map_or(0, |experiment| experiment.position)
+    };
     runs.sort_by_key(position);
     let side = |name| LoadedSide {
         name,
@@ -238,29 +246,33 @@ fn experiment_sides(
     Ok(sides)
 }
 
-/// The listed runs that have ended and may belong to an experiment, oldest first; those with that
-/// experiment in the index come before those with none. `listed` is newest first.
+/// The finished runs that may belong to an experiment, oldest first; those with that experiment in the index
+/// precede those without an experiment. `listed` is newest first.
 fn candidates<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a RunSummary> {
     // No run of an experiment is older than its first one, which has the experiment's id.
-    let begin = listed.iter().position(|one| one.id == id);
-    let until = begin.map_or(listed.len(), |place| place + 1);
-    let ended = |one: &&RunSummary| one.state != RunState::Running;
-    let newer = listed[..until].iter().rev().filter(ended);
-    let (mut found, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
-        newer.partition(|one| one.experiment.as_ref().is_some_and(|of| of.id == id));
-    // Versions without experiments wrote rows without them. If the row of the first or the named run is
-    // such a row, every possible document has to be read. Otherwise no document is read needlessly.
-    let has_none = |one: &RunSummary| one.experiment.is_none();
+    let first = listed.iter().position(|summary| summary.id == id);
+    let end = first.map_or(listed.len(), |index| index + 1);
+    let has_ended = |summary: &&RunSummary| summary.state != RunState::Running;
+    let in_experiment = |summary: &&RunSummary| {
+        let experiment = summary.experiment.as_ref();
+        experiment.is_some_and(|experiment| experiment.id == id)
+    };
+    let newer = listed[..end].iter().rev().filter(has_ended);
+    let (mut candidates, others): (Vec<&RunSummary>, Vec<&RunSummary>) =
+        newer.partition(in_experiment);
+    // Older versions of Prony wrote index rows without the experiment. If the first or the named run has such a row,
+    // the documents of all such rows must be read; otherwise none of them is read.
+    let has_no_experiment = |summary: &RunSummary| summary.experiment.is_none();
     let mut named = listed
         .iter()
-        .filter(|one| one.id == id || one.id == named_id);
-    if named.any(has_none) {
-        found.extend(others.into_iter().filter(|one| has_none(one)));
+        .filter(|summary| summary.id == id || summary.id == named_id);
+    if named.any(has_no_experiment) {
+        candidates.extend(others.into_iter().filter(|summary| has_no_experiment(summary)));
     }
-    found
+    candidates
 }
 
-/// Writes the XML to a file; replaces only an older file of this kind.
+/// Writes the XML to a file; replaces only an existing XML file.
 fn write_xml(
     path: &Path,
     runs: &[Vec<&Run>],
@@ -286,7 +298,7 @@ mod tests {
             }),
             ..Run::default()
         };
-        RunSummary::of(id, &run)
+        RunSummary::new(id, &run)
     }
 
     #[test]
@@ -300,9 +312,9 @@ mod tests {
             listed("2", Some("2"), ended),
             listed("1", None, ended),
         ];
-        let ids = |all: &[RunSummary], known: &str| -> Vec<String> {
-            let found = candidates(all, "2", known).into_iter();
-            found.map(|one| one.id.clone()).collect()
+        let ids = |all: &[RunSummary], named_id: &str| -> Vec<String> {
+            let candidates = candidates(all, "2", named_id).into_iter();
+            candidates.map(|summary| summary.id.clone()).collect()
         };
         assert_eq!(ids(&all, "2"), ["2", "4"]);
         // Runs without an experiment in the index are read too.

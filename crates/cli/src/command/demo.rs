@@ -1,7 +1,6 @@
 //! `prony demo`: a complete run on a throw-away server.
 //!
-//! Prints what `prony run` prints, does nothing that `prony run` cannot do, and shows the equivalent
-//! command on stderr.
+//! Equivalent to a `prony run` command, which is shown on stderr.
 
 use super::run::request_document;
 use super::{output, plan};
@@ -13,7 +12,7 @@ use prony_runner::host::processors;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// As many branches as clients: with fewer, the clients mostly wait for each other's row locks.
+/// Number of clients, and of branches: with fewer branches, clients mostly wait for each other's row locks.
 const CLIENTS: u64 = 16;
 
 /// Runs tpcb on a throw-away server.

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// Connections besides those of the clients: control, loaders, watchers of autovacuum.
 const SPARE_CONNECTIONS: u32 = 20;
 
-/// Starts a server with room for this many clients.
+/// Starts a server that accepts connections of this many clients.
 pub fn start(clients: u32, download: bool) -> Result<EmbeddedPostgres, Failure> {
     let installation = installation(download)?;
     let options = EmbeddedOptions {
@@ -38,7 +38,7 @@ pub fn start(clients: u32, download: bool) -> Result<EmbeddedPostgres, Failure> 
 fn installation(download: bool) -> Result<Installation, Failure> {
     match embedded::find() {
         Err(Error::NotFound { .. }) if download => fetch(),
-        found => found.map_err(|error| failure(&error)),
+        result => result.map_err(|error| failure(&error)),
     }
 }
 

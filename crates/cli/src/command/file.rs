@@ -1,6 +1,6 @@
-//! A result file that the user names.
+//! Writes result files to paths that the user gives.
 //!
-//! A file of another kind is never replaced, and an incomplete file is never left under the name.
+//! A file of a different kind is never replaced, and a failed write never leaves an incomplete file.
 
 use crate::exit::{Exit, Failure};
 use prony_report::text::system_error;
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 /// Maximum bytes at the start of a file that identify its kind.
 const PREFIX_BYTES: u64 = 256;
 
-/// Refuses to replace a file of another kind; `is_own` recognises the right kind by the start of the file.
+/// Refuses to replace a file of a different kind; `is_expected_kind` checks the start of the file.
 ///
 /// # Errors
-/// If there is a file of another kind.
+/// If there is a file of a different kind.
 pub fn check_replaceable(
     path: &Path,
     kind: &str,
-    is_own: impl FnOnce(&[u8]) -> bool,
+    is_expected_kind: impl FnOnce(&[u8]) -> bool,
 ) -> Result<(), Failure> {
     let mut prefix = Vec::new();
     let Ok(file) = File::open(path) else {
@@ -29,19 +29,20 @@ pub fn check_replaceable(
     if !regular || file.take(PREFIX_BYTES).read_to_end(&mut prefix).is_err() {
         return Ok(());
     }
-    if prefix.is_empty() || is_own(&prefix) {
+    if prefix.is_empty() || is_expected_kind(&prefix) {
         return Ok(());
     }
-    let what = format!("the file exists, and its content is not {kind}");
+    let message = format!("the file exists, and its content is not {kind}");
     let failure = Failure::new(
         Exit::Usage,
-        what,
+        message,
         "use another name, or remove the file first",
     );
     Err(failure.at(path.display().to_string()))
 }
 
-/// Writes a file; the error names it.
+/// Writes a result file.
+///
 ///
 /// # Errors
 /// If it cannot be written.
@@ -51,9 +52,9 @@ pub fn write_result(
     fill: impl Fn(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     write(path, fill).map_err(|error| {
-        let what = format!("cannot write the {kind}: {}", system_error(&error));
+        let message = format!("cannot write the {kind}: {}", system_error(&error));
         let hint = "use a file in a folder that you may write to";
-        Failure::new(Exit::Unexpected, what, hint).at(path.display().to_string())
+        Failure::new(Exit::Unexpected, message, hint).at(path.display().to_string())
     })
 }
 
@@ -62,24 +63,24 @@ pub fn write_result(
 /// # Errors
 /// If it cannot be written.
 fn write(path: &Path, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let filled = |mut file: File| fill(&mut file).and_then(|()| file.flush());
+    let fill_file = |mut file: File| fill(&mut file).and_then(|()| file.flush());
     let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     if special || linked {
-        return filled(File::create(path)?);
+        return fill_file(File::create(path)?);
     }
-    let hidden = hidden(path)?;
-    let written = File::create(&hidden)
-        .and_then(filled)
-        .and_then(|()| fs::rename(&hidden, path));
+    let temporary_path = temporary_path(path)?;
+    let written = File::create(&temporary_path)
+        .and_then(fill_file)
+        .and_then(|()| fs::rename(&temporary_path, path));
     if written.is_err() {
         // The first error is the one to report.
-        let _ = fs::remove_file(&hidden);
+        let _ = fs::remove_file(&temporary_path);
     }
     written
 }
 
-fn hidden(path: &Path) -> io::Result<PathBuf> {
+fn temporary_path(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name();
     let name = name.ok_or_else(|| io::Error::other("it has no file name"))?;
     Ok(path.with_file_name(format!(

@@ -47,7 +47,7 @@ pub struct FinishedLoad {
     pub workload: &'static dyn Workload,
     /// The report of the load.
     pub report: LoadReport,
-    /// The signals, which are handled from here on.
+    /// The signals, handled since the start of the load.
     pub signals: Signals,
 }
 
@@ -193,12 +193,12 @@ pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let rate = report.rows_per_s().map_or(String::new(), |rate| {
         format!(", {} rows/s while sending", units::rate(rate))
     });
-    let of = match (workload.name(), workload.dataset()) {
+    let loaded = match (workload.name(), workload.dataset()) {
         (name, data) if name == data => name.to_owned(),
         (name, data) => format!("{name} (the tables of {data})"),
     };
     format!(
-        "Loaded {of}, scale {}: {} in {}{rate}\n  {}\n  {}",
+        "Loaded {loaded}, scale {}: {} in {}{rate}\n  {}\n  {}",
         report.scale,
         units::count_with_noun(report.rows, "row", "rows"),
         units::seconds(report.seconds),
@@ -220,14 +220,14 @@ impl Progress for ProgressView {
         };
         // Only rows are counted; other phases only have a time.
         let counted = step.phase == LoadPhase::Rows;
-        let amount = LoadStepProgress {
+        let progress = LoadStepProgress {
             step: phase.to_owned(),
             done: step.rows_done,
             total: if counted { step.rows_total } else { 0 },
             at_s: step.elapsed.as_secs_f64(),
         };
         if let Ok(mut view) = self.0.lock() {
-            let _ = view.show(&amount);
+            let _ = view.show(&progress);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The commands, one file each.
 //!
-//! A parsed command becomes calls of the other crates. Decisions that another crate can make are not
-//! made here.
+//! Each command calls the other crates. Decisions that another crate can make are not made here.
 
 mod audit;
 mod compare;

@@ -65,11 +65,11 @@ pub fn check_runnable(input: PlanInput, subject: &str) -> Result<Plan, Failure> 
 /// Like [`check_runnable`], for all repeats and variants at once.
 pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Experiment, Failure> {
     let variants = input.variants().into_iter();
-    let each: Vec<_> = variants
+    let variant_problems: Vec<_> = variants
         .map(|(name, input)| (name, run_problems(&input)))
         .collect();
-    let problems = merge_findings(&each, |problem, names| {
-        problem.what += &format!(" (variant {names})");
+    let problems = merge_findings(&variant_problems, |problem, names| {
+        problem.message += &format!(" (variant {names})");
     });
     combine(input.check_experiment(), problems, subject)
 }
@@ -113,14 +113,14 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
     let Some(name) = &input.workload else {
         return Vec::new();
     };
-    let place = match &name.place {
+    let place = match &name.location {
         InputLocation::Flag(_) => String::new(),
         place => format!("{place}: "),
     };
     match server::workload(&name.value) {
         Err(mut failure) => {
             for problem in &mut failure.problems {
-                problem.what.insert_str(0, &place);
+                problem.message.insert_str(0, &place);
             }
             failure.problems
         }
@@ -128,8 +128,8 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
             let plan = workload_plan(input, &name.value);
             prony_workload::option_problems(workload, &plan)
                 .into_iter()
-                .map(|what| Problem {
-                    what: format!("{place}{what}"),
+                .map(|message| Problem {
+                    message: format!("{place}{message}"),
                     ..Problem::default()
                 })
                 .collect()
@@ -144,7 +144,7 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
         return Vec::new();
     };
     let protocol = input.protocol.as_ref();
-    let protocol = protocol.map_or(QueryMode::Prepared, |placed| placed.value);
+    let protocol = protocol.map_or(QueryMode::Prepared, |protocol| protocol.value);
     workload
         .check_options(&workload_plan(input, workload.name()), protocol)
         .iter()
@@ -152,7 +152,7 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
             let mut failure = server::workload_failure(error, None);
             if let Some(place) = location(input, error) {
                 for problem in &mut failure.problems {
-                    problem.what.insert_str(0, &format!("{place}: "));
+                    problem.message.insert_str(0, &format!("{place}: "));
                 }
             }
             failure.problems
@@ -165,7 +165,7 @@ fn location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputLocation
     let Error::Value { key, .. } = error else {
         return None;
     };
-    let place = &input.options.get(key)?.place;
+    let place = &input.options.get(key)?.location;
     matches!(place, InputLocation::File { .. }).then_some(place)
 }
 
@@ -178,9 +178,9 @@ fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
         scale: input
             .scale
             .as_ref()
-            .and_then(|placed| u32::try_from(placed.value).ok()),
+            .and_then(|scale| u32::try_from(scale.value).ok()),
         options: options
-            .map(|(key, placed)| (key.clone(), placed.value.clone()))
+            .map(|(key, option)| (key.clone(), option.value.clone()))
             .collect(),
     }
 }
@@ -195,7 +195,7 @@ pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
 
 fn problem(problem: prony_plan::Problem) -> Problem {
     Problem {
-        what: format!("{}: {}", problem.place, problem.message),
+        message: format!("{}: {}", problem.location, problem.message),
         place: String::new(),
         hint: problem.hint.unwrap_or_default(),
     }
@@ -236,14 +236,14 @@ fn changed_settings(input: &PlanInput) -> String {
         .url
         .as_ref()
         .map(|url| prony_server::redact(&url.value));
-    let given = input.to_json(&server.unwrap_or_default());
-    let each = given.as_object().into_iter().flatten();
-    let each: Vec<String> = each
+    let document = input.to_json(&server.unwrap_or_default());
+    let entries = document.as_object().into_iter().flatten();
+    let settings: Vec<String> = entries
         .map(|(key, entry)| format!("{key} = {}", entry["value"]))
         .collect();
-    match each.is_empty() {
+    match settings.is_empty() {
         true => "changes nothing".to_owned(),
-        false => prony_report::text::plain(&each.join(", ")),
+        false => prony_report::text::plain(&settings.join(", ")),
     }
 }
 
@@ -261,7 +261,7 @@ fn summary(plan: &Plan) -> String {
     };
     let stop = match drive.stop {
         Stop::After(time) | Stop::Starts(time) => format!("for {}", format_duration(time)),
-        Stop::Transactions(count) => format!("{count} transactions a client"),
+        Stop::Transactions(count) => format!("{count} transactions per client"),
         Stop::Shared { transactions, .. } => format!("{transactions} transactions of all clients"),
     };
     format!(

@@ -1,7 +1,7 @@
 //! `prony price`.
 //!
-//! Computes the cost of throughput from price sheets and stored runs. A sheet is required, and the
-//! configuration of a run is never guessed.
+//! Computes the cost of throughput from price sheets and stored runs. A sheet is required; the configuration of a
+//! run is never guessed.
 
 mod assignments;
 
@@ -40,13 +40,13 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
         true => runs_named_by_sheets(&sheets, &store)?,
         false => assign_runs(&args.runs, &sheets, &store)?,
     };
-    judge_if_unjudged(priced_runs.iter_mut().map(|one| &mut one.run));
+    judge_if_unjudged(priced_runs.iter_mut().map(|priced| &mut priced.run));
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
-        .map(|one| MeasuredConfiguration {
-            sheet: &sheets[one.sheet],
-            configuration: &sheets[one.sheet].configurations[one.configuration],
-            run: &one.run,
+        .map(|priced| MeasuredConfiguration {
+            sheet: &sheets[priced.sheet],
+            configuration: &sheets[priced.sheet].configurations[priced.configuration],
+            run: &priced.run,
         })
         .collect();
     let mut prices = prony_judge::price::price(&measured, &price_options(args)?).map_err(|error| {
@@ -73,8 +73,8 @@ pub(super) fn today() -> Result<AsOf, Failure> {
     let today = AsOf::day(today.year().into(), part(today.month()), part(today.day()));
     today.ok_or_else(|| {
         let hint = "set the clock: the age of prices depends on it";
-        let what = "this machine's clock shows an impossible date";
-        Failure::new(Exit::Unexpected, what, hint)
+        let message = "this machine's clock shows an impossible date";
+        Failure::new(Exit::Unexpected, message, hint)
     })
 }
 
@@ -116,8 +116,8 @@ pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a price sheet is a TOML file; plans/prices has an example";
-        let what = format!("cannot read the price sheet: {}", system_error(&error));
-        Failure::new(Exit::Usage, what, hint).at(&name)
+        let message = format!("cannot read the price sheet: {}", system_error(&error));
+        Failure::new(Exit::Usage, message, hint).at(&name)
     })?;
     Ok(SheetText { file: name, text })
 }
@@ -128,11 +128,11 @@ pub(super) fn parse_sheet(sheet: &SheetText) -> Result<Sheet, Failure> {
     Sheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }
 
-/// All configurations with the indexes of their sheet and their own.
+/// All configurations, each with its position: the index of the sheet and the index in the sheet.
 fn configurations(sheets: &[Sheet]) -> impl Iterator<Item = ((usize, usize), &Configuration)> {
-    sheets.iter().enumerate().flat_map(|(sheet, one)| {
-        let each = one.configurations.iter().enumerate();
-        each.map(move |(index, configuration)| ((sheet, index), configuration))
+    sheets.iter().enumerate().flat_map(|(sheet_index, sheet)| {
+        let configurations = sheet.configurations.iter().enumerate();
+        configurations.map(move |(index, configuration)| ((sheet_index, index), configuration))
     })
 }
 
@@ -141,9 +141,9 @@ pub(super) type PricedRuns = (Vec<PricedRun>, Vec<Check>);
 
 fn runs_named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<PricedRuns, Failure> {
     let mut assignments = Vec::new();
-    for (place, configuration) in configurations(sheets) {
+    for (position, configuration) in configurations(sheets) {
         for run in &configuration.runs {
-            assign(&mut assignments, run, place, store)?;
+            assign(&mut assignments, run, position, store)?;
         }
     }
     Ok(resolve(assignments))
@@ -176,15 +176,16 @@ pub(super) fn assign_runs(
         _ => NameScope::Variant,
     };
     let sheet_runs = LazyCell::new(|| sheet_runs(sheets, store));
-    let (mut assignments, mut left_out) = (Vec::new(), Vec::new());
+    let (mut assignments, mut unpriced) = (Vec::new(), Vec::new());
     for argument in arguments {
         // The name of a file may contain `=`, so the text before it must be the name of a configuration.
         let named = argument.split_once('=').and_then(|(name, run)| {
-            let (place, _) = configurations(sheets).find(|(_, one)| one.name == name)?;
-            Some((place, run))
+            let (position, _) =
+                configurations(sheets).find(|(_, configuration)| configuration.name == name)?;
+            Some((position, run))
         });
-        if let Some((place, run)) = named {
-            assign(&mut assignments, run, place, store)?;
+        if let Some((position, run)) = named {
+            assign(&mut assignments, run, position, store)?;
             continue;
         }
         let sides = load_sides(store, argument, scope).map_err(|failure| {
@@ -193,8 +194,8 @@ pub(super) fn assign_runs(
                 _ => failure,
             }
         })?;
-        let (mut found, mut refused) = (Vec::new(), Vec::new());
-        // The id of an experiment is that of its first run: in a sheet it means only that run's variant.
+        let (mut assigned, mut refused) = (Vec::new(), Vec::new());
+        // The id of an experiment is that of its first run: in a sheet it names only the variant of that run.
         let runs = sides.iter().flat_map(|side| &side.runs);
         let ids: Vec<String> = runs.map(|run| run.id.clone()).collect();
         let mut names = split_names(argument);
@@ -202,27 +203,27 @@ pub(super) fn assign_runs(
         for side in sides {
             let variant = side.name.clone();
             match assign_side(&names, side, sheets, &sheet_runs) {
-                Ok(assignment) => found.push(assignment),
+                Ok(assignment) => assigned.push(assignment),
                 Err(failure) => refused.push((variant, failure)),
             }
         }
-        // Of an experiment, variants in the sheets are priced, and the others are listed.
-        if let Some((_, failure)) = refused.pop_if(|_| found.is_empty()) {
+        // If the sheets name some variants of an experiment, the others are only reported.
+        if let Some((_, failure)) = refused.pop_if(|_| assigned.is_empty()) {
             return Err(failure);
         }
-        left_out.extend(
+        unpriced.extend(
             refused
                 .iter()
                 .map(|(variant, _)| unpriced_variant(variant, sheets)),
         );
-        assignments.extend(found);
+        assignments.extend(assigned);
     }
     let (priced_runs, mut notes) = resolve(assignments);
-    notes.extend(left_out);
+    notes.extend(unpriced);
     Ok((priced_runs, notes))
 }
 
-/// The note on a variant of an experiment of which no sheet names a run.
+/// The note on a variant of an experiment none of whose runs is named in a sheet.
 fn unpriced_variant(variant: &str, sheets: &[Sheet]) -> Check {
     let variant = plain(variant);
     Check {
@@ -245,17 +246,17 @@ struct SheetRun {
     name: String,
 }
 
-/// The runs that the sheets name. Each is looked up once, however many runs are priced.
+/// The runs that the sheets name. Each is looked up only once.
 fn sheet_runs(sheets: &[Sheet], store: &RunStore) -> Vec<SheetRun> {
     let mut runs = Vec::new();
-    for (place, configuration) in configurations(sheets) {
+    for (position, configuration) in configurations(sheets) {
         for name in configuration
             .runs
             .iter()
             .flat_map(|names| split_names(names))
         {
             runs.push(SheetRun {
-                configuration: place,
+                configuration: position,
                 name: store.find(name).unwrap_or_else(|_| name.to_owned()),
             });
         }
@@ -268,44 +269,46 @@ fn split_names(argument: &str) -> Vec<&str> {
     comma_separated(argument).unwrap_or_else(|| vec![argument])
 }
 
-/// The configurations on which the repeats of a side were measured, according to the sheets. If the sheets name
-/// repeats of one variant for different configurations, a named run counts only for its own configuration.
-/// `names` are names of the side other than ids, such as a file name.
+/// Assigns a side to the configuration on which the sheets say that its repeats were measured. If the sheets name
+/// repeats of one variant for different configurations, only the named run is assigned. `names` are names of the
+/// side other than ids, such as a file name.
 fn assign_side(
     names: &[&str],
     side: LoadedSide,
     sheets: &[Sheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
-    let all: Vec<(usize, usize)> = configurations(sheets).map(|(place, _)| place).collect();
-    let matching = |is_of: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
-        let named = |place: &(usize, usize)| {
-            let mut of_it = sheet_runs.iter().filter(|one| one.configuration == *place);
-            of_it.any(|one| is_of(&one.name))
+    let all: Vec<(usize, usize)> = configurations(sheets).map(|(position, _)| position).collect();
+    let matching = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
+        let has_match = |position: &(usize, usize)| {
+            sheet_runs
+                .iter()
+                .any(|run| run.configuration == *position && is_match(&run.name))
         };
-        all.iter().copied().filter(named).collect()
+        all.iter().copied().filter(has_match).collect()
     };
-    let any = matching(&|name| names.contains(&name) || side.runs.iter().any(|run| run.id == name));
-    let own = matching(&|name| side.named.as_deref() == Some(name));
+    let by_any_run =
+        matching(&|name| names.contains(&name) || side.runs.iter().any(|run| run.id == name));
+    let by_named_run = matching(&|name| side.named.as_deref() == Some(name));
     let mut assignment = RunAssignment {
         configuration: (0, 0),
         named: side.named,
         runs: side.runs,
     };
-    match (&any[..], &own[..], &all[..]) {
-        ([place], _, _) | ([], _, [place]) => assignment.configuration = *place,
-        (_, [place], _) => {
-            assignment.configuration = *place;
+    match (&by_any_run[..], &by_named_run[..], &all[..]) {
+        ([position], _, _) | ([], _, [position]) => assignment.configuration = *position,
+        (_, [position], _) => {
+            assignment.configuration = *position;
             assignment.keep_only_named();
         }
         _ => {
             let id = assignment.runs.first().map_or("", |run| run.id.as_str());
-            let what = format!("no sheet says on which configuration {id} was measured");
+            let message = format!("no sheet says on which configuration {id} was measured");
             let hint = format!(
                 "give CONFIGURATION={id} with one of: {}; or name it in the sheet, as runs = [\"{id}\"]",
                 configuration_names(sheets),
             );
-            return Err(Failure::new(Exit::Usage, what, hint));
+            return Err(Failure::new(Exit::Usage, message, hint));
         }
     }
     Ok(assignment)
@@ -313,16 +316,16 @@ fn assign_side(
 
 fn configuration_names(sheets: &[Sheet]) -> String {
     let names: Vec<&str> = configurations(sheets)
-        .map(|(_, one)| one.name.as_str())
+        .map(|(_, configuration)| configuration.name.as_str())
         .collect();
     names.join(", ")
 }
 
 fn unknown_configuration(name: &str, sheets: &[Sheet]) -> Failure {
-    let what = format!("no configuration of the sheet is named {name}");
+    let message = format!("no configuration of the sheet is named {name}");
     Failure::new(
         Exit::Usage,
-        what,
+        message,
         format!("there are: {}", configuration_names(sheets)),
     )
 }

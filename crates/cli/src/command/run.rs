@@ -1,7 +1,7 @@
 //! `prony run`.
 //!
-//! A workload or a plan file, with flags, becomes one run or an experiment. A plan with a mistake is
-//! never run.
+//! Executes a workload or a plan file, with flags, as one run or as an experiment. A plan with a mistake is never
+//! run.
 
 use super::{plan, server, sizing};
 use crate::args::RunArgs;
@@ -92,15 +92,15 @@ fn run_request(
     })
 }
 
-/// The requested share of the data in the cache, with the memory that it refers to.
+/// The share of `--expect-cached`, with the memory that it refers to.
 fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, Failure> {
     let Some(share) = args.expect_cached else {
         return Ok(None);
     };
     let ServerPlan::Url(url) = &plan.server else {
-        let what =
+        let message =
             "--expect-cached needs a running server, and the embedded one is not started yet";
-        return Err(Failure::new(Exit::Usage, what, "name a server with --url"));
+        return Err(Failure::new(Exit::Usage, message, "name a server with --url"));
     };
     let mut control = server::connect(&server::target(Some(url))?)?;
     let metrics = plan.observe.server_metrics.as_deref();
@@ -109,15 +109,15 @@ fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, F
 
 /// How to observe the server, and where to publish the figures.
 pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
-    // What the plan has was requested somewhere.
-    fn origin<T>(given: &InputValue<T>) -> String {
-        let place = given.as_ref().map(|given| given.place.to_string());
+    // Every value in the plan comes from a flag or a file.
+    fn origin<T>(value: &InputValue<T>) -> String {
+        let place = value.as_ref().map(|value| value.location.to_string());
         place.unwrap_or_default()
     }
     let observe = &plan.observe;
     let off = (!observe.server).then(|| match &input.observe {
-        Some(given) if !matches!(given.place, InputLocation::Flag(_)) => {
-            format!("the plan disables it ({})", given.place)
+        Some(value) if !matches!(value.location, InputLocation::Flag(_)) => {
+            format!("the plan disables it ({})", value.location)
         }
         _ => "--no-observe was given".to_owned(),
     });

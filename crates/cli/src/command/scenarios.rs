@@ -8,7 +8,7 @@ use crate::args::ScenariosArgs;
 use crate::exit::{Exit, Failure};
 use prony_plan::Choice;
 use prony_plan::format_duration;
-use prony_plan::scenario::{Scenario, UnknownScenario, all, each, find};
+use prony_plan::scenario::{Scenario, UnknownScenario, all, all_scenarios, find};
 use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow};
 use prony_report::units;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     }
     let is_selected =
         |scenario: &Scenario| args.filter.iter().all(|word| matches_word(scenario, word));
-    if !each().any(is_selected) || args.script {
+    if !all_scenarios().any(is_selected) || args.script {
         let filter = args.filter.join(" ");
         let error = find(&filter).err();
         return Err(error.map_or_else(|| no_script(&filter), |error| unknown_scenario(&error)));
@@ -132,7 +132,7 @@ pub fn data(scenario: &Scenario) -> Option<String> {
     })
 }
 
-/// The same for a column.
+/// The amount of data, short enough for a table column.
 fn short_data(scenario: &Scenario) -> String {
     let Some(scale) = scenario.scale else {
         return "not stated".to_owned();
@@ -246,7 +246,7 @@ fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The steps of running it, in order.
+/// The steps that run the scenario, in order.
 fn steps(scenario: &Scenario) -> Vec<String> {
     if !scenario.engine.is_supported() {
         return vec!["Nothing yet: Prony does not support SQL Server's protocol.".to_owned()];
@@ -271,9 +271,10 @@ fn steps(scenario: &Scenario) -> Vec<String> {
     if commands::is_prewarmed(scenario) {
         steps.push("Read all tables, so that they are cached.".to_owned());
     }
-    steps.push("Run, watch the server, judge and store the result.".to_owned());
+    steps.push("Run the load, observe the server, and judge and store the result.".to_owned());
     steps.push(
-        "Compare the figures with the published ones, and list what differs here.".to_owned(),
+        "Compare the figures with the published ones, and list differences in the setup."
+            .to_owned(),
     );
     steps.push("With --cleanup: drop the tables.".to_owned());
     steps

@@ -1,7 +1,7 @@
 //! Connects to the server of a URL, and maps errors to exit codes.
 //!
-//! `--url` and the environment become a target and a control connection; errors of other crates
-//! become a failure with its exit code. A URL is never printed unredacted.
+//! Builds a target and a control connection from `--url` and the environment, and converts errors of other crates to
+//! failures with their exit codes. A URL is never printed unredacted.
 
 use crate::args::WaitArgs;
 use crate::exit::{Exit, Failure};
@@ -10,7 +10,7 @@ use prony_runner::signals::{self, Signals};
 use prony_server::{Control, Environment, Target};
 use prony_workload::{Error, Workload};
 
-/// The workload of this name.
+/// Finds a workload by its name.
 pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
     prony_workload::find(name).map_err(|error| Failure::of(Exit::Usage, &error))
 }
@@ -84,14 +84,14 @@ mod tests {
         let failure = target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
         let problem = &failure.problems[0];
         assert!(
-            problem.what.contains("a.invalid") && problem.what.contains("; "),
+            problem.message.contains("a.invalid") && problem.message.contains("; "),
             "{problem:?}"
         );
-        assert!(problem.what.contains("b.invalid"), "{problem:?}");
+        assert!(problem.message.contains("b.invalid"), "{problem:?}");
         assert!(problem.hint.starts_with("check the host"), "{problem:?}");
 
         let failure = target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
         let problem = &failure.problems[0];
-        assert!(problem.what.contains("\"a; b\""), "{problem:?}");
+        assert!(problem.message.contains("\"a; b\""), "{problem:?}");
     }
 }

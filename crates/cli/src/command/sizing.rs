@@ -1,7 +1,7 @@
 //! `--cached`: the scale at which a share of the data fits into a server's memory.
 //!
-//! The result is a scale, and the memory that it was computed from. The memory of this machine is
-//! never used for a server on another one.
+//! Computes a scale from the size of the memory. The memory of this machine is never used for a server on a
+//! different machine.
 
 use super::server;
 use crate::args::{CachedArgs, CachedOf};
@@ -33,7 +33,7 @@ impl Sizing {
             of,
             of_bytes,
         } = &self.cached;
-        // Scales are whole numbers, so the result may differ from the requested share.
+        // The scale is an integer, so the result may differ from the requested share.
         let fits = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
         let (fits, requested) = (fits * 100.0, share * 100.0);
         let remark = match (fits - requested).abs() < 0.5 {
@@ -66,8 +66,8 @@ pub fn choose_scale(
     let workload = server::workload(&plan.name)?;
     let bytes = workload.bytes_per_scale(control.engine(), plan);
     let bytes = bytes.ok_or_else(|| {
-        let what = format!("--cached: the size of the data of {} is unknown", plan.name);
-        Failure::new(Exit::Usage, what, "give --scale")
+        let message = format!("--cached: the size of the data of {} is unknown", plan.name);
+        Failure::new(Exit::Usage, message, "give --scale")
     })?;
     let cached = cached_share(control, share, args.cached_of, metrics)?;
     let scale = scale_for(cached.of_bytes, share, bytes);
@@ -85,10 +85,10 @@ pub fn choose_scale(
 pub fn cached_share(
     control: &mut Control,
     share: f64,
-    of: Option<CachedOf>,
+    memory: Option<CachedOf>,
     metrics: Option<&str>,
 ) -> Result<CachedShare, Failure> {
-    let (of, of_bytes) = reference_memory(control, of, metrics)?;
+    let (of, of_bytes) = reference_memory(control, memory, metrics)?;
     Ok(CachedShare {
         share,
         of,
@@ -99,19 +99,19 @@ pub fn cached_share(
 /// The memory that the data should fit into: name and size.
 fn reference_memory(
     control: &mut Control,
-    of: Option<CachedOf>,
+    memory: Option<CachedOf>,
     metrics: Option<&str>,
 ) -> Result<(String, u64), Failure> {
-    if of != Some(CachedOf::Cache)
+    if memory != Some(CachedOf::Cache)
         && let Some(bytes) = machine_memory(control, metrics)?
     {
         return Ok(("the memory of the server's machine".to_owned(), bytes));
     }
-    if of == Some(CachedOf::Memory) {
-        let what = "--cached-of memory: the memory of the server's machine is unknown";
+    if memory == Some(CachedOf::Memory) {
+        let message = "--cached-of memory: the memory of the server's machine is unknown";
         let hint = "name its node_exporter with --server-metrics if the command has that option, or use \
                     --cached-of cache";
-        return Err(Failure::new(Exit::Usage, what, hint));
+        return Err(Failure::new(Exit::Usage, message, hint));
     }
     let connection_failure =
         |error: prony_server::control::Error| Failure::of(Exit::Connect, &error);
@@ -123,8 +123,8 @@ fn reference_memory(
     };
     let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {
-        let what = format!("--cached: the server does not report the size of {name}");
-        Failure::new(Exit::Usage, what, "give --scale")
+        let message = format!("--cached: the server does not report the size of {name}");
+        Failure::new(Exit::Usage, message, "give --scale")
     })?;
     Ok((name.to_owned(), bytes))
 }
@@ -136,7 +136,7 @@ fn machine_memory(control: &mut Control, metrics: Option<&str>) -> Result<Option
         let hint = "check the URL of --server-metrics";
         let reading = Exporter::new(url)
             .and_then(|exporter| exporter.read())
-            .map_err(|what| Failure::new(Exit::Connect, what, hint))?;
+            .map_err(|message| Failure::new(Exit::Connect, message, hint))?;
         return Ok(reading.memory_bytes);
     }
     match find_colocation(control).shared {

@@ -1,6 +1,6 @@
 //! `prony runs` and `prony show`.
 //!
-//! Print a table of runs, or one run in the requested format. The document of a run is never changed.
+//! Print a table of runs, or one run in the requested format. Never change the document of a run.
 
 use super::output;
 use crate::args::{RunsArgs, RunsCommand, ShowArgs, Since};
@@ -22,10 +22,10 @@ pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
         None => return list(&store, args),
         Some(RunsCommand::Delete { runs }) => delete(&store, runs)?,
         Some(RunsCommand::Label { run, text }) => {
-            annotate(&store, run, |about| about.label = non_empty(text))?;
+            annotate(&store, run, |annotation| annotation.label = non_empty(text))?;
         }
         Some(RunsCommand::Note { run, text }) => {
-            annotate(&store, run, |about| about.note = non_empty(text))?;
+            annotate(&store, run, |annotation| annotation.note = non_empty(text))?;
         }
     }
     Ok(Exit::Success)
@@ -64,7 +64,7 @@ fn filter(args: &RunsArgs) -> RunFilter {
     }
 }
 
-/// Finds all runs before it deletes the first, so that a wrong name deletes nothing.
+/// Deletes runs. All are looked up before the first is deleted, so that a wrong name deletes nothing.
 fn delete(store: &RunStore, runs: &[String]) -> Result<(), StoreError> {
     let ids = runs.iter().map(|run| store.find(run));
     let mut ids = ids.collect::<Result<Vec<_>, _>>()?;
@@ -86,11 +86,11 @@ fn annotate(
         "last" => store.load(run)?.id,
         run => store.find(run)?,
     };
-    let mut about = store.annotation(&id);
-    change(&mut about);
-    store.annotate(&id, &about)?;
+    let mut annotation = store.annotation(&id);
+    change(&mut annotation);
+    store.annotate(&id, &annotation)?;
     let text = |text: &Option<String>| plain(text.as_deref().unwrap_or("none"));
-    let (label, note) = (text(&about.label), text(&about.note));
+    let (label, note) = (text(&annotation.label), text(&annotation.note));
     output::notice(&format!("{id}: label {label}, note {note}"));
     Ok(())
 }
@@ -125,9 +125,9 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| csv::rates(out, &run))
     } else {
         let document = document.display().to_string();
-        let about = store.annotation(&run.id);
+        let annotation = store.annotation(&run.id);
         output::show(|out, style| {
-            history::write_annotation(out, style, about.label.as_deref(), about.note.as_deref())?;
+            history::write_annotation(out, style, annotation.label.as_deref(), annotation.note.as_deref())?;
             let stored = DocumentLocation::ReadFrom {
                 document: &document,
             };
@@ -140,10 +140,10 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 /// Prints the distributions of a run, for other tools.
 fn hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
-        let what = format!("{}: {error}", run.id);
+        let message = format!("{}: {error}", run.id);
         Failure::new(
             Exit::Usage,
-            what,
+            message,
             "prony show RUN --percentiles prints the percentiles that the document has",
         )
     })?;

@@ -74,8 +74,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(Exit::Data, "the load is unfinished", hint));
     }
     let hint = load_again(workload.dataset()).to_string();
-    let what = "the data failed the check";
-    Err(Failure::new(Exit::Data, what, hint))
+    let message = "the data failed the check";
+    Err(Failure::new(Exit::Data, message, hint))
 }
 
 /// What to do about tables that failed a check.

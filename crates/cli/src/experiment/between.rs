@@ -1,4 +1,4 @@
-//! Between two runs: the user's command, then a pause.
+//! Runs the user's command and pauses between two runs of an experiment.
 //!
 //! The command may contain a password and is never shown; its output is never mixed with the result.
 
@@ -9,7 +9,7 @@ use prony_plan::{Experiment, format_duration};
 use prony_runner::Signals;
 use std::thread::sleep;
 
-/// Runs the command, if there is one, and waits for the pause. A signal ends both early.
+/// Runs the command, if there is one, and then waits for the pause. A signal ends both early.
 ///
 /// # Errors
 /// If the command cannot be started, or does not end with status 0.
@@ -32,11 +32,11 @@ pub fn run_between(
     }
     if !experiment.pause.is_zero() && signals.received().is_none() {
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
-        let mut left = experiment.pause;
-        while !left.is_zero() && signals.received().is_none() {
-            let part = left.min(POLL_INTERVAL);
+        let mut remaining = experiment.pause;
+        while !remaining.is_zero() && signals.received().is_none() {
+            let part = remaining.min(POLL_INTERVAL);
             sleep(part);
-            left -= part;
+            remaining -= part;
         }
     }
     Ok(())
@@ -69,16 +69,16 @@ mod tests {
 
     #[test]
     fn the_command_gets_variant_and_repeat_and_a_failure_does_not_show_its_text() {
-        let none = Signals::default();
-        let right = experiment("test \"$PRONY_VARIANT/$PRONY_REPEAT\" = tpcb/2 && true");
-        assert!(run_between(&right, "tpcb", 2, &none).is_ok());
-        assert!(run_between(&right, "tpcb", 3, &none).is_err());
-        let failed = run_between(&experiment("exit 3 # secret"), "tpcb", 2, &none).unwrap_err();
+        let signals = Signals::default();
+        let succeeding = experiment("test \"$PRONY_VARIANT/$PRONY_REPEAT\" = tpcb/2 && true");
+        assert!(run_between(&succeeding, "tpcb", 2, &signals).is_ok());
+        assert!(run_between(&succeeding, "tpcb", 3, &signals).is_err());
+        let failed = run_between(&experiment("exit 3 # secret"), "tpcb", 2, &signals).unwrap_err();
         assert_eq!(failed.exit, Exit::Unexpected);
-        let what = &failed.problems[0].what;
+        let message = &failed.problems[0].message;
         assert!(
-            what.contains("exit status: 3") && !what.contains("secret"),
-            "{what}"
+            message.contains("exit status: 3") && !message.contains("secret"),
+            "{message}"
         );
     }
 }

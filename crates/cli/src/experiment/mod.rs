@@ -32,16 +32,16 @@ struct CompletedRuns {
     runs: Vec<Run>,
     /// Id of the experiment, which is that of the first run.
     id: String,
-    worst: Exit,
+    worst_exit: Exit,
 }
 
-/// What all runs share besides the request.
+/// Signals and metrics, shared by all runs.
 struct RunContext<'a> {
     signals: &'a Signals,
     metrics: Option<&'a MetricsServer>,
 }
 
-/// Executes the experiment. Finished runs stay stored, whatever happens to the rest.
+/// Executes the experiment. A finished run stays stored even if a later one fails.
 ///
 /// # Errors
 /// If a run cannot be executed or stored, or the command between runs fails; the table of the
@@ -50,8 +50,7 @@ pub fn run_and_print(
     request: &ExperimentRequest,
     observe: &ObserveOptions,
 ) -> Result<Exit, Failure> {
-    // One listener for all runs, so that it also answers in the pauses, and no other process takes
-    // the port.
+    // One listener for all runs: it also answers during pauses, and no other process can take the port.
     let metrics = run::listen(observe)?;
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
@@ -63,7 +62,7 @@ pub fn run_and_print(
     let mut completed = CompletedRuns {
         runs: Vec::new(),
         id: String::new(),
-        worst: Exit::Success,
+        worst_exit: Exit::Success,
     };
     let context = RunContext {
         signals: &signals,
@@ -75,15 +74,15 @@ pub fn run_and_print(
         let names: Vec<String> = experiment
             .variants
             .iter()
-            .map(|one| one.name.clone())
+            .map(|variant| variant.name.clone())
             .collect();
         let summaries = variants(&names, &completed.runs);
-        let by_orders = all_have_nopm(&completed.runs);
+        let by_nopm = all_have_nopm(&completed.runs);
         output::show(|out, style| {
-            experiment::summary(out, style, &completed.runs, &summaries, by_orders)
+            experiment::summary(out, style, &completed.runs, &summaries, by_nopm)
         })?;
     }
-    result.map(|()| completed.worst)
+    result.map(|()| completed.worst_exit)
 }
 
 fn run_all(
@@ -94,23 +93,23 @@ fn run_all(
     completed: &mut CompletedRuns,
 ) -> Result<(), Failure> {
     let (experiment, signals) = (&request.experiment, context.signals);
-    for (index, turn) in experiment.run_order(seed).into_iter().enumerate() {
+    for (index, scheduled) in experiment.run_order(seed).into_iter().enumerate() {
         if index > 0 && signals.received().is_none() {
-            let variant = &experiment.variants[turn.variant].name;
-            between::run_between(experiment, variant, turn.repeat, signals)?;
+            let variant = &experiment.variants[scheduled.variant].name;
+            between::run_between(experiment, variant, scheduled.repeat, signals)?;
         }
         if let Some(signal) = signals.received() {
-            completed.worst = signal.into();
+            completed.worst_exit = signal.into();
             return Ok(());
         }
         let position = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let part = ExperimentPart {
-            experiment: run_position(experiment, turn, position, seed, &completed.id),
+            experiment: run_position(experiment, scheduled, position, seed, &completed.id),
             signals,
             metrics: context.metrics,
         };
         output::notice(&experiment::run_header(&part.experiment));
-        let result = run::execute(&request.requests[turn.variant], observe, Some(&part))?;
+        let result = run::execute(&request.requests[scheduled.variant], observe, Some(&part))?;
         output::show(|out, style| match request.json {
             true => json::line(out, result.run()),
             false => experiment::write_run(out, style, result.run()),
@@ -125,8 +124,8 @@ fn run_all(
             ..run
         });
         // Higher exit codes are worse, and those of signals are the highest.
-        if exit as u8 > completed.worst as u8 {
-            completed.worst = exit;
+        if exit as u8 > completed.worst_exit as u8 {
+            completed.worst_exit = exit;
         }
     }
     Ok(())
@@ -135,7 +134,7 @@ fn run_all(
 /// The position of a run in the experiment.
 fn run_position(
     experiment: &Experiment,
-    turn: ExperimentRun,
+    scheduled: ExperimentRun,
     position: u32,
     seed: u64,
     id: &str,
@@ -143,8 +142,8 @@ fn run_position(
     let random = experiment.order == prony_plan::Order::Random;
     prony_store::Experiment {
         id: id.to_owned(),
-        variant: experiment.variants[turn.variant].name.clone(),
-        repeat: turn.repeat,
+        variant: experiment.variants[scheduled.variant].name.clone(),
+        repeat: scheduled.repeat,
         position,
         runs: experiment.runs(),
         order: experiment.order,
@@ -152,7 +151,7 @@ fn run_position(
         variants: experiment
             .variants
             .iter()
-            .map(|one| one.name.clone())
+            .map(|variant| variant.name.clone())
             .collect(),
     }
 }

@@ -1,7 +1,7 @@
 //! Shows a run live.
 //!
-//! The runner calls it; it updates the live view on stderr and the metrics for Prometheus. A failure to show a
-//! second never ends the run.
+//! Called by the runner; updates the live view on stderr and the metrics for Prometheus. A failure to show a second
+//! never ends the run.
 
 use super::metrics::{MetricsServer, RunMetrics};
 use super::warnings::RunWarnings;
@@ -74,7 +74,9 @@ impl RunObserver for LiveObserver<'_> {
         {
             self.print(&line);
         }
-        second.server.iter().for_each(|one| self.live.server(one));
+        for server_second in second.server {
+            self.live.server(server_second);
+        }
         if let Some(figures) = second.second {
             let _ = self.live.second(figures);
             if let Some(run_metrics) = &mut self.run_metrics {

@@ -1,6 +1,6 @@
 //! One run, from the plan to the stored and printed result.
 //!
-//! It calls the runner and prints its result. Figures are never changed.
+//! Calls the runner and prints its result; never changes figures.
 
 mod live_observer;
 mod metrics;
@@ -56,7 +56,7 @@ pub struct ObserveOptions {
 
 /// A run that is part of an experiment.
 pub struct ExperimentPart<'a> {
-    /// Its place in the experiment; the first stored run names the experiment.
+    /// Its position in the experiment, whose id is that of its first run.
     pub experiment: prony_store::Experiment,
     /// The signals that end the whole experiment.
     pub signals: &'a Signals,
@@ -67,7 +67,7 @@ pub struct ExperimentPart<'a> {
 /// A run that has ended.
 pub struct RunResult {
     run: Run,
-    /// The path of its document, or why there is none; `None` if it was not to be stored.
+    /// The path of its document, or why it is not stored; `None` if storing was not requested.
     stored: Option<Result<PathBuf, StoreError>>,
     exit: Exit,
 }
@@ -121,8 +121,8 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
     result.stored().map(|(_, exit)| exit)
 }
 
-/// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. The experiment
-/// listens for Prometheus, not its runs.
+/// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
+/// runs share one listener for Prometheus.
 pub fn execute(
     request: &RunRequest,
     observe: &ObserveOptions,

@@ -1,6 +1,6 @@
-//! The server of a run: the given one, or one that Prony starts.
+//! The server of a run: the one at the given URL, or one that Prony starts.
 //!
-//! The result is the targets, and the throw-away server for as long as it is needed. A password is never shown.
+//! Returns the targets, and the throw-away server as long as it is needed. A password is never shown.
 
 use crate::command::{embedded, server};
 use crate::exit::{Exit, Failure};
@@ -62,14 +62,15 @@ fn start_embedded(
 /// The same server over loopback TCP, on the port in the name of its unix socket. `None` if the target uses TCP
 /// already.
 fn over_tcp(target: &Target) -> Result<Option<Target>, Failure> {
-    let unix = |address: &Address| matches!(address, Address::Unix(_));
-    let Some(endpoint) = target.endpoints.iter().find(|one| unix(&one.address)) else {
+    let is_unix = |address: &Address| matches!(address, Address::Unix(_));
+    let endpoints = &target.endpoints;
+    let Some(endpoint) = endpoints.iter().find(|endpoint| is_unix(&endpoint.address)) else {
         return Ok(None);
     };
     if target.endpoints.len() > 1 {
         let hint = "name one unix socket in the URL";
-        let what = "--tcp-sample needs one server, but several hosts are named";
-        return Err(Failure::new(Exit::Usage, what, hint));
+        let message = "--tcp-sample needs one server, but several hosts are named";
+        return Err(Failure::new(Exit::Usage, message, hint));
     }
     let mut endpoint = endpoint.clone();
     endpoint.address = Address::Tcp((Ipv4Addr::LOCALHOST, endpoint.port).into());

@@ -1,13 +1,13 @@
 //! Warnings during a run.
 //!
-//! A warning is printed when a transaction fails for a new reason, when connections are lost, and when they are
-//! back. Warnings are not repeated, and their number is limited.
+//! A warning is printed when a transaction fails with a new class of error, when connections are lost, and when they
+//! are back. Warnings are not repeated, and their number is limited.
 
 use prony_measure::{ErrorClass, IntervalRow};
 use prony_report::units::count;
 
 /// Maximum lines about failed transactions; the report has all of them.
-const LINES_MAX: usize = 5;
+const MAX_LINES: usize = 5;
 
 /// The warnings so far.
 #[derive(Default)]
@@ -23,7 +23,7 @@ impl RunWarnings {
     pub fn lines(&mut self, row: &IntervalRow, is_persistent: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for error in row.interval.errors.entries() {
-            if self.reported.contains(&error.class) || self.reported.len() >= LINES_MAX {
+            if self.reported.contains(&error.class) || self.reported.len() >= MAX_LINES {
                 continue;
             }
             self.reported.push(error.class);
@@ -48,8 +48,9 @@ impl RunWarnings {
         lines
     }
 
-    /// `missing` counts connections that were lost and are not back; those of ended threads count neither as up
-    /// nor as missing.
+    /// The warning about connections that were lost or are back. `missing` counts lost connections that are not back;
+    /// connections of ended threads count neither as up nor as missing.
+
     fn connections(&mut self, up: u32, missing: u32) -> Option<String> {
         self.max_connections = self.max_connections.max(up.saturating_add(missing));
         let lost = missing > 0;

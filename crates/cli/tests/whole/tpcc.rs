@@ -68,7 +68,7 @@ fn tpm_is_reported_beside_nopm() {
     let words: Vec<&str> = checked.split_whitespace().collect();
     let words = words.join(" ");
     assert!(
-        words.contains("note condition-12: c_balance + c_ytd_payment is what was delivered: not")
+        words.contains("note condition-12: c_balance + c_ytd_payment is the delivered amount: not")
     );
     assert!(words.contains("not expected to hold here"), "{checked}");
     assert!(words.contains("ok condition-11:"), "{checked}");

@@ -19,31 +19,31 @@ pub trait Backend: tcl::Host {
     /// Builds the schema.
     ///
     /// # Errors
-    /// The reason why it could not be built.
+    /// The reason why the schema could not be built.
     fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
 
     /// Checks the schema.
     ///
     /// # Errors
-    /// The reason why it could not be checked, or what is wrong with it.
+    /// The reason why the schema could not be checked, or the failed checks.
     fn check(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Deletes the schema and its role.
     ///
     /// # Errors
-    /// The reason why it could not be deleted.
+    /// The reason why the schema could not be deleted.
     fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Runs the workload.
     ///
     /// # Errors
-    /// The reason why it could not run.
+    /// The reason why the workload could not run.
     fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
     /// Stores the settings for the next call.
     ///
     /// # Errors
-    /// The reason why they cannot be stored.
+    /// The reason why the settings cannot be stored.
     fn save(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.
@@ -52,9 +52,9 @@ pub trait Backend: tcl::Host {
     /// The output of `jobs` with these arguments.
     ///
     /// # Errors
-    /// HammerDB's complaint.
+    /// HammerDB's problem.
     fn jobs(&mut self, args: &[String]) -> Result<String, String>;
 
-    /// Number of processors of this machine (`numberOfCPUs`).
+    /// The number of processors of this machine (`numberOfCPUs`).
     fn processors(&self) -> usize;
 }

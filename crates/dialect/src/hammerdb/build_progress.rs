@@ -3,9 +3,9 @@
 //! In: steps of the loader. Out: lines. Must never: report work that is not done yet, or a warehouse that the
 //! loader does not report.
 //!
-//! A single loader of few warehouses fills one table after the other, so the row count determines warehouse
-//! and district, and the lines follow HammerDB's, table by table. Otherwise warehouses are filled in any
-//! order, and a line with the number of rows is printed every ten seconds.
+//! A single loader of few warehouses fills one table after another. The row count then determines warehouse
+//! and district, and the lines are HammerDB's, table by table. Several loaders fill warehouses in any order;
+//! then a line with the number of rows is printed every ten seconds.
 
 use super::text::BuildLine;
 use prony_wire::Engine;
@@ -24,12 +24,12 @@ const ORDERS_PER_LINE: u64 = 1_000;
 /// Prints the progress of one load, as virtual user 1.
 pub struct BuildProgress<'a> {
     print: &'a (dyn Fn(String) + Sync),
-    /// Returns the current time in HammerDB's form.
+    /// Returns the current time in HammerDB's format.
     date: fn() -> String,
     /// Items per line: HammerDB prints fewer lines on MySQL and MariaDB.
     items_per_line: u64,
     workers: u32,
-    creates: bool,
+    creates_tables: bool,
     state: Mutex<BuildState>,
 }
 
@@ -52,13 +52,14 @@ struct BuildState {
 }
 
 impl<'a> BuildProgress<'a> {
-    /// Starts at no rows. `vusers`: users that load; `creates`: the tables do not exist yet.
+    /// The progress of a load that has not started. `vusers`: users that load; `creates_tables`: whether the
+    /// load creates_tables the tables.
     pub fn new(
         print: &'a (dyn Fn(String) + Sync),
         date: fn() -> String,
         engine: Engine,
         vusers: u32,
-        creates: bool,
+        creates_tables: bool,
     ) -> Self {
         BuildProgress {
             print,
@@ -68,7 +69,7 @@ impl<'a> BuildProgress<'a> {
                 Engine::MySql | Engine::MariaDb => 50_000,
             },
             workers: vusers,
-            creates,
+            creates_tables,
             state: Mutex::default(),
         }
     }
@@ -88,7 +89,7 @@ impl<'a> BuildProgress<'a> {
         }
         state.phase = Some(step.phase);
         match step.phase {
-            LoadPhase::Create if self.creates => self.print_line(BuildLine::CreatingTables),
+            LoadPhase::Create if self.creates_tables => self.print_line(BuildLine::CreatingTables),
             LoadPhase::Create => {}
             LoadPhase::Rows => {
                 if step.table.is_empty() {
@@ -108,7 +109,8 @@ impl<'a> BuildProgress<'a> {
             }
             LoadPhase::Statistics => {
                 self.end_rows(state);
-                // A load in one transaction collects them before the keys and vacuums after them.
+                // A load in one transaction collects statistics before it creates keys, and vacuums
+                // afterwards.
                 if !std::mem::replace(&mut state.has_statistics, true) {
                     self.print_line(BuildLine::GatheringStatistics);
                 }
@@ -171,11 +173,11 @@ impl<'a> BuildProgress<'a> {
         }
     }
 
-    /// Prints the lines that are due once all tables together have `rows_done` rows.
+    /// Prints the lines up to `rows_done` rows of all tables together.
     fn print_rows(&self, state: &mut BuildState, rows_done: u64) {
         let rows = rows_done.saturating_sub(state.rows_before);
-        let (from, to) = (state.rows_printed, rows);
-        let steps = |each: u64| from / each + 1..=to / each;
+        let printed = state.rows_printed;
+        let steps = |rows_per_line: u64| printed / rows_per_line + 1..=rows / rows_per_line;
         match state.table {
             "item" => steps(self.items_per_line).for_each(|step| {
                 self.print_line(BuildLine::Items {
@@ -242,13 +244,10 @@ impl<'a> BuildProgress<'a> {
     }
 }
 
-/// District and warehouse, counted from 1, of the district with this number, counted from 0, after
-/// `warehouses_before` warehouses.
-fn district(warehouses_before: u64, number: u64) -> (u32, u64) {
-    (
-        (number % 10) as u32 + 1,
-        warehouses_before + number / 10 + 1,
-    )
+/// The numbers, from 1, of a district and its warehouse. `index`: the district's position, from 0, among the
+/// districts after the first `warehouses_before` warehouses.
+fn district(warehouses_before: u64, index: u64) -> (u32, u64) {
+    ((index % 10) as u32 + 1, warehouses_before + index / 10 + 1)
 }
 
 impl Progress for BuildProgress<'_> {
@@ -309,7 +308,7 @@ mod tests {
             ("orders", 360_022),
         ];
         let mut outputs = Vec::new();
-        for pieces in [1, 7_777, 250_000] {
+        for step_rows in [1, 7_777, 250_000] {
             outputs.push(printed_lines(1, |progress| {
                 progress.update(&step(LoadPhase::Create, "", 0));
                 for (table, from) in first_tables.into_iter().chain(tables) {
@@ -317,7 +316,7 @@ mod tests {
                     let rows = [("item", 100_000), ("stock", 200_000)];
                     let rows = rows.iter().find(|(name, _)| *name == table);
                     let rows = rows.map_or(0, |(_, rows)| *rows);
-                    for done in (1..rows).step_by(pieces) {
+                    for done in (1..rows).step_by(step_rows) {
                         progress.update(&step(LoadPhase::Rows, table, from + done));
                     }
                 }

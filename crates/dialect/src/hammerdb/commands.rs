@@ -1,10 +1,10 @@
 //! The hammerdbcli commands that remedies print.
 //!
-//! Must never: name a size, which a script sets before the command.
+//! Must never: print a size, because scripts set sizes before the command.
 
 use prony_workload::remedy::{Commands, LoadSpec};
 
-/// The commands of hammerdbcli, which take sizes from settings.
+/// The commands of hammerdbcli. They take sizes from settings.
 pub struct HammerdbCommands;
 
 impl Commands for HammerdbCommands {
@@ -24,7 +24,7 @@ impl Commands for HammerdbCommands {
         false
     }
 
-    fn continues_with<'a>(&self, _: &'a str) -> Option<&'a str> {
+    fn continue_condition<'a>(&self, _: &'a str) -> Option<&'a str> {
         Some("with the same settings")
     }
 }

@@ -21,21 +21,23 @@ pub enum Invocation {
 /// The usage text.
 pub const USAGE: &str = "Usage: hammerdbcli [ tcl ] [ auto [ script_to_autoload.tcl ] ]\n";
 
-/// Reads the arguments after the program's name.
+/// Parses the arguments after the program's name.
+///
+/// # Errors
 ///
 /// The complete text for standard error; hammerdbcli then exits with 1.
 pub fn parse_args<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
-    let words: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
-    let words = match words.as_slice() {
-        ["tcl", rest @ ..] => rest,
+    let args: Vec<&str> = args.iter().map(AsRef::as_ref).collect();
+    let args = match args.as_slice() {
+        ["tcl", args @ ..] => args,
         ["py" | "python", ..] => {
             return Err(format!(
                 "hammerdbcli: Prony does not support the Python mode: write the script in Tcl\n{USAGE}"
             ));
         }
-        words => words,
+        args => args,
     };
-    match words {
+    match args {
         [] => Ok(Invocation::Input),
         ["auto", file] => Ok(Invocation::Auto((*file).to_owned())),
         ["-h" | "--help" | "help"] => Ok(Invocation::Help),
@@ -55,7 +57,7 @@ pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 ///
 /// The value is invalid; the error is the text for standard error.
 pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
-    let (profile, note) = match value.unwrap_or_default() {
+    let (profile, description) = match value.unwrap_or_default() {
         "" => (
             PROFILES[0],
             "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures comparable with published ones of 4.6",
@@ -70,7 +72,8 @@ pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
             ));
         }
     };
-    let notice = format!("hammerdbcli: Prony runs TPC-C with the profile {profile} ({note})\n");
+    let notice =
+        format!("hammerdbcli: Prony runs TPC-C with the profile {profile} ({description})\n");
     Ok((profile, notice))
 }
 
@@ -165,7 +168,7 @@ pub struct Console {
     on_terminal: bool,
 }
 
-/// Without the pending text, which may contain a password.
+/// Omits the pending text, because it may contain a password.
 impl std::fmt::Debug for Console {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Console")
@@ -178,7 +181,8 @@ impl std::fmt::Debug for Console {
 const INTERRUPTED: u8 = 130;
 
 impl Console {
-    /// `on_terminal`: a user types. Otherwise HammerDB prints an empty line for each line of input.
+    /// `on_terminal`: whether a user types the input. Otherwise HammerDB prints an empty line for each line
+    /// of input.
     pub fn new(session: Session, on_terminal: bool) -> Self {
         let mut interp = Interp::new();
         for (name, value) in [("argv0", ""), ("argv", ""), ("argc", "0")] {
@@ -233,7 +237,7 @@ impl Console {
         }
     }
 
-    /// Ends the input; an incomplete command is an error. Returns the exit status.
+    /// Ends the input and returns the exit status. An incomplete command is an error.
     pub fn end(&mut self, backend: &mut dyn Backend) -> u8 {
         if self.pending.trim().is_empty() {
             return 0;

@@ -1,6 +1,6 @@
 //! The commands of the transaction counter: `tcset`, `tcstart`, `tcstatus`, `tcstop`.
 //!
-//! They only change settings; the counting is done during a run.
+//! The commands change settings; runs do the counting.
 
 use super::backend::Backend;
 use super::dictionary::GENERIC;
@@ -19,24 +19,24 @@ const OPTIONS: [(&str, &str, &str); 4] = [
 
 impl Session {
     /// `tcset OPTION VALUE`.
-    pub(super) fn tcset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
-        let [option, value] = words else {
+    pub(super) fn tcset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
+        let [option, value] = args else {
             putscli(backend, USAGE);
             return;
         };
-        let Some((word, key, name)) = OPTIONS.iter().find(|(word, ..)| word == option) else {
+        let Some((_, key, name)) = OPTIONS.iter().find(|(name, ..)| name == option) else {
             putscli(backend, "Error: invalid option");
             putscli(backend, USAGE);
             return;
         };
         let number: Option<u64> = value.parse().ok();
-        let complaint = match (*word, number) {
+        let problem = match (*option, number) {
             ("refreshrate", Some(1..)) | (_, Some(0 | 1)) => None,
             ("refreshrate", _) => Some("must be an integer of 1 or greater"),
             _ => Some("must be 0 or 1"),
         };
-        match complaint {
-            Some(complaint) => putscli(backend, &format!("Error: {name} {complaint}")),
+        match problem {
+            Some(problem) => putscli(backend, &format!("Error: {name} {problem}")),
             None => {
                 self.settings
                     .set(GENERIC, "transaction_counter", key, value);

@@ -1,6 +1,6 @@
 //! The dictionaries: every key with its default in HammerDB 4.6, in HammerDB's order.
 //!
-//! Values that a user changed are in [`super::Settings`].
+//! [`super::Settings`] contains the values that a user changed.
 
 use crate::table;
 use prony_wire::Engine;
@@ -36,7 +36,7 @@ static DICTIONARIES: LazyLock<BTreeMap<&'static str, Vec<Section>>> = LazyLock::
     dictionaries
 });
 
-/// The sections of a database; none if `dictionary.txt` does not have it, as for SQL Server, Oracle and Db2.
+/// The sections of a database; `None` if `dictionary.txt` does not contain it (SQL Server, Oracle and Db2).
 pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
     DICTIONARIES.get(prefix).map(Vec::as_slice)
 }
@@ -52,8 +52,10 @@ pub(super) fn prefix(engine: Engine) -> &'static str {
 
 /// A database's name.
 pub(super) fn name(prefix: &str) -> &'static str {
-    let found = DATABASES.iter().find(|(_, known)| *known == prefix);
-    found.map_or("generic", |(name, _)| name)
+    let database = DATABASES
+        .iter()
+        .find(|(_, database_prefix)| *database_prefix == prefix);
+    database.map_or("generic", |(name, _)| name)
 }
 
 /// Whether a key's value must not be printed or stored.

@@ -1,7 +1,7 @@
 //! The intended shares of HammerDB's kinds of transaction.
 //!
 //! In: counts of a time profile. Out: observed shares beside the intended ones. Must never: count a kind that
-//! was not printed.
+//! the profile does not contain.
 
 use prony_store::{ObservedShare, ReportedRun};
 
@@ -18,7 +18,7 @@ const DECK_SIZE: f64 = 23.0;
 /// The intended share of new orders among all transactions.
 pub const NEW_ORDERS: f64 = 10.0 / DECK_SIZE;
 
-/// Adds the shares of the counted kinds, if all kinds were counted.
+/// Adds the observed share of each kind, if the profile contains all kinds.
 pub(super) fn add_shares(run: &mut ReportedRun, transactions: u64) {
     if run.kinds.len() != DECK.len() || transactions == 0 {
         return;

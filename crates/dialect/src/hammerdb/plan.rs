@@ -1,7 +1,7 @@
 //! Translates a script's requests into plans of Prony's core.
 //!
-//! In: requests. Out: how to drive, which workload with which options. Must never: omit a setting that
-//! changes what a server executes.
+//! In: requests. Out: drive plans; workloads with their options. Must never: omit a setting that changes what
+//! a server executes.
 
 use super::request::{BuildRequest, Driver, RunRequest};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
@@ -20,7 +20,8 @@ const USERS_PER_THREAD: u32 = 64;
 /// Time limit for transactions that are in flight at the end.
 pub const GRACE: Duration = Duration::from_secs(30);
 
-/// How to drive a run. `minute`: the length of a minute of the script; `processors`: those of this machine.
+/// The drive plan of a run. `minute`: the length of a minute of the script; `processors`: the number of
+/// processors of this machine.
 pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> DrivePlan {
     let minutes = |count: u64| minute.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
     let (stop, warmup) = match request.driver {
@@ -31,10 +32,13 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
         } => (Stop::After(minutes(duration_min)), minutes(rampup_min)),
         Driver::Test => (Stop::Transactions(request.iterations), Duration::ZERO),
     };
-    let most = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
+    let max_threads = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     DrivePlan {
         clients: request.vusers,
-        threads: request.vusers.div_ceil(USERS_PER_THREAD).clamp(1, most),
+        threads: request
+            .vusers
+            .div_ceil(USERS_PER_THREAD)
+            .clamp(1, max_threads),
         stop,
         warmup,
         grace: GRACE,
@@ -45,12 +49,12 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
     }
 }
 
-/// The workload of a run by a TPC-C profile, on existing tables.
+/// The workload of a run with a TPC-C profile, on existing tables.
 pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
     let choose = |flag: bool, yes: &str, no: &str| if flag { yes } else { no }.to_owned();
     let options = [
         ("home", choose(request.all_warehouses, "all", "user")),
-        // HammerDB retries nothing.
+        // HammerDB does not retry transactions.
         ("max_tries", "1".to_owned()),
         ("mode", "procedures".to_owned()),
         ("pacing", choose(request.key_and_think, "spec", "none")),
@@ -67,8 +71,9 @@ pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
 pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(
-            "{} warehouses are more than any database holds",
-            request.warehouses
+            "{} warehouses are too many: the maximum is {}",
+            request.warehouses,
+            u32::MAX
         ));
     };
     // The rows follow HammerDB's rules: half of the customers have bad credit.
@@ -116,7 +121,7 @@ pub(super) mod tests {
         }
         let mut builder = RequestBuilder::new(&settings);
         let request = builder.run(output(), String::new(), String::new());
-        assert_eq!(builder.complaints, [""; 0]);
+        assert_eq!(builder.problems, [""; 0]);
         request
     }
 
@@ -153,7 +158,7 @@ pub(super) mod tests {
     #[test]
     fn every_run_setting_becomes_a_known_workload_option() {
         let request = run(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
-        let workload = prony_workload::find(WORKLOAD).expect("it is registered");
+        let workload = prony_workload::find(WORKLOAD).expect("a registered workload");
         for profile in super::super::PROFILES {
             let plan = run_plan(&request, profile);
             assert_eq!(plan.options["home"].as_str(), Some("all"));
@@ -171,7 +176,7 @@ pub(super) mod tests {
     #[test]
     fn order_line_is_partitioned_from_200_warehouses() {
         let parts = |warehouses, partition| {
-            let plan = build_plan(&build(warehouses, partition)).expect("it can be built");
+            let plan = build_plan(&build(warehouses, partition)).expect("a valid request");
             assert_eq!(plan.scale.map(u64::from), Some(warehouses));
             plan.options
                 .get(PARTITIONS)
@@ -184,23 +189,23 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn unsupported_settings_are_refused_by_key() {
+    fn unsupported_settings_are_refused_with_their_key() {
         for key in ["pg_oracompat", "pg_cituscompat"] {
             let mut settings = Settings::default();
             settings.set("pg", "tpcc", key, "true");
-            let refused = |complaints: &[String]| {
+            let assert_refused = |problems: &[String]| {
                 let advice = format!("diset tpcc {key} false");
                 assert!(
-                    complaints.iter().any(|one| one.contains(&advice)),
-                    "{complaints:?}"
+                    problems.iter().any(|problem| problem.contains(&advice)),
+                    "{problems:?}"
                 );
             };
             let mut builder = RequestBuilder::new(&settings);
             builder.build(output(), String::new());
-            refused(&builder.complaints);
+            assert_refused(&builder.problems);
             let mut builder = RequestBuilder::new(&settings);
             builder.run(output(), String::new(), String::new());
-            refused(&builder.complaints);
+            assert_refused(&builder.problems);
         }
         assert!(build_plan(&build(u64::MAX, false)).is_err());
     }
@@ -213,11 +218,11 @@ pub(super) mod tests {
         let (_, tpcc) = masked
             .iter()
             .find(|(name, _)| *name == "tpcc")
-            .expect("it is there");
+            .expect("the section exists");
         let value = |key: &str| {
             tpcc.iter()
                 .find(|(name, _)| *name == key)
-                .map(|(_, v)| v.as_str())
+                .map(|(_, value)| value.as_str())
         };
         assert_eq!(value("pg_pass"), Some("********"));
         assert_eq!(value("pg_superuserpass"), Some("********"));

@@ -1,4 +1,4 @@
-//! `print`, `vustatus`, `help`.
+//! The commands `print`, `vustatus` and `help`.
 //!
 //! Must never: print a password.
 
@@ -14,12 +14,12 @@ const USAGE: &str =
 
 /// The commands with their help texts.
 pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
-    table::rows(include_str!("commands.txt")).map(|(_, [name, about])| (name, about))
+    table::rows(include_str!("commands.txt")).map(|(_, [name, help_text])| (name, help_text))
 }
 
-/// Whether `help` lists a command of this name.
+/// Whether `help` lists a command with this name.
 pub(super) fn is_listed(name: &str) -> bool {
-    commands().any(|(known, _)| known == name)
+    commands().any(|(listed, _)| listed == name)
 }
 
 /// The keys and values of a section as text.
@@ -84,7 +84,7 @@ pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
             text
         }
         Some(command) => match commands().find(|(name, _)| *name == command) {
-            Some((name, about)) => format!("{name} - {about}"),
+            Some((name, help_text)) => format!("{name} - {help_text}"),
             None => {
                 format!("Error: no help for \"{command}\": type \"help\" for a list of commands")
             }
@@ -94,13 +94,13 @@ pub(super) fn help(backend: &mut dyn Backend, command: Option<&str>) {
 }
 
 impl Session {
-    /// Runs `print WHAT` and returns its result.
-    pub(super) fn print(&self, backend: &mut dyn Backend, words: &[&str]) -> String {
-        let [what] = words else {
+    /// Runs `print ITEM` and returns its result.
+    pub(super) fn print(&self, backend: &mut dyn Backend, args: &[&str]) -> String {
+        let [item] = args else {
             puts(backend, USAGE);
             return String::new();
         };
-        match *what {
+        match *item {
             "db" => {
                 let list: String = DATABASES
                     .map(|(name, prefix)| format!("{name} = {prefix} "))
@@ -135,11 +135,11 @@ impl Session {
             }
             "tcconf" => {
                 let sections = dictionary::sections(GENERIC).unwrap_or(&[]);
-                let found = sections
+                let counter_sections = sections
                     .iter()
                     .filter(|(name, _)| *name == "transaction_counter");
-                let text: String = found
-                    .map(|s| section_text(&self.settings, GENERIC, s, ""))
+                let text: String = counter_sections
+                    .map(|section| section_text(&self.settings, GENERIC, section, ""))
                     .collect();
                 backend.put(Channel::Out, &text);
             }

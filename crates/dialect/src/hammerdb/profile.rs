@@ -30,7 +30,7 @@ pub struct ProcTiming {
 }
 
 impl ProcTiming {
-    /// The timings of a routine; none if it was not called.
+    /// The timings of a routine; `None` if it was not called.
     pub fn of<C: Counter>(routine: &str, times: &Distribution<C>) -> Option<ProcTiming> {
         if times.samples == 0 {
             return None;
@@ -62,7 +62,7 @@ impl ProcTiming {
 pub struct UserTiming {
     /// The virtual user's number; the first that runs transactions is 2.
     pub vuser: u32,
-    /// Nanoseconds from its first call to the end of its last.
+    /// Nanoseconds from the start of its first call to the end of its last call.
     pub elapsed_ns: u64,
     /// The timings of its routines.
     pub procs: Vec<ProcTiming>,
@@ -73,7 +73,7 @@ pub struct UserTiming {
 pub struct TimeProfile {
     /// The database's name, such as `PostgreSQL`.
     pub database: String,
-    /// The date at which it was written.
+    /// The date at which the profile was written.
     pub date: String,
     /// The virtual users.
     pub users: Vec<UserTiming>,
@@ -94,8 +94,8 @@ impl TimeProfile {
         elapsed.sort_unstable();
         match elapsed.len() {
             0 => 0.0,
-            odd if odd % 2 == 1 => elapsed[odd / 2] as f64,
-            even => (elapsed[even / 2 - 1] as f64 + elapsed[even / 2] as f64) / 2.0,
+            count if count % 2 == 1 => elapsed[count / 2] as f64,
+            count => (elapsed[count / 2 - 1] as f64 + elapsed[count / 2] as f64) / 2.0,
         }
     }
 
@@ -113,7 +113,7 @@ impl TimeProfile {
                 ">>>>> VIRTUAL USER {} : ELAPSED TIME : {elapsed:.0}ms",
                 user.vuser
             );
-            procs(&mut text, &user.procs, user.elapsed_ns as f64);
+            write_procs(&mut text, &user.procs, user.elapsed_ns as f64);
         }
         let (median, count) = (self.median_elapsed_ns(), self.users.len());
         let _ = writeln!(
@@ -121,13 +121,13 @@ impl TimeProfile {
             ">>>>> SUMMARY OF {count} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {:.0}ms",
             ms(median)
         );
-        procs(&mut text, &self.summary, median * count as f64);
+        write_procs(&mut text, &self.summary, median * count as f64);
         text
     }
 }
 
 /// Writes the routines, the one with the largest total time first.
-fn procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
+fn write_procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
     let mut procs: Vec<&ProcTiming> = procs.iter().collect();
     procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
     for proc in procs {

@@ -1,4 +1,4 @@
-//! Reads results from HammerDB's output, the inverse of `text` and of the listing of the dictionary.
+//! Reads results from HammerDB's output: parses what `text` and `print dict` print.
 //!
 //! In: output or logs of hammerdbcli's TPROC-C. Out: a [`ReportedRun`] for each result or time profile. Must
 //! never: call TPM commits, because the server counts rollbacks too.
@@ -16,11 +16,11 @@ struct OutputReader {
     had_rampup: bool,
     failed: u64,
     profile: Vec<Section>,
-    /// Complete time profiles: a log holds those of many runs.
+    /// Complete time profiles; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
 }
 
-/// Reads all results in the text; none if it is not HammerDB's.
+/// Reads all results in the text; empty if the text is not HammerDB's output.
 pub fn read_output(text: &str) -> Vec<ReportedRun> {
     let mut reader = OutputReader::default();
     let mut is_hammerdb = false;
@@ -41,8 +41,8 @@ impl OutputReader {
     fn line(&mut self, line: &str) {
         if line.contains("Hammerdb Time Profile Report") {
             self.end_profile();
-        } else if let Some(rest) = line.strip_prefix(">>>>> ") {
-            time_profile::read_header(&mut self.profile, rest);
+        } else if let Some(header) = line.strip_prefix(">>>>> ") {
+            time_profile::read_header(&mut self.profile, header);
         } else if line.starts_with("CALLS: ") || line.starts_with("P99: ") {
             time_profile::read_figures(&mut self.profile, line);
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
@@ -58,12 +58,14 @@ impl OutputReader {
     fn setting(&mut self, name: &str, value: &str) {
         let key = ["pg_", "mysql_", "maria_"]
             .iter()
-            .find_map(|start| name.strip_prefix(start));
+            .find_map(|prefix| name.strip_prefix(prefix));
         match key {
-            Some("count_ware") => self.run.scale = count(value).and_then(|(it, _)| to_u32(it)),
+            Some("count_ware") => {
+                self.run.scale = count(value).and_then(|(number, _)| to_u32(number))
+            }
             Some(name @ ("keyandthink" | "storedprocs" | "allwarehouse" | "driver")) => {
                 let value: String = value.chars().take(20).collect();
-                self.run.settings.retain(|one| one.name != name);
+                self.run.settings.retain(|setting| setting.name != name);
                 self.run.settings.push(Setting::new(name, value));
             }
             _ => {}
@@ -73,21 +75,24 @@ impl OutputReader {
     /// Reads a line of a virtual user.
     fn vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
-            Some(rest) => rest.split_once(':').map_or(line, |(_, text)| text),
+            Some(line) => line.split_once(':').map_or(line, |(_, text)| text),
             None => line,
         };
-        let minutes = |prefix: &str| text.strip_prefix(prefix).and_then(count).map(|(it, _)| it);
-        if let Some(rest) = text.strip_prefix("TEST RESULT : System achieved ") {
-            self.result(rest, line);
+        let minutes = |prefix: &str| {
+            let (number, _) = text.strip_prefix(prefix).and_then(count)?;
+            Some(number)
+        };
+        if let Some(result) = text.strip_prefix("TEST RESULT : System achieved ") {
+            self.result(result, line);
         } else if let Some(minutes) = minutes("Timing test period of ") {
             self.run.requested_s = Some(minutes.min(1_000_000) as f64 * 60.0);
         } else if text.starts_with("Beginning rampup time of ") {
             self.had_rampup = true;
         } else if text.ends_with("Active Virtual Users configured") {
-            self.run.clients = count(text).and_then(|(it, _)| to_u32(it));
-        } else if let Some((_, rest)) = text.split_once(" Warehouses = ") {
-            self.run.scale = count(rest)
-                .and_then(|(it, _)| to_u32(it))
+            self.run.clients = count(text).and_then(|(number, _)| to_u32(number));
+        } else if let Some((_, warehouses)) = text.split_once(" Warehouses = ") {
+            self.run.scale = count(warehouses)
+                .and_then(|(number, _)| to_u32(number))
                 .or(self.run.scale);
         } else if text.contains("Procedure Error") {
             self.failed += 1;
@@ -108,11 +113,13 @@ impl OutputReader {
 
     /// Reads `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
     fn result(&mut self, text: &str, line: &str) {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let number = |word: &str| word.parse::<u64>().ok().map(|number| number as f64);
-        let read = match words[..] {
-            [nopm, "NOPM", "from", tpm, .., "TPM"] => Some((nopm, tpm, &words[4..words.len() - 1])),
-            [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &words[1..words.len() - 4])),
+        let fields: Vec<&str> = text.split_whitespace().collect();
+        let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
+        let read = match fields[..] {
+            [nopm, "NOPM", "from", tpm, .., "TPM"] => {
+                Some((nopm, tpm, &fields[4..fields.len() - 1]))
+            }
+            [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &fields[1..fields.len() - 4])),
             _ => None,
         };
         let numbers = read.and_then(|(nopm, tpm, _)| Some((number(nopm)?, number(tpm)?)));
@@ -136,7 +143,7 @@ impl OutputReader {
         self.end_run();
     }
 
-    /// Ends the run that is being read; settings that also apply to the next one stay.
+    /// Ends the run that is being read. The next run starts with the settings that also apply to it.
     fn end_run(&mut self) {
         let next = ReportedRun {
             version: self.run.version.clone(),
@@ -168,9 +175,9 @@ impl OutputReader {
         self.end_profile();
         let profiles = std::mem::take(&mut self.profiles);
         let results = self.runs.len();
-        let began = self.run.requested_s.is_some() || self.had_rampup;
-        if began || (results == 0 && profiles.is_empty()) {
-            // The run began but printed no result.
+        let has_started = self.run.requested_s.is_some() || self.had_rampup;
+        if has_started || (results == 0 && profiles.is_empty()) {
+            // The run started but printed no result.
             self.run.title = "HammerDB's TPROC-C".to_owned();
             self.end_run();
             if let Some(run) = self.runs.last_mut() {
@@ -180,10 +187,10 @@ impl OutputReader {
         if let Some(run) = self.runs.last_mut() {
             run.failed = self.failed;
         }
-        // A profile belongs to the result beside it; if their numbers differ, the assignment is unknown.
-        let has_one_each = profiles.len() == results;
+        // The n-th profile belongs to the n-th result, if there are as many profiles as results.
+        let has_profile_per_result = profiles.len() == results;
         for (index, sections) in profiles.iter().enumerate() {
-            if !has_one_each {
+            if !has_profile_per_result {
                 self.run.title = "HammerDB's TPROC-C, by its time profile".to_owned();
                 self.end_run();
                 if let Some(run) = self.runs.last_mut() {

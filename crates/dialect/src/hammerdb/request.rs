@@ -1,8 +1,8 @@
 //! A script's requests, as plain data.
 //!
-//! In: settings. Out: a request, or all complaints about its settings. Must never: connect.
+//! In: settings. Out: a request, or all problems of its settings. Must never: connect.
 //!
-//! Longer than 400 lines: the settings of three databases differ in few places.
+//! Longer than 400 lines: the requests of three databases share most of their settings.
 
 use prony_wire::{Engine, Secret};
 
@@ -73,7 +73,7 @@ pub struct OutputOptions {
     pub timestamps: bool,
 }
 
-/// `tcstart`: print transactions per minute at intervals.
+/// The options of `tcstart`, which prints transactions per minute at intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionCounter {
     /// Seconds between two counts.
@@ -84,7 +84,7 @@ pub struct TransactionCounter {
     pub timestamps: bool,
 }
 
-/// `buildschema`.
+/// The request of `buildschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
     /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
@@ -117,7 +117,7 @@ impl BuildRequest {
     }
 }
 
-/// `checkschema` and `deleteschema`.
+/// The request of `checkschema` and `deleteschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaRequest {
     /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
@@ -148,7 +148,7 @@ pub enum Driver {
     Test,
 }
 
-/// `vurun`.
+/// The request of `vurun`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRequest {
     /// The role that runs the transactions.
@@ -159,19 +159,19 @@ pub struct RunRequest {
     pub driver: Driver,
     /// Virtual users that run transactions; the monitor is not counted.
     pub vusers: u32,
-    /// The most transactions that a virtual user runs (`pg_total_iterations`).
+    /// The maximum number of transactions per virtual user (`pg_total_iterations`).
     pub iterations: u64,
     /// Whether a failed transaction ends its virtual user.
     pub raise_error: bool,
     /// Whether users wait for keying and think times (`pg_keyandthink`).
     pub key_and_think: bool,
-    /// Whether the virtual users share out all warehouses.
+    /// Whether the virtual users divide all warehouses among themselves.
     pub all_warehouses: bool,
     /// Whether to call procedures instead of functions.
     pub stored_procedures: bool,
     /// The path of the time profile, if one is requested.
     pub time_profile: Option<String>,
-    /// Milliseconds between the starts of virtual users.
+    /// The time between the starts of two virtual users, in milliseconds.
     pub user_delay_ms: u64,
     /// The transaction counter, if it is on.
     pub counter: Option<TransactionCounter>,
@@ -183,22 +183,22 @@ pub struct RunRequest {
     pub job: String,
 }
 
-/// Builds requests from settings, and collects complaints about them.
+/// Builds requests from settings, and collects problems of the settings.
 pub(super) struct RequestBuilder<'a> {
     settings: &'a Settings,
     engine: Engine,
-    pub complaints: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
-        let mut all = Engine::ALL.into_iter();
-        let found = all.find(|engine| dictionary::prefix(*engine) == prefix);
+        let mut engines = Engine::ALL.into_iter();
+        let engine = engines.find(|engine| dictionary::prefix(*engine) == prefix);
         Self {
             settings,
-            engine: found.unwrap_or(Engine::PostgreSql),
-            complaints: found
+            engine: engine.unwrap_or(Engine::PostgreSql),
+            problems: engine
                 .is_none()
                 .then(|| unsupported_database(settings))
                 .into_iter()
@@ -217,7 +217,7 @@ impl<'a> RequestBuilder<'a> {
         self.switch("tpcc", name)
     }
 
-    /// A flag that only PostgreSQL's dictionary has; false for the others.
+    /// A flag that only PostgreSQL's dictionary has; false on MySQL and MariaDB.
     fn postgres_flag(&mut self, name: &str) -> bool {
         match self.engine {
             Engine::PostgreSql => self.flag(name),
@@ -232,49 +232,49 @@ impl<'a> RequestBuilder<'a> {
             "false" | "0" | "no" | "off" => false,
             _ => {
                 let key = key(self.engine, name);
-                let complaint = format!("Error: {key} must be true or false, not \"{value}\"");
-                self.complaints.push(complaint);
+                let problem = format!("Error: {key} must be true or false, not \"{value}\"");
+                self.problems.push(problem);
                 false
             }
         }
     }
 
-    /// Complains if an option that Prony does not support is on.
+    /// Reports a problem if an option that Prony does not support is on.
     fn must_be_off(&mut self, name: &str) {
         if self.flag(name) {
             let key = key(self.engine, name);
-            let complaint = format!("Error: Prony does not support {key}: diset tpcc {key} false");
-            self.complaints.push(complaint);
+            let problem = format!("Error: Prony does not support {key}: diset tpcc {key} false");
+            self.problems.push(problem);
         }
     }
 
-    /// Complains if a setting has another value than the only one that Prony supports.
-    fn must_be(&mut self, section: &str, name: &str, only: &str) {
+    /// Reports a problem if a setting differs from the only value that Prony supports.
+    fn must_be(&mut self, section: &str, name: &str, supported: &str) {
         let value = self.text(section, name);
-        if !value.eq_ignore_ascii_case(only) {
+        if !value.eq_ignore_ascii_case(supported) {
             let key = key(self.engine, name);
-            let complaint = format!(
-                "Error: Prony does not support {key} {value}: diset {section} {key} {only}"
+            let problem = format!(
+                "Error: Prony does not support {key} {value}: diset {section} {key} {supported}"
             );
-            self.complaints.push(complaint);
+            self.problems.push(problem);
         }
     }
 
-    fn number(&mut self, section: &str, name: &str, least: u64, most: u64) -> u64 {
+    fn number(&mut self, section: &str, name: &str, min: u64, max: u64) -> u64 {
         let value = self.text(section, name);
         match value.parse() {
-            Ok(number) if (least..=most).contains(&number) => number,
+            Ok(number) if (min..=max).contains(&number) => number,
             _ => {
-                let most = if most == u64::MAX {
+                let range_end = if max == u64::MAX {
                     " or greater".to_owned()
                 } else {
-                    format!(" to {most}")
+                    format!(" to {max}")
                 };
                 let key = key(self.engine, name);
-                let complaint =
-                    format!("Error: {key} must be an integer of {least}{most}, not \"{value}\"");
-                self.complaints.push(complaint);
-                least
+                let problem =
+                    format!("Error: {key} must be an integer of {min}{range_end}, not \"{value}\"");
+                self.problems.push(problem);
+                min
             }
         }
     }
@@ -298,7 +298,7 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    /// The password; on MariaDB HammerDB writes `null` for none.
+    /// The password. On MariaDB, HammerDB writes `null` for an empty password.
     fn password(&self, key: &str) -> String {
         let password = self.text("tpcc", key);
         match self.engine {
@@ -348,8 +348,8 @@ impl<'a> RequestBuilder<'a> {
         self.login("user", "pass", "dbase")
     }
 
-    /// Complains about schemas that Prony can neither build nor run on.
-    fn refuse_other_schemas(&mut self) {
+    /// Reports a problem about a schema that Prony can neither build nor run on.
+    fn refuse_unsupported_schemas(&mut self) {
         match self.engine {
             Engine::PostgreSql => {
                 self.must_be_off("oracompat");
@@ -360,7 +360,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     pub fn build(&mut self, output: OutputOptions, job: String) -> BuildRequest {
-        self.refuse_other_schemas();
+        self.refuse_unsupported_schemas();
         BuildRequest {
             superuser: self.superuser(),
             owner: self.owner(),
@@ -393,12 +393,12 @@ impl<'a> RequestBuilder<'a> {
         }
         match self.engine {
             Engine::PostgreSql => self.must_be_off("dritasnap"),
-            // HammerDB prepares these calls in any case, but an invalid value is reported.
+            // HammerDB always prepares these calls; read the flag only to report an invalid value.
             Engine::MySql | Engine::MariaDb => {
                 self.flag("prepared");
             }
         }
-        self.refuse_other_schemas();
+        self.refuse_unsupported_schemas();
         let driver = if self.text("tpcc", "driver") == "test" {
             Driver::Test
         } else {

@@ -11,10 +11,10 @@ use prony_wire::Engine;
 
 impl Session {
     pub(super) fn temp_dir(backend: &dyn Backend) -> String {
-        let found = ["TMP", "TMPDIR", "TEMP"]
+        let variable = ["TMP", "TMPDIR", "TEMP"]
             .iter()
             .find_map(|name| backend.env_var(name));
-        let folder = found.filter(|folder| !folder.is_empty());
+        let folder = variable.filter(|folder| !folder.is_empty());
         let folder = folder.unwrap_or_else(|| "/tmp".to_owned());
         folder.trim_end_matches('/').to_owned()
     }
@@ -69,19 +69,19 @@ impl Session {
         });
     }
 
-    /// Records how virtual users ended.
+    /// Records and prints the outcome of the virtual users.
     pub(super) fn record_outcome(
         &mut self,
         backend: &mut dyn Backend,
         outcome: Result<VuserOutcome, String>,
     ) {
         let failed = match outcome {
-            Ok(ended) => ended.failed,
+            Ok(outcome) => outcome.failed,
             Err(reason) => {
                 putscli(backend, &text::failure(1, &reason));
                 putscli(backend, &text::finished(1, false));
-                let all = self.users.as_ref().map_or(0, |users| users.states.len());
-                (1..=u32::try_from(all).unwrap_or(u32::MAX)).collect()
+                let count = self.users.as_ref().map_or(0, |users| users.states.len());
+                (1..=u32::try_from(count).unwrap_or(u32::MAX)).collect()
             }
         };
         if let Some(users) = &mut self.users {
@@ -102,10 +102,10 @@ impl Session {
     pub(super) fn is_busy(&self, backend: &mut dyn Backend, verb: &str) -> bool {
         let busy = self.users.is_some();
         if busy {
-            let complaint = format!(
+            let problem = format!(
                 "Error: Cannot {verb} schema with Virtual Users active, destroy Virtual Users first"
             );
-            puts(backend, &complaint);
+            puts(backend, &problem);
         }
         busy
     }
@@ -117,7 +117,7 @@ impl Session {
         let job = backend.job_id();
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.build(self.output_options(), job);
-        if print_complaints(backend, &builder.complaints) {
+        if print_problems(backend, &builder.problems) {
             return;
         }
         let (warehouses, vusers) = (request.warehouses, request.vusers);
@@ -131,14 +131,14 @@ impl Session {
             return;
         }
         self.clear_script(backend);
-        let all = if vusers == 1 { 1 } else { vusers + 1 };
+        let total = if vusers == 1 { 1 } else { vusers + 1 };
         puts(
             backend,
             &if vusers == 1 {
                 format!("Building {warehouses} Warehouses(s) with 1 Virtual User")
             } else {
                 format!(
-                    "Building {warehouses} Warehouses with {all} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
+                    "Building {warehouses} Warehouses with {total} Virtual Users, {vusers} active + 1 Monitor VU(dict value {} is set to {vusers})",
                     request.owner.key("num_vu")
                 )
             },
@@ -158,7 +158,7 @@ impl Session {
             owner.engine.name()
         );
         confirm(backend, &question);
-        self.create_users(backend, all, false);
+        self.create_users(backend, total, false);
         request.output = self.output_options();
         let outcome = backend.build(&request);
         self.record_outcome(backend, outcome);
@@ -189,7 +189,7 @@ impl Session {
         let job = backend.job_id();
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.schema(self.output_options(), job);
-        if print_complaints(backend, &builder.complaints) {
+        if print_problems(backend, &builder.problems) {
             return String::new();
         }
         self.clear_script(backend);
@@ -234,13 +234,13 @@ impl Session {
             return;
         }
         let drivers = u32::try_from(self.settings.option("virtual_users")).unwrap_or(1);
-        let (all, suffix) = if self.is_timed() {
+        let (total, suffix) = if self.is_timed() {
             (drivers.saturating_add(1), " with Monitor VU")
         } else {
             (drivers, "")
         };
-        self.create_users(backend, all, self.is_timed());
-        putscli(backend, &format!("{all} Virtual Users Created{suffix}"));
+        self.create_users(backend, total, self.is_timed());
+        putscli(backend, &format!("{total} Virtual Users Created{suffix}"));
     }
 
     pub(super) fn run(&mut self, backend: &mut dyn Backend) -> String {
@@ -253,7 +253,7 @@ impl Session {
         };
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.run(self.output_options(), job.clone(), profile);
-        if print_complaints(backend, &builder.complaints) {
+        if print_problems(backend, &builder.problems) {
             return String::new();
         }
         if self.users.is_none() {
@@ -266,8 +266,8 @@ impl Session {
             );
             return String::new();
         }
-        // The virtual users that were created run, even if settings have changed since; but those of a build or
-        // of the other driver do not fit this driver.
+        // Run the existing virtual users, even if the settings have changed since; but users that were
+        // created for a build or for a different driver cannot run.
         let created = self.users.as_ref();
         if created.is_some_and(|users| users.has_monitor != self.is_timed()) {
             putscli(
@@ -298,19 +298,19 @@ impl Session {
     }
 }
 
-/// Prints complaints; returns whether there were any.
-fn print_complaints(backend: &mut dyn Backend, complaints: &[String]) -> bool {
+/// Prints each problem once. Returns true if there is one.
+fn print_problems(backend: &mut dyn Backend, problems: &[String]) -> bool {
     let mut printed: Vec<&String> = Vec::new();
-    for complaint in complaints {
-        if !printed.contains(&complaint) {
-            puts(backend, complaint);
-            printed.push(complaint);
+    for problem in problems {
+        if !printed.contains(&problem) {
+            puts(backend, problem);
+            printed.push(problem);
         }
     }
-    !complaints.is_empty()
+    !problems.is_empty()
 }
 
-/// Prints a question and the answer that HammerDB itself gives to it.
+/// Prints a question and the answer, which HammerDB gives itself.
 fn confirm(backend: &mut dyn Backend, question: &str) {
     putscli(backend, question);
     putscli(backend, "Enter yes or no: replied yes");

@@ -1,7 +1,7 @@
 //! A session of HammerDB's commands.
 //!
-//! In: the words of a command. Out: its texts, its requests to a [`Backend`], its result. Must never: print a
-//! password; connect.
+//! In: a command's name and arguments. Out: its texts, its requests to a [`Backend`], its result. Must never:
+//! print a password; connect.
 
 use super::backend::Backend;
 use super::print;
@@ -10,7 +10,7 @@ use super::settings::Settings;
 use super::tcl::{Channel, Flow, TclResult};
 use super::text;
 
-/// The version of HammerDB whose texts are printed.
+/// The version of HammerDB that Prony emulates.
 pub const VERSION: &str = "v4.6";
 
 /// The states of a virtual user, as `vustatus` prints them.
@@ -21,7 +21,7 @@ pub(super) enum VuserState {
     Failed,
 }
 
-/// Virtual users that were created and not yet destroyed.
+/// The virtual users, from `vucreate` to `vudestroy`.
 #[derive(Debug)]
 pub(super) struct VirtualUsers {
     pub states: Vec<VuserState>,
@@ -66,20 +66,20 @@ impl Session {
         &self.settings
     }
 
-    /// Runs one of HammerDB's commands; none if HammerDB has no such command.
+    /// Runs one of HammerDB's commands; `None` if HammerDB has no such command.
     pub fn command(
         &mut self,
         backend: &mut dyn Backend,
         name: &str,
         args: &[String],
     ) -> Option<TclResult> {
-        let words: Vec<&str> = args.iter().map(String::as_str).collect();
-        match (name, words.as_slice()) {
-            ("dbset", words) => self.dbset(backend, words),
-            ("diset", words) => self.diset(backend, words),
-            ("giset", words) => self.giset(backend, words),
-            ("vuset", words) => self.vuset(backend, words),
-            ("print", words) => return Some(Ok(self.print(backend, words))),
+        let texts: Vec<&str> = args.iter().map(String::as_str).collect();
+        match (name, texts.as_slice()) {
+            ("dbset", args) => self.dbset(backend, args),
+            ("diset", args) => self.diset(backend, args),
+            ("giset", args) => self.giset(backend, args),
+            ("vuset", args) => self.vuset(backend, args),
+            ("print", args) => return Some(Ok(self.print(backend, args))),
             ("loadscript", []) => {
                 self.is_loaded = true;
                 putscli(backend, "Script loaded, Type \"print script\" to view");
@@ -99,15 +99,15 @@ impl Session {
                     "{name} command has been deprecated and is not required for version {VERSION}"
                 ),
             ),
-            // All commands block until they end, so there is nothing to wait for.
+            // Commands block until they end, and need no wait.
             ("vwait" | "keepalive", _) => {}
-            ("tcset", words) => self.tcset(backend, words),
+            ("tcset", args) => self.tcset(backend, args),
             ("tcstart", []) => self.tcstart(backend),
             ("tcstatus", []) => self.tcstatus(backend),
             ("tcstop", []) => self.tcstop(backend),
             ("jobs" | "job", _) => match backend.jobs(args) {
                 Ok(text) => puts(backend, &text),
-                Err(complaint) => putscli(backend, &complaint),
+                Err(problem) => putscli(backend, &problem),
             },
             ("numberOfCPUs", []) => return Some(Ok(backend.processors().to_string())),
             ("numberOfWHs", []) => {
@@ -115,7 +115,7 @@ impl Session {
                 let value = self.settings.value(&self.settings.database, "tpcc", &key);
                 return Some(Ok(value.unwrap_or("1").to_owned()));
             }
-            ("help", words) => print::help(backend, words.first().copied()),
+            ("help", args) => print::help(backend, args.first().copied()),
             ("quit", []) => {
                 puts(backend, "Shutting down HammerDB CLI");
                 return Some(Err(Flow::Exit(0)));
@@ -159,11 +159,11 @@ impl Session {
     }
 }
 
-/// Whether HammerDB has a command of this name.
+/// Whether HammerDB has a command with this name.
 pub(super) fn has_command(name: &str) -> bool {
-    let more = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
+    let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
     print::is_listed(name)
-        || more.contains(&name)
+        || unlisted.contains(&name)
         || IGNORED.contains(&name)
         || UNSUPPORTED.contains(&name)
 }
@@ -182,7 +182,8 @@ const IGNORED: [&str; 10] = [
     "wsstop",
 ];
 
-/// Commands of HammerDB that would change the run: ignoring them would mislead.
+/// Commands of HammerDB that would change the run; they are errors, because a script must not believe that
+/// they worked.
 const UNSUPPORTED: [&str; 7] = [
     "customscript",
     "custommonitor",

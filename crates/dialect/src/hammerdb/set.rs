@@ -11,7 +11,8 @@ use super::tcl::Channel;
 const VUSET_USAGE: &str =
     "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value";
 
-/// The options of `vuset`: option, key, name in complaints, value after an invalid one, whether it is 0 or 1.
+/// The options of `vuset`: option, key, name in messages, value that replaces an invalid one, whether the
+/// value must be 0 or 1.
 const VUSET: [(&str, &str, &str, &str, bool); 9] = [
     (
         "vu",
@@ -31,11 +32,14 @@ const VUSET: [(&str, &str, &str, &str, bool); 9] = [
 ];
 
 impl Session {
-    pub(super) fn dbset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
-        match words {
+    pub(super) fn dbset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
+        match args {
             ["db", prefix] => {
                 let prefixes = DATABASES.map(|(_, prefix)| prefix).join(" ");
-                if !DATABASES.iter().any(|(_, known)| known == prefix) {
+                if !DATABASES
+                    .iter()
+                    .any(|(_, database_prefix)| database_prefix == prefix)
+                {
                     putscli(
                         backend,
                         &format!("Unknown prefix {prefix}, choose one from {prefixes}"),
@@ -44,10 +48,10 @@ impl Session {
                 }
                 let name = dictionary::name(prefix);
                 if dictionary::sections(prefix).is_none() {
-                    let complaint = format!(
+                    let problem = format!(
                         "Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria"
                     );
-                    putscli(backend, &complaint);
+                    putscli(backend, &problem);
                     return;
                 }
                 (*prefix).clone_into(&mut self.settings.database);
@@ -84,11 +88,11 @@ impl Session {
         }
     }
 
-    pub(super) fn diset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
+    pub(super) fn diset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let prefix = self.settings.database.clone();
         let name = self.database_name();
         let hint = format!("Type \"print dict\" for valid dictionaries and keys for {name}");
-        let [section, key, value] = words else {
+        let [section, key, value] = args else {
             putscli(
                 backend,
                 "Error: Invalid number of arguments\nUsage: diset dict key value",
@@ -97,7 +101,7 @@ impl Session {
             return;
         };
         let sections = dictionary::sections(&prefix).unwrap_or(&[]);
-        if !sections.iter().any(|(known, _)| known == section) {
+        if !sections.iter().any(|(name, _)| name == section) {
             putscli(backend, "Usage: diset dict key value");
             putscli(
                 backend,
@@ -112,16 +116,16 @@ impl Session {
             .value(&prefix, section, key)
             .map(str::to_owned)
         else {
-            let elsewhere = (sections.iter())
-                .find(|(_, keys)| keys.iter().any(|(known, _)| known == key))
+            let location = (sections.iter())
+                .find(|(_, keys)| keys.iter().any(|(name, _)| name == key))
                 .map_or_else(
                     || format!("cannot be found in any {name} dictionary"),
-                    |(other, _)| format!("is in the \"{other}\" dictionary"),
+                    |(section, _)| format!("is in the \"{section}\" dictionary"),
                 );
-            let complaint = format!(
-                "Dictionary \"{section}\" for {name} exists but key \"{key}\" doesn't, key \"{key}\" {elsewhere}"
+            let problem = format!(
+                "Dictionary \"{section}\" for {name} exists but key \"{key}\" doesn't, key \"{key}\" {location}"
             );
-            putscli(backend, &complaint);
+            putscli(backend, &problem);
             putscli(backend, &hint);
             return;
         };
@@ -155,9 +159,9 @@ impl Session {
         self.save(backend);
     }
 
-    pub(super) fn giset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
+    pub(super) fn giset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
         let hint = "Type \"print generic\" for valid dictionaries and keys";
-        let [section, key, value] = words else {
+        let [section, key, value] = args else {
             putscli(
                 backend,
                 "Error: Invalid number of arguments\nUsage: giset dict key value",
@@ -166,7 +170,7 @@ impl Session {
             return;
         };
         let sections = dictionary::sections(GENERIC).unwrap_or(&[]);
-        if !sections.iter().any(|(known, _)| known == section) {
+        if !sections.iter().any(|(name, _)| name == section) {
             putscli(backend, "Usage: giset dict key value");
             putscli(backend, hint);
             return;
@@ -178,9 +182,8 @@ impl Session {
             .map(str::to_owned)
         {
             None => {
-                let complaint =
-                    format!("Dictionary \"{section}\" exists but key \"{key}\" doesn't");
-                putscli(backend, &complaint);
+                let problem = format!("Dictionary \"{section}\" exists but key \"{key}\" doesn't");
+                putscli(backend, &problem);
                 putscli(backend, hint);
             }
             Some(old) if old == value => putscli(
@@ -198,33 +201,33 @@ impl Session {
         }
     }
 
-    pub(super) fn vuset(&mut self, backend: &mut dyn Backend, words: &[&str]) {
-        let [option, value] = words else {
+    pub(super) fn vuset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
+        let [option, value] = args else {
             puts(backend, VUSET_USAGE);
             return;
         };
-        let found = VUSET.iter().find(|(word, ..)| word == option);
-        let Some((word, key, name, fallback, is_switch)) = found else {
+        let spec = VUSET.iter().find(|(name, ..)| name == option);
+        let Some((_, key, name, fallback, is_switch)) = spec else {
             puts(backend, "Error: invalid option");
             puts(backend, VUSET_USAGE);
             return;
         };
         // As of HammerDB 4.10, `vuset vu vcpu` sets the number of processors.
-        let value = match (*word, *value) {
+        let value = match (*option, *value) {
             ("vu", "vcpu") => backend.processors().to_string(),
             (_, value) => value.to_owned(),
         };
-        let complaint = match (value.parse::<i64>().ok(), is_switch) {
+        let problem = match (value.parse::<i64>().ok(), is_switch) {
             (Some(0 | 1), true) => None,
             (_, true) => Some("must be 0 or 1"),
             (None, false) => Some("must be an integer"),
             (Some(number), false) if number < 1 => Some("must be 1 or greater"),
             (Some(_), false) => None,
         };
-        let value = match complaint {
+        let value = match problem {
             None => value,
-            Some(complaint) => {
-                putscli(backend, &format!("{name} {complaint}"));
+            Some(problem) => {
+                putscli(backend, &format!("{name} {problem}"));
                 backend.put(Channel::Out, "setting to value: ");
                 (*fallback).to_owned()
             }

@@ -13,7 +13,7 @@ use super::dictionary::{self, GENERIC};
 /// Printed in place of a password.
 const HIDDEN: &str = "********";
 
-/// All settings. Stored documents contain no passwords, which live as long as the session.
+/// All settings. Passwords are kept only during the session; stored documents do not contain them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Settings {
@@ -40,7 +40,7 @@ fn full_key(prefix: &str, section: &str, key: &str) -> String {
 }
 
 impl Settings {
-    /// A value; none if the key does not exist.
+    /// A value; `None` if the key does not exist.
     pub(super) fn value(&self, prefix: &str, section: &str, key: &str) -> Option<&str> {
         let (_, keys) = dictionary::sections(prefix)?
             .iter()

@@ -11,12 +11,12 @@ pub fn vuser(number: u32, text: impl fmt::Display) -> String {
     format!("Vuser {number}:{text}")
 }
 
-/// A virtual user begins. Not logged.
+/// The line of a virtual user that starts. Not logged.
 pub fn running(number: u32) -> String {
     vuser(number, "RUNNING")
 }
 
-/// A virtual user ended. Not logged.
+/// The line of a virtual user that ended. Not logged.
 pub fn finished(number: u32, success: bool) -> String {
     vuser(
         number,
@@ -33,8 +33,8 @@ pub fn failure(number: u32, reason: &str) -> String {
     format!("Error in Virtual User {number}: {reason}")
 }
 
-/// The reason why a virtual user could not connect. `server`: the server's address, for a connection to no
-/// database. Hints about URLs and password files are left out, because scripts use neither.
+/// The reason why a virtual user could not connect. `server`: the server's address, printed for a connection
+/// without a database. Omits hints about URLs and password files, because scripts use neither.
 pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) -> String {
     let destination = match database {
         // On MySQL the superuser connects to the server without a database.
@@ -48,7 +48,7 @@ pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) 
         }
         other => other.to_string(),
     };
-    // Invalid password: HammerDB stores settings between calls, and scripts may rely on a stored password.
+    // An invalid password: HammerDB stores passwords between calls, and scripts may rely on it.
     let hint = match error.sqlstate() {
         Some("28P01" | "28000") => {
             "\nPasswords are not stored between calls: set them with diset tpcc"
@@ -70,8 +70,8 @@ pub fn log_header(date: &str) -> String {
 
 /// A virtual user's line in a log, with the date if the log has timestamps.
 pub fn log(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
-    let stamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
-    format!("{}{}\n", stamp.unwrap_or_default(), vuser(number, text))
+    let timestamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
+    format!("{}{}\n", timestamp.unwrap_or_default(), vuser(number, text))
 }
 
 /// A line of the transaction counter, for the terminal and its log.
@@ -93,7 +93,7 @@ pub fn counter_entry(line: &str, date: Option<&str>) -> String {
     }
 }
 
-/// Declares an enum of lines: each variant with its text, and those arguments of the text that are not
+/// Declares an enum of lines: each variant has a text, and arguments for the placeholders that are not
 /// fields.
 macro_rules! lines {
     (
@@ -118,7 +118,7 @@ macro_rules! lines {
 }
 
 lines! {
-    /// A line of a build. Warehouses and districts count from 1; rows are those of the current table.
+    /// A line of a build. Warehouses and districts count from 1; rows are counted per table.
     BuildLine
     MonitorThread => "Monitor Thread";
     WorkerThread => "Worker Thread";
@@ -168,7 +168,7 @@ lines! {
     /// A line of a run.
     RunLine
     Profiler => "Initializing xtprof time profiler";
-    /// As in a build.
+    /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
     SslCipher { cipher: String } => "Ssl_cipher {cipher}";
     Rampup { minutes: u64 } => "Beginning rampup time of {minutes} minutes";
     /// This many minutes of the ramp-up are over.
@@ -234,24 +234,24 @@ impl TransactionKind {
         }
     }
 
-    /// The kind with this name in the workload; new order if no kind has it.
+    /// The kind with this name in the workload; new order if there is no such kind.
     pub fn find(name: &str) -> TransactionKind {
-        let found = TransactionKind::ALL
+        let kind = TransactionKind::ALL
             .into_iter()
             .find(|kind| kind.name == name);
-        found.unwrap_or(TransactionKind::ALL[0])
+        kind.unwrap_or(TransactionKind::ALL[0])
     }
 }
 
-/// The warehouses of a virtual user if the users divide all warehouses among them: every `users`th, and at
-/// least one. Virtual user 2 is the first that runs transactions.
+/// The warehouses of a virtual user if the users divide all warehouses among themselves: every `users`-th
+/// warehouse, at least one. Virtual user 2 is the first that runs transactions.
 pub fn assigned_warehouses(vuser: u32, users: u32, warehouses: u64) -> Vec<u64> {
     let (users, offset) = (u64::from(users.max(1)), u64::from(vuser.saturating_sub(2)));
     if warehouses == 0 {
         return Vec::new();
     }
-    let each = warehouses.div_ceil(users);
-    (0..each)
-        .map(|k| (offset + k * users) % warehouses + 1)
+    let count = warehouses.div_ceil(users);
+    (0..count)
+        .map(|index| (offset + index * users) % warehouses + 1)
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Time profiles: calls and times of each kind of transaction, for each virtual user and for all.
+//! Reads time profiles: calls and times of each kind of transaction, per virtual user and in total.
 //!
 //! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
 //! never: merge percentiles of several users.
@@ -19,14 +19,18 @@ pub(super) struct Section {
 struct Routine {
     name: String,
     calls: u64,
-    /// By name: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in per cent.
+    /// Figures with their tolerance, by name: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in per
+    /// cent.
     figures: Vec<(&'static str, f64, f64)>,
 }
 
 impl Routine {
     fn figure(&self, name: &str) -> Option<(f64, f64)> {
-        let found = self.figures.iter().find(|(known, ..)| *known == name);
-        found.map(|(_, value, slack)| (*value, *slack))
+        let figure = self
+            .figures
+            .iter()
+            .find(|(figure_name, ..)| *figure_name == name);
+        figure.map(|(_, value, tolerance)| (*value, *tolerance))
     }
 
     fn value(&self, name: &str) -> Option<f64> {
@@ -36,7 +40,7 @@ impl Routine {
 
 /// Figures of a time profile.
 const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile, and the kinds of transaction that they carry out.
+/// Routines of a time profile, and their kinds of transaction.
 const ROUTINES: [(&str, &str); 5] = [
     ("NEWORD", "new-order"),
     ("PAYMENT", "payment"),
@@ -70,8 +74,8 @@ pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
             summary: summary.is_some(),
             users: summary.and_then(count).map_or(1, |(users, _)| users),
             elapsed_ms: elapsed
-                .and_then(|(_, rest)| leading_number(rest))
-                .map(|(it, _)| it.value),
+                .and_then(|(_, time)| leading_number(time))
+                .map(|(number, _)| number.value),
             routines: Vec::new(),
         });
     }
@@ -85,19 +89,19 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
     let Some(routine) = last else {
         return;
     };
-    let words: Vec<&str> = line.split_whitespace().collect();
-    for pair in words.windows(2) {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    for pair in fields.windows(2) {
         let Some(name) = pair[0].strip_suffix(':') else {
             continue;
         };
         if name == "CALLS" {
             routine.calls = count(pair[1]).map_or(0, |(calls, _)| calls);
         } else if let (Some(name), Some((number, _))) = (
-            FIGURES.iter().find(|known| **known == name),
+            FIGURES.iter().find(|figure| **figure == name),
             leading_number(pair[1]),
         ) && routine.figure(name).is_none()
         {
-            routine.figures.push((name, number.value, number.slack));
+            routine.figures.push((name, number.value, number.tolerance));
         }
     }
 }
@@ -106,8 +110,8 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
     let summary = sections.iter().find(|section| section.summary);
-    let doubled = summary.is_some_and(|summary| is_doubled(summary, &users));
-    if doubled {
+    let is_doubled = summary.is_some_and(|summary| is_doubled(summary, &users));
+    if is_doubled {
         run.messages.push(
             "the summary of the time profile counts each call twice, as HammerDB 4.6 does: its CALLS, TOTAL \
              and RATIO are double; the users' own figures are used instead"
@@ -116,43 +120,48 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     for section in sections
         .iter()
-        .filter(|section| !(section.summary && doubled))
+        .filter(|section| !(section.summary && is_doubled))
     {
         add_section_relations(run, section);
     }
-    if let (Some(summary), false, false) = (summary, users.is_empty(), doubled) {
+    if let (Some(summary), false, false) = (summary, users.is_empty(), is_doubled) {
         for routine in &summary.routines {
-            let what = format!("calls of {} in the summary", routine.name);
-            let what = [what.as_str(), "the sum over virtual users"];
+            let description = format!("calls of {} in the summary", routine.name);
+            let description = [description.as_str(), "the sum over virtual users"];
             let (printed, derived) = (routine.calls as f64, calls(&users, &routine.name) as f64);
-            run.relations
-                .push(relation(RelationKind::Sum, what, printed, derived, 0.0));
+            run.relations.push(relation(
+                RelationKind::Sum,
+                description,
+                printed,
+                derived,
+                0.0,
+            ));
         }
     }
-    let first = summary.or(users.first().copied());
+    let section = summary.or(users.first().copied());
     if run.nopm.is_none() {
         let number = to_u32(users.len() as u64).filter(|users| *users > 0);
         run.clients = run.clients.or(number);
-        let elapsed_ms = first.and_then(|section| section.elapsed_ms);
+        let elapsed_ms = section.and_then(|section| section.elapsed_ms);
         run.actual_s = run.actual_s.or(elapsed_ms.map(|ms| ms / 1e3));
     }
-    let all = add_kinds(run, &users, summary);
-    if run.nopm.is_none() && all > 0 {
-        run.transactions = Some(all);
+    let calls = add_kinds(run, &users, summary);
+    if run.nopm.is_none() && calls > 0 {
+        run.transactions = Some(calls);
         let actual_s = run.actual_s.filter(|actual_s| *actual_s > 0.0);
-        run.tps = actual_s.map(|actual_s| all as f64 / actual_s);
+        run.tps = actual_s.map(|actual_s| calls as f64 / actual_s);
     }
-    super::mix::add_shares(run, all);
+    super::mix::add_shares(run, calls);
 }
 
-/// Calls of a routine by all users.
+/// The number of calls of a routine by all users.
 fn calls(users: &[&Section], name: &str) -> u64 {
-    let all = users.iter().flat_map(|section| &section.routines);
-    let matching = all.filter(|routine| routine.name == name);
+    let routines = users.iter().flat_map(|section| &section.routines);
+    let matching = routines.filter(|routine| routine.name == name);
     matching.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
 }
 
-/// Whether the summary has twice the users' calls, as HammerDB 4.6 prints it; it then adds no information.
+/// Whether the summary has twice the users' calls, as HammerDB 4.6 prints it. Such a summary is ignored.
 fn is_doubled(summary: &Section, users: &[&Section]) -> bool {
     let has_double_calls = |routine: &Routine| {
         routine.calls > 0 && routine.calls == calls(users, &routine.name).saturating_mul(2)
@@ -162,16 +171,16 @@ fn is_doubled(summary: &Section, users: &[&Section]) -> bool {
 
 /// Adds each kind of transaction; returns the total number of calls.
 fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section>) -> u64 {
-    let mut all = 0_u64;
+    let mut total = 0_u64;
     for (name, kind) in ROUTINES {
         let count = calls(users, name);
         if count == 0 {
             continue;
         }
-        all = all.saturating_add(count);
+        total = total.saturating_add(count);
         // Percentiles of several users cannot be merged.
         let section = match users {
-            [only] => Some(*only),
+            [user] => Some(*user),
             _ => summary,
         };
         let routine = section
@@ -188,7 +197,7 @@ fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section
                 .collect(),
         });
     }
-    all
+    total
 }
 
 /// Adds the relations that must hold within one section.
@@ -198,13 +207,23 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     let mut busy_ms = 0.0;
     for routine in &section.routines {
         let name = format!("{part}{}", routine.name);
-        let mut add = |kind, what: &str, from: &str, printed: f64, derived: f64, slack: f64| {
-            let what = format!("{name}: {what}");
-            run.relations
-                .push(relation(kind, [&what, from], printed, derived, slack));
+        let mut add = |kind,
+                       figure: &str,
+                       computed_from: &str,
+                       printed: f64,
+                       derived: f64,
+                       tolerance: f64| {
+            let figure = format!("{name}: {figure}");
+            run.relations.push(relation(
+                kind,
+                [&figure, computed_from],
+                printed,
+                derived,
+                tolerance,
+            ));
         };
         let (avg, total) = (routine.figure("AVG"), routine.figure("TOTAL"));
-        if let (Some((avg, slack)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
+        if let (Some((avg, tolerance)), Some((total, _)), true) = (avg, total, routine.calls > 0) {
             // HammerDB truncates the last digit instead of rounding it.
             add(
                 Share,
@@ -212,11 +231,11 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
                 "TOTAL / CALLS",
                 avg,
                 total / routine.calls as f64,
-                2.0 * slack,
+                2.0 * tolerance,
             );
             busy_ms += total;
         }
-        if let (Some((ratio, slack)), Some((total, _)), Some(elapsed)) = (
+        if let (Some((ratio, tolerance)), Some((total, _)), Some(elapsed)) = (
             routine.figure("RATIO"),
             total,
             section.elapsed_ms.filter(|ms| *ms > 0.0),
@@ -228,32 +247,37 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
                 "TOTAL / ELAPSED TIME",
                 ratio,
                 100.0 * total / user_time,
-                2.0 * slack,
+                2.0 * tolerance,
             );
         }
         let order = ["MIN", "P50", "P95", "P99", "MAX"];
         for pair in order.windows(2) {
-            if let (Some((less, slack)), Some((more, _))) =
+            if let (Some((smaller, tolerance)), Some((larger, _))) =
                 (routine.figure(pair[0]), routine.figure(pair[1]))
             {
-                let more_text = format!("its {}", pair[1]);
+                let larger_name = format!("its {}", pair[1]);
                 add(
                     AtMost,
                     &format!("{}, ms", pair[0]),
-                    &more_text,
-                    less,
-                    more,
-                    slack,
+                    &larger_name,
+                    smaller,
+                    larger,
+                    tolerance,
                 );
             }
         }
     }
     // A user executes one transaction at a time.
     if let (Some(elapsed), false) = (section.elapsed_ms, section.routines.is_empty()) {
-        let what = format!("{part}TOTAL of all routines, ms");
+        let figure = format!("{part}TOTAL of all routines, ms");
         let user_time = elapsed * section.users.max(1) as f64;
-        let what = [what.as_str(), "ELAPSED TIME of its users"];
-        run.relations
-            .push(relation(AtMost, what, busy_ms, user_time, 0.01 * user_time));
+        let names = [figure.as_str(), "ELAPSED TIME of its users"];
+        run.relations.push(relation(
+            AtMost,
+            names,
+            busy_ms,
+            user_time,
+            0.01 * user_time,
+        ));
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a run: what it prints and counts at which time.
+//! The events of a run: lines to print and counters to read, by time.
 //!
 //! In: a request. Out: events in order of time. Must never: read a clock.
 
@@ -15,7 +15,7 @@ impl RunRequest {
         }
     }
 
-    /// The number of a client's virtual user.
+    /// The number of the virtual user of a client.
     pub fn vuser(&self, client: u32) -> u32 {
         client + self.first_vuser()
     }
@@ -31,7 +31,7 @@ impl RunRequest {
 pub enum TimelineEvent {
     /// A virtual user prints a line.
     Line(u32, RunLine),
-    /// A virtual user begins.
+    /// A virtual user starts.
     Running(u32),
     /// The counters are read at the start of the window.
     CountStart,
@@ -59,7 +59,7 @@ impl Timeline {
         let mut timeline = Timeline::default();
         timeline.add_monitor_events(request, minute, cipher);
         timeline.add_user_events(request, warehouses, cipher);
-        // A stable sort: events that are due at the same time stay in this order.
+        // The sort is stable: events at the same time stay in this order.
         timeline.events.sort_by_key(|(at, _)| *at);
         if let Some(end) = timeline
             .events
@@ -116,11 +116,11 @@ impl Timeline {
         }
         let end = start.saturating_add(after(duration_min));
         if let Some(counter) = &request.counter {
-            let every = Duration::from_secs(counter.refresh_s.max(1));
+            let interval = Duration::from_secs(counter.refresh_s.max(1));
             let mut at = Duration::ZERO;
             while at < end {
                 self.events.push((at, TimelineEvent::Tick));
-                at = at.saturating_add(every);
+                at = at.saturating_add(interval);
             }
         }
         self.push_line(end, 1, RunLine::TestComplete);
@@ -194,7 +194,7 @@ mod tests {
         let at = |event: &TimelineEvent| {
             events
                 .iter()
-                .find(|(_, one)| one == event)
+                .find(|(_, candidate)| candidate == event)
                 .map(|(at, _)| *at)
         };
         let seconds = |seconds: u64| Some(Duration::from_secs(seconds));

@@ -1,10 +1,10 @@
 //! Parses arguments to an [`Invocation`].
 //!
 //! In: arguments, a [`Level`], and a [`Host`] for access to files and the system. Out: the invocation, or
-//! pgbench's error. Must never: reorder: options take effect one by one, so that the first error on the
-//! command line is the one reported, and a script file is read when its option is parsed.
+//! pgbench's error. Must never: change the order of options: the first error on the command line is reported,
+//! and a script file is read when its option is parsed.
 //!
-//! Longer than 400 lines: pgbench's options, and its checks in pgbench's order.
+//! Longer than 400 lines: pgbench has many options, which are checked in pgbench's order.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,13 +17,13 @@ use super::help::help;
 use super::host::{Host, UsageError};
 use super::level::Level;
 use super::messages::Messages;
-use super::number::{self, BadInt};
+use super::number::{self, InvalidInt};
 use super::options::{Invocation, PartitionMethod, Protocol, ScriptChoice, ScriptSource};
-use super::settings::{BadSetting, EnvSettings, parse_percentiles};
+use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
 use super::table::{ParsedOptions, long_options, short_options};
 use prony_workload::script::{Builtin, builtin};
 
-/// The most scripts that pgbench accepts.
+/// The maximum number of scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
 
 /// Parses a command line. `argv0`: the name by which the program was called (for `prony pgbench`: `pgbench`);
@@ -48,7 +48,7 @@ pub fn parse_args(
         _ => (),
     }
     let settings = EnvSettings::read(|name| host.env_var(name))
-        .map_err(|bad| setting_error(&messages, bad))?;
+        .map_err(|error| setting_error(&messages, error))?;
     let posix = host.env_var("POSIXLY_CORRECT").is_some();
     let long = long_options(level);
     let mut getopt = Getopt::new(short_options(level), &long, arguments, posix);
@@ -65,8 +65,8 @@ pub fn parse_args(
     loop {
         match getopt.next() {
             Ok(Some((key, value))) => {
-                if let Some(done) = parser.take(key, value.unwrap_or_default())? {
-                    return Ok(done);
+                if let Some(invocation) = parser.take(key, value.unwrap_or_default())? {
+                    return Ok(invocation);
                 }
             }
             Ok(None) => break,
@@ -80,8 +80,8 @@ pub fn parse_args(
     check::finish(parsed, getopt.operands(), level, &messages, host)
 }
 
-fn setting_error(messages: &Messages, bad: BadSetting) -> UsageError {
-    UsageError::new(messages.fatal(&bad.to_string()))
+fn setting_error(messages: &Messages, error: InvalidSetting) -> UsageError {
+    UsageError::new(messages.fatal(&error.to_string()))
 }
 
 struct ArgsParser<'a> {
@@ -115,7 +115,7 @@ impl ArgsParser<'_> {
     }
 
     fn take_short(&mut self, letter: char, text: String) -> Result<(), UsageError> {
-        // Options of both modes come first; all that follow belong to a benchmark.
+        // First the options of both modes; the remaining options belong to a benchmark.
         match letter {
             'h' => self.parsed.connection.host = Some(text),
             'p' => self.parsed.connection.port = Some(text),
@@ -235,23 +235,24 @@ impl ArgsParser<'_> {
             "exit-on-abort" => self.parsed.exit_on_abort = true,
             "continue-on-error" => self.parsed.continue_on_error = true,
             "percentiles" => {
-                let parsed = parse_percentiles("--percentiles", &text);
+                let percentiles = parse_percentiles("--percentiles", &text);
                 self.parsed.percentiles =
-                    parsed.map_err(|bad| setting_error(self.messages, bad))?;
+                    percentiles.map_err(|error| setting_error(self.messages, error))?;
             }
             _ => unreachable!("getopt returns only options in its tables"),
         }
         Ok(())
     }
 
-    /// An integer option. `p` means --partitions, `a` means --aggregate-interval.
+    /// Parses the value of an integer option. The letter `p` means --partitions, `a` means
+    /// --aggregate-interval.
     fn int_option(&self, letter: char, text: &str) -> Result<i32, UsageError> {
         let client = if self.level.spells_client_correctly() {
             "-c/--client"
         } else {
             "-c/--clients"
         };
-        let (name, old, least, most) = match letter {
+        let (name, old_name, min, max) = match letter {
             'c' => (client, "number of clients", 1, i32::MAX),
             'j' => ("-j/--jobs", "number of threads", 1, i32::MAX),
             's' => ("-s/--scale", "scaling factor", 1, i32::MAX),
@@ -269,40 +270,40 @@ impl ArgsParser<'_> {
         };
         if !self.level.at_least(15) {
             let value = number::atoi(text);
-            let good = (least..=most).contains(&value).then_some(value);
-            return good.ok_or_else(|| self.fatal(&format!("invalid {old}: \"{text}\"")));
+            let valid = (min..=max).contains(&value).then_some(value);
+            return valid.ok_or_else(|| self.fatal(&format!("invalid {old_name}: \"{text}\"")));
         }
-        number::option_int(text, least, most).map_err(|bad| match bad {
-            BadInt::NotANumber => {
+        number::option_int(text, min, max).map_err(|error| match error {
+            InvalidInt::NotANumber => {
                 self.fatal(&format!("invalid value \"{text}\" for option {name}"))
             }
-            BadInt::OutOfRange => self.fatal(&format!("{name} must be in range {least}..{most}")),
+            InvalidInt::OutOfRange => self.fatal(&format!("{name} must be in range {min}..{max}")),
         })
     }
 
-    /// pgbench rejects more clients than it can open files. If the hard limit allows it, the soft limit is
-    /// raised; pgbench does this since 18, Prony at every level.
+    /// Rejects more clients than files can be opened, as pgbench does. Raises the soft limit if the hard
+    /// limit allows it; pgbench does this since version 18, Prony at every level.
     fn require_open_files(&mut self, clients: i32) -> Result<(), UsageError> {
         let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
-        // An int in pgbench, compared as unsigned.
+        // pgbench computes this as an int and compares it as unsigned.
         let needed = clients.wrapping_add(3);
         let Some((soft, hard)) = self.host.open_files() else {
             return Ok(());
         };
-        let refuse = |text: String| {
+        let limit_error = |text: String| {
             Err(UsageError::new(
                 self.messages.fatal(&text) + &self.messages.hint(hint),
             ))
         };
         if hard < needed as u64 {
-            return refuse(format!(
+            return limit_error(format!(
                 "need at least {needed} open files, but system limit is {hard}"
             ));
         }
         if soft < needed as u64
             && let Err(reason) = self.host.raise_open_files(needed as u64)
         {
-            return refuse(format!(
+            return limit_error(format!(
                 "need at least {needed} open files, but couldn't raise the limit: {reason}"
             ));
         }
@@ -373,7 +374,7 @@ impl ArgsParser<'_> {
             self.host.load_script(&path).map_err(UsageError::new)?;
             ScriptSource::File(path)
         } else {
-            self.parsed.builtin_used = true;
+            self.parsed.uses_builtin = true;
             ScriptSource::Builtin(self.find_builtin(&name.to_string_lossy())?)
         };
         if self.parsed.scripts.len() >= MAX_SCRIPTS {
@@ -384,7 +385,7 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    /// Name and weight, separated by the last `@`.
+    /// Splits a name and its weight at the last `@`.
     fn split_weight(&self, value: &OsStr) -> Result<(OsString, u32), UsageError> {
         let bytes = value.as_bytes();
         let Some(at) = bytes.iter().rposition(|byte| *byte == b'@') else {
@@ -394,13 +395,13 @@ impl ArgsParser<'_> {
         let Some(weight) = number::weight(&text) else {
             return Err(self.fatal(&format!("invalid weight specification: @{text}")));
         };
-        let most = i32::MAX;
+        let max = i32::MAX;
         match u32::try_from(weight) {
-            Ok(weight) if weight <= most as u32 => {
+            Ok(weight) if weight <= max as u32 => {
                 Ok((OsString::from_vec(bytes[..at].to_vec()), weight))
             }
             _ => Err(self.fatal(&format!(
-                "weight specification out of range (0 .. {most}): {weight}"
+                "weight specification out of range (0 .. {max}): {weight}"
             ))),
         }
     }
@@ -412,17 +413,17 @@ impl ArgsParser<'_> {
 
     fn seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), UsageError> {
         let messages = self.messages;
-        let last = messages.fatal(&format!("error while setting random seed from {origin}"));
+        let context = messages.fatal(&format!("error while setting random seed from {origin}"));
         let seed = match value {
             None | Some("time") => self.host.time_seed(),
             Some("rand") => self.host.strong_seed().ok_or_else(|| {
-                UsageError::new(messages.error("could not generate random seed") + &last)
+                UsageError::new(messages.error("could not generate random seed") + &context)
             })?,
             Some(text) => number::seed(text).ok_or_else(|| {
                 let error = messages.error(&format!("unrecognized random seed option \"{text}\""));
-                let stop = if self.level.at_least(15) { "." } else { "" };
-                let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{stop}");
-                UsageError::new(error + &messages.detail(&detail) + &last)
+                let period = if self.level.at_least(15) { "." } else { "" };
+                let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{period}");
+                UsageError::new(error + &messages.detail(&detail) + &context)
             })?,
         };
         if value.is_some() {
@@ -434,10 +435,10 @@ impl ArgsParser<'_> {
     }
 }
 
-/// Accepts letters, digits (not first), underscores and all non-ASCII characters.
+/// Whether a name consists of letters, digits (not first), underscores and non-ASCII characters.
 fn valid_variable_name(name: &str) -> bool {
-    let good = |byte: u8| byte >= 0x80 || byte == b'_' || byte.is_ascii_alphabetic();
+    let is_name_byte = |byte: u8| byte >= 0x80 || byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes()
         .enumerate()
-        .all(|(at, byte)| good(byte) || (at > 0 && byte.is_ascii_digit()))
+        .all(|(index, byte)| is_name_byte(byte) || (index > 0 && byte.is_ascii_digit()))
 }

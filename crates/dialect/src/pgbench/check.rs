@@ -1,6 +1,6 @@
-//! Checks options together.
+//! Checks combinations of options.
 //!
-//! In: the parsed options. Out: an [`Invocation`]. Must never: check in another order than pgbench, which
+//! In: the parsed options. Out: an [`Invocation`]. Must never: check in a different order than pgbench, which
 //! reports only the first error.
 
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use super::options::{
 use super::table::ParsedOptions;
 use prony_workload::script::BUILTINS;
 
-/// pgbench's default for `-t`, if `-T` is not given either.
+/// pgbench's default for `-t` without `-T`.
 const DEFAULT_TRANSACTIONS: u32 = 10;
 
 pub(crate) fn finish(
@@ -31,7 +31,7 @@ pub(crate) fn finish(
             source: ScriptSource::Builtin(&BUILTINS[0]),
             weight: 1,
         });
-        parsed.builtin_used = true;
+        parsed.uses_builtin = true;
     }
     if !parsed.initialize && parsed.scripts.iter().all(|script| script.weight == 0) {
         return Err(fatal("total script weight must not be zero"));
@@ -56,7 +56,7 @@ pub(crate) fn finish(
     Ok(Invocation::Run(run(parsed)))
 }
 
-/// Reads the operands: the database's name, and nothing after it.
+/// Reads the operand, which is the database's name. Further operands are an error.
 fn take_operands(
     parsed: &mut ParsedOptions,
     operands: Vec<OsString>,
@@ -118,26 +118,28 @@ fn initialization(parsed: ParsedOptions) -> Result<InitOptions, &'static str> {
 }
 
 fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
-    let refuse = |text: &str| Err(text.to_owned());
+    let invalid = |text: &str| Err(text.to_owned());
     if parsed.transactions.is_some() && parsed.seconds.is_some() {
-        return refuse("specify either a number of transactions (-t) or a duration (-T), not both");
+        return invalid(
+            "specify either a number of transactions (-t) or a duration (-T), not both",
+        );
     }
     let sampling = parsed.sampling_rate > 0.0;
     if sampling && !parsed.log {
-        return refuse(
+        return invalid(
             "log sampling (--sampling-rate) is allowed only when logging transactions (-l)",
         );
     }
     if sampling && parsed.aggregate.is_some() {
-        return refuse(
+        return invalid(
             "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time",
         );
     }
     if parsed.aggregate.is_some() && !parsed.log {
-        return refuse("log aggregation is allowed only when actually logging transactions");
+        return invalid("log aggregation is allowed only when actually logging transactions");
     }
     if parsed.log_prefix.is_some() && !parsed.log {
-        return refuse(
+        return invalid(
             "log file prefix (--log-prefix) is allowed only when logging transactions (-l)",
         );
     }
@@ -154,11 +156,11 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
         }
     }
     if parsed.progress_timestamp && parsed.progress.is_none() {
-        return refuse("--progress-timestamp is allowed only under --progress");
+        return invalid("--progress-timestamp is allowed only under --progress");
     }
     let unlimited_tries = level.at_least(15) && parsed.max_tries == Some(0);
     if unlimited_tries && parsed.latency_limit_us == 0 && parsed.seconds.is_none() {
-        return refuse(
+        return invalid(
             "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)",
         );
     }
@@ -182,7 +184,7 @@ fn run(parsed: ParsedOptions) -> RunOptions {
         reconnect: parsed.reconnect,
         defines: parsed.defines,
         scripts: parsed.scripts,
-        uses_builtin: parsed.builtin_used,
+        uses_builtin: parsed.uses_builtin,
         log: parsed.log.then_some(LogOptions {
             prefix,
             sampling_rate: (parsed.sampling_rate != 0.0).then_some(parsed.sampling_rate),

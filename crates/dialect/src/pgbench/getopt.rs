@@ -3,7 +3,7 @@
 //! In: arguments and the tables of options. Out: options in order, then operands. Must never: interpret an
 //! option.
 //!
-//! Limited to pgbench's needs: no optional values, and the caller stops at the first error.
+//! Supports only what pgbench needs: no optional values, and the caller stops at the first error.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,9 +14,10 @@ pub(crate) struct LongOption {
     pub name: &'static str,
     /// Whether it takes a value.
     pub takes_value: bool,
-    /// The key that the parser returns: that of the short option with the same meaning, or its own.
+    /// The key that the parser returns: the key of the short option with the same meaning, or a long key.
     pub key: Key,
-    /// Prony's own options cannot be abbreviated, so that abbreviations of pgbench's options stay valid.
+    /// Whether the option cannot be abbreviated. True for Prony's options, so that abbreviations of pgbench's
+    /// options stay unambiguous.
     pub exact_only: bool,
 }
 
@@ -35,12 +36,12 @@ pub(crate) struct Getopt<'a> {
     pub short: &'a str,
     /// Long options, in the order in which an error lists candidates.
     pub long: &'a [LongOption],
-    /// Arguments still to be parsed, without the program's name, in reverse order.
+    /// The arguments that are not parsed yet, without the program's name, in reverse order.
     remaining: Vec<OsString>,
-    /// The rest of a bundle of short options.
+    /// The letters of a bundle of short options that are not parsed yet.
     bundle: Option<Vec<u8>>,
     operands: Vec<OsString>,
-    /// POSIXLY_CORRECT: options end at the first operand.
+    /// Whether options end at the first operand (POSIXLY_CORRECT).
     stop_at_operand: bool,
 }
 
@@ -65,7 +66,10 @@ impl<'a> Getopt<'a> {
         }
     }
 
-    /// The next option; none at the end. An error is getopt's message without the program's name.
+    /// Returns the next option, or `None` at the end.
+    ///
+    /// # Errors
+    /// getopt's message without the program's name.
     pub fn next(&mut self) -> Result<Option<ParsedOption>, String> {
         if self.bundle.is_some() {
             return self.next_short().map(Some);
@@ -93,7 +97,7 @@ impl<'a> Getopt<'a> {
         Ok(None)
     }
 
-    /// The operands in order; complete once `next` has returned none.
+    /// The operands in order; complete after `next` has returned `None`.
     pub fn operands(self) -> Vec<OsString> {
         self.operands
     }
@@ -123,30 +127,30 @@ impl<'a> Getopt<'a> {
         }
     }
 
-    fn next_long(&mut self, typed: &[u8]) -> Result<ParsedOption, String> {
-        let end = typed.iter().position(|byte| *byte == b'=');
-        let name = String::from_utf8_lossy(&typed[..end.unwrap_or(typed.len())]).into_owned();
-        let shown = String::from_utf8_lossy(typed);
+    fn next_long(&mut self, argument: &[u8]) -> Result<ParsedOption, String> {
+        let end = argument.iter().position(|byte| *byte == b'=');
+        let name = String::from_utf8_lossy(&argument[..end.unwrap_or(argument.len())]).into_owned();
+        let displayed = String::from_utf8_lossy(argument);
         let option = match self.long.iter().find(|long| long.name == name) {
             Some(exact) => exact,
             None => {
                 let is_candidate =
                     |long: &&LongOption| !long.exact_only && long.name.starts_with(name.as_str());
-                let found: Vec<_> = self.long.iter().filter(is_candidate).collect();
-                match found[..] {
-                    [one] => one,
-                    [] => return Err(format!("unrecognized option '--{shown}'")),
+                let candidates: Vec<_> = self.long.iter().filter(is_candidate).collect();
+                match candidates[..] {
+                    [candidate] => candidate,
+                    [] => return Err(format!("unrecognized option '--{displayed}'")),
                     _ => {
-                        let names = found.iter().map(|long| format!(" '--{}'", long.name));
+                        let names = candidates.iter().map(|long| format!(" '--{}'", long.name));
                         let names: String = names.collect();
                         return Err(format!(
-                            "option '--{shown}' is ambiguous; possibilities:{names}"
+                            "option '--{displayed}' is ambiguous; possibilities:{names}"
                         ));
                     }
                 }
             }
         };
-        let value = end.map(|end| OsString::from_vec(typed[end + 1..].to_vec()));
+        let value = end.map(|end| OsString::from_vec(argument[end + 1..].to_vec()));
         match (option.takes_value, value) {
             (false, None) => Ok((option.key, None)),
             (false, Some(_)) => Err(format!(
@@ -182,23 +186,23 @@ mod tests {
         }
     }
 
-    fn parse_all(words: &[&str]) -> Result<(Vec<ParsedOption>, Vec<OsString>), String> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let mut getopt = Getopt::new("T:t:lC", &LONG, &words, false);
-        let mut found = Vec::new();
-        while let Some(one) = getopt.next()? {
-            found.push(one);
+    fn parse_all(arguments: &[&str]) -> Result<(Vec<ParsedOption>, Vec<OsString>), String> {
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let mut getopt = Getopt::new("T:t:lC", &LONG, &arguments, false);
+        let mut options = Vec::new();
+        while let Some(option) = getopt.next()? {
+            options.push(option);
         }
-        Ok((found, getopt.operands()))
+        Ok((options, getopt.operands()))
     }
 
     #[test]
     fn options_may_follow_operands_and_be_bundled_and_abbreviated() {
-        let (found, operands) = parse_all(&["db", "-lCT5", "--tr=3", "x", "--", "-l"]).unwrap();
-        let keys: Vec<_> = found.iter().map(|(key, _)| *key).collect();
+        let (options, operands) = parse_all(&["db", "-lCT5", "--tr=3", "x", "--", "-l"]).unwrap();
+        let keys: Vec<_> = options.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ['l', 'C', 'T', 't'].map(Key::Short));
-        assert_eq!(found[2].1, Some("5".into()));
-        assert_eq!(found[3].1, Some("3".into()));
+        assert_eq!(options[2].1, Some("5".into()));
+        assert_eq!(options[3].1, Some("3".into()));
         assert_eq!(operands, ["db", "x", "-l"]);
     }
 
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn error_messages_match_glibc() {
-        let error = |words: &[&str]| parse_all(words).unwrap_err();
+        let error = |arguments: &[&str]| parse_all(arguments).unwrap_err();
         assert_eq!(error(&["--foo=1"]), "unrecognized option '--foo=1'");
         assert_eq!(
             error(&["--t=1"]),

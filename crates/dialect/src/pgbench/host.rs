@@ -1,35 +1,35 @@
-//! What the argument parser needs from its caller, and its error.
+//! The argument parser's access to the system, and its error.
 
 use std::path::Path;
 
-/// Access to the system that the argument parser needs.
+/// The argument parser's access to the system.
 pub trait Host {
-    /// An environment variable; none if it is not set.
+    /// An environment variable; `None` if it is not set.
     fn env_var(&self, name: &str) -> Option<String>;
 
-    /// Prints text to standard error now, before anything that follows.
+    /// Prints text to standard error immediately.
     fn print_stderr(&mut self, text: &str);
 
-    /// Reads, parses and stores the script of an `-f` (`-` is standard input). Scripts and builtins share one
-    /// numbering, in order.
+    /// Reads, parses and stores the script of an option `-f`; `-` is standard input. Scripts and builtin
+    /// scripts are numbered together, in the order of the options.
     ///
     /// # Errors
     /// The complete text for standard error; pgbench then exits with 1.
     fn load_script(&mut self, path: &Path) -> Result<(), String>;
 
-    /// The soft and hard limit of open files; none if there are no limits.
+    /// The soft and hard limit of open files; `None` if there are no limits.
     fn open_files(&self) -> Option<(u64, u64)>;
 
     /// Raises the soft limit of open files.
     ///
     /// # Errors
-    /// The system's reason.
-    fn raise_open_files(&mut self, to: u64) -> Result<(), String>;
+    /// The system's error message.
+    fn raise_open_files(&mut self, limit: u64) -> Result<(), String>;
 
     /// A seed from the clock.
     fn time_seed(&self) -> u64;
 
-    /// A seed from the system's random number generator; none if it has none.
+    /// A seed from the system's random number generator; `None` if there is no generator.
     fn strong_seed(&self) -> Option<u64>;
 
     /// The name of the operating-system user.

@@ -3,7 +3,7 @@
 //! In: options and the server's version. Out: texts to print, statements and copies, in order. Must never:
 //! send anything, or change the order within a step.
 //!
-//! The statements are exactly pgbench's, because servers log them and people grep for them.
+//! The statements are exactly pgbench's, because servers log them and users search the logs for them.
 
 use super::level::Level;
 use super::options::{InitOptions, PartitionMethod};
@@ -17,7 +17,7 @@ const BIGINT_SCALE: u32 = 20_000;
 pub enum SetupAction {
     /// Print this text on standard error, without change.
     Print(String),
-    /// Run this statement; an error ends the program.
+    /// Execute this statement; an error ends the program.
     Sql(String),
     /// Run [`copy_sql`] and send all rows of the table.
     Copy {
@@ -31,24 +31,24 @@ pub enum SetupAction {
 /// Whether a COPY freezes its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Freeze {
-    /// It does not freeze.
+    /// COPY does not freeze.
     No,
-    /// It freezes.
+    /// COPY freezes.
     Yes,
-    /// It freezes if [`RELKIND_SQL`], executed directly before, reports an ordinary table.
+    /// COPY freezes if [`RELKIND_SQL`], executed directly before, reports an ordinary table.
     IfPlainTable,
 }
 
-/// The query that level 18 makes for each table before copying; `$1` is the table's name, and [`RELKIND_RELATION`]
-/// the result for an ordinary table.
+/// The query that level 18 sends for each table before copying. `$1` is the table's name; the result for an
+/// ordinary table is [`RELKIND_RELATION`].
 pub const RELKIND_SQL: &str =
     "SELECT relkind FROM pg_catalog.pg_class WHERE oid=$1::pg_catalog.regclass";
 
 /// The relkind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
-/// The actions of a step, a letter of `dtgGvpf`; none for other characters, such as blanks. `server_version`
-/// is the server's `server_version_num`.
+/// The actions of a step, which is a letter of `dtgGvpf`; empty for other characters, such as blanks.
+/// `server_version`: the server's `server_version_num`.
 pub fn step_actions(
     level: &Level,
     options: &InitOptions,
@@ -58,7 +58,7 @@ pub fn step_actions(
     match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-            announced(
+            announce(
                 "dropping old tables",
                 [format!("drop table if exists {tables}")],
             )
@@ -68,7 +68,7 @@ pub fn step_actions(
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
-            announced(
+            announce(
                 "vacuuming",
                 tables.map(|table| format!("vacuum analyze pgbench_{table}")),
             )
@@ -76,7 +76,7 @@ pub fn step_actions(
         'p' => {
             let keys = [("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")];
             let space = tablespace(" using index", options.index_tablespace.as_deref());
-            announced(
+            announce(
                 "creating primary keys",
                 keys.map(|(table, column)| {
                     format!("alter table pgbench_{table} add primary key ({column}){space}")
@@ -94,16 +94,17 @@ pub fn copy_sql(table: Table, freeze: bool) -> String {
     format!("copy {} from stdin{with}", table.name())
 }
 
-fn announced(what: &str, statements: impl IntoIterator<Item = String>) -> Vec<SetupAction> {
-    let mut actions = vec![SetupAction::Print(format!("{what}...\n"))];
+/// Actions that print a message and then execute statements.
+fn announce(message: &str, statements: impl IntoIterator<Item = String>) -> Vec<SetupAction> {
+    let mut actions = vec![SetupAction::Print(format!("{message}...\n"))];
     actions.extend(statements.into_iter().map(SetupAction::Sql));
     actions
 }
 
-/// A tablespace clause; the identifier is quoted as by PQescapeIdentifier.
-fn tablespace(before: &str, name: Option<&str>) -> String {
+/// A tablespace clause. The identifier is quoted as PQescapeIdentifier does.
+fn tablespace(prefix: &str, name: Option<&str>) -> String {
     match name {
-        Some(name) => format!("{before} tablespace \"{}\"", name.replace('"', "\"\"")),
+        Some(name) => format!("{prefix} tablespace \"{}\"", name.replace('"', "\"\"")),
         None => String::new(),
     }
 }
@@ -132,9 +133,9 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
             "bid int not null,bbalance int,filler char(88)".to_owned(),
         ),
     ];
-    // Since 18 a partitioned table is never unlogged, because servers reject it; its partitions are.
-    let parents_logged = level.at_least(18) && options.partitions.is_some();
-    let unlogged = if options.unlogged && !parents_logged {
+    // Since level 18 only the partitions are unlogged: servers reject an unlogged partitioned table.
+    let is_parent_logged = level.at_least(18) && options.partitions.is_some();
+    let unlogged = if options.unlogged && !is_parent_logged {
         " unlogged"
     } else {
         ""
@@ -148,7 +149,7 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
         };
         format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
     });
-    let mut actions = announced("creating tables", statements);
+    let mut actions = announce("creating tables", statements);
     if let Some((method, count)) = options.partitions {
         actions.push(SetupAction::Print(format!(
             "creating {count} partitions...\n"
@@ -196,13 +197,13 @@ fn partition(
     )
 }
 
-fn begin_and_truncate(what: &str) -> Vec<SetupAction> {
+fn begin_and_truncate(message: &str) -> Vec<SetupAction> {
     let truncate =
         "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-    announced(what, ["begin".to_owned(), truncate.to_owned()])
+    announce(message, ["begin".to_owned(), truncate.to_owned()])
 }
 
-/// Up to 16 branches and tellers are inserted row by row; up to 14 nothing is frozen.
+/// Levels up to 16 insert branches and tellers row by row; levels up to 14 do not freeze rows.
 fn generate_client_side(
     level: &Level,
     options: &InitOptions,
@@ -272,12 +273,12 @@ fn foreign_keys() -> Vec<SetupAction> {
         ("history", "tid", "tellers"),
         ("history", "aid", "accounts"),
     ];
-    announced(
+    announce(
         "creating foreign keys",
-        keys.map(|(table, column, other)| {
+        keys.map(|(table, column, referenced)| {
             format!(
                 "alter table pgbench_{table} add constraint pgbench_{table}_{column}_fkey \
-             foreign key ({column}) references pgbench_{other}"
+             foreign key ({column}) references pgbench_{referenced}"
             )
         }),
     )

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-/// The default major.
+/// The default major version.
 const DEFAULT_MAJOR: u16 = 18;
 
-/// The newest minor of each major with which Prony's output was compared, as pgbench prints it.
+/// Major versions, and the newest minor version of each whose output was compared with Prony's.
 const NEWEST_MINORS: [(u16, u16); 7] = [
     (13, 23),
     (14, 25),
@@ -19,15 +19,15 @@ const NEWEST_MINORS: [(u16, u16); 7] = [
     (19, 0),
 ];
 
-/// A version of pgbench, whose command line and output Prony emulates.
+/// A version of pgbench. Prony emulates its command line and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     major: u16,
     minor: u16,
     /// The version as printed, such as `15.18 (Debian 15.18-0+deb12u1)`.
     text: String,
-    /// Whether a minor was given, or only a major.
-    minor_given: bool,
+    /// Whether the user specified a minor version.
+    has_minor: bool,
 }
 
 /// A level that does not exist.
@@ -48,12 +48,12 @@ impl Level {
     pub fn of_major(major: u16) -> Option<Self> {
         let (_, minor) = NEWEST_MINORS
             .into_iter()
-            .find(|(known, _)| *known == major)?;
+            .find(|(listed, _)| *listed == major)?;
         Some(Self {
             major,
             minor,
             text: format!("{major}.{minor}"),
-            minor_given: false,
+            has_minor: false,
         })
     }
 
@@ -79,19 +79,19 @@ impl Level {
             .ok_or_else(unknown_level)?;
         if let Some(minor) = minor {
             level.minor = minor.parse().map_err(|_| unknown_level())?;
-            level.minor_given = true;
+            level.has_minor = true;
             level.text = text.to_owned();
         }
         Ok(level)
     }
 
-    /// The level of a program name such as `pgbench-15` or `/usr/local/bin/pgbench15`; none for plain
+    /// The level of a program name such as `pgbench-15` or `/usr/local/bin/pgbench15`; `None` for plain
     /// `pgbench` and for names that are not pgbench's.
     pub fn of_name(argv0: &str) -> Option<Self> {
         let name = argv0.rsplit('/').next()?;
-        let rest = name.strip_prefix("pgbench")?;
-        let rest = rest.strip_prefix('-').unwrap_or(rest);
-        Self::parse(rest).ok()
+        let version = name.strip_prefix("pgbench")?;
+        let version = version.strip_prefix('-').unwrap_or(version);
+        Self::parse(version).ok()
     }
 
     /// The level of this invocation: the setting `PRONY_PGBENCH_COMPAT` if it is set and not empty, else the
@@ -99,7 +99,7 @@ impl Level {
     ///
     /// # Errors
     ///
-    /// The setting is not a level.
+    /// The setting is not a valid level.
     pub fn choose(setting: Option<&str>, argv0: &str) -> Result<Self, UnknownLevel> {
         match setting {
             Some(text) if !text.trim().is_empty() => Self::parse(text),
@@ -112,7 +112,7 @@ impl Level {
         self.major
     }
 
-    /// Whether this is `major` or a later one.
+    /// Whether this is `major` or later.
     pub fn at_least(&self, major: u16) -> bool {
         self.major >= major
     }
@@ -122,24 +122,24 @@ impl Level {
         &self.text
     }
 
-    /// Whether a minor was given.
-    pub(crate) fn minor_given(&self) -> bool {
-        self.minor_given
+    /// Whether the user specified a minor version.
+    pub(crate) fn has_minor(&self) -> bool {
+        self.has_minor
     }
 
-    /// Whether the message about an invalid `-c` value spells the option's name correctly, as since the
-    /// minors of autumn 2026 (15.19 or 15.20, 18.5 or 18.6).
+    /// Whether the message about an invalid `-c` value spells the option's name correctly. pgbench does since
+    /// the minor versions of autumn 2026 (15.19 or 15.20, 18.5 or 18.6).
     pub(crate) fn spells_client_correctly(&self) -> bool {
-        let last_wrong = match self.major {
+        let last_misspelled = match self.major {
             15 => 18,
             16 => 14,
             17 => 10,
             18 => 4,
             _ => return self.major >= 19,
         };
-        // Without a given minor, the older wording is used: it contains the newer one, so that a search for
+        // Without a minor version, use the older wording: it contains the newer one, so that a search for
         // either succeeds.
-        self.minor_given && self.minor > last_wrong
+        self.has_minor && self.minor > last_misspelled
     }
 
     /// Major and minor as one number, like PostgreSQL's `server_version_num`: 150018.
@@ -161,8 +161,8 @@ pub(crate) fn version_num(text: &str) -> Option<u32> {
         text[..end.unwrap_or(text.len())].parse().ok()
     };
     let major = number(text)?;
-    let after = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let minor = after.strip_prefix('.').and_then(number).unwrap_or(0);
+    let minor_text = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let minor = minor_text.strip_prefix('.').and_then(number).unwrap_or(0);
     Some(major * 10_000 + minor)
 }
 
@@ -177,8 +177,8 @@ mod tests {
         let debian = Level::parse("15.18 (Debian 15.18-0+deb12u1)").unwrap();
         assert_eq!(debian.text(), "15.18 (Debian 15.18-0+deb12u1)");
         assert_eq!(debian.version_num(), 150_018);
-        for wrong in ["12", "20", "x", "", "15.x", "-15", "pgbench-15"] {
-            assert!(Level::parse(wrong).is_err(), "{wrong}");
+        for invalid in ["12", "20", "x", "", "15.x", "-15", "pgbench-15"] {
+            assert!(Level::parse(invalid).is_err(), "{invalid}");
         }
     }
 

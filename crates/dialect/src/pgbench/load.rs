@@ -16,14 +16,14 @@ pub struct LoadProgress {
     table: Table,
     total: u64,
     quiet: bool,
-    /// On a terminal each line replaces the previous one.
+    /// Whether standard error is a terminal, on which each line replaces the previous one.
     terminal: bool,
     names_table: bool,
-    /// Rows for which lines are printed.
+    /// The number of rows for which lines are printed.
     rows_printed: u64,
     /// With `-q`: the number of the current interval.
     interval: f64,
-    /// Length of the previous line.
+    /// The length of the previous line.
     length: usize,
 }
 
@@ -48,22 +48,22 @@ impl LoadProgress {
         let mut text = String::new();
         if self.quiet {
             let checks_time = rows.is_multiple_of(100) || rows / 100 > self.rows_printed / 100;
-            let last = rows == self.total && rows.is_multiple_of(100);
-            let due = last || (checks_time && elapsed_s >= self.interval * QUIET_SECONDS);
-            if due && rows > self.rows_printed {
+            let is_last = rows == self.total && rows.is_multiple_of(100);
+            let is_due = is_last || (checks_time && elapsed_s >= self.interval * QUIET_SECONDS);
+            if is_due && rows > self.rows_printed {
                 self.line(&mut text, rows, elapsed_s);
                 self.interval = (elapsed_s / QUIET_SECONDS).ceil();
             }
             return text;
         }
-        // Rows may cross several multiples at once: each gets a line.
+        // Print a line for each multiple, even if one call passes several.
         while self.rows_printed + ROWS_PER_LINE <= rows {
             self.line(&mut text, self.rows_printed + ROWS_PER_LINE, elapsed_s);
         }
         text
     }
 
-    /// The text to print after all rows; on a terminal it clears the line for the next one.
+    /// The text to print after all rows; on a terminal it clears the line for the next text.
     pub fn finish(&self) -> String {
         match (self.terminal, self.names_table) {
             (false, _) => String::new(),
@@ -75,17 +75,17 @@ impl LoadProgress {
 
     fn line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
         let remaining_s = (self.total as f64 - rows as f64) * elapsed_s / rows as f64;
-        let of_table = if self.names_table {
+        let table_text = if self.names_table {
             format!(" of {}", self.table.name())
         } else {
             String::new()
         };
         let line = format!(
-            "{rows} of {} tuples ({}%){of_table} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
+            "{rows} of {} tuples ({}%){table_text} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
             self.total,
             rows * 100 / self.total
         );
-        // Blanks overwrite the rest of a longer previous line.
+        // Blanks overwrite the end of a longer previous line.
         let blanks = " ".repeat(self.length.saturating_sub(line.len()));
         self.length = line.len();
         self.rows_printed = rows;
@@ -95,7 +95,7 @@ impl LoadProgress {
     }
 }
 
-/// A step's name in the last line; none for a blank.
+/// A step's name in the last line; `None` for a blank.
 pub fn step_name(step: char) -> Option<&'static str> {
     Some(match step {
         'd' => "drop tables",
@@ -109,7 +109,7 @@ pub fn step_name(step: char) -> Option<&'static str> {
     })
 }
 
-/// The last line: steps in the order of execution, with the seconds of each.
+/// The last line: the steps in the order of execution, and the seconds of each step.
 pub fn done_line(steps: &[(char, f64)]) -> String {
     let named = steps
         .iter()
@@ -177,10 +177,10 @@ mod tests {
         assert_eq!(longer.len(), shorter.len());
         assert!(shorter.ends_with(" \r"));
         assert_eq!(load.finish(), "\n");
-        let mut new = progress(18, Table::Accounts, 1, false, true);
-        assert_eq!(new.finish(), "");
-        let length = new.advance(100_000, 1.0).len() - 1;
-        assert_eq!(new.finish(), " ".repeat(length) + "\r");
+        let mut named = progress(18, Table::Accounts, 1, false, true);
+        assert_eq!(named.finish(), "");
+        let length = named.advance(100_000, 1.0).len() - 1;
+        assert_eq!(named.finish(), " ".repeat(length) + "\r");
     }
 
     #[test]

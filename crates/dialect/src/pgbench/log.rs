@@ -1,12 +1,13 @@
-//! The lines of `-l` files.
+//! Formats the lines of `-l` files.
 //!
 //! In: a transaction, or the sums of an interval. Out: a line, appended to the caller's buffer. Must never:
-//! allocate once the buffer has grown, because every transaction calls it.
+//! allocate after the buffer has grown, because each transaction prints a line.
 
 use super::level::Level;
 use super::moments::Moments;
 
-/// The name of a thread's log file: `PREFIX.PID` for the first thread, `PREFIX.PID.THREAD` for the others.
+/// The name of a thread's log file: `PREFIX.PID` for the first thread, `PREFIX.PID.THREAD` for further
+/// threads.
 pub fn log_path(prefix: &str, pid: u32, thread: u32) -> String {
     match thread {
         0 => format!("{prefix}.{pid}"),
@@ -25,7 +26,7 @@ pub enum LogOutcome {
     Serialization,
     /// It failed with a deadlock.
     Deadlock,
-    /// It failed with another error (19).
+    /// It failed with a different error (level 19).
     Other,
 }
 
@@ -42,7 +43,7 @@ pub struct TransactionLine {
     pub script: u32,
     /// The end, in µs of Unix time.
     pub end_unix_us: u64,
-    /// The lag: how late it started, in µs.
+    /// How late the transaction started, in µs.
     pub lag_us: u64,
     /// Tries after the first.
     pub retries: u32,
@@ -55,9 +56,9 @@ pub struct AggregateLine {
     pub start_unix_s: u64,
     /// Successful transactions.
     pub succeeded: u64,
-    /// Their latencies.
+    /// Latencies of successful transactions.
     pub latency: Moments,
-    /// Their lags.
+    /// Lags of successful transactions.
     pub lag: Moments,
     /// Skipped transactions.
     pub skipped: u64,
@@ -65,11 +66,11 @@ pub struct AggregateLine {
     pub retried: u64,
     /// Tries after the first.
     pub retries: u64,
-    /// Failed with serialization errors.
+    /// Transactions that failed with serialization errors.
     pub serialization_failures: u64,
-    /// Failed with deadlocks.
+    /// Transactions that failed with deadlocks.
     pub deadlock_failures: u64,
-    /// Failed with other errors.
+    /// Transactions that failed with other errors.
     pub other_failures: u64,
 }
 
@@ -103,11 +104,11 @@ impl LogFormat {
 
     /// Appends a transaction's line.
     pub fn transaction(&self, out: &mut Vec<u8>, line: &TransactionLine) {
-        put(out, u64::from(line.client));
+        put_number(out, u64::from(line.client));
         put_field(out, line.number);
         out.push(b' ');
         match line.outcome {
-            LogOutcome::Latency(latency_us) => put(out, latency_us),
+            LogOutcome::Latency(latency_us) => put_number(out, latency_us),
             other => out.extend_from_slice(self.failure_text(other).as_bytes()),
         }
         put_field(out, u64::from(line.script));
@@ -132,17 +133,17 @@ impl LogFormat {
         }
     }
 
-    /// Appends an interval's line. The last, unfinished interval has none.
+    /// Appends an interval's line. pgbench prints no line for the last, unfinished interval.
     pub fn aggregate(&self, out: &mut Vec<u8>, line: &AggregateLine) {
         let since_15 = self.major >= 15;
-        put(out, line.start_unix_s);
-        // Up to 14 the total includes skipped transactions.
+        put_number(out, line.start_unix_s);
+        // Up to level 14, the count includes skipped transactions.
         let skipped = if since_15 { 0 } else { line.skipped };
         put_field(out, line.succeeded + skipped);
-        moments(out, &line.latency);
+        put_moments(out, &line.latency);
         if since_15 || self.rate_limited {
-            let none = Moments::default();
-            moments(out, if self.rate_limited { &line.lag } else { &none });
+            let zero = Moments::default();
+            put_moments(out, if self.rate_limited { &line.lag } else { &zero });
         }
         if since_15 || (self.rate_limited && self.latency_limited) {
             put_field(
@@ -155,33 +156,36 @@ impl LogFormat {
             );
         }
         if since_15 {
-            let if_on = |on: bool, value: u64| if on { value } else { 0 };
-            put_field(out, if_on(self.retries, line.retried));
-            put_field(out, if_on(self.retries, line.retries));
+            let value_if = |on: bool, value: u64| if on { value } else { 0 };
+            put_field(out, value_if(self.retries, line.retried));
+            put_field(out, value_if(self.retries, line.retries));
             put_field(
                 out,
-                if_on(self.failures_detailed, line.serialization_failures),
+                value_if(self.failures_detailed, line.serialization_failures),
             );
-            put_field(out, if_on(self.failures_detailed, line.deadlock_failures));
+            put_field(
+                out,
+                value_if(self.failures_detailed, line.deadlock_failures),
+            );
             if self.major >= 19 {
-                put_field(out, if_on(self.failures_detailed, line.other_failures));
+                put_field(out, value_if(self.failures_detailed, line.other_failures));
             }
         }
         out.push(b'\n');
     }
 }
 
-fn put(out: &mut Vec<u8>, value: u64) {
+fn put_number(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 fn put_field(out: &mut Vec<u8>, value: u64) {
     out.push(b' ');
-    put(out, value);
+    put_number(out, value);
 }
 
-/// Sum, sum of squares, minimum and maximum, in whole µs.
-fn moments(out: &mut Vec<u8>, moments: &Moments) {
+/// Appends sum, sum of squares, minimum and maximum, in whole µs.
+fn put_moments(out: &mut Vec<u8>, moments: &Moments) {
     for value in [
         moments.sum_us,
         moments.sum_of_squares_us2,
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn transactions() {
+    fn transaction_lines_match_pgbench() {
         let plain = format(15, false, false, 1, false);
         assert_eq!(
             transaction(plain, LogOutcome::Latency(912)),
@@ -250,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_aggregates() {
+    fn aggregate_columns_depend_on_level_and_options() {
         let mut line = AggregateLine {
             start_unix_s: 100,
             succeeded: 2,
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_threads() {
+    fn log_files_are_named_after_process_and_thread() {
         assert_eq!(log_path("pgbench_log", 12, 0), "pgbench_log.12");
         assert_eq!(log_path("x/y", 12, 3), "x/y.12.3");
     }

@@ -1,7 +1,7 @@
 //! Writes one thread's `-l` file.
 //!
-//! In: samples. Out: lines. Must never: allocate for a transaction, or delay a line longer than its
-//! buffer takes to fill.
+//! In: samples. Out: lines. Must never: allocate for a transaction, or write to the file for each
+//! transaction.
 
 use super::level::Level;
 use super::log::{AggregateLine, LogFormat, LogOutcome, TransactionLine};
@@ -10,7 +10,7 @@ use prony_measure::{ErrorClass, Outcome, Sample};
 use prony_workload::random::Random;
 use std::io::{self, Write};
 
-/// The buffer is written once it has this size.
+/// The size at which the buffer is written to the file.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// The log of one thread.
@@ -20,7 +20,7 @@ pub struct Logger<W: Write> {
     format: LogFormat,
     /// The number of the thread's first client.
     first_client: u32,
-    /// Transactions of each of its clients so far.
+    /// The number of transactions so far, per client.
     transactions: Vec<u64>,
     /// Nanoseconds to add to the run's clock for Unix time.
     epoch_shift_ns: i64,
@@ -68,8 +68,8 @@ impl<W: Write> Logger<W> {
         }
     }
 
-    /// Starts the load at `start_ns` of the run's clock; adding `epoch_shift_ns` to that clock gives Unix
-    /// time.
+    /// Starts the load. `start_ns`: the start, on the run's clock; `epoch_shift_ns`: Unix time minus that
+    /// clock.
     pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i64) {
         self.epoch_shift_ns = epoch_shift_ns;
         let start_us = self.unix_us(start_ns);
@@ -118,7 +118,7 @@ impl<W: Write> Logger<W> {
         }
     }
 
-    /// Writes the lines of all intervals that ended by this time.
+    /// Formats the lines of all intervals that ended by this time.
     fn close_intervals(&mut self, unix_us: u64) {
         let Some(aggregate) = &mut self.aggregate else {
             return;
@@ -158,14 +158,14 @@ impl<W: Write> Logger<W> {
     }
 
     fn flush(&mut self) {
-        let written = self.out.write_all(&self.buffer);
+        let result = self.out.write_all(&self.buffer);
         self.buffer.clear();
-        if let Err(error) = written {
+        if let Err(error) = result {
             self.write_error.get_or_insert(error);
         }
     }
 
-    /// Writes the rest; the run ended at `end_ns` of its clock.
+    /// Writes the remaining lines. `end_ns`: the end of the run, on its clock.
     ///
     /// # Errors
     /// The first write error.
@@ -179,7 +179,7 @@ impl<W: Write> Logger<W> {
 
 fn lag_ns(sample: &Sample) -> u64 {
     match sample.outcome {
-        // pgbench does not measure the lag of these.
+        // pgbench does not measure the lag of skipped and failed transactions.
         Outcome::Skipped | Outcome::Failed(..) => 0,
         _ => sample.started_ns.saturating_sub(sample.scheduled_ns),
     }

@@ -4,12 +4,13 @@
 
 use super::level::Level;
 
-/// Formats messages as pgbench of one level.
+/// Formats messages as one level of pgbench does.
 #[derive(Clone, Debug)]
 pub struct Messages {
     progname: String,
     argv0: String,
-    /// Up to 14 messages that end the program begin with `fatal`, and hints and details with nothing.
+    /// Whether messages that end the program begin with `fatal`, as up to level 14. Hints and details have no
+    /// prefix there.
     has_fatal: bool,
 }
 
@@ -34,10 +35,10 @@ impl Messages {
         &self.argv0
     }
 
-    fn line(&self, word: &str, text: &str) -> String {
-        // Server messages end with a line feed; one is enough.
+    fn line(&self, severity: &str, text: &str) -> String {
+        // Server messages already end with a line feed.
         let text = text.strip_suffix('\n').unwrap_or(text);
-        format!("{}: {word}{text}\n", self.progname)
+        format!("{}: {severity}{text}\n", self.progname)
     }
 
     /// An error.

@@ -55,4 +55,4 @@ pub use reading::read_output;
 pub use report::{Counts, RunReport, banner, report};
 pub use result::{MeasuredRun, progress, run_report};
 pub use script_report::{CommandReport, ScriptReport};
-pub use settings::{BadSetting, EnvSettings, parse_percentiles};
+pub use settings::{EnvSettings, InvalidSetting, parse_percentiles};

@@ -1,4 +1,4 @@
-//! Count, sum and sum of squares of durations in µs, for mean and standard deviation.
+//! Sums of durations, from which pgbench computes mean and standard deviation.
 //!
 //! Must never: be used for a percentile.
 
@@ -7,9 +7,9 @@
 pub struct Moments {
     /// The number of durations.
     pub count: u64,
-    /// Their sum, µs.
+    /// The sum of the durations, µs.
     pub sum_us: f64,
-    /// The sum of their squares, µs².
+    /// The sum of the squares of the durations, µs².
     pub sum_of_squares_us2: f64,
     /// The shortest, µs; 0 if there are none.
     pub min_us: f64,
@@ -31,7 +31,7 @@ impl Moments {
         self.sum_of_squares_us2 += duration_us * duration_us;
     }
 
-    /// Adds the durations of another.
+    /// Adds the durations of `other`.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -68,8 +68,8 @@ impl Moments {
 
     /// Population standard deviation, ms; 0 if there are no durations.
     ///
-    /// pgbench takes the root of a difference that rounding can make negative, and then prints NaN; here that
-    /// is 0.
+    /// pgbench takes the root of a difference that rounding can make negative, and then prints NaN; Prony
+    /// prints 0.
     pub fn stddev_ms(&self) -> f64 {
         if self.count == 0 {
             return 0.0;

@@ -1,9 +1,8 @@
 //! Parses and prints numbers as C does.
 //!
-//! Must never: be stricter or laxer than strtol, strtod, scanf and printf, because command lines were written
-//! for those.
+//! Must never: accept more or less than strtol, strtod and scanf do, or print other digits than printf.
 
-/// `strtol(text, &end, 10)`: the value (saturated), whether it overflowed, and the rest of the text.
+/// `strtol(text, &end, 10)`: the value (saturated), whether it overflowed, and the text after the number.
 fn strtol(text: &str) -> (i64, bool, &str) {
     let trimmed = text.trim_start_matches(is_c_space);
     let (negative, digits) = match trimmed.as_bytes().first() {
@@ -20,7 +19,10 @@ fn strtol(text: &str) -> (i64, bool, &str) {
     for byte in digits[..end].bytes() {
         let digit = i64::from(byte - b'0');
         let digit = if negative { -digit } else { digit };
-        match value.checked_mul(10).and_then(|v| v.checked_add(digit)) {
+        match value
+            .checked_mul(10)
+            .and_then(|value| value.checked_add(digit))
+        {
             Some(next) => value = next,
             None => overflow = true,
         }
@@ -35,24 +37,25 @@ fn is_c_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\x0b' | '\x0c' | '\r')
 }
 
-/// Why the value of an integer option is invalid.
+/// The error of an invalid value of an integer option.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum BadInt {
+pub(crate) enum InvalidInt {
     /// The text is not a number with optional white space around it.
     NotANumber,
-    /// It is outside of the option's range.
+    /// The number is outside of the option's range.
     OutOfRange,
 }
 
-/// An integer option since 15: the whole text, with optional white space around it; an empty text is 0.
-pub(crate) fn option_int(text: &str, least: i32, most: i32) -> Result<i32, BadInt> {
-    let (value, overflow, rest) = strtol(text);
-    if !rest.trim_start_matches(is_c_space).is_empty() {
-        return Err(BadInt::NotANumber);
+/// Parses an integer option as levels from 15 on do: all of the text, with optional white space around the
+/// number; an empty text is 0.
+pub(crate) fn option_int(text: &str, min: i32, max: i32) -> Result<i32, InvalidInt> {
+    let (value, overflow, remaining) = strtol(text);
+    if !remaining.trim_start_matches(is_c_space).is_empty() {
+        return Err(InvalidInt::NotANumber);
     }
     match i32::try_from(value) {
-        Ok(value) if !overflow && (least..=most).contains(&value) => Ok(value),
-        _ => Err(BadInt::OutOfRange),
+        Ok(value) if !overflow && (min..=max).contains(&value) => Ok(value),
+        _ => Err(InvalidInt::OutOfRange),
     }
 }
 
@@ -61,13 +64,13 @@ pub(crate) fn atoi(text: &str) -> i32 {
     strtol(text).0 as i32
 }
 
-/// A script's weight after `@`; none unless all of the text is a number.
+/// A script's weight after `@`; `None` unless all of the text is a number.
 pub(crate) fn weight(text: &str) -> Option<i64> {
-    let (value, overflow, rest) = strtol(text);
-    (!text.is_empty() && rest.is_empty() && !overflow).then_some(value)
+    let (value, overflow, remaining) = strtol(text);
+    (!text.is_empty() && remaining.is_empty() && !overflow).then_some(value)
 }
 
-/// A seed as parsed by `sscanf("%lu%c")`: with optional leading blanks and sign, nothing after it.
+/// Parses a seed as `sscanf("%lu%c")` does: with optional leading blanks and sign, and no text after it.
 pub(crate) fn seed(text: &str) -> Option<u64> {
     let trimmed = text.trim_start_matches(is_c_space);
     let (negative, digits) = match trimmed.as_bytes().first()? {
@@ -78,7 +81,7 @@ pub(crate) fn seed(text: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // A number that is too large has all bits set, whatever its sign.
+    // A number that is too large has all bits set, regardless of its sign.
     Some(match digits.parse::<u64>() {
         Ok(value) if negative => value.wrapping_neg(),
         Ok(value) => value,
@@ -94,17 +97,17 @@ pub(crate) fn atof(text: &str) -> f64 {
         Some(b'+') => (1.0, &text[1..]),
         _ => (1.0, text),
     };
-    let begins = |word: &str| {
-        body.get(..word.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+    let starts_with = |text_prefix: &str| {
+        body.get(..text_prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(text_prefix))
     };
-    if begins("inf") {
+    if starts_with("inf") {
         return sign * f64::INFINITY;
     }
-    if begins("nan") {
+    if starts_with("nan") {
         return f64::NAN;
     }
-    if begins("0x")
+    if starts_with("0x")
         && let Some(value) = hexadecimal(&body[2..])
     {
         return sign * value;
@@ -114,21 +117,21 @@ pub(crate) fn atof(text: &str) -> f64 {
 
 fn decimal(body: &str) -> f64 {
     let bytes = body.as_bytes();
-    let digits = |from: usize| {
-        bytes[from..]
+    let digits = |start: usize| {
+        bytes[start..]
             .iter()
-            .take_while(|b| b.is_ascii_digit())
+            .take_while(|byte| byte.is_ascii_digit())
             .count()
     };
-    let whole = digits(0);
-    let mut end = whole;
-    let mut any = whole > 0;
+    let integer_digits = digits(0);
+    let mut end = integer_digits;
+    let mut has_digits = integer_digits > 0;
     if bytes.get(end) == Some(&b'.') {
         let fraction = digits(end + 1);
-        any |= fraction > 0;
+        has_digits |= fraction > 0;
         end += 1 + fraction;
     }
-    if !any {
+    if !has_digits {
         return 0.0;
     }
     if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -141,49 +144,51 @@ fn decimal(body: &str) -> f64 {
     body[..end].parse().unwrap_or(0.0)
 }
 
-/// Hexadecimal digits with an optional point and binary exponent; none if there is no digit.
+/// Parses hexadecimal digits with an optional point and binary exponent; `None` if there is no digit.
 fn hexadecimal(body: &str) -> Option<f64> {
     let mut value = 0.0_f64;
     let mut exponent = 0_i32;
     let mut has_digit = false;
-    let mut point = false;
-    let mut rest = body;
-    while let Some(c) = rest.chars().next() {
+    let mut has_point = false;
+    let mut remaining = body;
+    while let Some(c) = remaining.chars().next() {
         match c.to_digit(16) {
             Some(digit) => {
                 value = value * 16.0 + f64::from(digit);
-                exponent -= if point { 4 } else { 0 };
+                exponent -= if has_point { 4 } else { 0 };
                 has_digit = true;
             }
-            None if c == '.' && !point => point = true,
+            None if c == '.' && !has_point => has_point = true,
             None => break,
         }
-        rest = &rest[c.len_utf8()..];
+        remaining = &remaining[c.len_utf8()..];
     }
-    if let Some(after) = rest.strip_prefix(['p', 'P']) {
-        let (power, _, _) = strtol(after);
-        let digits = after.trim_start_matches(['+', '-']);
-        if digits.starts_with(|c: char| c.is_ascii_digit()) && !after.starts_with(is_c_space) {
+    if let Some(exponent_text) = remaining.strip_prefix(['p', 'P']) {
+        let (power, _, _) = strtol(exponent_text);
+        let digits = exponent_text.trim_start_matches(['+', '-']);
+        if digits.starts_with(|c: char| c.is_ascii_digit())
+            && !exponent_text.starts_with(is_c_space)
+        {
             exponent = exponent.saturating_add(power.clamp(-9999, 9999) as i32);
         }
     }
     has_digit.then(|| value * f64::powi(2.0, exponent))
 }
 
-/// `%.{places}f` as PostgreSQL prints it, with `NaN` and `Infinity`.
-pub(crate) fn fixed(value: f64, places: usize) -> String {
+/// Formats a number with `%.{decimals}f` as PostgreSQL does, with `NaN` and `Infinity`.
+pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         "NaN".to_owned()
     } else if value.is_infinite() {
         if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
     } else {
-        format!("{value:.places$}")
+        format!("{value:.decimals$}")
     }
 }
 
-/// `part` of `whole` in per cent; NaN if `whole` is 0.
-pub(crate) fn percent(part: u64, whole: u64) -> f64 {
-    100.0 * part as f64 / whole as f64
+/// `part` in per cent of `total`; NaN if `total` is 0.
+pub(crate) fn percent(part: u64, total: u64) -> f64 {
+    100.0 * part as f64 / total as f64
 }
 
 #[cfg(test)]
@@ -194,18 +199,18 @@ mod tests {
     fn integers_are_parsed_like_strtol() {
         assert_eq!(option_int(" 12 ", 1, 100), Ok(12));
         assert_eq!(option_int("+5", 1, 100), Ok(5));
-        assert_eq!(option_int("", 1, 100), Err(BadInt::OutOfRange));
+        assert_eq!(option_int("", 1, 100), Err(InvalidInt::OutOfRange));
         assert_eq!(option_int("", 0, 100), Ok(0));
-        assert_eq!(option_int("x", 1, 100), Err(BadInt::NotANumber));
-        assert_eq!(option_int("1x", 1, 100), Err(BadInt::NotANumber));
-        assert_eq!(option_int("-", 1, 100), Err(BadInt::NotANumber));
+        assert_eq!(option_int("x", 1, 100), Err(InvalidInt::NotANumber));
+        assert_eq!(option_int("1x", 1, 100), Err(InvalidInt::NotANumber));
+        assert_eq!(option_int("-", 1, 100), Err(InvalidInt::NotANumber));
         assert_eq!(
             option_int("99999999999999999999", 1, i32::MAX),
-            Err(BadInt::OutOfRange)
+            Err(InvalidInt::OutOfRange)
         );
         assert_eq!(
             option_int("2147483648", 1, i32::MAX),
-            Err(BadInt::OutOfRange)
+            Err(InvalidInt::OutOfRange)
         );
         assert_eq!(atoi("12abc"), 12);
         assert_eq!(atoi("4294967297"), 1);

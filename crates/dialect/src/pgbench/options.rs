@@ -21,7 +21,7 @@ pub enum Invocation {
     Run(RunOptions),
 }
 
-/// The connection options of the command line; libpq's environment variables supply the rest.
+/// The connection options of the command line; libpq's environment variables supply missing values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionOptions {
     /// `-h`.
@@ -67,7 +67,7 @@ impl Protocol {
 /// What ends a client or the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// `-t`: transactions of each client.
+    /// `-t`: transactions per client.
     Transactions(u32),
     /// `-T`: seconds of the run.
     Seconds(u32),
@@ -83,7 +83,7 @@ pub enum PartitionMethod {
 }
 
 impl PartitionMethod {
-    /// The keyword in SQL, which reports print too.
+    /// The keyword in SQL and in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Range => "range",
@@ -101,7 +101,7 @@ pub enum ScriptSource {
     File(PathBuf),
 }
 
-/// A script to run. Scripts are numbered from 0 in the given order.
+/// A script to run. Scripts are numbered from 0 in the order of the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptChoice {
     /// The script.
@@ -146,7 +146,7 @@ pub struct RunOptions {
     pub defines: Vec<(String, String)>,
     /// The scripts; never empty.
     pub scripts: Vec<ScriptChoice>,
-    /// Whether a builtin script runs: then the scale is counted and partitions are queried.
+    /// Whether a builtin script runs. If so, the scale and the partitions are queried.
     pub uses_builtin: bool,
     /// `-l`.
     pub log: Option<LogOptions>,
@@ -180,7 +180,7 @@ pub struct RunOptions {
     pub continue_on_error: bool,
     /// The seed of all random numbers.
     pub random_seed: u64,
-    /// `-s`, if given.
+    /// `-s`, if set.
     pub scale: Option<u32>,
     /// `--debug`, and `-d` up to 16.
     pub debug: bool,

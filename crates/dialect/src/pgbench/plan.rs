@@ -1,7 +1,7 @@
 //! Translates a pgbench command line into plans of Prony's core.
 //!
-//! In: [`RunOptions`]. Out: how to drive, and how to run the scripts. Must never: omit an option that changes
-//! what a server executes.
+//! In: [`RunOptions`]. Out: a drive plan, and the policy of the scripts. Must never: omit an option that
+//! changes what a server executes.
 
 use super::level::Level;
 use super::options::{Limit, Protocol, RunOptions};
@@ -10,7 +10,7 @@ use prony_workload::script::{MessageListener, OnError, ScriptPolicy};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How to drive the load.
+/// The drive plan of the run.
 pub fn drive_plan(options: &RunOptions) -> DrivePlan {
     DrivePlan {
         clients: options.clients,
@@ -35,7 +35,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
             Protocol::Extended => QueryMode::Extended,
             Protocol::Prepared => QueryMode::Prepared,
         },
-        // As libpq does; without it the server would do less work than under pgbench.
+        // libpq sends Describe; without it the server would do less work than with pgbench.
         describe: true,
         connect_per_transaction: options.reconnect,
         connect_counts: false,
@@ -44,7 +44,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
     }
 }
 
-/// How to run the scripts; `listener` gets the texts that pgbench prints during the run.
+/// The policy of the scripts. `listener` receives the texts that pgbench prints during the run.
 pub fn script_policy(
     level: &Level,
     options: &RunOptions,

@@ -1,4 +1,4 @@
-//! What pgbench does before a run: reads scale and partitions, and vacuums.
+//! The preparation of a run: reads scale and partitions, and vacuums.
 //!
 //! In: options and the server's answers. Out: statements and messages. Must never: connect.
 
@@ -6,12 +6,12 @@ use super::init::SetupAction;
 use super::messages::Messages;
 use super::options::{PartitionMethod, RunOptions};
 
-/// Returns the scale, if a builtin script runs.
+/// The query that returns the scale; sent if a builtin script runs.
 pub const SCALE_SQL: &str = "select count(*) from pgbench_branches";
 
-/// Returns at most one row, for the first pgbench_accounts in the search path: its position there, the
-/// partition strategy (`r`, `h`, or null if it is not partitioned), and the number of partitions. Without
-/// such a table there is no row. If the server cannot run the query, the table counts as not partitioned.
+/// The query that returns one row for the first pgbench_accounts in the search path: its position in the
+/// path, the partition strategy (`r`, `h`, or null without partitions), and the number of partitions. It
+/// returns no row if there is no such table. If the query fails, the table counts as not partitioned.
 pub const PARTITIONS_SQL: &str = "\
 select o.n, p.partstrat, pg_catalog.count(i.inhparent) \
 from pg_catalog.pg_class as c \
@@ -34,7 +34,7 @@ pub struct TableFacts {
 }
 
 impl TableFacts {
-    /// Parses the results: the count, and strategy and number of the second query's row.
+    /// Parses the results: the count of the first query; the strategy and the number of the second query.
     ///
     /// # Errors
     ///
@@ -63,17 +63,17 @@ fn perhaps_initialize(database: &str) -> String {
     format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\".")
 }
 
-/// The message if [`SCALE_SQL`] fails; `missing`: whether with SQLSTATE 42P01.
+/// The message if [`SCALE_SQL`] fails; `is_missing`: whether the SQLSTATE is 42P01.
 pub fn scale_query_failed(
     messages: &Messages,
     server_error: &str,
-    missing: bool,
+    is_missing: bool,
     database: &str,
 ) -> String {
     let mut text = messages.fatal(&format!(
         "could not count number of branches: {server_error}"
     ));
-    if missing {
+    if is_missing {
         text += &messages.hint(&perhaps_initialize(database));
     }
     text
@@ -85,7 +85,7 @@ pub fn no_accounts(messages: &Messages, database: &str) -> String {
         + &messages.hint(&perhaps_initialize(database))
 }
 
-/// The warning if `-s` was given with a builtin script.
+/// The warning if `-s` is set and a builtin script runs.
 pub fn scale_ignored(messages: &Messages, scale: u32) -> String {
     messages.warning(&format!(
         "scale option ignored, using count from pgbench_branches table ({scale})"

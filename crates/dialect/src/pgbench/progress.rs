@@ -1,7 +1,7 @@
 //! The lines of `-P`, for standard error.
 //!
-//! In: an interval's figures. Out: a complete line with its line feed, so that no other output can come in
-//! between.
+//! In: an interval's figures. Out: a complete line with its line feed, so that no other output can interrupt
+//! it.
 
 use super::level::Level;
 use super::number::fixed;
@@ -22,9 +22,9 @@ pub struct Progress {
     pub at: ProgressTime,
     /// Successful transactions per second.
     pub tps: f64,
-    /// Their mean latency, ms; 0 if there were none.
+    /// The mean latency of successful transactions, ms; 0 if there are none.
     pub latency_ms: f64,
-    /// Its standard deviation, ms; 0 if there were none.
+    /// The standard deviation of their latency, ms; 0 if there are none.
     pub stddev_ms: f64,
     /// Failed transactions.
     pub failed: u64,
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_13_and_15() {
+    fn progress_lines_match_levels_13_and_15() {
         let progress = Progress {
             at: ProgressTime::Elapsed(1.0),
             tps: 1530.94,
@@ -88,7 +88,7 @@ mod tests {
             line(13),
             "progress: 1.0 s, 1530.9 tps, lat 1.090 ms stddev 1.848, lag 0.500 ms, 3 skipped\n"
         );
-        let stamped = Progress {
+        let with_timestamp = Progress {
             at: ProgressTime::Unix(1_795_211_482.488),
             lag_ms: None,
             skipped: None,
@@ -96,7 +96,8 @@ mod tests {
             ..progress
         };
         assert!(
-            progress_line(&Level::default(), &stamped).starts_with("progress: 1795211482.488 s, ")
+            progress_line(&Level::default(), &with_timestamp)
+                .starts_with("progress: 1795211482.488 s, ")
         );
     }
 }

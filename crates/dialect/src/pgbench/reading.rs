@@ -1,7 +1,9 @@
-//! Reads results from the output of pgbench 9.0 to 19, the inverse of `report`, `script_report` and
-//! `progress`. Must never take a mean that pgbench calculated from other figures for a measured one.
+//! Reads results from the output of pgbench 9.0 to 19: parses what `report`, `script_report` and `progress`
+//! print.
 //!
-//! Longer than 400 lines: every section of the output of twenty majors has its line here.
+//! Must never: report a mean as measured that pgbench computed from other figures.
+//!
+//! Longer than 400 lines: it reads the output of twenty major versions.
 
 use crate::reading::{
     PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
@@ -11,7 +13,7 @@ use prony_store::{
     Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPart, Setting,
 };
 
-/// The ratio of the two tps figures above which the connection time matters.
+/// The ratio of tps excluding to tps including connections above which connecting affects the throughput.
 const CONNECTING_RATIO: f64 = 1.005;
 
 /// The part of a report about one script.
@@ -37,36 +39,36 @@ struct ReportReader {
     mean_is_derived: bool,
 }
 
-/// Reads all reports in the text; none if it is not pgbench's.
+/// Reads all reports in the text; empty if the text is not pgbench's output.
 pub fn read_output(text: &str) -> Vec<ReportedRun> {
-    let mut found = Vec::new();
-    let mut reading: Option<ReportReader> = None;
+    let mut runs = Vec::new();
+    let mut reader: Option<ReportReader> = None;
     let mut banner = (String::new(), String::new());
     let mut series = Vec::new();
     for line in text.lines().map(str::trim_end) {
         if let Some(versions) = line.strip_prefix("pgbench (") {
             banner = read_banner(versions);
-        } else if let Some(rest) = line.strip_prefix("progress: ") {
-            series.extend(progress(rest, &series));
+        } else if let Some(text) = line.strip_prefix("progress: ") {
+            series.extend(progress(text, &series));
         } else if let Some(title) = line.strip_prefix("transaction type:") {
-            found.extend(reading.take().map(ReportReader::end));
-            let mut next = ReportReader::default();
-            next.start(title.trim(), &banner);
-            next.run.series = std::mem::take(&mut series);
-            reading = Some(next);
-        } else if let Some(reading) = &mut reading {
-            reading.line(line);
+            runs.extend(reader.take().map(ReportReader::end));
+            let mut new_reader = ReportReader::default();
+            new_reader.start(title.trim(), &banner);
+            new_reader.run.series = std::mem::take(&mut series);
+            reader = Some(new_reader);
+        } else if let Some(reader) = &mut reader {
+            reader.line(line);
         }
     }
-    found.extend(reading.map(ReportReader::end));
-    if found.is_empty() && !series.is_empty() {
-        // The report is missing: it was cut off, or redirected.
+    runs.extend(reader.map(ReportReader::end));
+    if runs.is_empty() && !series.is_empty() {
+        // The output was truncated, or the report was redirected.
         let mut truncated = ReportReader::default();
         truncated.start("", &banner);
         truncated.run.series = series;
-        found.push(truncated.end());
+        runs.push(truncated.end());
     }
-    found
+    runs
 }
 
 /// The versions of pgbench and of the server.
@@ -84,22 +86,22 @@ fn read_banner(text: &str) -> (String, String) {
 }
 
 /// Reads a line of `-P`.
-fn progress(rest: &str, before: &[Second]) -> Option<Second> {
-    let (at, rest) = leading_number(rest)?;
-    let (tps, rest) = leading_number(rest.strip_prefix(" s, ")?)?;
-    let (mean, rest) = leading_number(rest.strip_prefix(" tps, lat ")?)?;
-    let failed = rest.split_once(", ").and_then(|(_, rest)| {
-        let (number, rest) = count(rest)?;
-        rest.starts_with(" failed").then_some(number)
+fn progress(remaining: &str, series: &[Second]) -> Option<Second> {
+    let (time, remaining) = leading_number(remaining)?;
+    let (tps, remaining) = leading_number(remaining.strip_prefix(" s, ")?)?;
+    let (mean, remaining) = leading_number(remaining.strip_prefix(" tps, lat ")?)?;
+    let failed = remaining.split_once(", ").and_then(|(_, remaining)| {
+        let (number, remaining) = count(remaining)?;
+        remaining.starts_with(" failed").then_some(number)
     });
-    let from = before.last().map_or(0.0, |last| last.at_s + last.length_s);
-    // With --progress-timestamp lines have Unix time, so only the differences between lines are known.
-    let seconds = at.value - from;
+    let start_s = series.last().map_or(0.0, |last| last.at_s + last.length_s);
+    // With --progress-timestamp, lines have Unix time: only the differences between lines are known.
+    let seconds = time.value - start_s;
     if !(0.0..1e6).contains(&seconds) {
         return None;
     }
     Some(Second {
-        at_s: from,
+        at_s: start_s,
         length_s: seconds,
         part: SecondPart::Measured,
         committed: (tps.value * seconds).round().min(1e15) as u64,
@@ -127,16 +129,16 @@ impl ReportReader {
     }
 
     fn line(&mut self, line: &str) {
-        if let Some(rest) = line.strip_prefix("SQL script ") {
-            let name = rest.split_once(": ").map_or("", |(_, name)| name);
+        if let Some(text) = line.strip_prefix("SQL script ") {
+            let name = text.split_once(": ").map_or("", |(_, name)| name);
             self.scripts.push(Script {
                 name: name.to_owned(),
                 ..Script::default()
             });
             return;
         }
-        if let Some(rest) = line.strip_prefix(" - ") {
-            self.script(rest);
+        if let Some(text) = line.strip_prefix(" - ") {
+            self.script(text);
             return;
         }
         if self.scripts.is_empty() && self.read_parameter(line) == Some(false) {
@@ -144,42 +146,50 @@ impl ReportReader {
         }
     }
 
-    /// Whether a known line was readable; `None` for an unknown line.
+    /// Reads a line with a known key. Returns whether its value was readable; `None` for an unknown key.
     fn read_parameter(&mut self, line: &str) -> Option<bool> {
         let (key, value) = line
             .split_once([':', '='])
             .map(|(key, value)| (key.trim(), value.trim()))?;
         let run = &mut self.run;
-        let read = match key {
+        let parsed = match key {
             "scaling factor" => parse_integer(value)
                 .and_then(to_u32)
-                .map(|it| run.scale = Some(it)),
+                .map(|number| run.scale = Some(number)),
             "number of clients" => parse_integer(value)
                 .and_then(to_u32)
-                .map(|it| run.clients = Some(it)),
+                .map(|number| run.clients = Some(number)),
             "number of threads" => parse_integer(value)
                 .and_then(to_u32)
-                .map(|it| run.threads = Some(it)),
+                .map(|number| run.threads = Some(number)),
             "query mode" => {
                 run.protocol = QueryMode::from_name(value);
                 run.protocol.map(|_| ())
             }
-            "duration" => leading_number(value).map(|(it, _)| run.requested_s = Some(it.value)),
-            "number of transactions actually processed" => count(value).map(|(done, rest)| {
-                run.transactions = Some(done);
-                let requested = rest.strip_prefix('/').and_then(|rest| count(rest));
-                run.requested_transactions = requested.map(|(requested, _)| requested);
+            "duration" => {
+                leading_number(value).map(|(number, _)| run.requested_s = Some(number.value))
+            }
+            "number of transactions actually processed" => {
+                count(value).map(|(processed, remaining)| {
+                    run.transactions = Some(processed);
+                    let requested = remaining
+                        .strip_prefix('/')
+                        .and_then(|remaining| count(remaining));
+                    run.requested_transactions = requested.map(|(requested, _)| requested);
+                })
+            }
+            "number of failed transactions" => count(value).map(|(number, remaining)| {
+                (run.failed, self.failed_percent) = (number, percent(remaining));
             }),
-            "number of failed transactions" => count(value).map(|(it, rest)| {
-                (run.failed, self.failed_percent) = (it, percent(rest));
+            "number of transactions skipped" => count(value).map(|(number, remaining)| {
+                (run.skipped, self.skipped_percent) = (number, percent(remaining));
             }),
-            "number of transactions skipped" => count(value).map(|(it, rest)| {
-                (run.skipped, self.skipped_percent) = (it, percent(rest));
-            }),
-            "number of transactions retried" => count(value).map(|(it, _)| run.retried = it),
-            "total number of retries" => count(value).map(|(it, _)| run.retries = it),
-            "latency average" => leading_number(value).map(|(it, _)| {
-                (run.mean_ms, run.mean_tolerance_ms) = (Some(it.value), it.slack);
+            "number of transactions retried" => {
+                count(value).map(|(number, _)| run.retried = number)
+            }
+            "total number of retries" => count(value).map(|(number, _)| run.retries = number),
+            "latency average" => leading_number(value).map(|(number, _)| {
+                (run.mean_ms, run.mean_tolerance_ms) = (Some(number.value), number.tolerance);
                 self.mean_is_derived = true;
             }),
             "latency stddev" => leading_number(value).map(|_| self.mean_is_derived = false),
@@ -187,56 +197,57 @@ impl ReportReader {
                 run.scheduled = true;
                 Some(())
             }
-            "tps" => leading_number(value).map(|(it, rest)| {
-                run.connect_per_transaction |= rest.contains("including reconnection");
+            "tps" => leading_number(value).map(|(number, remaining)| {
+                run.connect_per_transaction |= remaining.contains("including reconnection");
                 run.connecting_in_throughput |= run.connect_per_transaction;
-                // 13 and older print two figures; that including connections covers the whole time.
-                if rest.contains("excluding") {
-                    let with = run.tps.unwrap_or(it.value);
-                    run.connecting_in_throughput |= it.value > CONNECTING_RATIO * with;
+                // pgbench 13 and older print two figures; the one including connections covers all of the
+                // time.
+                if remaining.contains("excluding") {
+                    let first_tps = run.tps.unwrap_or(number.value);
+                    run.connecting_in_throughput |= number.value > CONNECTING_RATIO * first_tps;
                 } else {
-                    (self.tps, run.tps) = (Some(it), Some(it.value));
+                    (self.tps, run.tps) = (Some(number), Some(number.value));
                 }
             }),
             _ => return self.read_numbered_line(key, value),
         };
-        Some(read.is_some())
+        Some(parsed.is_some())
     }
 
-    /// Reads lines whose keys contain a number.
+    /// Reads a line with a number in its key.
     fn read_numbered_line(&mut self, key: &str, value: &str) -> Option<bool> {
-        if let Some(rest) = key.strip_prefix("latency p") {
-            let (at, rest) = leading_number(rest)?;
+        if let Some(remaining) = key.strip_prefix("latency p") {
+            let (percentile, remaining) = leading_number(remaining)?;
             let (ms, _) = leading_number(value)?;
-            if rest.is_empty() && at.value <= 100.0 {
-                self.run.percentiles_ms.push((at.value, ms.value));
+            if remaining.is_empty() && percentile.value <= 100.0 {
+                self.run.percentiles_ms.push((percentile.value, ms.value));
             }
             return Some(true);
         }
         if !key.starts_with("number of transactions above the ") {
             return None;
         }
-        let Some((late, rest)) = count(value) else {
+        let Some((late, remaining)) = count(value) else {
             return Some(false);
         };
         self.run.late = late;
-        if let Some((of, rest)) = rest.strip_prefix('/').and_then(count) {
-            (self.late_total, self.late_percent) = (of, percent(rest));
+        if let Some((total, remaining)) = remaining.strip_prefix('/').and_then(count) {
+            (self.late_total, self.late_percent) = (total, percent(remaining));
         }
         Some(true)
     }
 
-    fn script(&mut self, rest: &str) {
+    fn script(&mut self, text: &str) {
         let Some(script) = self.scripts.last_mut() else {
             return;
         };
-        if let Some(weight) = rest.strip_prefix("weight: ") {
+        if let Some(weight) = text.strip_prefix("weight: ") {
             script.weight = count(weight).map_or(0, |(weight, _)| weight);
-        } else if let Some((done, rest)) = count(rest)
-            && rest.starts_with(" transactions (")
+        } else if let Some((transactions, text)) = count(text)
+            && text.starts_with(" transactions (")
         {
-            (script.transactions, script.percent) = (done, percent(rest));
-        } else if let Some(value) = rest.strip_prefix("latency average = ") {
+            (script.transactions, script.percent) = (transactions, percent(text));
+        } else if let Some(value) = text.strip_prefix("latency average = ") {
             script.mean_ms = leading_number(value).map(|(mean, _)| mean.value);
         }
     }
@@ -249,33 +260,34 @@ impl ReportReader {
             run.settings
                 .push(Setting::new("connections", "one per transaction"));
         }
-        if let (Some(done), Some(tps)) = (run.transactions, self.tps.filter(|tps| tps.value > 0.0))
+        if let (Some(transactions), Some(tps)) =
+            (run.transactions, self.tps.filter(|tps| tps.value > 0.0))
         {
-            let ran = done as f64 / tps.value;
-            run.actual_s = Some(ran);
+            let actual_s = transactions as f64 / tps.value;
+            run.actual_s = Some(actual_s);
             if let Some(requested) = run.requested_s {
-                let what = ["duration", "transactions / tps"];
+                let names = ["duration", "transactions / tps"];
                 run.relations.push(relation(
                     RelationKind::RequestedTime,
-                    what,
+                    names,
                     requested,
-                    ran,
+                    actual_s,
                     0.5,
                 ));
             }
         }
-        for (is_present, what) in [
+        for (is_present, part) in [
             (run.clients.is_some(), "the number of clients"),
             (run.transactions.is_some(), "the number of transactions"),
             (run.tps.is_some(), "tps"),
             (run.mean_ms.is_some(), "the mean latency"),
         ] {
             if !is_present {
-                run.missing_parts.push(what);
+                run.missing_parts.push(part);
             }
         }
         if run.failed > 0 && run.transactions == Some(0) {
-            // pgbench prints nothing more if no transaction succeeded.
+            // If no transaction succeeded, pgbench ends the report here.
             run.missing_parts.clear();
         }
         self.add_percentages();
@@ -285,23 +297,23 @@ impl ReportReader {
 
     fn add_percentages(&mut self) {
         let run = &mut self.run;
-        let all = run
+        let scheduled = run
             .transactions
             .unwrap_or(0)
             .saturating_add(run.failed)
             .saturating_add(run.skipped);
-        let each = [
+        let shares = [
             (
                 "failed transactions, per cent",
                 self.failed_percent,
                 run.failed,
-                all,
+                scheduled,
             ),
             (
                 "skipped transactions, per cent",
                 self.skipped_percent,
                 run.skipped,
-                all,
+                scheduled,
             ),
             (
                 "transactions above the limit, per cent",
@@ -310,30 +322,30 @@ impl ReportReader {
                 self.late_total,
             ),
         ];
-        for (what, printed, part, total) in each {
-            // 13 and 14 report no failures, and their total differs: it includes skipped transactions.
+        for (name, printed, part, total) in shares {
+            // The total of pgbench 13 and 14 includes skipped transactions; they report no failures.
             if let (Some(printed), true) = (printed, total > 0) {
                 let derived = 100.0 * part as f64 / total as f64;
-                let from = format!("{part} of {total}");
-                let slack = printed.slack;
-                let what = [what, &from];
+                let fraction = format!("{part} of {total}");
+                let tolerance = printed.tolerance;
+                let names = [name, &fraction];
                 run.relations.push(relation(
                     RelationKind::Share,
-                    what,
+                    names,
                     printed.value,
                     derived,
-                    slack,
+                    tolerance,
                 ));
             }
         }
         if run.late > 0 || self.late_total > 0 {
-            let most = run.transactions.unwrap_or(0) as f64;
-            let what = ["transactions above the limit", "transactions"];
+            let transactions = run.transactions.unwrap_or(0) as f64;
+            let names = ["transactions above the limit", "transactions"];
             run.relations.push(relation(
                 RelationKind::AtMost,
-                what,
+                names,
                 run.late as f64,
-                most,
+                transactions,
                 0.0,
             ));
         }
@@ -344,40 +356,46 @@ impl ReportReader {
             return;
         }
         let run = &mut self.run;
-        let counted: u64 = self
+        let script_total: u64 = self
             .scripts
             .iter()
-            .fold(0, |sum, one| sum.saturating_add(one.transactions));
+            .fold(0, |sum, script| sum.saturating_add(script.transactions));
         let weights: u64 = self
             .scripts
             .iter()
-            .fold(0, |sum, one| sum.saturating_add(one.weight));
-        // 14 and older, and 18 and later, count failed and skipped transactions here; 15 to 17 do not.
-        let done = run.transactions.unwrap_or(0);
-        let all = done.saturating_add(run.failed).saturating_add(run.skipped);
-        let total = if counted == done { done } else { all };
-        let what = ["transactions of all scripts", "their sum"];
+            .fold(0, |sum, script| sum.saturating_add(script.weight));
+        // pgbench 14 and older, and 18 and later, count failed and skipped transactions too; 15 to 17 do not.
+        let processed = run.transactions.unwrap_or(0);
+        let scheduled = processed
+            .saturating_add(run.failed)
+            .saturating_add(run.skipped);
+        let total = if script_total == processed {
+            processed
+        } else {
+            scheduled
+        };
+        let names = ["transactions of all scripts", "their sum"];
         run.relations.push(relation(
             RelationKind::Sum,
-            what,
+            names,
             total as f64,
-            counted as f64,
+            script_total as f64,
             0.0,
         ));
         for script in &self.scripts {
             if let (Some(printed), true) = (script.percent, total > 0) {
                 let derived = 100.0 * script.transactions as f64 / total as f64;
-                let what = [
+                let names = [
                     &format!("{}, per cent of total", script.name),
                     "its transactions / all",
                 ];
-                let what = what.map(|text: &str| text);
+                let names = names.map(|text: &str| text);
                 run.relations.push(relation(
                     RelationKind::Share,
-                    what,
+                    names,
                     printed.value,
                     derived,
-                    printed.slack,
+                    printed.tolerance,
                 ));
             }
             run.kinds.push(ReportedKind {
@@ -390,7 +408,7 @@ impl ReportReader {
                 name: script.name.clone(),
                 of: "transactions".to_owned(),
                 part: script.transactions,
-                whole: counted,
+                whole: script_total,
                 expected_share: (weights > 0).then(|| script.weight as f64 / weights as f64),
                 ..ObservedShare::default()
             });
@@ -399,12 +417,12 @@ impl ReportReader {
 }
 
 fn parse_integer(value: &str) -> Option<u64> {
-    let (number, rest) = count(value)?;
-    rest.is_empty().then_some(number)
+    let (number, remaining) = count(value)?;
+    remaining.is_empty().then_some(number)
 }
 
 /// The percentage in brackets: `(0.118%)`, or `(0.118 %)` in 14 and older.
-fn percent(rest: &str) -> Option<PrintedNumber> {
-    let inside = between(rest, "(", "%")?;
+fn percent(text: &str) -> Option<PrintedNumber> {
+    let inside = between(text, "(", "%")?;
     leading_number(inside).map(|(number, _)| number)
 }

@@ -3,8 +3,8 @@
 //! In: a [`RunReport`]. Out: the text for standard output. Must never: compute what the run did not measure,
 //! or change a line because of an option that pgbench does not have.
 //!
-//! The totals of 13 and 14 include skipped transactions, and there are no failures; 15 to 17 end the report
-//! if nothing succeeded, 18 if nothing was counted at all.
+//! Levels 13 and 14 include skipped transactions in totals and report no failures. Levels 15 to 17 end the
+//! report early if no transaction succeeded, level 18 if there was no transaction.
 
 use super::level::{Level, version_num};
 use super::moments::Moments;
@@ -12,17 +12,17 @@ use super::number::{fixed, percent};
 use super::options::{Limit, PartitionMethod, Protocol};
 use super::script_report::{ScriptReport, write_script_block};
 
-/// The first line of a run's standard output, printed after connecting. Empty in 13, which has none.
+/// The first line of a run's standard output, printed after connecting. Empty for level 13.
 ///
-/// `server_version`: the server's parameter of that name. If the level is only a major and the server has the
-/// same major, pgbench is assumed to have the server's version.
+/// `server_version`: the server's parameter of that name. If the level has no minor version and the server
+/// has the same major version, pgbench is assumed to have the server's version.
 pub fn banner(level: &Level, server_version: &str) -> String {
     if !level.at_least(14) {
         return String::new();
     }
     match version_num(server_version) {
         Some(server) if server == level.version_num() => format!("pgbench ({})\n", level.text()),
-        Some(server) if !level.minor_given() && server / 10_000 == u32::from(level.major()) => {
+        Some(server) if !level.has_minor() && server / 10_000 == u32::from(level.major()) => {
             format!("pgbench ({server_version})\n")
         }
         _ => format!("pgbench ({}, server {server_version})\n", level.text()),
@@ -32,23 +32,23 @@ pub fn banner(level: &Level, server_version: &str) -> String {
 /// Counts of transactions by outcome, and their times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// Succeeded.
+    /// Successful transactions.
     pub succeeded: u64,
-    /// Never started because they were too late (-R with -L).
+    /// Transactions that were not started because they were too late (-R with -L).
     pub skipped: u64,
-    /// Failed with serialization errors.
+    /// Transactions that failed with serialization errors.
     pub serialization_failures: u64,
-    /// Failed with deadlocks.
+    /// Transactions that failed with deadlocks.
     pub deadlock_failures: u64,
-    /// Failed with other errors (--continue-on-error).
+    /// Transactions that failed with other errors (--continue-on-error).
     pub other_failures: u64,
-    /// Tried more than once.
+    /// Transactions that were tried more than once.
     pub retried: u64,
-    /// All tries except first ones.
+    /// Tries after the first.
     pub retries: u64,
     /// Latency of successful transactions, from the scheduled start and including all tries.
     pub latency: Moments,
-    /// Lag: how late transactions started (-R).
+    /// How late transactions started (-R).
     pub lag: Moments,
     /// Requested percentiles: per cent, and latency in ms.
     pub percentiles_ms: Vec<(f64, f64)>,
@@ -83,11 +83,11 @@ pub struct RunReport {
     pub max_tries: u32,
     /// `-t` or `-T`.
     pub limit: Limit,
-    /// Whether `-R` was given.
+    /// Whether `-R` is set.
     pub rate_limited: bool,
     /// `-L`, µs.
     pub latency_limit_us: Option<u64>,
-    /// Whether `-P` was given, with which pgbench measures latencies.
+    /// Whether `-P` is set; pgbench then measures latencies.
     pub progress: bool,
     /// `-C`.
     pub reconnect: bool,
@@ -99,11 +99,11 @@ pub struct RunReport {
     pub counts: Counts,
     /// Successful transactions that took longer than `-L`.
     pub late: u64,
-    /// Nanoseconds from the first thread's start after connecting to the end of the run.
+    /// Nanoseconds from the first thread's start of the load, after connecting, to the end of the run.
     pub duration_ns: u64,
-    /// Nanoseconds from the start of the program's threads to the first thread's start after connecting.
+    /// Nanoseconds from the start of the threads to the first thread's start of the load.
     pub connecting_ns: u64,
-    /// Total nanoseconds of all connection attempts; with `-C` of those in transactions.
+    /// Nanoseconds of all connection attempts together; with `-C`, of the attempts in transactions.
     pub connections_ns: u64,
     /// The scripts in order; never empty.
     pub scripts: Vec<ScriptReport>,
@@ -125,21 +125,21 @@ pub fn report(level: &Level, run: &RunReport) -> String {
     let mut text = String::new();
     write_parameters(&mut text, level, run);
     let counts = &run.counts;
-    let all = counts.all();
-    if level.at_least(18) && all == 0 {
+    let total = counts.all();
+    if level.at_least(18) && total == 0 {
         return text;
     }
     if level.at_least(15) {
         text += &format!(
             "number of failed transactions: {} ({}%)\n",
             counts.failures(),
-            fixed(percent(counts.failures(), all), 3)
+            fixed(percent(counts.failures(), total), 3)
         );
         write_failure_details(&mut text, "", level, run, counts);
         if counts.succeeded + counts.skipped == 0 && !level.at_least(18) {
             return text;
         }
-    } else if all == 0 {
+    } else if total == 0 {
         return text;
     }
     if run.skips() {
@@ -147,7 +147,7 @@ pub fn report(level: &Level, run: &RunReport) -> String {
         text += &format!(
             "number of transactions skipped: {} ({}{blank}%)\n",
             counts.skipped,
-            fixed(percent(counts.skipped, all), 3)
+            fixed(percent(counts.skipped, total), 3)
         );
     }
     write_late_count(&mut text, level, run);
@@ -163,7 +163,7 @@ pub fn report(level: &Level, run: &RunReport) -> String {
 
 fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
     let kind = match &run.scripts[..] {
-        [only] => only.description.as_str(),
+        [script] => script.description.as_str(),
         _ => "multiple scripts",
     };
     *text += &format!("transaction type: {kind}\nscaling factor: {}\n", run.scale);
@@ -181,10 +181,10 @@ fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
     }
     let processed = run.counts.succeeded;
     match run.limit {
-        Limit::Transactions(each) => {
-            let requested = u64::from(each) * u64::from(run.clients);
+        Limit::Transactions(per_client) => {
+            let requested = u64::from(per_client) * u64::from(run.clients);
             *text += &format!(
-                "number of transactions per client: {each}\n\
+                "number of transactions per client: {per_client}\n\
                  number of transactions actually processed: {processed}/{requested}\n"
             );
         }
@@ -196,7 +196,8 @@ fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
-/// Failures by kind, and retries, in 15 and later. `prefix` begins the lines of a script's block.
+/// Writes failures by kind, and retries, for level 15 and later. `prefix`: the start of lines in a script's
+/// block.
 pub(crate) fn write_failure_details(
     text: &mut String,
     prefix: &str,
@@ -204,16 +205,16 @@ pub(crate) fn write_failure_details(
     run: &RunReport,
     counts: &Counts,
 ) {
-    let all = counts.all();
-    let share = |part| fixed(percent(part, all), 3);
+    let total = counts.all();
+    let share = |part| fixed(percent(part, total), 3);
     if run.failures_detailed {
         let kinds = [
             ("serialization", counts.serialization_failures),
             ("deadlock", counts.deadlock_failures),
             ("other", counts.other_failures),
         ];
-        let shown = if level.at_least(19) { 3 } else { 2 };
-        for (kind, number) in &kinds[..shown] {
+        let kind_count = if level.at_least(19) { 3 } else { 2 };
+        for (kind, number) in &kinds[..kind_count] {
             *text += &format!(
                 "{prefix}number of {kind} failures: {number} ({}%)\n",
                 share(*number)
@@ -249,7 +250,7 @@ fn write_late_count(text: &mut String, level: &Level, run: &RunReport) {
     );
 }
 
-/// The measured mean and deviation; nothing if none were measured.
+/// Writes the measured mean and standard deviation, if latencies were measured.
 pub(crate) fn write_latency(text: &mut String, prefix: &str, counts: &Counts) {
     if counts.latency.count > 0 {
         *text += &format!(
@@ -260,7 +261,7 @@ pub(crate) fn write_latency(text: &mut String, prefix: &str, counts: &Counts) {
     }
 }
 
-/// The additional lines of `--percentiles`.
+/// Writes the additional lines of `--percentiles`.
 pub(crate) fn write_percentiles(text: &mut String, prefix: &str, counts: &Counts) {
     for (percentile, latency_ms) in &counts.percentiles_ms {
         *text += &format!(
@@ -275,13 +276,13 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
     if run.measures_latency() {
         write_latency(text, "", counts);
     } else {
-        // Not measured, but derived on the assumption that clients never paused.
+        // The mean is not measured, but computed as if clients never paused.
         let connecting_ns = if level.at_least(14) {
             0
         } else {
             run.connecting_ns
         };
-        let whole_us = us(run.duration_ns + connecting_ns);
+        let total_us = us(run.duration_ns + connecting_ns);
         let failures = if counts.failures() > 0 && level.at_least(15) {
             " (including failures)"
         } else {
@@ -290,7 +291,7 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
         *text += &format!(
             "latency average = {} ms{failures}\n",
             fixed(
-                0.001 * whole_us * f64::from(run.clients) / counts.all() as f64,
+                0.001 * total_us * f64::from(run.clients) / counts.all() as f64,
                 3
             )
         );
@@ -310,12 +311,12 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
-/// ns to µs, pgbench's unit, which determines its rounding.
+/// Converts ns to µs: pgbench's unit, which determines its rounding.
 fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Transactions per second, over the time that 14 and later use (13: including connections).
+/// Transactions per second. The time includes connecting only at level 13.
 pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
     let connecting_ns = if level.at_least(14) {
         0
@@ -329,14 +330,14 @@ fn write_tps(text: &mut String, level: &Level, run: &RunReport) {
     let counts = &run.counts;
     let tps = tps(level, run, counts.succeeded);
     if !level.at_least(14) {
-        // 13: the second figure subtracts each client's share of the connection time.
-        let whole_us = us(run.duration_ns + run.connecting_ns);
-        let without_us = whole_us - us(run.connections_ns) / f64::from(run.clients);
+        // Level 13 subtracts each client's share of the connection time in the second figure.
+        let total_us = us(run.duration_ns + run.connecting_ns);
+        let load_us = total_us - us(run.connections_ns) / f64::from(run.clients);
         *text += &format!(
             "tps = {} (including connections establishing)\n\
              tps = {} (excluding connections establishing)\n",
             fixed(tps, 6),
-            fixed(counts.succeeded as f64 / (without_us / 1e6), 6)
+            fixed(counts.succeeded as f64 / (load_us / 1e6), 6)
         );
     } else if run.reconnect {
         let connections = if level.at_least(15) {

@@ -1,7 +1,7 @@
 //! Converts measured figures to the data that pgbench reports.
 //!
 //! In: figures of the whole run or of some seconds. Out: plain data for the report and for progress lines.
-//! Must never: count a transaction twice, or leave one out.
+//! Must never: count a transaction twice, or omit one.
 
 use super::moments::Moments;
 use super::options::RunOptions;
@@ -64,7 +64,7 @@ pub fn run_report(
         late: all.late,
         duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
         connecting_ns,
-        // pgbench 13 adds up the times of its threads, which here are all about equal.
+        // pgbench 13 adds up the connection times of its threads; Prony's threads take about equal times.
         connections_ns: in_transactions_ns
             .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
         scripts: scripts.iter().enumerate().map(script).collect(),
@@ -90,17 +90,17 @@ fn commands(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<Command
         .collect()
 }
 
-/// The counts of one script's transactions; of all if `script` is none.
+/// The counts of one script's transactions, or of all transactions if `script` is `None`.
 fn counts(
     tally: &Tally<u64>,
     errors: &ErrorLedger,
     script: Option<usize>,
     percentiles: &[f64],
 ) -> Counts {
-    let failures_of = |class| failures(errors, script, class);
+    let failures_by_class = |class| failures(errors, script, class);
     let (serialization, deadlock) = (
-        failures_of(ErrorClass::Serialization),
-        failures_of(ErrorClass::Deadlock),
+        failures_by_class(ErrorClass::Serialization),
+        failures_by_class(ErrorClass::Deadlock),
     );
     let percentile = |percent: &f64| Some((*percent, percentile_ms(&tally.response, *percent)?));
     Counts {
@@ -126,7 +126,7 @@ fn failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u
         .sum()
 }
 
-/// A percentile in ms; none if there are too few samples for it. The 100th is the maximum.
+/// A percentile in ms; `None` if there are too few samples. The 100th percentile is the maximum.
 fn percentile_ms(times: &Distribution<u64>, percent: f64) -> Option<f64> {
     let time_ns = if percent >= 100.0 {
         (times.samples > 0).then_some(times.max_ns)
@@ -146,11 +146,11 @@ fn moments(times: &Distribution<u64>) -> Moments {
     }
 }
 
-/// The data of a progress line over some seconds.
+/// The data of a progress line, from the totals since the previous line.
 pub fn progress(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
     let all = totals.all();
     let latency = moments(&all.response);
-    let rated = options.rate_tps.is_some();
+    let is_rate_limited = options.rate_tps.is_some();
     let lag = all.lag.as_ref().map(moments).unwrap_or_default();
     Progress {
         at,
@@ -158,8 +158,8 @@ pub fn progress(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Prog
         latency_ms: latency.mean_ms(),
         stddev_ms: latency.stddev_ms(),
         failed: all.failed,
-        lag_ms: rated.then(|| lag.mean_ms()),
-        skipped: (rated && options.latency_limit_us.is_some()).then_some(all.skipped),
+        lag_ms: is_rate_limited.then(|| lag.mean_ms()),
+        skipped: (is_rate_limited && options.latency_limit_us.is_some()).then_some(all.skipped),
         retried: (options.max_tries != 1).then_some((all.retried, all.retries)),
     }
 }

@@ -1,6 +1,6 @@
 //! The blocks of a report for each script and each command.
 //!
-//! Must never: be printed if one script runs without `-r`.
+//! Must never: print a block if one script runs without `-r`.
 
 use super::level::Level;
 use super::moments::Moments;
@@ -14,11 +14,11 @@ use super::report::{
 pub struct ScriptReport {
     /// A builtin's description, or the file's name as typed.
     pub description: String,
-    /// Its weight.
+    /// The weight of the script.
     pub weight: u32,
-    /// Counts of its transactions.
+    /// The counts of the script's transactions.
     pub counts: Counts,
-    /// Its commands in order, for `-r`.
+    /// The script's commands in order, for `-r`.
     pub commands: Vec<CommandReport>,
 }
 
@@ -27,7 +27,7 @@ pub struct ScriptReport {
 pub struct CommandReport {
     /// The first line of the command, as pgbench prints it.
     pub first_line: String,
-    /// Its durations.
+    /// The durations of the command.
     pub latency: Moments,
     /// Errors that were not retried.
     pub failures: u64,
@@ -42,12 +42,18 @@ pub(crate) fn write_script_block(
     number: usize,
     script: &ScriptReport,
 ) {
-    let several = run.scripts.len() > 1;
-    if several {
+    let has_several_scripts = run.scripts.len() > 1;
+    if has_several_scripts {
         write_script_header(text, level, run, number, script);
     }
     if run.per_command {
-        write_commands(text, level, run, if several { " - " } else { "" }, script);
+        write_commands(
+            text,
+            level,
+            run,
+            if has_several_scripts { " - " } else { "" },
+            script,
+        );
     }
 }
 
@@ -72,12 +78,12 @@ fn write_script_header(
         fixed(percent(u64::from(script.weight), weights), 1)
     );
     let script_tps = fixed(tps(level, run, counts.succeeded), 6);
-    // The meaning of "N transactions": up to 14 all with skipped ones, up to 17 the successful, since 18 all.
-    let (part, whole) = match level.major() {
+    // "N transactions" counts all transactions, but at levels 15 to 17 only the successful ones.
+    let (part, total) = match level.major() {
         15..=17 => (counts.succeeded, run.counts.succeeded),
         _ => (counts.all(), run.counts.all()),
     };
-    let share = fixed(percent(part, whole), 1);
+    let share = fixed(percent(part, total), 1);
     if level.at_least(18) {
         *text += &format!(" - {part} transactions ({share}% of total)\n");
         if counts.all() > 0 {
@@ -115,8 +121,8 @@ fn write_commands(
     prefix: &str,
     script: &ScriptReport,
 ) {
-    let retries = run.max_tries != 1;
-    let heading = match (level.at_least(15), retries) {
+    let has_retries = run.max_tries != 1;
+    let heading = match (level.at_least(15), has_retries) {
         (false, _) => "",
         (true, false) => " and failures",
         (true, true) => ", failures and retries",
@@ -125,15 +131,15 @@ fn write_commands(
     for command in &script.commands {
         let mean = fixed(command.latency.mean_ms(), 3);
         let line = &command.first_line;
-        let (failures, retries_of_command) = (command.failures, command.retries);
-        *text += &match (level.major(), retries) {
+        let (failures, retries) = (command.failures, command.retries);
+        *text += &match (level.major(), has_retries) {
             (..=14, _) => format!("   {mean:>11}  {line}\n"),
             (15..=17, false) => format!("   {mean:>11}  {failures:>10}  {line}\n"),
             (15..=17, true) => {
-                format!("   {mean:>11}  {failures:>10}  {retries_of_command:>10}  {line}\n")
+                format!("   {mean:>11}  {failures:>10}  {retries:>10}  {line}\n")
             }
             (_, false) => format!("   {mean:>11}  {failures:>10} {line}\n"),
-            (_, true) => format!("   {mean:>11}  {failures:>10} {retries_of_command:>10} {line}\n"),
+            (_, true) => format!("   {mean:>11}  {failures:>10} {retries:>10} {line}\n"),
         };
     }
 }

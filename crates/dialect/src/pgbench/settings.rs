@@ -1,4 +1,4 @@
-//! Prony's settings for the dialect. They are environment variables, because the options are pgbench's.
+//! Prony's settings for the dialect. They are environment variables, because all options are pgbench's.
 //!
 //! Must never: change a line that pgbench prints.
 
@@ -7,29 +7,29 @@
 pub struct EnvSettings {
     /// PRONY_PGBENCH_PERCENTILES, which `--percentiles` overrides.
     pub percentiles: Vec<f64>,
-    /// PRONY_LOAD_JOBS: number of connections that load for `-i`; none for Prony's default.
+    /// PRONY_LOAD_JOBS: the number of connections that load for `-i`; `None` for Prony's default.
     pub load_jobs: Option<u32>,
 }
 
 /// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{name}: {value:?} {problem}")]
-pub struct BadSetting {
+pub struct InvalidSetting {
     /// The variable or option.
     pub name: String,
     /// Its value.
     pub value: String,
-    /// What is wrong with it.
+    /// The problem, such as `is not a list of percentiles`.
     pub problem: &'static str,
 }
 
 impl EnvSettings {
-    /// Reads the settings; an empty value means not set.
+    /// Reads the settings. An empty value counts as not set.
     ///
     /// # Errors
     ///
     /// The first invalid setting.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, BadSetting> {
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidSetting> {
         let get = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut settings = Self::default();
         let name = "PRONY_PGBENCH_PERCENTILES";
@@ -43,7 +43,7 @@ impl EnvSettings {
                 .parse()
                 .ok()
                 .filter(|jobs| (1..=1024).contains(jobs));
-            settings.load_jobs = Some(jobs.ok_or_else(|| BadSetting {
+            settings.load_jobs = Some(jobs.ok_or_else(|| InvalidSetting {
                 name: name.to_owned(),
                 value,
                 problem: "is not a number of connections from 1 to 1024",
@@ -58,24 +58,24 @@ impl EnvSettings {
 ///
 /// # Errors
 ///
-/// One of them is invalid. `name`: the option or variable, for the message.
-pub fn parse_percentiles(name: &str, value: &str) -> Result<Vec<f64>, BadSetting> {
-    let bad = || BadSetting {
+/// A percentile is invalid. `name`: the option or variable, for the message.
+pub fn parse_percentiles(name: &str, value: &str) -> Result<Vec<f64>, InvalidSetting> {
+    let invalid = || InvalidSetting {
         name: name.to_owned(),
         value: value.to_owned(),
         problem: "is not a list of percentiles such as 50,95,99.9",
     };
-    let mut found = Vec::new();
-    for word in value.split(',') {
-        let percentile: f64 = word.trim().parse().map_err(|_| bad())?;
+    let mut percentiles = Vec::new();
+    for item in value.split(',') {
+        let percentile: f64 = item.trim().parse().map_err(|_| invalid())?;
         if !(percentile > 0.0 && percentile <= 100.0) {
-            return Err(bad());
+            return Err(invalid());
         }
-        found.push(percentile);
+        percentiles.push(percentile);
     }
-    found.sort_by(f64::total_cmp);
-    found.dedup();
-    Ok(found)
+    percentiles.sort_by(f64::total_cmp);
+    percentiles.dedup();
+    Ok(percentiles)
 }
 
 #[cfg(test)]
@@ -88,8 +88,8 @@ mod tests {
             parse_percentiles("x", "99, 50,99.9,50").unwrap(),
             [50.0, 99.0, 99.9]
         );
-        for wrong in ["", "0", "101", "95;99", "nan", "-5"] {
-            assert!(parse_percentiles("x", wrong).is_err(), "{wrong}");
+        for invalid in ["", "0", "101", "95;99", "nan", "-5"] {
+            assert!(parse_percentiles("x", invalid).is_err(), "{invalid}");
         }
     }
 

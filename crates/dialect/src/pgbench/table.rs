@@ -6,8 +6,8 @@ use super::getopt::{Key, LongOption};
 use super::level::Level;
 use super::options::{ConnectionOptions, PartitionMethod, Protocol, ScriptChoice};
 
-/// The parsed options before they are checked together. The fields are those of `RunOptions` and
-/// `InitOptions`.
+/// The parsed options before their combination is checked. `RunOptions` and `InitOptions` document the
+/// fields.
 #[derive(Default)]
 pub(crate) struct ParsedOptions {
     pub connection: ConnectionOptions,
@@ -34,7 +34,7 @@ pub(crate) struct ParsedOptions {
     pub reconnect: bool,
     pub defines: Vec<(String, String)>,
     pub scripts: Vec<ScriptChoice>,
-    pub builtin_used: bool,
+    pub uses_builtin: bool,
     pub log: bool,
     pub log_prefix: Option<String>,
     pub sampling_rate: f64,
@@ -51,13 +51,13 @@ pub(crate) struct ParsedOptions {
     pub random_seed: u64,
     pub debug: bool,
     pub percentiles: Vec<f64>,
-    /// Whether an option that only a benchmark accepts was given.
+    /// Whether an option is set that only a benchmark accepts.
     pub benchmarking: bool,
-    /// Whether an option that only `-i` accepts was given.
+    /// Whether an option is set that only `-i` accepts.
     pub initialization: bool,
 }
 
-/// Letters in getopt's syntax: a colon follows those with a value.
+/// The short options in getopt's syntax: a colon follows each letter with a value.
 pub(crate) fn short_options(level: &Level) -> &'static str {
     if level.at_least(17) {
         "b:c:Cd:D:f:F:h:iI:j:lL:M:nNp:P:qrR:s:St:T:U:v"
@@ -66,8 +66,8 @@ pub(crate) fn short_options(level: &Level) -> &'static str {
     }
 }
 
-/// Long options: name, whether it has a value, its letter if it has one, and the first and last major that
-/// have it. The order is that in which getopt lists candidates.
+/// Long options, in the order in which getopt lists candidates: name, whether the option takes a value, its
+/// letter, if there is one, and the first and last major version that has the option.
 #[rustfmt::skip]
 const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("builtin", true, Some('b'), 0, 99),
@@ -121,10 +121,10 @@ const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
 
 /// The long options of a level, and Prony's own options.
 pub(crate) fn long_options(level: &Level) -> Vec<LongOption> {
-    let of_level = LONG
+    let level_options = LONG
         .iter()
         .filter(|(.., first, last)| (*first..=*last).contains(&level.major()));
-    let mut options: Vec<LongOption> = of_level
+    let mut options: Vec<LongOption> = level_options
         .map(|(name, takes_value, letter, ..)| LongOption {
             name,
             takes_value: *takes_value,

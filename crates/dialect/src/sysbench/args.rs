@@ -1,14 +1,14 @@
 //! Parses arguments to an [`Invocation`].
 //!
 //! In: arguments, a [`Compat`], and a [`Host`] for access to files. Out: the invocation, or sysbench's error.
-//! Must never: report an error before one that sysbench detects earlier.
+//! Must never: report a different error than sysbench, which reports the first that it detects.
 
 use super::bundled::{Bundled, Command, NON_DATABASE_TESTS};
 use super::compat::Compat;
 use super::help::help;
 use super::number;
 use super::options::{
-    GeneralOptions, GivenOption, Invocation, NativeCommand, ScriptCommand, ScriptSource,
+    GeneralOptions, Invocation, NativeCommand, RawOption, ScriptCommand, ScriptSource,
 };
 use super::output::{Output, UsageError, fatal, warning};
 use super::settings::OptionTexts;
@@ -18,15 +18,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Access to the files that the argument parser needs.
+/// The argument parser's access to files.
 pub trait Host {
-    /// The script with this name: a file, or a module on Lua's search path; none if neither exists.
+    /// The script with this name: a file, or a module on Lua's search path; `None` if neither exists.
     fn find_script(&self, name: &str) -> Option<PathBuf>;
 
     /// The text of a file.
     ///
     /// # Errors
-    /// The system's reason, as worded by `strerror`.
+    /// The system's error message, as `strerror` returns it.
     fn read_file(&self, path: &Path) -> Result<String, String>;
 }
 
@@ -34,7 +34,7 @@ pub trait Host {
 ///
 /// # Errors
 ///
-/// The error of this version of sysbench, or something that Prony does not support.
+/// The error of this version of sysbench, or an option that Prony does not support.
 pub fn parse_args(
     arguments: &[OsString],
     compat: Compat,
@@ -50,21 +50,21 @@ pub fn parse_args(
         test,
         command,
     } = command_line;
-    let printed = |stdout, mut out: Output| {
-        out.stdout += stdout;
-        Ok(Invocation::Print(out))
+    let print = |stdout, mut output: Output| {
+        output.stdout += stdout;
+        Ok(Invocation::Print(output))
     };
     if texts.is_on("help") {
-        return printed(&help(compat), texts.out);
+        return print(&help(compat), texts.out);
     }
     if texts.is_on("version") {
-        return printed(&compat.version_text(), texts.out);
+        return print(&compat.version_text(), texts.out);
     }
     let settings = texts.check()?;
-    let found = find(test.as_deref().unwrap_or("-"), &mut texts, host)?;
-    match found {
-        FoundTest::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
-        FoundTest::Script(source, name) => {
+    let test_source = find(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    match test_source {
+        TestSource::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
+        TestSource::Script(source, name) => {
             let specs = spec::all(compat);
             let value = |name: String| {
                 let text = texts.text(&name).to_owned();
@@ -76,7 +76,7 @@ pub fn parse_args(
                     .filter(|name| !name.ends_with("_password"))
                     .map(value)
                     .collect(),
-                before: texts.out,
+                preamble: texts.out,
                 source,
                 name,
                 command,
@@ -87,10 +87,10 @@ pub fn parse_args(
     }
 }
 
-/// The command line as parsed so far.
+/// The parsed part of a command line.
 struct CommandLine {
     texts: OptionTexts,
-    extras: Vec<GivenOption>,
+    extras: Vec<RawOption>,
     test: Option<String>,
     command: Option<String>,
 }
@@ -100,7 +100,7 @@ impl CommandLine {
         CommandLine {
             texts: OptionTexts {
                 compat,
-                given: BTreeMap::new(),
+                values: BTreeMap::new(),
                 out: Output::default(),
             },
             extras: Vec::new(),
@@ -113,40 +113,40 @@ impl CommandLine {
         let Some(option) = argument.strip_prefix("--") else {
             return self.take_operand(argument);
         };
-        let (written, value) = match option.split_once('=') {
+        let (raw_name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (option, None),
         };
-        let given = GivenOption {
-            written: written.to_owned(),
-            name: key(written),
+        let option = RawOption {
+            raw_name: raw_name.to_owned(),
+            name: key(raw_name),
             value,
             from_file: false,
         };
-        self.take_option(given, host);
+        self.take_option(option, host);
         Ok(())
     }
 
-    fn take_operand(&mut self, word: &str) -> Result<(), UsageError> {
+    fn take_operand(&mut self, operand: &str) -> Result<(), UsageError> {
         for slot in [&mut self.test, &mut self.command] {
             if slot.is_none() {
-                *slot = Some(word.to_owned());
+                *slot = Some(operand.to_owned());
                 return Ok(());
             }
         }
-        let text = format!("Unrecognized command line argument: {word}");
+        let text = format!("Unrecognized command line argument: {operand}");
         Err(self.texts.out.clone().usage_error(&text))
     }
 
-    fn take_option(&mut self, given: GivenOption, host: &dyn Host) {
-        let spec = spec::find(self.texts.compat, &given.name);
-        let value = given.value.as_deref();
+    fn take_option(&mut self, option: RawOption, host: &dyn Host) {
+        let spec = spec::find(self.texts.compat, &option.name);
+        let value = option.value.as_deref();
         match spec {
             Some(spec) if spec.value_type == ValueType::Bool => match number::switch(value) {
-                Some(on) => self.store(&given.name, if on { "on" } else { "off" }),
-                // In a file any word means on, except those for off.
-                None if given.from_file => self.store(&given.name, "on"),
-                None => self.extras.push(given),
+                Some(on) => self.store(&option.name, if on { "on" } else { "off" }),
+                // In a file, any text except the words for off means on.
+                None if option.from_file => self.store(&option.name, "on"),
+                None => self.extras.push(option),
             },
             Some(spec) if spec.value_type == ValueType::File => {
                 self.take_file(value.unwrap_or_default(), host)
@@ -158,19 +158,19 @@ impl CommandLine {
                         self.test = Some(name.to_owned());
                     }
                 }
-                None => self.extras.push(given),
+                None => self.extras.push(option),
             },
-            Some(_) => self.store(&given.name, value.unwrap_or_default()),
-            None => self.extras.push(given),
+            Some(_) => self.store(&option.name, value.unwrap_or_default()),
+            None => self.extras.push(option),
         }
     }
 
     fn store(&mut self, name: &str, text: &str) {
-        self.texts.given.insert(name.to_owned(), text.to_owned());
+        self.texts.values.insert(name.to_owned(), text.to_owned());
     }
 
-    /// `--config-file`, read at its position: options that follow on the command line override it. A file
-    /// cannot name another file.
+    /// Reads a file of `--config-file` at its position: later options on the command line override its
+    /// options. A file cannot include a file.
     fn take_file(&mut self, path: &str, host: &dyn Host) {
         if path.is_empty() {
             return;
@@ -183,7 +183,7 @@ impl CommandLine {
             }
         };
         self.texts.out.stderr += &config.error.unwrap_or_default();
-        for (name, values) in config.given {
+        for (name, values) in config.options {
             let name = key(&name);
             if name == "config_file" {
                 continue;
@@ -191,29 +191,30 @@ impl CommandLine {
             let spec = spec::find(self.texts.compat, &name);
             let value = match spec.map(|spec| spec.value_type) {
                 Some(ValueType::List) => values.join(","),
-                // Of several values, the first one applies.
+                // If there are several values, the first one applies.
                 _ => values.into_iter().next().unwrap_or_default(),
             };
-            let given = GivenOption {
-                written: name.clone(),
+            let option = RawOption {
+                raw_name: name.clone(),
                 name,
                 value: Some(value),
                 from_file: true,
             };
-            self.take_option(given, host);
+            self.take_option(option, host);
         }
     }
 }
 
-enum FoundTest {
+/// A bundled test or a script, and its name on the command line.
+enum TestSource {
     Native(&'static Bundled, String),
     Script(ScriptSource, String),
 }
 
-/// Looks a name up in sysbench's order.
-fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<FoundTest, UsageError> {
+/// Finds a test by name, in sysbench's order.
+fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<TestSource, UsageError> {
     if name == "-" {
-        return Ok(FoundTest::Script(ScriptSource::Stdin, name.to_owned()));
+        return Ok(TestSource::Script(ScriptSource::Stdin, name.to_owned()));
     }
     if NON_DATABASE_TESTS.contains(&name) {
         return Err(texts
@@ -225,9 +226,12 @@ fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<FoundTes
     let base_name = || name.rsplit('/').next().unwrap_or(name).to_owned();
     match (host.find_script(name), bundled) {
         // The native workload implements the script that a distribution of sysbench ships.
-        (Some(path), Some(test)) if is_shipped(&path) => Ok(FoundTest::Native(test, base_name())),
-        (Some(path), _) => Ok(FoundTest::Script(ScriptSource::File(path), name.to_owned())),
-        (None, Some(test)) => Ok(FoundTest::Native(test, base_name())),
+        (Some(path), Some(test)) if is_shipped(&path) => Ok(TestSource::Native(test, base_name())),
+        (Some(path), _) => Ok(TestSource::Script(
+            ScriptSource::File(path),
+            name.to_owned(),
+        )),
+        (None, Some(test)) => Ok(TestSource::Native(test, base_name())),
         (None, None) => Err(texts.no_such_test(name)),
     }
 }
@@ -244,16 +248,16 @@ fn native(
     command: Option<String>,
     settings: GeneralOptions,
     mut out: Output,
-    extras: &[GivenOption],
+    extras: &[RawOption],
 ) -> Result<Invocation, UsageError> {
     let compat = settings.compat;
-    let Some(word) = command else {
+    let Some(command_name) = command else {
         out.stdout += &fatal(&messages::command_required(test, compat));
         return Err(out.into_error());
     };
     let options = values(test, compat, &mut out, extras)?;
-    match test.command(&word, compat) {
-        None => Err(out.usage_error(&messages::unknown_command(&word))),
+    match test.command(&command_name, compat) {
+        None => Err(out.usage_error(&messages::unknown_command(&command_name))),
         Some(Command::Help) => match test.help(&name, compat) {
             Ok(text) => {
                 out.stdout += &text;
@@ -265,26 +269,26 @@ fn native(
             }
         },
         Some(command) => Ok(Invocation::Native(Box::new(NativeCommand {
-            before: out,
+            preamble: out,
             test,
             name,
             command,
             settings,
             options,
-            typed: given_values(test, compat, extras),
+            option_texts: option_texts(test, compat, extras),
         }))),
     }
 }
 
-/// The texts of the test's options.
-fn given_values(
+/// The values of the test's options on the command line, as texts.
+fn option_texts(
     test: &Bundled,
     compat: Compat,
-    extras: &[GivenOption],
+    extras: &[RawOption],
 ) -> BTreeMap<&'static str, String> {
-    let text = |given: &GivenOption| {
-        let option = test.option(&given.name, compat)?;
-        Some((option.name, given.value.clone()?))
+    let text = |extra: &RawOption| {
+        let option = test.option(&extra.name, compat)?;
+        Some((option.name, extra.value.clone()?))
     };
     extras.iter().filter_map(text).collect()
 }
@@ -294,25 +298,25 @@ fn values(
     test: &Bundled,
     compat: Compat,
     out: &mut Output,
-    extras: &[GivenOption],
+    extras: &[RawOption],
 ) -> Result<BTreeMap<&'static str, toml::Value>, UsageError> {
     let defaults = test.options(compat).into_iter();
     let mut values: BTreeMap<&'static str, toml::Value> = defaults
         .filter_map(|option| Some((option.name, option.plan_value(Some(option.default?))?)))
         .collect();
-    for given in extras {
-        let option = test.option(&given.name, compat);
-        let text = given.value.as_deref();
+    for extra in extras {
+        let option = test.option(&extra.name, compat);
+        let text = extra.value.as_deref();
         match option.and_then(|option| Some((option.name, option.plan_value(text)?))) {
             Some(value) => values.extend([value]),
             None if !test.declares_options => {}
-            None if given.from_file => {
-                out.stdout += &warning(&messages::not_exported(&given.name));
+            None if extra.from_file => {
+                out.stdout += &warning(&messages::not_exported(&extra.name));
             }
             None => {
                 return Err(out
                     .clone()
-                    .usage_error(&messages::invalid_option(&given.redacted())));
+                    .usage_error(&messages::invalid_option(&extra.redacted())));
             }
         }
     }

@@ -5,7 +5,7 @@
 use super::compat::Compat;
 use super::spec::{self, OptionSpec};
 
-/// In `tests.txt`, the section of options that all tests but `bulk_insert` share.
+/// The section of `tests.txt` with the options that all tests except `bulk_insert` share.
 const SHARED_GROUP: &str = "all but bulk_insert";
 
 /// Commands of a bundled test.
@@ -26,9 +26,9 @@ pub enum Command {
 /// A bundled test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bundled {
-    /// The name, which is also the native workload's.
+    /// The name of the test and of Prony's workload.
     pub name: &'static str,
-    /// False for `bulk_insert`, which declares no options and accepts any.
+    /// Whether the test declares options; `bulk_insert` does not, and accepts any option.
     pub declares_options: bool,
 }
 
@@ -61,31 +61,32 @@ pub const BUNDLED: &[Bundled] = &[
 pub const NON_DATABASE_TESTS: &[&str] = &["fileio", "cpu", "memory", "threads", "mutex"];
 
 impl Bundled {
-    /// The test with this name, or with this path of its script.
+    /// The test with this name, or the test of the script at this path.
     pub fn of_name(name: &str) -> Option<&'static Bundled> {
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".lua");
         let name = match stem {
             Some(stem) => stem,
-            // A path that is not a script's is not a test.
+            // A path without `.lua` is not a script.
             None if file != name => return None,
             None => name,
         };
         BUNDLED.iter().find(|test| test.name == name)
     }
 
-    /// Its options, sorted by name.
+    /// The options of the test, sorted by name.
     pub fn options(&self, compat: Compat) -> Vec<&'static OptionSpec> {
-        let is_own = |spec: &&OptionSpec| spec.group == self.name || spec.group == SHARED_GROUP;
-        let mut options: Vec<_> = spec::test_options(compat).filter(is_own).collect();
+        let belongs_to_test =
+            |spec: &&OptionSpec| spec.group == self.name || spec.group == SHARED_GROUP;
+        let mut options: Vec<_> = spec::test_options(compat).filter(belongs_to_test).collect();
         options.retain(|_| self.declares_options);
         options.sort_by_key(|spec| spec.name);
         options
     }
 
     /// The command with this name.
-    pub fn command(&self, word: &str, compat: Compat) -> Option<Command> {
-        Some(match word {
+    pub fn command(&self, name: &str, compat: Compat) -> Option<Command> {
+        Some(match name {
             "prepare" => Command::Prepare,
             "prewarm" if self.declares_options => Command::Prewarm,
             "warmup" if self.declares_options && compat == Compat::V1_1 => Command::Prewarm,

@@ -4,7 +4,7 @@
 
 use prony_workload::remedy::{Commands, LoadOption, LoadSpec};
 
-/// The commands of sysbench. Its `prepare` cannot resume: it fails if tables exist.
+/// The commands of sysbench. `prepare` cannot resume a load: it fails if tables exist.
 pub struct SysbenchCommands;
 
 impl Commands for SysbenchCommands {
@@ -34,12 +34,12 @@ impl Commands for SysbenchCommands {
         false
     }
 
-    fn continues_with<'a>(&self, _: &'a str) -> Option<&'a str> {
+    fn continue_condition<'a>(&self, _: &'a str) -> Option<&'a str> {
         None
     }
 }
 
-/// The options for these sizes; sysbench does not have one for each.
+/// The options for these sizes, as far as sysbench has options for them.
 fn options(sizes: &[LoadOption]) -> String {
     let option = |(name, value): &LoadOption| match *name {
         "scale" => format!(" --tables={value}"),

@@ -1,7 +1,7 @@
 //! The version of sysbench to emulate.
 //!
-//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: mistake a run of
-//! one version for the other, because their default random distributions differ.
+//! In: the value of `PRONY_SYSBENCH_COMPAT`. Out: a [`Compat`], its name and banner. Must never: mix up the
+//! versions, because their default random distributions differ.
 
 /// The environment variable that selects the version.
 pub const COMPAT_VARIABLE: &str = "PRONY_SYSBENCH_COMPAT";
@@ -12,34 +12,34 @@ pub enum Compat {
     /// 1.0.20, which distributions ship.
     #[default]
     V1_0,
-    /// 1.1.0, which was never released: newer options and defaults, and another report.
+    /// 1.1.0, which was never released: newer options and defaults, and a different report.
     V1_1,
 }
 
-/// The variable names an unknown version.
+/// The error of an unknown version in the variable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{COMPAT_VARIABLE}: \"{0}\" is not a known version of sysbench; use 1.0 or 1.1")]
-pub struct BadCompat(pub String);
+pub struct UnknownCompat(pub String);
 
 impl Compat {
-    /// Reads the variable's value; none or an empty one means 1.0.
+    /// Parses the variable's value. No value or an empty value means 1.0.
     ///
     /// # Errors
     ///
-    /// The value is another version.
-    pub fn read(value: Option<&str>) -> Result<Self, BadCompat> {
+    /// The version is unknown.
+    pub fn read(value: Option<&str>) -> Result<Self, UnknownCompat> {
         let value = value.unwrap_or_default().trim();
-        let names = |version: &str| {
+        let is_version = |version: &str| {
             value == version
                 || value
                     .strip_prefix(version)
-                    .is_some_and(|rest| rest.starts_with('.'))
+                    .is_some_and(|patch| patch.starts_with('.'))
         };
         match value {
             "" => Ok(Compat::V1_0),
-            _ if names("1.0") => Ok(Compat::V1_0),
-            _ if names("1.1") => Ok(Compat::V1_1),
-            other => Err(BadCompat(other.to_owned())),
+            _ if is_version("1.0") => Ok(Compat::V1_0),
+            _ if is_version("1.1") => Ok(Compat::V1_1),
+            other => Err(UnknownCompat(other.to_owned())),
         }
     }
 
@@ -56,7 +56,7 @@ impl Compat {
         format!("sysbench {}\n", self.version())
     }
 
-    /// The first line of every command, and the empty line after it.
+    /// The first line of the output, and the empty line after it.
     pub fn banner(self) -> String {
         let lua = match self {
             Compat::V1_0 => "system",
@@ -77,8 +77,8 @@ mod tests {
         assert_eq!(Compat::read(Some(" ")), Ok(Compat::V1_0));
         assert_eq!(Compat::read(Some("1.0.18")), Ok(Compat::V1_0));
         assert_eq!(Compat::read(Some("1.1")), Ok(Compat::V1_1));
-        for wrong in ["1", "0.5", "1.10", "2.0"] {
-            let error = Compat::read(Some(wrong)).unwrap_err().to_string();
+        for invalid in ["1", "0.5", "1.10", "2.0"] {
+            let error = Compat::read(Some(invalid)).unwrap_err().to_string();
             assert!(error.contains("use 1.0 or 1.1"), "{error}");
         }
     }

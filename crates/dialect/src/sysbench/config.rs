@@ -1,42 +1,43 @@
 //! Reads the file of `--config-file`.
 //!
-//! Must never: stop a run, which sysbench does not do either.
+//! Must never: end a run because of an invalid file; sysbench does not either.
 
 /// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Names as written, with their values.
-    pub given: Vec<(String, Vec<String>)>,
+    /// The options: names as written, and their values.
+    pub options: Vec<(String, Vec<String>)>,
     /// A message for standard error.
     pub error: Option<String>,
 }
 
-/// Reads `name=value[,value]`. Values may be quoted and are separated by commas or blanks; `#` outside of
-/// quotes ends them; lines without `=` are ignored. A quote that is not closed ends the reading.
+/// Parses lines of `name=value[,value]`. Values may be quoted, and are separated by commas or blanks. A `#`
+/// outside of quotes begins a comment. Lines without `=` are ignored. Parsing ends at a quote that is not
+/// closed.
 pub fn read(text: &str) -> Config {
     let mut config = Config::default();
     for (number, line) in text.lines().enumerate() {
-        let Some((name, rest)) = line.split_once('=') else {
+        let Some((name, values_text)) = line.split_once('=') else {
             continue;
         };
         if line.trim_start().starts_with('#') {
             continue;
         }
-        let Some(values) = values(rest) else {
+        let Some(values) = values(values_text) else {
             config.error = Some(format!("unexpected EOL on line {}\n", number + 1));
             break;
         };
-        config.given.push((name.to_owned(), values));
+        config.options.push((name.to_owned(), values));
     }
     config
 }
 
-/// The values without quotes and comment; none if a quote is not closed.
+/// Parses values, without quotes and comment; `None` if a quote is not closed.
 fn values(text: &str) -> Option<Vec<String>> {
     let (mut values, mut value, mut quote) = (Vec::new(), None::<String>, None);
     for letter in text.chars() {
         match (quote, letter) {
-            (Some(open), _) if letter == open => quote = None,
+            (Some(quote_mark), _) if letter == quote_mark => quote = None,
             (Some(_), _) => value.get_or_insert_default().push(letter),
             (None, '\'' | '"') => {
                 quote = Some(letter);
@@ -56,9 +57,9 @@ fn values(text: &str) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn given(text: &str) -> Vec<(String, String)> {
-        let given = read(text).given.into_iter();
-        given
+    fn options(text: &str) -> Vec<(String, String)> {
+        let options = read(text).options.into_iter();
+        options
             .map(|(name, values)| (name, values.join("|")))
             .collect()
     }
@@ -67,7 +68,7 @@ mod tests {
     fn lines_are_names_and_values() {
         let text = "# no=1\nthreads=3\n\njunk\n[group]\nmysql-host='a b',\"c#d\" # two\n\
                     report-checkpoints= 3, 4 5,,\nmysql-password=\"\"\nrand-seed=\n";
-        let want = [
+        let expected = [
             ("threads", "3"),
             ("mysql-host", "a b|c#d"),
             ("report-checkpoints", "3|4|5"),
@@ -75,20 +76,20 @@ mod tests {
             ("rand-seed", ""),
         ];
         assert_eq!(
-            given(text),
-            want.map(|(name, value)| (name.into(), value.into()))
+            options(text),
+            expected.map(|(name, value)| (name.into(), value.into()))
         );
     }
 
     #[test]
-    fn an_open_quote_ends_the_file() {
+    fn an_unclosed_quote_ends_parsing() {
         let config = read("threads=3\nmysql-user='x\ntime=4\n");
-        assert_eq!(config.given.len(), 1);
+        assert_eq!(config.options.len(), 1);
         assert_eq!(config.error.as_deref(), Some("unexpected EOL on line 2\n"));
     }
 
     #[test]
-    fn a_blank_before_the_sign_belongs_to_the_name() {
-        assert_eq!(given("time = 5"), [("time ".to_owned(), "5".to_owned())]);
+    fn a_blank_before_the_equals_sign_belongs_to_the_name() {
+        assert_eq!(options("time = 5"), [("time ".to_owned(), "5".to_owned())]);
     }
 }

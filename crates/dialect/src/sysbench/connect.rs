@@ -1,6 +1,6 @@
 //! Selects the endpoints of connections, and writes the log lines of failures.
 //!
-//! In: the options of drivers; failed attempts. Out: the driver, its endpoints in turn; lines of the log.
+//! In: the options of drivers; failed attempts. Out: the driver, its endpoints in rotation; lines of the log.
 //! Must never: resolve a name, or print a password.
 
 use super::advice::advice;
@@ -20,10 +20,10 @@ use std::path::Path;
 const NO_TLS: &str = "configure a certificate on the server (ssl-cert and ssl-key), or remove --mysql-ssl: \
     connections are then not encrypted";
 
-/// The port that 0 stands for.
+/// The port of `--mysql-port=0`.
 const DEFAULT_PORT: u16 = 3306;
 
-/// The endpoint of a connection to MySQL. Its text is as in sysbench's messages.
+/// The endpoint of a connection to MySQL. `Display` formats it as in sysbench's messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// A unix socket.
@@ -41,11 +41,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The driver that the options name.
+/// The driver of the options.
 ///
 /// # Errors
 ///
-/// The driver does not exist; the error is the lines of the log, which sysbench prints when threads start.
+/// The driver does not exist. The error contains the log lines that sysbench prints when threads start.
 pub fn driver(database: &Database) -> Result<Driver, String> {
     match database.driver.as_str() {
         "mysql" => Ok(Driver::Mysql),
@@ -58,7 +58,7 @@ pub fn driver(database: &Database) -> Result<Driver, String> {
 ///
 /// # Errors
 ///
-/// `--db-ps-mode` has another value; the error is the line of the log.
+/// The value of `--db-ps-mode` is invalid. The error is the line of the log.
 pub fn ps_mode(database: &Database) -> Result<QueryMode, String> {
     match database.ps_mode.as_str() {
         "auto" => Ok(QueryMode::Prepared),
@@ -67,8 +67,8 @@ pub fn ps_mode(database: &Database) -> Result<QueryMode, String> {
     }
 }
 
-/// The endpoints that connections use in turn, round robin: the sockets if there are any, else each host's
-/// ports, host by host.
+/// The endpoints that connections use round robin: the sockets if there are any, else the ports of each host,
+/// host by host.
 pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
     if !mysql.sockets.is_empty() {
         return mysql
@@ -96,11 +96,11 @@ pub fn connect_failure(
 ) -> (String, Option<&'static str>) {
     if driver == Driver::Pgsql {
         let mut causes = failures.iter().rev().map(|failure| &failure.cause);
-        let refusal = causes.find_map(|cause| match cause {
+        let server_error = causes.find_map(|cause| match cause {
             Cause::Login(error) => error.server(),
             _ => None,
         });
-        let advice = refusal.and_then(|error| advice(driver, 0, error.code()));
+        let advice = server_error.and_then(|error| advice(driver, 0, error.code()));
         return (pgsql_unreachable(&libpq::connect_error(failures)), advice);
     }
     let Some(last) = failures.last() else {
@@ -139,7 +139,7 @@ pub fn lost_at_login(database: &Database, driver: Driver, text: &str) -> String 
 /// The endpoint of a failed attempt.
 fn endpoint_of(mysql: &Mysql, failure: &Failure) -> Endpoint {
     let attempted = &failure.endpoint;
-    let all = endpoints(mysql);
+    let endpoints = endpoints(mysql);
     let matches_attempt = |endpoint: &&Endpoint| match (endpoint, &attempted.address) {
         (Endpoint::Socket(path), Address::Unix(address)) => Path::new(path) == address,
         (Endpoint::Host(host, _), Address::Unix(_)) => host == "localhost",
@@ -149,5 +149,9 @@ fn endpoint_of(mysql: &Mysql, failure: &Failure) -> Endpoint {
         }
         _ => false,
     };
-    all.iter().find(matches_attempt).unwrap_or(&all[0]).clone()
+    endpoints
+        .iter()
+        .find(matches_attempt)
+        .unwrap_or(&endpoints[0])
+        .clone()
 }

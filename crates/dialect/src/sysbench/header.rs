@@ -4,18 +4,18 @@ use super::bundled::Command;
 use super::options::{GeneralOptions, NativeCommand};
 use std::fmt::Write;
 
-/// Threads start; `prepare` and `prewarm` with several threads print it too.
+/// Printed when threads start; also by `prepare` and `prewarm` with several threads.
 pub const WORKERS: &str = "Initializing worker threads...\n\n";
-/// All threads have started.
+/// Printed when all threads have started.
 pub const THREADS_STARTED: &str = "Threads started!\n\n";
 
-/// All threads have started, and the warm-up begins (1.1).
+/// Printed when the warm-up begins (1.1).
 pub fn warming_up(seconds: u32) -> String {
     format!("Warming up for {seconds} seconds...\n\n")
 }
 
-/// The text before a command's work, at [`super::LogLevel::Notice`]: `prepare` and `prewarm` use threads if
-/// there are several.
+/// The text before a command starts its work, at [`super::LogLevel::Notice`]. `prepare` and `prewarm` print
+/// it only with several threads.
 pub fn command_header(native: &NativeCommand) -> String {
     let parallel = native.test.declares_options && native.settings.threads > 1;
     match native.command {

@@ -5,7 +5,7 @@
 use super::compat::Compat;
 use super::spec;
 
-/// sysbench's help, verbatim.
+/// The text of sysbench's help.
 pub fn help(compat: Compat) -> String {
     let group = |name: &str| {
         let specs: Vec<_> = spec::all(compat)
@@ -13,7 +13,7 @@ pub fn help(compat: Compat) -> String {
             .collect();
         spec::help_lines(&specs)
     };
-    // Up to 1.0 a group of driver options ends with two empty lines.
+    // Up to version 1.0, a group of driver options ends with two empty lines.
     let gap = if compat == Compat::V1_0 { "\n" } else { "" };
     [
         "Usage:\n  sysbench [options]... [testname] [command]\n\n",

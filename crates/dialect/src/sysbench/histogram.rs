@@ -3,8 +3,8 @@
 //! In: times and counts. Out: percentiles and bars. Must never: interpolate: a percentile is the value of a
 //! bucket, so that figures equal sysbench's to the last digit.
 //!
-//! It has 1,024 buckets of equal logarithmic width, from 0.001 ms to 100,000 ms. A time is counted in the
-//! nearest bucket, and one outside of the range in the first or last bucket.
+//! The histogram has 1,024 buckets of equal logarithmic width, from 0.001 ms to 100,000 ms. A time is counted
+//! in the nearest bucket; a time outside of the range is counted in the first or last bucket.
 
 use prony_measure::Distribution;
 
@@ -52,15 +52,15 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// From counts by bucket.
+    /// A histogram with these counts by bucket.
     pub fn from_counts(counts: [u64; BUCKETS]) -> Self {
         Histogram {
             counts: Box::new(counts),
         }
     }
 
-    /// From a distribution, whose cells are 18 times finer than a bucket. A time near the border of two
-    /// buckets may be counted in the neighbour.
+    /// Converts a distribution. Its cells are 18 times finer than a bucket, so that a time near the border of
+    /// two buckets may be counted in the wrong one.
     pub fn from_distribution(times: &Distribution<u64>) -> Self {
         let mut histogram = Self::default();
         for cell in times.histogram.iter_recorded() {
@@ -81,10 +81,10 @@ impl Histogram {
         &self.counts
     }
 
-    /// Adds the counts of another histogram.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Histogram) {
-        for (count, more) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *count = count.saturating_add(*more);
+        for (count, added) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *count = count.saturating_add(*added);
         }
     }
 
@@ -95,8 +95,8 @@ impl Histogram {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// A percentile in ms: the value of the bucket with the time whose rank is nearest to this share. 0 if
-    /// nothing is counted or `percent` is 0.
+    /// A percentile in ms: the value of the bucket that contains the time of this rank. 0 if no time is
+    /// counted or `percent` is 0.
     pub fn percentile_ms(&self, percent: u8) -> f64 {
         let total = self.total();
         if total == 0 || percent == 0 {
@@ -113,7 +113,7 @@ impl Histogram {
         HIGHEST_MS
     }
 
-    /// The bars with the header above them; empty if nothing is counted.
+    /// The bars, below a header; empty if no time is counted.
     pub fn bars(&self) -> String {
         let longest = self.counts.iter().copied().max().unwrap_or(0);
         if longest == 0 {

@@ -6,9 +6,9 @@ use super::bundled::{Bundled, Command};
 use super::compat::Compat;
 use super::output::fatal;
 
-/// `--test` was used.
+/// The warning about `--test`.
 pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass a script name or path on the command line without any options.";
-/// At a rate, more events wait than the queue holds; sysbench then exits with 1.
+/// The error if, with `--rate`, more events wait than the queue holds; sysbench then exits with 1.
 pub const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
 /// The capacity of the queue, in events.
 pub const QUEUE_EVENTS: u64 = 131_072;
@@ -18,11 +18,11 @@ pub const EVENTS_DONE: &str = "Event limit exceeded, exiting...\n";
 pub const TIME_DONE: &str = "Time limit exceeded, exiting...\n";
 /// Printed at `--verbosity=4` when all threads have ended.
 pub const DONE: &str = "Done.\n\n";
-/// `prewarm` on PostgreSQL.
+/// The error of `prewarm` on PostgreSQL.
 pub const PREWARM_MYSQL_ONLY: &str = "prewarm is currently MySQL only";
-/// A thread could not start.
+/// The error if a thread could not start.
 pub const THREADS_FAILED: &str = "Thread initialization failed!";
-/// The system could not create the thread of worker `number`, counted from 0.
+/// The error if the system cannot create the thread of worker `number`, counted from 0.
 pub fn thread_failed(number: u32, error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
@@ -39,22 +39,22 @@ pub fn not_a_database_test(test: &str) -> String {
     format!("'{test}' does not measure a database, and Prony measures databases only.")
 }
 
-/// The test has no such command.
-pub fn unknown_command(word: &str) -> String {
-    format!("Unknown command: {word}")
+/// The error of an unknown command.
+pub fn unknown_command(name: &str) -> String {
+    format!("Unknown command: {name}")
 }
 
-/// The test has no such option; `option` is [`super::GivenOption::redacted`].
+/// The error of an unknown option; `option` is [`super::RawOption::redacted`].
 pub fn invalid_option(option: &str) -> String {
     format!("invalid option: {option}")
 }
 
-/// A name in the configuration file is unknown.
+/// The warning about an unknown name in the configuration file.
 pub fn not_exported(name: &str) -> String {
     format!("Global option '{name}' will not be exported, because the type is unknown")
 }
 
-/// A test without a command.
+/// The error if the command is missing.
 pub fn command_required(test: &Bundled, compat: Compat) -> String {
     let commands = match (test.declares_options, compat) {
         (true, Compat::V1_0) => "prepare, prewarm, run, cleanup, help",
@@ -69,7 +69,7 @@ pub fn creating_table(table: &str) -> String {
     format!("Creating table '{table}'...\n")
 }
 
-/// `prepare`: loads rows. sysbench prints it only if there are any.
+/// `prepare`: loads rows. sysbench prints it only if there are rows.
 pub fn inserting(rows: u64, table: &str) -> String {
     format!("Inserting {rows} records into '{table}'\n")
 }
@@ -79,17 +79,17 @@ pub fn creating_index(table: &str) -> String {
     format!("Creating a secondary index on '{table}'...\n")
 }
 
-/// `cleanup`.
+/// `cleanup`: drops a table.
 pub fn dropping_table(table: &str) -> String {
     format!("Dropping table '{table}'...\n")
 }
 
-/// `prewarm`.
+/// `prewarm`: reads a table.
 pub fn prewarming(table: &str) -> String {
     format!("Prewarming table {table}\n")
 }
 
-/// A connection to MySQL could not be opened; `endpoint` is an [`super::Endpoint`] as text.
+/// The error if a connection to MySQL cannot be opened; `endpoint` is an [`super::Endpoint`] as text.
 pub fn mysql_unreachable(endpoint: &str, code: u32, message: &str) -> String {
     let first = fatal(&format!(
         "unable to connect to MySQL server on {endpoint}, aborting..."
@@ -97,7 +97,7 @@ pub fn mysql_unreachable(endpoint: &str, code: u32, message: &str) -> String {
     first + &fatal(&format!("error {code}: {message}"))
 }
 
-/// A connection to PostgreSQL could not be opened.
+/// The error if a connection to PostgreSQL cannot be opened.
 pub fn pgsql_unreachable(message: &str) -> String {
     fatal(&format!(
         "Connection to database failed: {}\n",
@@ -105,7 +105,7 @@ pub fn pgsql_unreachable(message: &str) -> String {
     ))
 }
 
-/// A statement failed on MySQL, with an error that is not ignored.
+/// The error of a statement on MySQL, if the error is not ignored.
 pub fn mysql_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
     let function = if prepared {
         "mysql_stmt_execute"
@@ -117,9 +117,10 @@ pub fn mysql_failed(prepared: bool, code: u32, message: &str, query: &str) -> St
     ))
 }
 
-/// A further result on MySQL is an error that is not ignored. For an unprepared statement no query is named.
+/// The error of a further result on MySQL, if the error is not ignored. The query is printed only for a
+/// prepared statement.
 pub fn mysql_next_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
-    let (function, of) = match prepared {
+    let (function, query_text) = match prepared {
         true => (
             "mysql_drv_stmt_next_result",
             format!(" for query '{query}'"),
@@ -127,18 +128,18 @@ pub fn mysql_next_failed(prepared: bool, code: u32, message: &str, query: &str) 
         false => ("mysql_drv_next_result", String::new()),
     };
     fatal(&format!(
-        "{function}() returned error {code} ({message}){of}"
+        "{function}() returned error {code} ({message}){query_text}"
     ))
 }
 
-/// A statement could not be prepared on MySQL.
+/// The error if a statement cannot be prepared on MySQL.
 pub fn mysql_not_prepared(code: u32, message: &str) -> String {
     let first = fatal("mysql_stmt_prepare() failed");
     first + &fatal(&format!("MySQL error: {code} \"{message}\""))
 }
 
-/// A statement failed on PostgreSQL; `status` is libpq's number of the result status, 7 for an error. For a
-/// prepared statement the query is not named.
+/// The error of a statement on PostgreSQL; `status` is libpq's number of the result status, 7 for an error.
+/// The query is not printed for a prepared statement.
 pub fn pgsql_failed(prepared: bool, status: u32, message: &str, query: &str) -> String {
     if prepared {
         return fatal(&format!("PQexecPrepared() failed: {status} {message}"));
@@ -147,14 +148,14 @@ pub fn pgsql_failed(prepared: bool, status: u32, message: &str, query: &str) -> 
     first + &fatal(&format!("failed query was: {query}"))
 }
 
-/// A statement could not be prepared on PostgreSQL; `message` is as psql prints it, with its severity and all
-/// its lines.
+/// The error if a statement cannot be prepared on PostgreSQL; `message` is the message as psql prints it,
+/// with severity and all lines.
 pub fn pgsql_not_prepared(message: &str) -> String {
     fatal(&format!("PQprepare() failed: {}\n", message.trim_end()))
 }
 
-/// The name that [`function_failed`] prints for the failed part of a bundled test. `events_started`: threads had
-/// started events.
+/// The name that [`function_failed`] prints for the failed part of a bundled test. `events_started`: whether
+/// threads have started events.
 pub fn failing_function(command: Command, events_started: bool) -> &'static str {
     match command {
         Command::Run if events_started => "thread_run",
@@ -164,14 +165,14 @@ pub fn failing_function(command: Command, events_started: bool) -> &'static str 
     }
 }
 
-/// Why a thread did not start: it could not connect.
+/// The reason if a thread did not start because it could not connect.
 pub const NOT_CONNECTED: &str = "connection creation failed";
-/// Why a thread did not start: it could not prepare a statement.
+/// The reason if a thread did not start because it could not prepare a statement.
 pub const NOT_PREPARED: &str = "SQL API error";
-/// Why a thread did not start: the driver does not exist, or one of its options is invalid.
+/// The reason if a thread did not start because its driver, or an option of the driver, is invalid.
 pub const NO_DRIVER: &str = "failed to initialize the DB driver";
 
-/// A function of the test failed; `location` is its file and line, if known.
+/// The error if a function of the test failed; `location` is its file and line, if known.
 pub fn function_failed(function: &str, location: Option<&str>, reason: &str) -> String {
     let location = location
         .map(|location| format!("{location}: "))
@@ -179,12 +180,13 @@ pub fn function_failed(function: &str, location: Option<&str>, reason: &str) -> 
     fatal(&format!("`{function}' function failed: {location}{reason}"))
 }
 
-/// The error of a statement as the reason. PostgreSQL has no error numbers: `code` is 0.
+/// The error of a statement, as the reason of [`function_failed`]. `code` is 0 on PostgreSQL, which has no
+/// error numbers.
 pub fn sql_error(code: u32, state: &str, message: &str) -> String {
     format!("SQL error, errno = {code}, state = '{state}': {message}")
 }
 
-/// `--forced-shutdown`; the report follows, with [`super::Report::unfinished`].
+/// Printed by `--forced-shutdown` before the report, which contains [`super::Report::unfinished`].
 pub const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
 
 /// Printed in place of further repetitions of a line.
@@ -192,7 +194,8 @@ pub fn repeated(times: u64) -> String {
     format!("(last message repeated {times} times)\n")
 }
 
-/// Threads did not start within `--thread-init-timeout`, which is 30 s up to 1.0. Without a prefix.
+/// The error if threads did not start within `--thread-init-timeout`, which is 30 s up to version 1.0. It has
+/// no prefix.
 pub fn threads_late(seconds: u32) -> String {
     format!("Worker threads failed to initialize within {seconds} seconds!")
 }

@@ -1,7 +1,7 @@
-//! Finds the bundled test that produced the counts of queries.
+//! Identifies the bundled test from counts of queries.
 //!
 //! In: reads, writes and others, with or without a count of transactions. Out: the test, if one matches, and
-//! its intended shares. Must never: name a test that matches only roughly.
+//! its intended shares. Must never: name a test whose counts differ by more than the tolerance.
 
 use prony_store::{QueryCounts, ReportedRun};
 
@@ -26,14 +26,14 @@ const fn mix(name: &'static str, reads: u64, writes: u64, others: [u64; 2]) -> M
     }
 }
 
-/// Tests that differ in their queries.
+/// The tests that can be identified by their queries.
 pub const MIXES: [Mix; 3] = [
     mix("oltp_read_write", 14, 4, [2, 0]),
     mix("oltp_read_only", 14, 0, [2, 0]),
     mix("oltp_write_only", 0, 4, [2, 0]),
 ];
 
-/// The relative difference from a test's counts that still matches.
+/// The maximum relative difference from a test's counts.
 const TOLERANCE: f64 = 0.05;
 
 fn is_near(counted: u64, expected: u64) -> bool {
@@ -41,16 +41,16 @@ fn is_near(counted: u64, expected: u64) -> bool {
     (counted - expected).abs() <= TOLERANCE * expected
 }
 
-/// Names the test that produced these counts, if one matches.
+/// Sets the test whose queries match these counts, if there is one.
 pub(super) fn identify_test(run: &mut ReportedRun, queries: &QueryCounts) {
-    let is_match = |mix: &&Mix| match run.transactions.filter(|done| *done > 0) {
-        Some(done) => {
-            let expected = |each: u64| each.saturating_mul(done);
+    let is_match = |mix: &&Mix| match run.transactions.filter(|count| *count > 0) {
+        Some(transactions) => {
+            let expected = |per_event: u64| per_event.saturating_mul(transactions);
             is_near(queries.reads, expected(mix.reads))
                 && is_near(queries.writes, expected(mix.writes))
-                // With --skip_trx the few others are changes that matched no row.
+                // With --skip_trx, only changes that match no row count as others.
                 && (is_near(queries.others, expected(mix.others[0]))
-                    || queries.others as f64 <= TOLERANCE * done as f64)
+                    || queries.others as f64 <= TOLERANCE * transactions as f64)
         }
         // Published tables list only reads and writes.
         None => {

@@ -4,9 +4,9 @@
 //! progress, reports and messages. Must never: connect, measure, read a clock or print; print a password.
 //!
 //! Scripts and parsers match sysbench's texts, so these texts are its interface. The code around them is
-//! Prony's. Deliberate differences: negative numbers and a percentile that is not a number are errors instead
-//! of misbehaviour; a test without a command lists the commands; tests that do not measure a database do not
-//! run.
+//! Prony's. Deliberate differences: negative numbers and a percentile that is not a number are errors, while
+//! sysbench misbehaves; a test without a command lists the commands; tests that do not measure a database do
+//! not run.
 
 mod advice;
 mod args;
@@ -34,14 +34,14 @@ pub use advice::advice;
 pub use args::{Host, parse_args};
 pub use bundled::{BUNDLED, Bundled, Command, NON_DATABASE_TESTS};
 pub use commands::SysbenchCommands;
-pub use compat::{BadCompat, COMPAT_VARIABLE, Compat};
+pub use compat::{COMPAT_VARIABLE, Compat, UnknownCompat};
 pub use connect::{Endpoint, connect_failure, driver, endpoints, lost_at_login, ps_mode};
 pub use header::{THREADS_STARTED, WORKERS, command_header, run_header, warming_up};
 pub use help::help;
 pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};
 pub use messages::*;
 pub use options::{
-    Database, GeneralOptions, GivenOption, Invocation, Mysql, NativeCommand, Pgsql, RandomOptions,
+    Database, GeneralOptions, Invocation, Mysql, NativeCommand, Pgsql, RandomOptions, RawOption,
     ScriptCommand, ScriptSource,
 };
 pub use output::{LogLevel, Output, UsageError, debug, fatal, warning};

@@ -4,7 +4,7 @@
 
 use crate::pgbench::number::atof;
 
-/// A decimal 32-bit integer without trailing text; the empty text is 0.
+/// Parses a decimal 32-bit integer without trailing text; the empty text is 0.
 pub fn int(text: &str) -> Option<i32> {
     let digits = text.trim_start();
     if text.is_empty() {
@@ -14,7 +14,7 @@ pub fn int(text: &str) -> Option<i32> {
     digits.parse().ok()
 }
 
-/// A size: digits and an optional K, M, G or T. Any other text is 0, which callers reject.
+/// Parses a size: digits and an optional K, M, G or T. Any other text is 0, which callers reject.
 pub fn size(text: &str) -> u64 {
     let text = text.trim_start();
     let end = text
@@ -44,7 +44,7 @@ pub fn leading_integer(text: &str) -> i64 {
     leading(text) as i64
 }
 
-/// A boolean on the command line; none if the word is unknown.
+/// Parses a boolean on the command line; `None` if the text is unknown.
 pub fn switch(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("on" | "true" | "1") => Some(true),
@@ -53,7 +53,7 @@ pub fn switch(text: Option<&str>) -> Option<bool> {
     }
 }
 
-/// A list without its empty elements.
+/// Parses a list; empty elements are omitted.
 pub fn list(text: &str) -> Vec<String> {
     let elements = text
         .split(',')
@@ -67,10 +67,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn integers_have_no_trailing_text() {
-        let read = ["", "0", "+3", "-5", " 7", "2147483647"].map(int);
-        assert_eq!(read, [0, 0, 3, -5, 7, i32::MAX].map(Some));
-        for wrong in [
+    fn integers_with_trailing_text_are_invalid() {
+        let parsed = ["", "0", "+3", "-5", " 7", "2147483647"].map(int);
+        assert_eq!(parsed, [0, 0, 3, -5, 7, i32::MAX].map(Some));
+        for invalid in [
             "abc",
             "1x",
             "4k",
@@ -81,12 +81,12 @@ mod tests {
             "1 ",
             " ",
         ] {
-            assert_eq!(int(wrong), None, "{wrong}");
+            assert_eq!(int(invalid), None, "{invalid}");
         }
     }
 
     #[test]
-    fn sizes_have_suffixes() {
+    fn sizes_may_have_a_suffix() {
         assert_eq!(
             ["64K", "1k", "2M", "1G", "1T", "12"].map(size),
             [65_536, 1_024, 2 << 20, 1 << 30, 1 << 40, 12]
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_and_lists() {
+    fn switches_and_lists_are_parsed() {
         assert_eq!(switch(None), Some(true));
         assert_eq!(
             [Some("on"), Some("true"), Some("1")].map(switch),
@@ -120,8 +120,8 @@ mod tests {
             [Some("off"), Some("false"), Some("0")].map(switch),
             [Some(false); 3]
         );
-        for wrong in ["", "ON", "yes", "maybe", "True"] {
-            assert_eq!(switch(Some(wrong)), None);
+        for invalid in ["", "ON", "yes", "maybe", "True"] {
+            assert_eq!(switch(Some(invalid)), None);
         }
         assert_eq!(list("a,,b, c"), ["a", "b", "c"]);
         assert!(list("").is_empty());

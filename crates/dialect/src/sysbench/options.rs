@@ -24,7 +24,7 @@ pub enum Invocation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NativeCommand {
     /// Printed first: warnings and the banner.
-    pub before: Output,
+    pub preamble: Output,
     /// The test.
     pub test: &'static Bundled,
     /// The test's name on the command line, without the directory.
@@ -33,10 +33,10 @@ pub struct NativeCommand {
     pub command: Command,
     /// The general options.
     pub settings: GeneralOptions,
-    /// All options of the test, with defaults; options without a value are left out.
+    /// All options of the test, with defaults; options without a value are omitted.
     pub options: BTreeMap<&'static str, toml::Value>,
-    /// The texts of the given options, for messages.
-    pub typed: BTreeMap<&'static str, String>,
+    /// The values of options on the command line as texts, for messages.
+    pub option_texts: BTreeMap<&'static str, String>,
 }
 
 /// Where a script is read from.
@@ -52,41 +52,41 @@ pub enum ScriptSource {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScriptCommand {
     /// Printed first: warnings and the banner.
-    pub before: Output,
+    pub preamble: Output,
     /// The script.
     pub source: ScriptSource,
     /// The script's name on the command line.
     pub name: String,
-    /// The command, which is the second word.
+    /// The command: the second operand of the command line.
     pub command: Option<String>,
     /// The general options.
     pub settings: GeneralOptions,
-    /// General options, given or default, by name with `_`; without the passwords, which are in `settings`.
+    /// The values of all general options, by name with `_`, except the passwords, which `settings` contains.
     pub values: BTreeMap<String, String>,
-    /// All other options; the script decides which of them exist.
-    pub extras: Vec<GivenOption>,
+    /// All options that are not general; the script decides which of them exist.
+    pub extras: Vec<RawOption>,
 }
 
-/// An option that is not a general one.
+/// An option of the command line or of a configuration file, before its value is parsed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct GivenOption {
+pub struct RawOption {
     /// The name as written, without the dashes.
-    pub written: String,
+    pub raw_name: String,
     /// The name with `_`.
     pub name: String,
-    /// The value; none without `=`.
+    /// The value; `None` without `=`.
     pub value: Option<String>,
     /// Whether it is from `--config-file`, where unknown options only cause a warning.
     pub from_file: bool,
 }
 
-impl GivenOption {
-    /// The option as written, for [`super::invalid_option`]; a value that may be a password is replaced.
+impl RawOption {
+    /// The option as written, for [`super::invalid_option`]; `***` replaces a value that may be a password.
     pub fn redacted(&self) -> String {
         match &self.value {
-            None => format!("--{}", self.written),
-            Some(_) if self.is_secret() => format!("--{}=***", self.written),
-            Some(value) => format!("--{}={value}", self.written),
+            None => format!("--{}", self.raw_name),
+            Some(_) if self.is_secret() => format!("--{}=***", self.raw_name),
+            Some(value) => format!("--{}={value}", self.raw_name),
         }
     }
 
@@ -95,7 +95,7 @@ impl GivenOption {
     }
 }
 
-impl fmt::Debug for GivenOption {
+impl fmt::Debug for RawOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.redacted())
     }
@@ -108,19 +108,19 @@ pub struct GeneralOptions {
     pub compat: Compat,
     /// `--threads`, at least 1.
     pub threads: u32,
-    /// `--events`, of all threads together; none means no limit.
+    /// `--events`, of all threads together; `None` for no limit.
     pub events: Option<u64>,
-    /// `--time`, seconds; none means no limit.
+    /// `--time`, seconds; `None` for no limit.
     pub time_s: Option<u32>,
     /// `--warmup-time`, seconds; 0 up to 1.0.
     pub warmup_s: u32,
     /// `--forced-shutdown`: seconds from the end of `--time` until the run is stopped.
     pub forced_shutdown_s: Option<u32>,
-    /// `--thread-stack-size`, bytes. Unused: Prony's users do not have a stack each.
+    /// `--thread-stack-size`, bytes. Unused, because Prony's users have no stack.
     pub thread_stack_bytes: u64,
     /// `--thread-init-timeout`, seconds.
     pub thread_init_timeout_s: u32,
-    /// `--rate`, events per second; none means as fast as possible.
+    /// `--rate`, events per second; `None` for as fast as possible.
     pub rate_tps: Option<u32>,
     /// `--report-interval`, seconds.
     pub report_interval_s: Option<u32>,
@@ -145,9 +145,9 @@ pub struct GeneralOptions {
 /// Options of the random number generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomOptions {
-    /// `--rand-type`; this version has it.
+    /// `--rand-type`, a type that this version has.
     pub kind: String,
-    /// `--rand-seed`; none means the current time.
+    /// `--rand-seed`; `None` for the current time.
     pub seed: Option<i32>,
     /// `--rand-spec-iter`.
     pub spec_iterations: i32,
@@ -179,21 +179,21 @@ pub struct Database {
 /// `--mysql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mysql {
-    /// Connections use the hosts in turn; never empty.
+    /// The hosts, which connections use in rotation; never empty.
     pub hosts: Vec<String>,
-    /// Connections use the ports of each host in turn; never empty.
+    /// The ports of each host, which connections use in rotation; never empty.
     pub ports: Vec<u16>,
-    /// If there are any, hosts and ports are ignored.
+    /// The sockets. If there is one, hosts and ports are ignored.
     pub sockets: Vec<String>,
     /// The user.
     pub user: String,
-    /// Its password.
+    /// The user's password.
     pub password: Secret,
     /// The database.
     pub database: String,
-    /// `--mysql-ssl`: up to 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
+    /// `--mysql-ssl`: up to version 1.0 `on` or `off`, later a mode of the mysql client, in lower case.
     pub ssl: String,
-    /// `--mysql-ssl-cipher`, if given.
+    /// `--mysql-ssl-cipher`, if set.
     pub ssl_cipher: Option<String>,
     /// `--mysql-ssl-key`.
     pub ssl_key: Option<String>,
@@ -218,10 +218,10 @@ pub struct Pgsql {
     pub port: u16,
     /// The user.
     pub user: String,
-    /// Its password.
+    /// The user's password.
     pub password: Secret,
     /// The database.
     pub database: String,
-    /// `--pgsql-sslmode`; none up to 1.0, where libpq uses its default.
+    /// `--pgsql-sslmode`; `None` up to version 1.0, for libpq's default.
     pub sslmode: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! The output of parsing a command line, and its error.
 //!
-//! The caller prints it.
+//! The caller prints the output.
 
 /// Texts for standard output and standard error, each in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub struct UsageError {
 }
 
 impl Output {
-    /// An error whose last line goes to the log.
+    /// An error with its last line in the log.
     pub(crate) fn fatal(mut self, text: &str) -> UsageError {
         self.stdout += &fatal(text);
         self.into_error()
     }
 
-    /// An error whose last line goes to standard error.
+    /// An error with its last line on standard error.
     pub(crate) fn usage_error(mut self, text: &str) -> UsageError {
         self.stderr += text;
         self.stderr.push('\n');
@@ -58,7 +58,7 @@ pub fn debug(text: &str) -> String {
     format!("DEBUG: {text}\n")
 }
 
-/// Level of a log line, which is printed if `--verbosity` is at least this.
+/// The level of a log line. Lines up to the level of `--verbosity` are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum LogLevel {
@@ -72,7 +72,7 @@ pub enum LogLevel {
     Notice = 3,
     /// Additional information.
     Info = 4,
-    /// Everything.
+    /// Debugging output.
     Debug = 5,
 }
 

@@ -1,7 +1,7 @@
 //! Translates a sysbench command line into plans of Prony's core.
 //!
-//! In: a checked command line. Out: how to drive, which workload with which options. Must never: omit an
-//! option that changes what a server executes.
+//! In: a checked command line. Out: a drive plan; a workload with its options. Must never: omit an option
+//! that changes what a server executes.
 
 use super::bundled::Bundled;
 use super::compat::Compat;
@@ -12,24 +12,27 @@ use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Users that one worker drives before another worker is added.
+/// The maximum number of users per worker, if there are enough processors.
 const USERS_PER_THREAD: u32 = 32;
 
-/// How to drive a run with these options: a sysbench thread becomes a user. `processors`: the number that
+/// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors that
 /// the load may use.
 ///
 /// # Errors
 ///
-/// `--db-ps-mode` is unknown; the error is the line of the log.
+/// The value of `--db-ps-mode` is invalid. The error is the line of the log.
 pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DrivePlan, String> {
     let time = settings
         .time_s
         .map_or(MAX_TIME, |time_s| seconds(time_s).min(MAX_TIME));
-    let most = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
+    let max_threads = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     let database = &settings.database;
     Ok(DrivePlan {
         clients: settings.threads,
-        threads: settings.threads.div_ceil(USERS_PER_THREAD).clamp(1, most),
+        threads: settings
+            .threads
+            .div_ceil(USERS_PER_THREAD)
+            .clamp(1, max_threads),
         pace: match settings.rate_tps {
             None => Pace::Closed,
             Some(rate_tps) => Pace::Rate {
@@ -48,10 +51,10 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
         },
         warmup: seconds(settings.warmup_s),
         grace: settings.forced_shutdown_s.map_or(Duration::MAX, seconds),
-        // No option for PostgreSQL enables it.
+        // PostgreSQL has no option that enables reconnecting.
         reconnect: database.driver == "mysql" && database.mysql.ignored.reconnects(),
         protocol: ps_mode(database)?,
-        // libpq and MySQL's library describe statements too.
+        // libpq and MySQL's library also describe statements.
         describe: true,
         connect_counts: false,
         // A negative seed is valid: its bits are used.
@@ -64,7 +67,7 @@ fn seconds(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
-/// The number of loaders of `prepare`.
+/// The number of parallel loaders of `prepare`.
 pub fn load_jobs(settings: &GeneralOptions) -> u32 {
     settings.threads
 }
@@ -73,7 +76,7 @@ pub fn load_jobs(settings: &GeneralOptions) -> u32 {
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
     if is_bulk(native.test) {
-        // One table per thread; there are no other options.
+        // The test uses one table per thread, and has no options.
         options.insert(
             "tables".to_owned(),
             i64::from(native.settings.threads).into(),
@@ -103,7 +106,7 @@ fn is_bulk(test: &Bundled) -> bool {
     !test.declares_options
 }
 
-/// How random numbers are generated, as options of the workloads.
+/// The options of the random number generator, as options of the workload.
 fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;
     let mut options = vec![
@@ -118,7 +121,7 @@ fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
         ]),
         Compat::V1_1 => options.push(("rand_zipfian_exp", random.zipfian_exponent.into())),
     }
-    // Only the distribution's own parameters can be invalid.
+    // Pass only the parameters of the selected distribution, so that unused ones cannot be invalid.
     let applies = |name: &str| match name {
         "rand_pareto_h" => random.kind == "pareto",
         "rand_zipfian_exp" => random.kind == "zipfian",
@@ -132,8 +135,8 @@ fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
         .collect()
 }
 
-/// The reason why Prony does not support a command line, if it does not: a run that ignored an option would
-/// measure something else.
+/// The reason if Prony does not support an option of a command line: a run that ignored the option would not
+/// measure what the user requested.
 pub fn unsupported(native: &NativeCommand) -> Option<String> {
     let driver_reason = unsupported_driver_option(&native.settings.database.mysql);
     if driver_reason.is_some() {
@@ -143,13 +146,13 @@ pub fn unsupported(native: &NativeCommand) -> Option<String> {
         .options
         .get("reconnect")
         .and_then(toml::Value::as_integer);
-    let every = reconnect.filter(|every| *every > 0)?;
+    let events = reconnect.filter(|events| *events > 0)?;
     Some(format!(
-        "--reconnect={every}: Prony keeps connections open for the whole run; remove the option"
+        "--reconnect={events}: Prony keeps connections open for the whole run; remove the option"
     ))
 }
 
-/// The same for the driver's options, which every test has.
+/// The reason if Prony does not support an option of the driver.
 pub fn unsupported_driver_option(mysql: &Mysql) -> Option<String> {
     if mysql.dry_run {
         return Some("--mysql-dry-run: Prony measures a real server; remove the option".to_owned());

@@ -22,14 +22,14 @@ pub struct Counters {
 impl std::ops::Add for Counters {
     type Output = Counters;
 
-    fn add(self, more: Counters) -> Counters {
+    fn add(self, other: Counters) -> Counters {
         Counters {
-            events: self.events + more.events,
-            reads: self.reads + more.reads,
-            writes: self.writes + more.writes,
-            others: self.others + more.others,
-            errors: self.errors + more.errors,
-            reconnects: self.reconnects + more.reconnects,
+            events: self.events + other.events,
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            others: self.others + other.others,
+            errors: self.errors + other.errors,
+            reconnects: self.reconnects + other.reconnects,
         }
     }
 }
@@ -67,13 +67,13 @@ pub struct Progress {
     pub interval_s: f64,
     /// `--percentile`.
     pub percentile: u8,
-    /// The value of that percentile of latency since the previous line, in ms.
+    /// The latency at that percentile since the previous line, in ms.
     pub latency_ms: f64,
     /// The queue, with `--rate`.
     pub queue: Option<QueueState>,
 }
 
-/// A count per second; 0 if no time passed.
+/// Converts a count to a rate per second; 0 if no time has passed.
 pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         count as f64 / seconds

@@ -1,7 +1,9 @@
-//! Reads results from the output of sysbench 1.0 and 1.1, the inverse of `header`, `progress` and
-//! `report`. Must never take a checkpoint's report for the report of the run.
+//! Reads results from the output of sysbench 1.0 and 1.1: parses what `header`, `progress` and `report`
+//! print.
 //!
-//! Longer than 400 lines: every section of the output of both versions has its line here.
+//! Must never: take a checkpoint's report for the report of the run.
+//!
+//! Longer than 400 lines: it reads the output of two versions.
 
 use crate::reading::{
     PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
@@ -13,7 +15,7 @@ use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPart};
 struct OutputReader {
     run: ReportedRun,
     block: ReportFigures,
-    /// Time of the last checkpoint so far, in seconds from the start.
+    /// The time of the last checkpoint, in seconds from the start.
     checkpoint_s: Option<f64>,
     /// Whether the current report is a checkpoint's.
     in_checkpoint: bool,
@@ -43,19 +45,19 @@ struct ReportFigures {
     thread_time_s: Option<PrintedNumber>,
 }
 
-/// Reads all runs in the text; none if it is not sysbench's.
+/// Reads all runs in the text; empty if the text is not sysbench's output.
 pub fn read_output(text: &str) -> Vec<ReportedRun> {
-    let mut found = Vec::new();
+    let mut runs = Vec::new();
     let mut reader: Option<OutputReader> = None;
     for line in text.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("sysbench ")
-            && rest.starts_with(|c: char| c.is_ascii_digit())
+        if let Some(version_text) = line.strip_prefix("sysbench ")
+            && version_text.starts_with(|c: char| c.is_ascii_digit())
         {
-            found.extend(reader.take().and_then(OutputReader::end));
-            let version = rest.split([' ', '(']).next().unwrap_or_default();
-            let mut next = OutputReader::new();
-            next.run.version = version.chars().take(40).collect();
-            reader = Some(next);
+            runs.extend(reader.take().and_then(OutputReader::end));
+            let version = version_text.split([' ', '(']).next().unwrap_or_default();
+            let mut new_reader = OutputReader::new();
+            new_reader.run.version = version.chars().take(40).collect();
+            reader = Some(new_reader);
             continue;
         }
         let starts_report = ["SQL statistics:", "General statistics:", "Throughput:"]
@@ -68,8 +70,8 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
             reader.line(line);
         }
     }
-    found.extend(reader.and_then(OutputReader::end));
-    found
+    runs.extend(reader.and_then(OutputReader::end));
+    runs
 }
 
 impl OutputReader {
@@ -91,7 +93,7 @@ impl OutputReader {
                 return;
             }
             "General statistics:" | "Throughput:" => {
-                // Without a database no block precedes this one.
+                // Without a database, this is the first block of a report.
                 if self.block.total_s.is_some() {
                     self.block = ReportFigures::default();
                 }
@@ -114,10 +116,10 @@ impl OutputReader {
         }
     }
 
-    /// Whether a known line was readable; `None` for an unknown line.
+    /// Reads a line with a known key. Returns whether its value was readable; `None` for an unknown key.
     fn read_line_value(&mut self, key: &str, value: &str) -> Option<bool> {
         let block = &mut self.block;
-        let counted = |field: &mut Option<u64>| {
+        let read_count = |field: &mut Option<u64>| {
             *field = count(value).map(|(number, _)| number);
             Some(field.is_some())
         };
@@ -132,15 +134,15 @@ impl OutputReader {
                 self.run.scheduled = true;
                 return Some(self.run.rate_tps.is_some());
             }
-            "read" => return counted(&mut block.reads),
-            "write" => return counted(&mut block.writes),
-            "other" => return counted(&mut block.others),
-            "total" => return counted(&mut block.total),
-            "ignored errors" => return counted(&mut block.errors),
-            "reconnects" => return counted(&mut block.reconnects),
+            "read" => return read_count(&mut block.reads),
+            "write" => return read_count(&mut block.writes),
+            "other" => return read_count(&mut block.others),
+            "total" => return read_count(&mut block.total),
+            "ignored errors" => return read_count(&mut block.errors),
+            "reconnects" => return read_count(&mut block.reconnects),
             "total number of events" => {
-                let read = counted(&mut block.events);
-                return read;
+                let is_readable = read_count(&mut block.events);
+                return is_readable;
             }
             "transactions" => block.transactions = count_with_rate(value),
             "queries" if value.contains('(') => block.queries = count_with_rate(value),
@@ -162,39 +164,39 @@ impl OutputReader {
             "sum" => &mut block.sum_ms,
             "execution time (avg/stddev)" => {
                 block.thread_time_s = number;
-                // The last line of a report.
+                // This is the last line of a report.
                 self.end_of_report();
                 return Some(number.is_some());
             }
             _ => {
                 let percent = key.strip_suffix("th percentile")?;
-                let (percent, rest) = leading_number(percent)?;
+                let (percent, remaining) = leading_number(percent)?;
                 block.percentile = number.map(|number| (percent.value, number));
-                return Some(rest.is_empty() && number.is_some());
+                return Some(remaining.is_empty() && number.is_some());
             }
         };
         *field = number;
         Some(number.is_some())
     }
 
-    /// Reads a line of `--report-interval`, or the head of a checkpoint's report.
+    /// Reads a line of `--report-interval`, or the header of a checkpoint's report.
     fn read_interval(&mut self, line: &str) {
-        let Some((at, rest)) = between(line, "[ ", "s ]").and_then(leading_number) else {
+        let Some((time, remaining)) = between(line, "[ ", "s ]").and_then(leading_number) else {
             return;
         };
-        if !rest.is_empty() || at.value > 1e9 {
+        if !remaining.is_empty() || time.value > 1e9 {
             return;
         }
         if line.ends_with("Checkpoint report:") {
             self.in_checkpoint = true;
-            self.checkpoint_s = Some(at.value);
+            self.checkpoint_s = Some(time.value);
             return;
         }
         let series = &mut self.run.series;
-        let from = series.last().map_or(0.0, |last| last.at_s + last.length_s);
+        let start_s = series.last().map_or(0.0, |last| last.at_s + last.length_s);
         let number = |name: &str| {
-            let (_, rest) = line.split_once(name)?;
-            leading_number(rest).map(|(number, _)| number.value)
+            let (_, remaining) = line.split_once(name)?;
+            leading_number(remaining).map(|(number, _)| number.value)
         };
         let Some(tps) = number(" tps: ").or_else(|| number(" eps: ")) else {
             return;
@@ -202,10 +204,10 @@ impl OutputReader {
         let p95 = number("lat (ms,95%): ").filter(|ms| *ms > 0.0);
         let p99 = number("lat (ms,99%): ").filter(|ms| *ms > 0.0);
         let ns = |ms: f64| (ms * 1e6).min(1e18) as u64;
-        let seconds = at.value - from;
+        let seconds = time.value - start_s;
         if seconds > 0.0 {
             series.push(Second {
-                at_s: from,
+                at_s: start_s,
                 length_s: seconds,
                 part: SecondPart::Measured,
                 committed: (tps * seconds).round().min(1e15) as u64,
@@ -224,28 +226,28 @@ impl OutputReader {
         }
     }
 
-    /// The result of all lines; none if there was no run (`prepare`, `cleanup`).
+    /// The result of all lines; `None` if there was no run (`prepare`, `cleanup`).
     fn end(self) -> Option<ReportedRun> {
         let (mut run, block) = (self.run, self.block);
         if !self.has_report && run.series.is_empty() && run.threads.is_none() {
             return None;
         }
-        // After a checkpoint the figures cover the time since then, but the total time does not.
+        // After a checkpoint, the figures cover the time since the checkpoint; the total time covers the run.
         let covered_s = block
             .total_s
             .map(|total| total.value - self.checkpoint_s.unwrap_or(0.0));
-        let covered_s = covered_s.filter(|since| *since > 0.0);
+        let covered_s = covered_s.filter(|seconds| *seconds > 0.0);
         run.actual_s = covered_s;
         run.transactions = block.transactions.map(|(count, _)| count).or(block.events);
         let rate = block.transactions.map(|(_, rate)| rate).or(block.rate);
         run.tps = rate.map(|rate| rate.value);
         run.mean_ms = block.avg_ms.map(|mean| mean.value);
-        run.mean_tolerance_ms = block.avg_ms.map_or(0.0, |mean| mean.slack);
+        run.mean_tolerance_ms = block.avg_ms.map_or(0.0, |mean| mean.tolerance);
         // The sum has more digits than the mean.
         if let (Some(sum), Some(events)) = (block.sum_ms, block.events.filter(|events| *events > 0))
         {
             run.mean_ms = Some(sum.value / events as f64);
-            run.mean_tolerance_ms = sum.slack / events as f64;
+            run.mean_tolerance_ms = sum.tolerance / events as f64;
         }
         run.min_ms = block.min_ms.map(|min| min.value);
         run.max_ms = block.max_ms.map(|max| max.value);
@@ -256,7 +258,7 @@ impl OutputReader {
         if let Some(queries) = run.queries {
             super::mix::identify_test(&mut run, &queries);
         }
-        for (is_present, what) in [
+        for (is_present, part) in [
             (
                 run.transactions.is_some() || run.queries.is_some(),
                 "the number of transactions",
@@ -266,7 +268,7 @@ impl OutputReader {
             (block.thread_time_s.is_some(), "the end of its report"),
         ] {
             if !is_present {
-                run.missing_parts.push(what);
+                run.missing_parts.push(part);
             }
         }
         block.add_relations(&mut run, covered_s, rate);
@@ -303,9 +305,9 @@ impl ReportFigures {
         rate: Option<PrintedNumber>,
     ) {
         use RelationKind::{Sum, Time};
-        let mut add = |kind, what: [&str; 2], printed: f64, derived: f64, slack: f64| {
+        let mut add = |kind, names: [&str; 2], printed: f64, derived: f64, tolerance: f64| {
             run.relations
-                .push(relation(kind, what, printed, derived, slack));
+                .push(relation(kind, names, printed, derived, tolerance));
         };
         if let (Some(total), Some(reads), Some(writes), Some(others)) =
             (self.total, self.reads, self.writes, self.others)
@@ -318,31 +320,31 @@ impl ReportFigures {
                 sum,
                 0.0,
             );
-            if let Some((printed_again, _)) = self.queries {
-                let what = ["queries, in the line with the rate", "queries, total"];
-                add(Sum, what, printed_again as f64, total as f64, 0.0);
+            if let Some((queries, _)) = self.queries {
+                let names = ["queries, in the line with the rate", "queries, total"];
+                add(Sum, names, queries as f64, total as f64, 0.0);
             }
         }
         if let (Some((transactions, _)), Some(events)) = (self.transactions, self.events) {
-            let what = ["total number of events", "transactions"];
-            add(Sum, what, events as f64, transactions as f64, 0.0);
+            let names = ["total number of events", "transactions"];
+            add(Sum, names, events as f64, transactions as f64, 0.0);
         }
-        let counted = self.transactions.map(|(count, _)| count).or(self.events);
+        let transactions = self.transactions.map(|(count, _)| count).or(self.events);
         for (name, count, rate) in [
-            ("transactions / their rate", counted, rate),
+            ("transactions / their rate", transactions, rate),
             (
                 "queries / their rate",
-                self.queries.map(|it| it.0),
-                self.queries.map(|it| it.1),
+                self.queries.map(|(count, _)| count),
+                self.queries.map(|(_, rate)| rate),
             ),
         ] {
             if let (Some(count), Some(rate), Some(covered_s)) = (count, rate, covered_s)
                 && rate.value > 0.0
             {
                 let derived = count as f64 / rate.value;
-                let slack =
-                    derived * rate.slack / rate.value + self.total_s.map_or(0.0, |it| it.slack);
-                add(Time, ["total time", name], covered_s, derived, slack);
+                let tolerance = derived * rate.tolerance / rate.value
+                    + self.total_s.map_or(0.0, |total| total.tolerance);
+                add(Time, ["total time", name], covered_s, derived, tolerance);
             }
         }
     }
@@ -353,22 +355,22 @@ impl ReportFigures {
         if let (Some(threads), Some(mean), Some(events)) =
             (threads, self.thread_events, self.events)
         {
-            let slack = mean.slack * threads;
-            let what = ["total number of events", "events of a thread x threads"];
+            let tolerance = mean.tolerance * threads;
+            let names = ["total number of events", "events of a thread x threads"];
             run.relations.push(relation(
                 Share,
-                what,
+                names,
                 events as f64,
                 mean.value * threads,
-                slack,
+                tolerance,
             ));
         }
         if let (Some(threads), Some(mean), Some(sum)) = (threads, self.thread_time_s, self.sum_ms) {
-            let slack = mean.slack * threads + sum.slack / 1e3;
-            let what = ["latency, sum, s", "execution time of a thread x threads"];
+            let tolerance = mean.tolerance * threads + sum.tolerance / 1e3;
+            let names = ["latency, sum, s", "execution time of a thread x threads"];
             let derived = mean.value * threads;
             run.relations
-                .push(relation(Share, what, sum.value / 1e3, derived, slack));
+                .push(relation(Share, names, sum.value / 1e3, derived, tolerance));
         }
     }
 
@@ -383,25 +385,30 @@ impl ReportFigures {
                 ["latency, avg, ms", "sum / events"],
                 avg.value,
                 derived,
-                avg.slack,
+                avg.tolerance,
             ));
         }
         let at_most = [
             (["latency, min, ms", "avg"], self.min_ms, self.avg_ms, 0.0),
             (["latency, avg, ms", "max"], self.avg_ms, self.max_ms, 0.0),
-            // A percentile is the upper end of a bar of the histogram, which is 2 % wide.
+            // A percentile is the upper end of a histogram bucket, which is 2 % wide.
             (
                 ["latency, percentile, ms", "max"],
-                self.percentile.map(|it| it.1),
+                self.percentile.map(|(_, ms)| ms),
                 self.max_ms,
                 0.02,
             ),
         ];
-        for (what, less, more, width) in at_most {
-            if let (Some(less), Some(more)) = (less, more) {
-                let slack = less.slack + more.slack + width * more.value;
-                run.relations
-                    .push(relation(AtMost, what, less.value, more.value, slack));
+        for (names, smaller, larger, width) in at_most {
+            if let (Some(smaller), Some(larger)) = (smaller, larger) {
+                let tolerance = smaller.tolerance + larger.tolerance + width * larger.value;
+                run.relations.push(relation(
+                    AtMost,
+                    names,
+                    smaller.value,
+                    larger.value,
+                    tolerance,
+                ));
             }
         }
     }
@@ -409,7 +416,7 @@ impl ReportFigures {
 
 /// Reads a count with its rate: `4694   (1444.52 per sec.)`.
 fn count_with_rate(value: &str) -> Option<(u64, PrintedNumber)> {
-    let (number, rest) = count(value)?;
-    let inside = between(rest, "(", " per sec.")?;
+    let (number, remaining) = count(value)?;
+    let inside = between(remaining, "(", " per sec.")?;
     leading_number(inside).map(|(rate, _)| (number, rate))
 }

@@ -1,6 +1,6 @@
 //! The reports at the end of a run and at checkpoints, at [`super::LogLevel::Notice`].
 //!
-//! Must never: measure, or leave a line out.
+//! Must never: measure, or omit a line.
 
 use super::compat::Compat;
 use super::histogram::Histogram;
@@ -22,18 +22,18 @@ pub struct Latency {
 /// How evenly events are distributed over threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fairness {
-    /// Mean events of a thread.
+    /// The mean number of events per thread.
     pub events_avg: f64,
-    /// Their standard deviation.
+    /// The standard deviation of the number of events.
     pub events_stddev: f64,
-    /// Mean time that a thread spent in events, in seconds.
+    /// The mean time that a thread spent in events, in seconds.
     pub time_avg_s: f64,
-    /// Its standard deviation, in seconds.
+    /// The standard deviation of that time, in seconds.
     pub time_stddev_s: f64,
 }
 
 impl Fairness {
-    /// From each thread's number of events and the seconds it spent in them.
+    /// Computes the fairness from the number of events of each thread and the seconds spent in them.
     pub fn from_threads(threads: &[(u64, f64)]) -> Self {
         let (events_avg, events_stddev) = moments(threads, |thread| thread.0 as f64);
         let (time_avg_s, time_stddev_s) = moments(threads, |thread| thread.1);
@@ -46,7 +46,7 @@ impl Fairness {
     }
 }
 
-/// Mean and population standard deviation.
+/// The mean and the population standard deviation.
 fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, f64) {
     if threads.is_empty() {
         return (0.0, 0.0);
@@ -72,7 +72,7 @@ pub struct Report<'a> {
     pub latency: Latency,
     /// `--percentile`; 0 means none.
     pub percentile: u8,
-    /// The value of that percentile in ms, from [`Histogram::percentile_ms`].
+    /// The latency at that percentile in ms, from [`Histogram::percentile_ms`].
     pub percentile_ms: f64,
     /// The histogram, with `--histogram`.
     pub histogram: Option<&'a Histogram>,
@@ -115,13 +115,13 @@ pub fn checkpoint(at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
     checkpoint_header(at_s) + &report(figures, compat)
 }
 
-/// The header of a checkpoint's report, also for a report that a script prints.
+/// The header of a checkpoint's report; scripts that print a report use it too.
 pub fn checkpoint_header(at_s: u64) -> String {
     format!("[ {at_s}s ] Checkpoint report:\n")
 }
 
 fn sql(counters: &Counters, interval_s: f64) -> String {
-    let rated = |count: u64| {
+    let with_rate = |count: u64| {
         let rate = per_second(count, interval_s);
         format!("{count:<6} ({rate:.2} per sec.)")
     };
@@ -141,10 +141,10 @@ fn sql(counters: &Counters, interval_s: f64) -> String {
         counters.writes,
         counters.others,
         counters.queries(),
-        rated(counters.events),
-        rated(counters.queries()),
-        rated(counters.errors),
-        rated(counters.reconnects),
+        with_rate(counters.events),
+        with_rate(counters.queries()),
+        with_rate(counters.errors),
+        with_rate(counters.reconnects),
     )
 }
 

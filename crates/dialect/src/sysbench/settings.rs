@@ -1,7 +1,7 @@
 //! Checks general options and converts them to values.
 //!
-//! In: texts by name. Out: [`GeneralOptions`], or the first error in sysbench's order. Must never: reorder the
-//! checks, because scripts see only the first error.
+//! In: texts by name. Out: [`GeneralOptions`], or the first error in sysbench's order. Must never: change the
+//! order of the checks, because only the first error is printed.
 
 use super::compat::Compat;
 use super::number;
@@ -13,11 +13,11 @@ use prony_wire::Secret;
 use prony_workload::sysbench::IgnoredErrors;
 use std::collections::BTreeMap;
 
-/// Texts of general options, and the output so far. There is no `Debug`, because passwords are among them.
+/// The texts of general options, and the output so far. Not `Debug`, because some texts are passwords.
 pub(crate) struct OptionTexts {
     pub compat: Compat,
-    /// Given texts, by name with `_`.
-    pub given: BTreeMap<String, String>,
+    /// The texts of options that are set, by name with `_`.
+    pub values: BTreeMap<String, String>,
     pub out: Output,
 }
 
@@ -26,16 +26,16 @@ type UsageResult<T> = Result<T, UsageError>;
 impl OptionTexts {
     /// The text of an option; `name` is written with `_`.
     pub fn text(&self, name: &str) -> &str {
-        if let Some(text) = self.given.get(name) {
+        if let Some(text) = self.values.get(name) {
             return text;
         }
         let default = spec::find(self.compat, name).and_then(|spec| spec.default);
         default.unwrap_or_default()
     }
 
-    /// The text of an option that is given and not empty.
+    /// The text of an option that is set and not empty.
     fn non_empty(&self, name: &str) -> Option<String> {
-        let text = self.given.get(name)?;
+        let text = self.values.get(name)?;
         (!text.is_empty()).then(|| text.clone())
     }
 
@@ -52,7 +52,7 @@ impl OptionTexts {
         })
     }
 
-    /// A number that must not be negative; with negative values sysbench misbehaves.
+    /// Parses a number that must not be negative; sysbench misbehaves with negative values.
     fn count(&mut self, name: &str) -> UsageResult<u32> {
         let value = self.int(name)?;
         self.not_negative(name, value)
@@ -70,8 +70,8 @@ impl OptionTexts {
         self.out.clone()
     }
 
-    /// The value of a deprecated option, with a warning, unless it is 0 or the default; else the value of the
-    /// new option.
+    /// The value of a deprecated option, with a warning; or the value of the new option if the deprecated one
+    /// is 0 or the default.
     fn int_or_deprecated(&mut self, old: &str, new: &str, default: i32) -> UsageResult<i32> {
         if self.compat != Compat::V1_0 {
             return self.int(new);
@@ -113,9 +113,13 @@ impl OptionTexts {
         let checkpoints_s = self.checkpoints()?;
         let (debug, verbosity) = self.verbosity()?;
         let (percentile, histogram) = self.latency()?;
-        let new = self.compat == Compat::V1_1;
-        let warmup_s = if new { self.count("warmup_time")? } else { 0 };
-        let thread_init_timeout_s = if new {
+        let is_v1_1 = self.compat == Compat::V1_1;
+        let warmup_s = if is_v1_1 {
+            self.count("warmup_time")?
+        } else {
+            0
+        };
+        let thread_init_timeout_s = if is_v1_1 {
             self.count("thread_init_timeout")?
         } else {
             30
@@ -146,7 +150,7 @@ impl OptionTexts {
         })
     }
 
-    /// Seconds from the end of `--time` to a forced shutdown; none without a time limit.
+    /// Seconds from the end of `--time` to a forced shutdown; `None` without a time limit.
     fn forced_shutdown(&mut self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
         let Some(time) = time_s else {
             return Ok(None);
@@ -198,7 +202,7 @@ impl OptionTexts {
 
     fn verbosity(&mut self) -> UsageResult<(bool, u8)> {
         let debug = self.is_on("debug");
-        // sysbench stores it in one byte.
+        // sysbench stores the verbosity in one byte.
         let verbosity = self.int("verbosity")? as u8;
         if verbosity > 5 {
             let mut out = self.output();
@@ -233,8 +237,8 @@ impl OptionTexts {
             let text = format!("Invalid random numbers distribution: {kind}.");
             return Err(self.output().fatal(&text));
         }
-        let old = self.compat == Compat::V1_0;
-        let mut special = |name, default| if old { self.int(name) } else { Ok(default) };
+        let is_v1_0 = self.compat == Compat::V1_0;
+        let mut special = |name, default| if is_v1_0 { self.int(name) } else { Ok(default) };
         let (spec_iterations, spec_pct, spec_res) = (
             special("rand_spec_iter", 12)?,
             special("rand_spec_pct", 1)?,
@@ -252,7 +256,7 @@ impl OptionTexts {
     }
 
     fn database(&mut self) -> UsageResult<Database> {
-        // An invalid port matters only when the driver uses it.
+        // An invalid port matters only if the driver uses it.
         let mut pgsql_port = 0;
         if self.text("db_driver") == "pgsql" {
             let port = self.int("pgsql_port")?;
@@ -290,7 +294,7 @@ impl OptionTexts {
         let ports = or_default(number::list(self.text("mysql_port")), "3306");
         let hosts = or_default(number::list(self.text("mysql_host")), "localhost");
         let sockets = number::list(self.text("mysql_socket"));
-        // An invalid port matters only when the driver uses it: localhost means a socket.
+        // An invalid port matters only if the driver uses it; localhost means a socket.
         let is_used = self.text("db_driver") == "mysql"
             && sockets.is_empty()
             && hosts.iter().any(|host| host != "localhost");
@@ -324,8 +328,8 @@ impl OptionTexts {
         })
     }
 
-    /// The port number at the beginning of a text. Without a number sysbench uses the default port, and for
-    /// one that is too large some other port; Prony reports an error instead.
+    /// Parses the port number at the beginning of a text. Without a number sysbench uses the default port,
+    /// and with a too large number an arbitrary port; Prony reports an error.
     fn mysql_port(&self, text: &str, is_used: bool) -> UsageResult<u16> {
         let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '+');
         let port = u16::try_from(number::leading_integer(text)).ok();

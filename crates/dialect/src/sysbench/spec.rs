@@ -1,7 +1,7 @@
 //! The options of sysbench and of its bundled tests: names, types, defaults and help texts, from
 //! `options.txt` and `tests.txt`.
 //!
-//! Given values are not stored here.
+//! The values of a command line are in [`super::options`].
 
 use super::compat::Compat;
 use super::number;
@@ -59,19 +59,19 @@ impl ValueType {
 pub struct OptionSpec {
     /// The name as help prints it.
     pub name: &'static str,
-    /// The type of its value.
+    /// The type of the option's value.
     pub value_type: ValueType,
-    /// The default; none if help prints none.
+    /// The default; `None` if help prints no default.
     pub default: Option<&'static str>,
-    /// Its text in help.
+    /// The description in help.
     help: &'static str,
     /// The section of the table that contains it.
     pub(super) group: &'static str,
-    /// The version that has it, if only one does.
+    /// The version that has the option, if only one version has it.
     only_version: Option<Compat>,
 }
 
-/// The name with `_`, which is the key of an option: `-` and `_` are equivalent.
+/// The key of an option: its name with `_` for `-`, because both are equivalent.
 pub fn key(name: &str) -> String {
     name.replace('-', "_")
 }
@@ -104,8 +104,8 @@ impl OptionSpec {
             .is_none_or(|only_version| only_version == compat)
     }
 
-    /// The plan value of a test's option, from its text on the command line. `None` if a boolean is neither
-    /// on nor off.
+    /// Converts the text of a test's option to a value of the plan; `None` if a boolean is neither on nor
+    /// off.
     pub(super) fn plan_value(&self, text: Option<&str>) -> Option<toml::Value> {
         Some(match self.value_type {
             ValueType::Bool => number::switch(text)?.into(),
@@ -130,7 +130,7 @@ pub fn all(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
         .filter(move |spec| spec.is_in(compat))
 }
 
-/// The general option with this key, which is written with `_`.
+/// The general option with this key.
 pub fn find(compat: Compat, key: &str) -> Option<&'static OptionSpec> {
     all(compat).find(|spec| spec.key() == key)
 }

@@ -1,15 +1,15 @@
-//! Tests that need no real program: any input is accepted or refused, and levels differ.
+//! Tests that do not need the real pgbench: any input is accepted or rejected, and levels differ.
 
 use crate::test_host::TestHost;
 use prony_dialect::pgbench::{Invocation, Level, parse_args};
 use std::ffi::OsString;
 
-/// Any input at any level yields an answer, and messages that begin with the program's name.
+/// At any level, any input is accepted or rejected with a message that begins with the program's name.
 mod anything {
     use super::*;
     use proptest::prelude::*;
 
-    fn word() -> impl Strategy<Value = String> {
+    fn argument() -> impl Strategy<Value = String> {
         prop_oneof![
             "-[a-zA-Z?:;-]{1,4}[0-9@x=]{0,3}",
             "--[a-z]{1,9}(-[a-z]{1,6})?(=[-0-9a-z.,@+ ]{0,12})?",
@@ -20,60 +20,58 @@ mod anything {
 
     proptest! {
         #[test]
-        fn every_command_line_is_accepted_or_refused(words in proptest::collection::vec(word(), 0..6), major in 13_u16..20) {
-            let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        fn every_command_line_is_accepted_or_rejected(arguments in proptest::collection::vec(argument(), 0..6), major in 13_u16..20) {
+            let arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
             let level = Level::of_major(major).unwrap();
             let mut host = TestHost::new("/x/pgbench", &level);
-            if let Err(refused) = parse_args("/x/pgbench", &words, &level, &mut host) {
-                prop_assert!(refused.stderr.contains("pgbench: "), "{}", refused.stderr);
-                prop_assert!(refused.stderr.ends_with('\n'));
-                prop_assert_eq!(refused.exit_status, 1);
+            if let Err(error) = parse_args("/x/pgbench", &arguments, &level, &mut host) {
+                prop_assert!(error.stderr.contains("pgbench: "), "{}", error.stderr);
+                prop_assert!(error.stderr.ends_with('\n'));
+                prop_assert_eq!(error.exit_status, 1);
             }
         }
     }
 }
 
-/// The peculiarities of each level.
+/// Options and messages that differ between levels.
 #[test]
 fn levels_differ_in_options_and_messages() {
     let parse = |major: u16, line: &str| {
-        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let level = Level::of_major(major).unwrap();
         parse_args(
             "pgbench",
-            &words,
+            &arguments,
             &level,
             &mut TestHost::new("pgbench", &level),
         )
     };
-    let refusal = |major, line: &str| parse(major, line).unwrap_err().stderr;
+    let error = |major, line: &str| parse(major, line).unwrap_err().stderr;
     assert_eq!(
-        refusal(14, "-c x"),
+        error(14, "-c x"),
         "pgbench: fatal: invalid number of clients: \"x\"\n"
     );
     assert_eq!(
-        refusal(14, "-F 5"),
+        error(14, "-F 5"),
         "pgbench: fatal: invalid fillfactor: \"5\"\n"
     );
     assert_eq!(
-        refusal(13, "--max-tries=3"),
+        error(13, "--max-tries=3"),
         "pgbench: unrecognized option '--max-tries=3'\nTry \"pgbench --help\" for more information.\n"
     );
     assert_eq!(
-        refusal(15, "--report-latencies"),
+        error(15, "--report-latencies"),
         "pgbench: unrecognized option '--report-latencies'\npgbench: hint: Try \"pgbench --help\" for more information.\n"
     );
-    assert!(refusal(19, "-j 0").contains("-j/--jobs must be in range 1..2147483647"));
-    assert!(refusal(19, "-c 0").contains("-c/--client must be"));
+    assert!(error(19, "-j 0").contains("-j/--jobs must be in range 1..2147483647"));
+    assert!(error(19, "-c 0").contains("-c/--client must be"));
     assert!(
-        refusal(18, "-c 5000").contains("need at least 5003 open files, but system limit is 4096")
+        error(18, "-c 5000").contains("need at least 5003 open files, but system limit is 4096")
     );
     assert!(parse(18, "-c 2000").is_ok());
-    assert!(refusal(16, "--exit-on-abort").contains("unrecognized"));
-    assert!(refusal(18, "--continue-on-error").contains("unrecognized"));
-    assert!(
-        refusal(18, "-d one two").contains("too many command-line arguments (first is \"two\")")
-    );
+    assert!(error(16, "--exit-on-abort").contains("unrecognized"));
+    assert!(error(18, "--continue-on-error").contains("unrecognized"));
+    assert!(error(18, "-d one two").contains("too many command-line arguments (first is \"two\")"));
     let run = |major, line: &str| match parse(major, line) {
         Ok(Invocation::Run(options)) => options,
         other => panic!("{other:?}"),

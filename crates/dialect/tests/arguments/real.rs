@@ -1,4 +1,4 @@
-//! The real programs, and a comparison with Prony on one command line.
+//! Runs the real pgbench, and compares it with Prony on one command line.
 
 use crate::test_host::TestHost;
 use prony_dialect::pgbench::{Invocation, Level, list_text, parse_args, show_text};
@@ -22,7 +22,7 @@ fn open_files() -> (u64, u64) {
     let mut numbers = line
         .split_whitespace()
         .skip(3)
-        .map(|word| word.parse().unwrap_or(u64::MAX));
+        .map(|number| number.parse().unwrap_or(u64::MAX));
     (numbers.next().unwrap(), numbers.next().unwrap())
 }
 
@@ -56,7 +56,7 @@ pub fn run_program(
     }
 }
 
-/// Prony's output, or `None` and its output so far at the point where pgbench would connect.
+/// Prony's output; `None` if pgbench would connect, with the messages so far in `host`.
 pub fn prony_output(
     real: &RealPgbench,
     arguments: &[&str],
@@ -68,11 +68,7 @@ pub fn prony_output(
         Ok(Invocation::Help(text) | Invocation::Version(text)) => (text, String::new(), 0),
         Ok(Invocation::ListBuiltins) => (String::new(), list_text(), 0),
         Ok(Invocation::ShowScript(builtin)) => (String::new(), show_text(builtin), 0),
-        Err(refused) => (
-            String::new(),
-            refused.stderr,
-            i32::from(refused.exit_status),
-        ),
+        Err(error) => (String::new(), error.stderr, i32::from(error.exit_status)),
     };
     Some(ProgramOutput {
         stdout,
@@ -81,7 +77,7 @@ pub fn prony_output(
     })
 }
 
-/// Whether Prony refuses or handles this before connecting; panics if it differs from pgbench.
+/// Whether the command line ends before connecting. Panics if Prony's output differs from pgbench's.
 pub fn compare(
     real: &RealPgbench,
     arguments: &[&str],
@@ -99,11 +95,12 @@ pub fn compare(
             true
         }
         None => {
-            // 13 prints the second.
-            let tries = ["could not create connection for", "connection to database"];
-            let connected = expected.stderr.strip_prefix(host.stderr.as_str());
+            // pgbench 13 prints the second message.
+            let connect_errors = ["could not create connection for", "connection to database"];
+            let connect_error = expected.stderr.strip_prefix(host.stderr.as_str());
             assert!(
-                connected.is_some_and(|rest| tries.iter().any(|words| rest.contains(words))),
+                connect_error
+                    .is_some_and(|error| connect_errors.iter().any(|text| error.contains(text))),
                 "{arguments:?} {variables:?}: Prony would connect after {:?}; pgbench: {expected:?}",
                 host.stderr
             );
@@ -117,9 +114,10 @@ pub fn installed_programs() -> Vec<RealPgbench> {
     let mut paths: Vec<String> = (13..=19)
         .map(|major| format!("/usr/lib/postgresql/{major}/bin/pgbench"))
         .collect();
-    let more = std::env::var("PRONY_TEST_PGBENCH").unwrap_or_default();
+    let additional = std::env::var("PRONY_TEST_PGBENCH").unwrap_or_default();
     paths.extend(
-        more.split(':')
+        additional
+            .split(':')
             .filter(|path| !path.is_empty())
             .map(str::to_owned),
     );

@@ -1,4 +1,4 @@
-//! Command lines that the real program refuses are refused with the same text and status.
+//! Command lines that the real pgbench rejects are rejected with the same text and status.
 
 use crate::real::{compare, installed_programs, prony_output, run_program};
 use crate::test_host::TestHost;
@@ -6,15 +6,15 @@ use crate::test_host::TestHost;
 /// Command lines with a space between arguments; `_` represents a space and `""` an empty argument.
 const LINES: &str = include_str!("lines.txt");
 
-fn words(line: &str) -> Vec<String> {
-    let word = |word: &str| {
-        if word == "\"\"" {
+fn parse_line(line: &str) -> Vec<String> {
+    let parse_argument = |text: &str| {
+        if text == "\"\"" {
             String::new()
         } else {
-            word.replace('_', " ")
+            text.replace('_', " ")
         }
     };
-    line.split_whitespace().map(word).collect()
+    line.split_whitespace().map(parse_argument).collect()
 }
 
 #[test]
@@ -22,8 +22,8 @@ fn single_command_lines_match_pgbench() {
     for real in &installed_programs() {
         let mut before_connecting = 0;
         for line in LINES.lines().filter(|line| !line.is_empty()) {
-            let words = words(line);
-            let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
+            let arguments = parse_line(line);
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             before_connecting += usize::from(compare(real, &arguments, &[]));
         }
         assert!(
@@ -33,10 +33,10 @@ fn single_command_lines_match_pgbench() {
     }
 }
 
-/// Which of two mistakes is reported depends on their order and on the order of the checks.
+/// Which of two errors is reported depends on the order of the options and of the checks.
 #[test]
 fn pairs_of_options_match_pgbench() {
-    let pieces = [
+    let options = [
         "-i",
         "-S",
         "-b nothing",
@@ -65,8 +65,8 @@ fn pairs_of_options_match_pgbench() {
         "-d",
     ];
     for real in &installed_programs() {
-        for first in pieces {
-            for second in pieces {
+        for first in options {
+            for second in options {
                 let line = format!("{first} {second}");
                 let arguments: Vec<&str> = line.split(' ').collect();
                 compare(real, &arguments, &[]);
@@ -93,7 +93,7 @@ fn environment_variables_match_pgbench() {
 }
 
 #[test]
-fn too_many_scripts_are_refused() {
+fn too_many_scripts_are_an_error() {
     for real in &installed_programs() {
         assert!(compare(real, &["-S"; 129], &[]));
         assert!(!compare(real, &["-S"; 128], &[]));
@@ -105,18 +105,18 @@ fn help_has_pgbenchs_headings_and_options() {
     for real in &installed_programs() {
         let expected = run_program(&real.path, &["--help"], &[]).stdout;
         let mut host = TestHost::new(&real.path, &real.level);
-        let found = prony_output(real, &["--help"], &mut host).unwrap().stdout;
+        let help = prony_output(real, &["--help"], &mut host).unwrap().stdout;
         for line in expected.lines() {
             for option in line
                 .split_whitespace()
-                .filter(|word| word.starts_with("--"))
+                .filter(|text| text.starts_with("--"))
             {
                 let name = option.split(['=', ',']).next().unwrap();
-                assert!(found.contains(name), "--help does not name {name}");
+                assert!(help.contains(name), "--help does not name {name}");
             }
             if line.ends_with(':') {
-                let heading = !line.trim_start().starts_with(|c: char| c.is_lowercase());
-                assert!(!heading || found.contains(line), "--help has no {line:?}");
+                let is_heading = !line.trim_start().starts_with(|c: char| c.is_lowercase());
+                assert!(!is_heading || help.contains(line), "--help has no {line:?}");
             }
         }
     }

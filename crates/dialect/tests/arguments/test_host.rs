@@ -1,9 +1,9 @@
-//! The host of the argument parser: everything is fixed except the files.
+//! A host for the argument parser, with a fixed environment and real files.
 
 use prony_dialect::pgbench::{Host, Level, Messages};
 use std::path::Path;
 
-/// A fixed environment, real files, the limits of this process.
+/// A host with fixed values; scripts are real files.
 pub struct TestHost {
     pub variables: Vec<(&'static str, &'static str)>,
     pub stderr: String,
@@ -24,8 +24,11 @@ impl TestHost {
 
 impl Host for TestHost {
     fn env_var(&self, name: &str) -> Option<String> {
-        let found = self.variables.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
+        let variable = self
+            .variables
+            .iter()
+            .find(|(variable, _)| *variable == name);
+        variable.map(|(_, value)| (*value).to_owned())
     }
 
     fn print_stderr(&mut self, text: &str) {
@@ -33,7 +36,7 @@ impl Host for TestHost {
     }
 
     fn load_script(&mut self, path: &Path) -> Result<(), String> {
-        // The script parser's message about an empty script; standard input is empty in these tests.
+        // Empty scripts cause the script parser's message; standard input is empty in these tests.
         let name = path.display();
         match std::fs::read(path) {
             Ok(script) if !script.is_empty() => Ok(()),
@@ -50,7 +53,7 @@ impl Host for TestHost {
         Some(self.open_files)
     }
 
-    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
+    fn raise_open_files(&mut self, _limit: u64) -> Result<(), String> {
         Ok(())
     }
 

@@ -1,10 +1,10 @@
-//! A host for the parser of pgbench's arguments, with no environment, files or scripts.
+//! A host for the parser of pgbench's arguments, without environment, files and scripts.
 
 use std::path::Path;
 
 use prony_dialect::pgbench::Host;
 
-/// An environment with nothing in it.
+/// A host without environment, files and scripts.
 pub struct EmptyHost;
 
 impl Host for EmptyHost {

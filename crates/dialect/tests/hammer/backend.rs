@@ -1,4 +1,4 @@
-//! An in-memory backend: it records requests and prints their lines.
+//! An in-memory backend that records requests and prints lines for them.
 
 use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
 use prony_dialect::hammerdb::text::{finished, running, terminal, vuser};

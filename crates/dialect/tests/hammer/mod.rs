@@ -1,4 +1,4 @@
-//! An in-memory host, for the tests of Tcl.
+//! An in-memory host for tests of Tcl.
 
 pub mod backend;
 
@@ -95,8 +95,8 @@ impl Host for MemoryHost {
         Ok(format!("{seconds} as {}{zone}", format.unwrap_or("usual")))
     }
     fn read_file(&mut self, path: &str) -> Result<String, String> {
-        let found = self.files.get(path).cloned();
-        found.ok_or_else(|| "no such file or directory".to_owned())
+        let text = self.files.get(path).cloned();
+        text.ok_or_else(|| "no such file or directory".to_owned())
     }
     fn write_file(&mut self, path: &str, text: &str, append: bool) -> Result<(), String> {
         let file = self.files.entry(path.to_owned()).or_default();
@@ -108,8 +108,8 @@ impl Host for MemoryHost {
     }
     fn path_kind(&self, path: &str) -> PathKind {
         let prefix = format!("{}/", path.trim_end_matches('/'));
-        let mut all = self.files.keys().chain(&self.folders);
-        if self.folders.contains(path) || all.any(|existing| existing.starts_with(&prefix)) {
+        let mut paths = self.files.keys().chain(&self.folders);
+        if self.folders.contains(path) || paths.any(|existing| existing.starts_with(&prefix)) {
             PathKind::Directory
         } else if self.files.contains_key(path) {
             PathKind::File

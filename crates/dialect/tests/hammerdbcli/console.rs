@@ -1,4 +1,4 @@
-//! The inputs of the console: files, standard input, arguments.
+//! The inputs of the console: files, standard input and arguments.
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{auto, input, lines};

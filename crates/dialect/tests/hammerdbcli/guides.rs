@@ -1,4 +1,4 @@
-//! The scripts of HammerDB's guides lead to the requests that the guides describe.
+//! The scripts of HammerDB's guides cause the requests that the guides describe.
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD, auto, input, lines};
@@ -6,7 +6,7 @@ use prony_dialect::hammerdb::{Driver, Settings};
 use prony_wire::Engine;
 
 #[test]
-fn the_guides_build_script_is_understood() {
+fn the_guides_build_script_requests_a_build() {
     let mut backend = FakeBackend::default();
     let (_, status) = input(&mut backend, Settings::default(), BUILD);
     assert_eq!(status, Some(0));
@@ -28,20 +28,20 @@ fn the_guides_build_script_is_understood() {
 
     let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"), "a password was printed: {out}");
-    // As recorded: two line ends for each input line that prints nothing; the first of a command's
-    // line ends comes before its text.
+    // As recorded: an input line that prints nothing gives two line ends; a line end precedes the text of a
+    // command.
     assert!(out.starts_with(
         "\n\n\n\n\nDatabase set to PostgreSQL\n\r\n\nBenchmark set to TPC-C for PostgreSQL\n\r\n\n\n\n\n\nChanged connection:pg_host from localhost to 10.0.0.5 for PostgreSQL\n\r\n"
     ));
     let tail = "ALL VIRTUAL USERS COMPLETE\n\r\n\nwaittocomplete command has been deprecated and is not required for version v4.6\n\r\n\nvudestroy success\n\r\n\nShutting down HammerDB CLI\n";
     assert!(out.ends_with(tail), "{out}");
     let printed = lines(out);
-    let at = printed
+    let start = printed
         .iter()
         .position(|line| *line == "Script cleared")
         .unwrap();
     assert_eq!(
-        printed[at..at + 6],
+        printed[start..start + 6],
         [
             "Script cleared",
             "Building 576 Warehouses with 11 Virtual Users, 10 active + 1 Monitor VU(dict value pg_num_vu is set to 10)",
@@ -79,7 +79,7 @@ quit
 ";
 
 #[test]
-fn the_guides_run_script_is_understood() {
+fn the_guides_run_script_requests_a_run() {
     let mut backend = FakeBackend::default();
     let (_, status) = input(&mut backend, Settings::default(), RUN);
     assert_eq!(status, Some(0));
@@ -103,9 +103,7 @@ fn the_guides_run_script_is_understood() {
     );
     assert_eq!(request.login.user, "postgres");
     assert_eq!(request.login.password.reveal(), "AlloyDB#123");
-    assert!(
-        !format!("{request:?} {world_saved:?}", world_saved = backend.saved).contains("AlloyDB")
-    );
+    assert!(!format!("{request:?} {settings:?}", settings = backend.saved).contains("AlloyDB"));
 
     let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"));
@@ -114,9 +112,9 @@ fn the_guides_run_script_is_understood() {
     ));
     assert!(out.contains("Script loaded, Type \"print script\" to view\n\r\n\nVuser 1 created MONITOR - WAIT IDLE\n\rVuser 2 created - WAIT IDLE\n\r"));
     assert!(out.contains("Vuser 257 created - WAIT IDLE\n\r257 Virtual Users Created with Monitor VU\n\r\n\nVuser 1:RUNNING\n\rVuser 1:Beginning rampup time of 10 minutes\n\r"));
-    let found: Vec<&str> = out.lines().filter(|line| line.contains("NOPM")).collect();
+    let results: Vec<&str> = out.lines().filter(|line| line.contains("NOPM")).collect();
     assert_eq!(
-        found,
+        results,
         ["\rVuser 1:TEST RESULT : System achieved 252970 NOPM from 582385 PostgreSQL TPM"]
     );
     assert!(out.contains("\rALL VIRTUAL USERS COMPLETE\n\rjobid=6B00C84B660B03E283635333\n"));
@@ -138,26 +136,32 @@ fn mariadb_uses_its_own_settings() {
          loadscript\nprint dict\nvuset vu 1\nvurun\nvudestroy\ncheckschema\nvudestroy\ndeleteschema",
     );
     assert_eq!(status, 0);
-    let [one, two] = &backend.builds[..] else {
+    let [first, second] = &backend.builds[..] else {
         panic!("two builds");
     };
-    assert_eq!((one.warehouses, one.vusers), (2, 1));
-    assert_eq!(one.owner.socket.as_deref(), Some("/tmp/mysql.sock"));
+    assert_eq!((first.warehouses, first.vusers), (2, 1));
+    assert_eq!(first.owner.socket.as_deref(), Some("/tmp/mysql.sock"));
     assert_eq!(
-        (one.owner.user.as_str(), one.owner.database.as_str()),
+        (first.owner.user.as_str(), first.owner.database.as_str()),
         ("maria", "tpcc")
     );
     assert_eq!(
-        (one.superuser.user.as_str(), one.superuser.database.as_str()),
+        (
+            first.superuser.user.as_str(),
+            first.superuser.database.as_str()
+        ),
         ("maria", "")
     );
-    assert_eq!(one.owner.password.reveal(), "s3cret");
+    assert_eq!(first.owner.password.reveal(), "s3cret");
     assert_eq!(
-        (one.owner.ssl.clone(), one.owner.engine),
+        (first.owner.ssl.clone(), first.owner.engine),
         (None, Engine::MariaDb)
     );
-    assert_eq!((two.owner.socket.as_deref(), two.owner.port), (None, 6201));
-    assert_eq!(two.owner.password.reveal(), "");
+    assert_eq!(
+        (second.owner.socket.as_deref(), second.owner.port),
+        (None, 6201)
+    );
+    assert_eq!(second.owner.password.reveal(), "");
     let run = &backend.runs[0];
     assert!(run.all_warehouses && run.time_profile.is_some() && !run.stored_procedures);
     let ssl = run.login.ssl.as_ref().expect("TLS is enabled");

@@ -1,11 +1,11 @@
-//! The dictionary, the commands available in each state, and refusals.
+//! The dictionary, the commands available in each state, and errors.
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::{BUILD, auto, input, lines};
 use prony_dialect::hammerdb::Settings;
 
 #[test]
-fn the_dictionary_is_printed_as_by_hammerdb() {
+fn the_printed_dictionary_matches_hammerdb() {
     let (backend, status) = auto("dbset db pg\ndiset connection pg_port 6202\nprint dict");
     assert_eq!(status, 0);
     assert!(backend.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
@@ -67,7 +67,7 @@ fn error_messages_match_hammerdb() {
 }
 
 #[test]
-fn invalid_requests_are_refused() {
+fn invalid_requests_are_errors() {
     let (backend, _) = auto(
         "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
          diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
@@ -89,7 +89,7 @@ fn invalid_requests_are_refused() {
 }
 
 #[test]
-fn states_follow_the_virtual_users() {
+fn status_commands_print_the_states_of_virtual_users() {
     let (backend, _) = auto(
         "vuset vu 2\nvuset unique 1\nvuset logtotemp 1\nprint vuconf\nvustatus\nvurun\nvustatus\nputs [vucomplete]
          vucreate\nbuildschema\nvudestroy\nvudestroy\nputs [vucomplete]\nputs [numberOfCPUs]",
@@ -110,12 +110,12 @@ fn states_follow_the_virtual_users() {
         backend.runs[0].output.log.as_deref(),
         Some("/tmp/hammerdb_6B00C84B660B03E283635333.log")
     );
-    let at = printed
+    let end = printed
         .iter()
         .position(|line| *line == "ALL VIRTUAL USERS COMPLETE")
         .unwrap();
     assert_eq!(
-        printed[at + 1..],
+        printed[end + 1..],
         [
             "1 = FINISH SUCCESS",
             "2 = FINISH SUCCESS",
@@ -176,7 +176,7 @@ fn settings_persist_without_passwords() {
         "Value 576 for tpcc:pg_count_ware is the same as existing value 576, no change made"
     ));
     assert!(backend.memory.out.contains("Log Output = 1\n"));
-    // Settings stored by an older or newer version must not prevent this one from starting.
+    // Settings stored by an older or newer version must not prevent a start.
     let partial: Settings = serde_json::from_str("{\"database\":\"pg\",\"new\":1}").unwrap();
     assert_eq!(partial, Settings::default());
 }

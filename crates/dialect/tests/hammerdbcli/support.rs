@@ -1,4 +1,4 @@
-//! Passes scripts to the console; a script of the guides.
+//! Passes scripts to the console.
 
 use crate::hammer::backend::FakeBackend;
 use prony_dialect::hammerdb::{Console, Session, Settings};
@@ -27,11 +27,11 @@ pub fn auto(script: &str) -> (FakeBackend, u8) {
 
 /// The lines of an output, without carriage returns and empty lines.
 pub fn lines(out: &str) -> Vec<&str> {
-    let all = out.lines().map(|line| line.trim_matches('\r'));
-    all.filter(|line| !line.is_empty()).collect()
+    let lines = out.lines().map(|line| line.trim_matches('\r'));
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// Builds a schema, as in the guides.
+/// The script of HammerDB's guides that builds a schema.
 pub const BUILD: &str = "
 # Connection
 dbset db pg

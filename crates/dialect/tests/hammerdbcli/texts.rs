@@ -1,4 +1,4 @@
-//! Output lines, logs and profiles, as in the recorded runs.
+//! Output lines, logs and profiles match recorded runs.
 
 use crate::hammer::backend::FakeBackend;
 use crate::support::*;
@@ -168,13 +168,13 @@ fn the_transaction_counter_applies_to_the_following_runs() {
         "Hammerdb Transaction Counter Log @ D\n+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n"
     );
     assert_eq!(counter_line(270, "PostgreSQL"), "270 PostgreSQL tpm");
-    // Another workload instead of TPC-C: continuing would produce a figure for something else.
+    // A script that replaces TPC-C is an error: continuing would report a figure of a different workload.
     let (backend, status) = auto("customscript other.tcl\nvurun");
     assert_eq!((status, backend.runs.len()), (1, 0));
 }
 
 #[test]
-fn a_counter_entry_has_its_time_on_a_separate_line() {
+fn a_counter_entry_ends_with_its_time() {
     let date = "Sun Nov 22 19:52:09 UTC 2026";
     assert_eq!(
         counter_entry("10356 PostgreSQL tpm", Some(date)),
@@ -187,8 +187,8 @@ fn a_counter_entry_has_its_time_on_a_separate_line() {
 #[test]
 fn build_lines_name_the_schema_in_capitals() {
     let schema = || "tpcch".to_owned();
-    let begin = BuildLine::CreatingSchema { schema: schema() };
-    assert_eq!(begin.to_string(), "CREATING TPCCH SCHEMA");
+    let start = BuildLine::CreatingSchema { schema: schema() };
+    assert_eq!(start.to_string(), "CREATING TPCCH SCHEMA");
     let end = BuildLine::Complete { schema: schema() };
     assert_eq!(end.to_string(), "TPCCH SCHEMA COMPLETE");
 }
@@ -205,7 +205,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn no_command_line_panics(words in prop::collection::vec(
+    fn no_script_panics(tokens in prop::collection::vec(
         prop::sample::select(vec![
             "dbset", "diset", "giset", "vuset", "print", "loadscript", "vucreate", "vurun", "vudestroy",
             "vustatus", "buildschema", "deleteschema", "checkschema", "tcset", "tcstart", "tcstop", "help",
@@ -216,7 +216,7 @@ proptest! {
         0..60,
     )) {
         let mut backend = FakeBackend::default();
-        let (mut console, _) = input(&mut backend, Settings::default(), &words.join(" "));
+        let (mut console, _) = input(&mut backend, Settings::default(), &tokens.join(" "));
         console.end(&mut backend);
         prop_assert!(backend.runs.iter().all(|run| run.vusers >= 1));
     }

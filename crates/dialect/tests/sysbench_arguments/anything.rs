@@ -1,12 +1,12 @@
-//! Any input is either accepted or refused.
+//! Any input is either accepted or rejected.
 
 use crate::support::FolderHost;
 use prony_dialect::sysbench::{BUNDLED, Command, Compat, Invocation, parse_args, run_header};
 use proptest::prelude::*;
 use std::ffi::OsString;
 
-/// The words of command lines.
-fn word() -> impl Strategy<Value = String> {
+/// An argument of a command line.
+fn argument() -> impl Strategy<Value = String> {
     let names = [
         "threads",
         "time",
@@ -70,9 +70,9 @@ fn word() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_command_line_panics(words in prop::collection::vec(word(), 0..7), new: bool) {
-        let compat = if new { Compat::V1_1 } else { Compat::V1_0 };
-        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+    fn no_command_line_panics(arguments in prop::collection::vec(argument(), 0..7), is_v1_1: bool) {
+        let compat = if is_v1_1 { Compat::V1_1 } else { Compat::V1_0 };
+        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         match parse_args(&arguments, compat, &FolderHost) {
             Ok(Invocation::Native(native)) => {
                 prop_assert!(native.command != Command::Help);

@@ -1,7 +1,7 @@
-//! Command lines of sysbench: what they mean, and how sysbench 1.0.20 refuses them.
+//! Command lines of sysbench: the values of valid ones, and the errors of invalid ones.
 //!
-//! What a refusal prints, where, and which of several errors it reports was recorded from the
-//! real program.
+//! The errors were recorded from sysbench 1.0.20: the text, the stream, and which of several errors is
+//! reported.
 
 mod anything;
 mod meaning;

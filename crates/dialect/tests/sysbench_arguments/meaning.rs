@@ -1,4 +1,4 @@
-//! Accepted command lines, and what they mean.
+//! Valid command lines and their values.
 
 use crate::support::*;
 use prony_dialect::sysbench::{
@@ -15,9 +15,12 @@ fn deprecated_names_work_with_a_warning() {
         .iter()
         .zip(new)
         .map(|(old, new)| format!("WARNING: --{old} is deprecated, use --{new} instead\n"));
-    assert_eq!(command.before.stdout, warnings.collect::<String>() + BANNER);
     assert_eq!(
-        command.before.stderr,
+        command.preamble.stdout,
+        warnings.collect::<String>() + BANNER
+    );
+    assert_eq!(
+        command.preamble.stderr,
         "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.\n"
     );
     let settings = &command.settings;
@@ -25,7 +28,7 @@ fn deprecated_names_work_with_a_warning() {
     assert_eq!((settings.time_s, settings.rate_tps), (Some(2), Some(3)));
     let silent =
         native("--num-threads=0 --max-time=0 --max-requests=0 --threads=3 oltp_insert run");
-    assert_eq!(silent.before.stdout, BANNER);
+    assert_eq!(silent.preamble.stdout, BANNER);
     assert_eq!(
         (silent.settings.threads, silent.settings.time_s),
         (3, Some(10))
@@ -37,7 +40,7 @@ fn deprecated_names_work_with_a_warning() {
 }
 
 #[test]
-fn defaults_and_given_values() {
+fn options_override_defaults() {
     let command = native("oltp_read_write run");
     let settings = &command.settings;
     assert_eq!(
@@ -84,12 +87,12 @@ fn defaults_and_given_values() {
     assert_eq!(option("pgsql_variant"), None);
     let quiet = native("--verbosity=2 --num-threads=2 oltp_insert cleanup");
     assert_eq!(
-        quiet.before.stdout,
+        quiet.preamble.stdout,
         "WARNING: --num-threads is deprecated, use --threads instead\n"
     );
     let endless = native("--events=0 --time=0 oltp_insert run");
     let warning = "WARNING: Both event and time limits are disabled, running an endless test\n";
-    assert_eq!(endless.before.stdout, warning.to_owned() + BANNER);
+    assert_eq!(endless.preamble.stdout, warning.to_owned() + BANNER);
     for (text, expected) in [
         ("", Some(0)),
         ("=", Some(0)),
@@ -109,13 +112,13 @@ fn option_files_are_read() {
     assert_eq!(threads("--config-file=three --threads=5"), 5);
     assert_eq!(threads("--config-file= --config-file"), 1);
     assert_eq!(threads("--config-file=self"), 2);
-    let odd = native("--config-file=odd oltp_read_only run");
+    let command = native("--config-file=odd oltp_read_only run");
     let warning =
         "WARNING: Global option 'nosuch' will not be exported, because the type is unknown\n";
-    assert_eq!(odd.before.stdout, BANNER.to_owned() + warning);
-    assert_eq!(odd.options.get("skip_trx"), Some(&true.into()));
-    assert_eq!(odd.settings.database.mysql.hosts, ["a b", "c"]);
-    assert!(!odd.settings.validate);
+    assert_eq!(command.preamble.stdout, BANNER.to_owned() + warning);
+    assert_eq!(command.options.get("skip_trx"), Some(&true.into()));
+    assert_eq!(command.settings.database.mysql.hosts, ["a b", "c"]);
+    assert!(!command.settings.validate);
 }
 
 #[test]
@@ -141,28 +144,28 @@ fn tests_are_found_by_name() {
         script("./oltp_delete.lua run").source,
         ScriptSource::File("./oltp_delete.lua".into())
     );
-    let own = script("./my.lua --foo-bar=1 --flag go --threads=3");
+    let command = script("./my.lua --foo-bar=1 --flag go --threads=3");
     assert_eq!(
-        (own.command.as_deref(), own.settings.threads),
+        (command.command.as_deref(), command.settings.threads),
         (Some("go"), 3)
     );
-    let extras: Vec<_> = own
+    let extras: Vec<_> = command
         .extras
         .iter()
-        .map(|given| (given.name.as_str(), given.value.as_deref()))
+        .map(|option| (option.name.as_str(), option.value.as_deref()))
         .collect();
     assert_eq!(extras, [("foo_bar", Some("1")), ("flag", None)]);
     assert_eq!(
         (
-            own.values["threads"].as_str(),
-            own.values["rand_type"].as_str()
+            command.values["threads"].as_str(),
+            command.values["rand_type"].as_str()
         ),
         ("3", "special")
     );
     for line in ["", "-", "- run", "--nosuch"] {
         assert_eq!(script(line).source, ScriptSource::Stdin);
     }
-    // `bulk_insert` declares no options, so it accepts any.
+    // `bulk_insert` declares no options, and accepts any option.
     assert_eq!(native("bulk_insert --foo=1 run").test.name, "bulk_insert");
 }
 
@@ -197,7 +200,7 @@ fn help_and_version_are_printed() {
         "  --pgsql-port=N          PostgreSQL server port [5432]",
         "  --num-threads=N                 deprecated alias for --threads [1]",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line}");
+        assert!(text.lines().any(|help_line| help_line == line), "{line}");
     }
     assert_eq!(text.lines().count(), 79);
     assert!(!text.contains("--warmup-time") && !text.contains("zipfian"));
@@ -211,14 +214,14 @@ fn help_and_version_are_printed() {
         "  --delta=N                     Size of BETWEEN ranges [5]",
         "  --mysql_storage_engine=STRING Storage engine, if MySQL is used [innodb]",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line}");
+        assert!(text.lines().any(|help_line| help_line == line), "{line}");
     }
     assert_eq!(print(Compat::V1_0, "oltp_insert help").lines().count(), 22);
     assert_eq!(print(Compat::V1_1, "oltp_insert help").lines().count(), 24);
 }
 
 #[test]
-fn version_1_1_has_its_own_defaults() {
+fn version_1_1_has_different_defaults() {
     let line = "--warmup-time=3 --rand-type=zipfian --mysql-ssl=REQUIRED --mysql-ssl-ca=ca.pem --reconnect=2 oltp_insert warmup";
     let Ok(Invocation::Native(command)) = parse(Compat::V1_1, line) else {
         panic!("{line}");
@@ -240,7 +243,7 @@ fn version_1_1_has_its_own_defaults() {
         panic!("a plain run");
     };
     assert_eq!(plain.settings.random.kind, "uniform");
-    assert!(plain.before.stdout.starts_with("sysbench 1.1.0 (using"));
+    assert!(plain.preamble.stdout.starts_with("sysbench 1.1.0 (using"));
     let error = parse(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();
     assert!(error.to_string().contains("distribution: special."));
 }
@@ -281,7 +284,7 @@ fn passwords_are_never_printed() {
     let command = script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
     assert!(!format!("{command:?}").contains("hunter2"));
     assert_eq!(command.extras[0].value.as_deref(), Some("hunter2"));
-    // Nor the value of a misspelt option.
-    let error = refused_output("--mysql-passwd=hunter2 oltp_insert run");
+    // The value of a misspelt option is not printed either.
+    let error = error_output("--mysql-passwd=hunter2 oltp_insert run");
     assert_eq!(error.2, "invalid option: --mysql-passwd=***\n");
 }

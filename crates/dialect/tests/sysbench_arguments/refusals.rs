@@ -1,14 +1,13 @@
-//! Refused command lines: the message, where it is printed, and which of several errors is
-//! reported.
+//! Invalid command lines: the message, its stream, and which of several errors is reported.
 
 use crate::support::*;
 use prony_dialect::sysbench::NON_DATABASE_TESTS;
 
 #[test]
-fn errors_before_the_banner() {
+fn errors_before_the_banner_match_sysbench() {
     let log = |text: &str| (false, format!("{text}\n"), String::new());
     let error = |text: &str| (false, String::new(), format!("{text}\n"));
-    let bad_int =
+    let invalid_int =
         |name: &str, text: &str| error(&format!("Invalid value for the '{name}' option: '{text}'"));
     for (options, expected) in [
         (
@@ -20,13 +19,13 @@ fn errors_before_the_banner() {
             "--threads=-2",
             log("FATAL: Invalid value for --threads: -2.\n"),
         ),
-        ("--threads=abc", bad_int("threads", "abc")),
-        ("--threads=4k", bad_int("threads", "4k")),
-        ("--time=99999999999", bad_int("time", "99999999999")),
-        ("--events=1M", bad_int("events", "1M")),
-        ("--rate=1.9", bad_int("rate", "1.9")),
+        ("--threads=abc", invalid_int("threads", "abc")),
+        ("--threads=4k", invalid_int("threads", "4k")),
+        ("--time=99999999999", invalid_int("time", "99999999999")),
+        ("--events=1M", invalid_int("events", "1M")),
+        ("--rate=1.9", invalid_int("rate", "1.9")),
         ("--rate=-5", log("FATAL: Invalid value for --rate: -5.\n")),
-        ("--percentile=99.9", bad_int("percentile", "99.9")),
+        ("--percentile=99.9", invalid_int("percentile", "99.9")),
         (
             "--percentile=101",
             log("FATAL: Invalid value for --percentile: 101"),
@@ -65,14 +64,14 @@ fn errors_before_the_banner() {
             "--rand-type=zipfian",
             log("FATAL: Invalid random numbers distribution: zipfian."),
         ),
-        ("--rand-spec-pct=x", bad_int("rand_spec_pct", "x")),
-        ("--config-file=bad", bad_int("threads", "abc")),
-        // Of several mistakes, the one that sysbench detects first.
+        ("--rand-spec-pct=x", invalid_int("rand_spec_pct", "x")),
+        ("--config-file=bad", invalid_int("threads", "abc")),
+        // Of several errors, sysbench reports the one that it detects first.
         (
             "--verbosity=9 --percentile=200 --rand-type=x",
             log("FATAL: Invalid random numbers distribution: x."),
         ),
-        ("--rand-type=x --rand-seed=x", bad_int("rand_seed", "x")),
+        ("--rand-type=x --rand-seed=x", invalid_int("rand_seed", "x")),
         (
             "--report-checkpoints=x --percentile=200",
             log("FATAL: Invalid value for --report-checkpoints: 'x'"),
@@ -98,7 +97,7 @@ fn errors_before_the_banner() {
         ("extra", error("Unrecognized command line argument: extra")),
     ] {
         assert_eq!(
-            refused_output(&format!("oltp_read_only run {options}")),
+            error_output(&format!("oltp_read_only run {options}")),
             expected,
             "{options}"
         );
@@ -106,10 +105,10 @@ fn errors_before_the_banner() {
 }
 
 #[test]
-fn errors_after_the_banner() {
+fn errors_after_the_banner_match_sysbench() {
     let log = |text: &str| (true, format!("{text}\n"), String::new());
     let error = |text: &str| (true, String::new(), format!("{text}\n"));
-    let needed =
+    let command_required =
         "FATAL: Command is required. Supported commands: prepare, prewarm, run, cleanup, help";
     let missing = |name: &str| {
         log(&format!(
@@ -122,8 +121,8 @@ fn errors_after_the_banner() {
         ("help", missing("help")),
         ("-h", missing("-h")),
         ("--validate 4 oltp_insert", missing("4")),
-        ("oltp_read_write", log(needed)),
-        ("oltp_read_write --foo=1", log(needed)),
+        ("oltp_read_write", log(command_required)),
+        ("oltp_read_write --foo=1", log(command_required)),
         ("oltp_read_write foo", error("Unknown command: foo")),
         (
             "oltp_read_write --foo=1 foo",
@@ -177,7 +176,7 @@ fn errors_after_the_banner() {
             error("/nosuch: No such file or directory\nUnknown command: foo"),
         ),
     ] {
-        assert_eq!(refused_output(line), expected, "{line}");
+        assert_eq!(error_output(line), expected, "{line}");
     }
 }
 
@@ -189,7 +188,7 @@ fn non_database_tests_are_refused_with_an_explanation() {
             format!("{name} --cpu-max-prime=3 help"),
             format!("--test={name} run"),
         ] {
-            let (_, _, error) = refused_output(&line);
+            let (_, _, error) = error_output(&line);
             let expected = format!(
                 "'{name}' does not measure a database, and Prony measures databases only.\n"
             );

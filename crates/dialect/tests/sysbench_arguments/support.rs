@@ -11,12 +11,12 @@ pub struct FolderHost;
 
 impl Host for FolderHost {
     fn find_script(&self, name: &str) -> Option<PathBuf> {
-        let exists = [
+        let existing = [
             "./my.lua",
             "/usr/share/sysbench/oltp_insert.lua",
             "./oltp_delete.lua",
         ];
-        exists.contains(&name).then(|| PathBuf::from(name))
+        existing.contains(&name).then(|| PathBuf::from(name))
     }
 
     fn read_file(&self, path: &Path) -> Result<String, String> {
@@ -53,9 +53,9 @@ pub fn script(line: &str) -> ScriptCommand {
 
 pub const BANNER: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 
-/// Whether the banner was printed, the other text of the log, and standard error; asserts exit status
-/// 1.
-pub fn refused_output(line: &str) -> (bool, String, String) {
+/// Parses an invalid command line. Returns whether the banner was printed, the remaining text of the log, and
+/// standard error. Asserts that the exit status is 1.
+pub fn error_output(line: &str) -> (bool, String, String) {
     let error = parse(Compat::V1_0, line).expect_err(line);
     assert_eq!(error.exit_status, 1, "{line}");
     let out = &error.output.stdout;

@@ -9,7 +9,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Bytes of one buffer. A larger reply takes several.
+/// Size of one buffer, bytes. A larger reply takes several.
 const BUFFER_BYTES: usize = 4096;
 
 /// A ring of buffers, all of one size.
@@ -43,7 +43,7 @@ impl Buffers {
         self.entries.at.as_ptr() as u64
     }
 
-    /// How many buffers there are.
+    /// Number of buffers.
     pub fn count(&self) -> u16 {
         self.count
     }

@@ -1,6 +1,6 @@
 //! The epoll engine, for kernels and containers without io_uring.
 //!
-//! In: bytes to send. Out: events. Must never: block except in the wait of a turn.
+//! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket::{self, RawAddress};
 use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
@@ -19,7 +19,7 @@ pub struct Epoll {
     slots: Vec<Connection>,
     queued: Vec<(Slot, bool)>,
     ready: Vec<libc::epoll_event>,
-    /// Closures noticed outside a wait, reported with the next one.
+    /// Closures noticed outside a wait, reported after the next wait.
     pending_events: Vec<IoEvent>,
     scratch: Box<[u8]>,
 }
@@ -31,11 +31,11 @@ struct Connection {
     connecting: bool,
     tcp: bool,
     out: Vec<u8>,
-    /// How many bytes of `out` are sent.
-    done: usize,
+    /// Number of bytes of `out` that are sent.
+    sent_bytes: usize,
     sent: Sent,
-    /// A transmit stamp already read from the error queue, for the next [`Io::transmit_stamp_ns`].
-    stamp_ns: Option<u64>,
+    /// A transmit timestamp already read from the error queue, for the next [`Io::transmit_timestamp_ns`].
+    timestamp_ns: Option<u64>,
 }
 
 impl Epoll {
@@ -77,32 +77,32 @@ impl Epoll {
     }
 
     /// Sends the queued bytes of a connection, as far as its socket accepts them.
-    fn transmit(&mut self, slot: Slot, stamp: bool) {
+    fn transmit(&mut self, slot: Slot, timestamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];
         let Some(fd) = connection.socket.as_ref().map(AsRawFd::as_raw_fd) else {
             return;
         };
-        if connection.done == connection.out.len() {
+        if connection.sent_bytes == connection.out.len() {
             return;
         }
-        if connection.done == 0 {
+        if connection.sent_bytes == 0 {
             connection.sent = Sent {
                 before_ns,
                 position: 0,
             };
         }
-        let rest = &connection.out[connection.done..];
-        let sent = if stamp && connection.tcp {
-            socket::send_stamped(fd, rest)
+        let unsent = &connection.out[connection.sent_bytes..];
+        let sent = if timestamp && connection.tcp {
+            socket::send_with_timestamp(fd, unsent)
         } else {
-            socket::send_now(fd, rest)
+            socket::send_now(fd, unsent)
         };
         let error = io::Error::last_os_error();
-        let waits = match usize::try_from(sent) {
+        let would_block = match usize::try_from(sent) {
             Ok(sent) => {
-                connection.done += sent;
-                connection.done < connection.out.len()
+                connection.sent_bytes += sent;
+                connection.sent_bytes < connection.out.len()
             }
             Err(_) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(_) => {
@@ -116,7 +116,7 @@ impl Epoll {
                 false
             }
         };
-        if waits {
+        if would_block {
             let _ = self.watch(
                 libc::EPOLL_CTL_MOD,
                 slot,
@@ -133,8 +133,8 @@ impl Epoll {
         };
         self.ready.clear();
         // epoll_wait takes whole milliseconds; epoll_pwait2 (Linux 5.11) takes nanoseconds.
-        // SAFETY: the pointers are valid, and the kernel writes at most EVENTS_MAX events, for which
-        // there is room.
+        // SAFETY: the pointers are valid, and the kernel writes at most EVENTS_MAX events, the
+        // capacity of `ready`.
         let mut count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -210,10 +210,10 @@ impl Epoll {
             });
         }
         if flags & libc::EPOLLERR != 0 {
-            // A transmit stamp in the error queue is reported as an error too, at every wait until it
-            // is fetched.
+            // The kernel also reports a transmit timestamp in the error queue as an error, at every wait
+            // until it is fetched.
             let connection = &mut self.slots[slot as usize];
-            connection.stamp_ns = socket::transmit_stamp_ns(fd).or(connection.stamp_ns);
+            connection.timestamp_ns = socket::transmit_timestamp_ns(fd).or(connection.timestamp_ns);
             return match socket::pending_error(fd) {
                 0 => None,
                 error => io_event(IoEventKind::Closed(error)),
@@ -241,19 +241,19 @@ impl Io for Epoll {
         let raw = RawAddress::new(address)?;
         let fd = socket::new(address, tcp, true)?;
         // SAFETY: the address is valid for the call.
-        let done = unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.length) };
+        let result = unsafe { libc::connect(fd.as_raw_fd(), raw.as_ptr(), raw.length) };
         let error = io::Error::last_os_error();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.connecting = true;
         connection.tcp = matches!(address, Address::Tcp(_));
         connection.out.clear();
-        connection.done = 0;
-        connection.stamp_ns = None;
+        connection.sent_bytes = 0;
+        connection.timestamp_ns = None;
         let generation = connection.generation;
         let raw_fd = fd.as_raw_fd();
         connection.socket = Some(fd);
-        if done < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
+        if result < 0 && error.raw_os_error() != Some(libc::EINPROGRESS) {
             // A unix socket with a full backlog returns EAGAIN; the caller tries again later.
             let kind = IoEventKind::Closed(error.raw_os_error().unwrap_or(libc::EIO));
             self.pending_events.push(IoEvent {
@@ -277,47 +277,48 @@ impl Io for Epoll {
         let connection = &mut self.slots[slot as usize];
         if let Some(fd) = connection.socket.take()
             && !closing_message.is_empty()
-            && connection.done == connection.out.len()
+            && connection.sent_bytes == connection.out.len()
         {
             socket::send_now(fd.as_raw_fd(), closing_message);
         }
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool) {
+    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool) {
         let connection = &mut self.slots[slot as usize];
-        if connection.done == connection.out.len() {
+        if connection.sent_bytes == connection.out.len() {
             connection.out.clear();
-            connection.done = 0;
+            connection.sent_bytes = 0;
         }
         connection.out.extend_from_slice(bytes);
-        self.queued.push((slot, stamp));
+        self.queued.push((slot, timestamp));
     }
 
     fn sent(&self, slot: Slot) -> Sent {
         self.slots[slot as usize].sent
     }
 
-    fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64> {
+    fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64> {
         let connection = &mut self.slots[slot as usize];
-        let stamp_ns = connection.stamp_ns.take();
-        stamp_ns.or_else(|| socket::transmit_stamp_ns(connection.socket.as_ref()?.as_raw_fd()))
+        let timestamp_ns = connection.timestamp_ns.take();
+        timestamp_ns
+            .or_else(|| socket::transmit_timestamp_ns(connection.socket.as_ref()?.as_raw_fd()))
     }
 
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
-        // Sends are queued until the next turn: each may cost us the CPU, and replies that have arrived
-        // should be handled first.
+    fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
+        // Sends are queued until the next iteration: each may cost this thread its CPU, and replies that
+        // have arrived are handled first.
         let mut queued = std::mem::take(&mut self.queued);
-        for (slot, stamp) in queued.drain(..) {
-            self.transmit(slot, stamp);
+        for (slot, timestamp) in queued.drain(..) {
+            self.transmit(slot, timestamp);
         }
         self.queued = queued;
         let wait_ns = match self.pending_events.is_empty() {
-            true => until_ns.saturating_sub(self.clock.now_ns()),
+            true => deadline_ns.saturating_sub(self.clock.now_ns()),
             false => 0,
         };
         self.wait(wait_ns)?;
-        for at in 0..self.ready.len() {
-            let event = self.ready[at];
+        for index in 0..self.ready.len() {
+            let event = self.ready[index];
             if let Some(event) = self.translate(&event) {
                 events.push(event);
             }
@@ -338,8 +339,8 @@ impl Io for Epoll {
         }
         let connection = &self.slots[event.slot as usize];
         let fd = connection.socket.as_ref()?.as_raw_fd();
-        let (length, stamp_ns) = if connection.tcp {
-            socket::receive_stamped(fd, &mut self.scratch)
+        let (length, timestamp_ns) = if connection.tcp {
+            socket::receive_with_timestamp(fd, &mut self.scratch)
         } else {
             let at = self.scratch.as_mut_ptr().cast();
             // SAFETY: the pointer and the length describe the scratch buffer.
@@ -353,13 +354,13 @@ impl Io for Epoll {
             }
             return Some(Received {
                 bytes: &[],
-                stamp_ns: None,
+                timestamp_ns: None,
                 closed: Some(error.raw_os_error().unwrap_or(libc::EIO)),
             });
         };
         Some(Received {
             bytes: &self.scratch[..length],
-            stamp_ns,
+            timestamp_ns,
             closed: (length == 0).then_some(0),
         })
     }

@@ -1,7 +1,7 @@
-//! The sockets of one worker, behind a small trait with three implementations.
+//! The sockets of one worker: a small trait with three implementations.
 //!
-//! In: bytes to send, addresses to connect to. Out: events, bytes with the kernel's stamp of their
-//! arrival. Must never: know what the bytes mean, or share anything with another worker.
+//! In: bytes to send, addresses to connect to. Out: events, bytes with the kernel's timestamp of
+//! their arrival. Must never: interpret the bytes, or share state with other workers.
 
 mod buffers;
 pub mod epoll;
@@ -21,7 +21,7 @@ pub type Slot = u32;
 pub struct IoEvent {
     /// The slot of the connection.
     pub slot: Slot,
-    /// Which connection of this slot: late events of an earlier one are dropped.
+    /// Number of the connection in its slot: late events of an earlier connection are dropped.
     pub generation: u32,
     /// The event.
     pub kind: IoEventKind,
@@ -34,12 +34,12 @@ pub enum IoEventKind {
     Opened,
     /// Bytes have arrived: fetch them with [`Io::receive`]. The fields tell the engine where they are.
     Readable {
-        /// Ring: number of the buffer. Epoll, sim: nothing.
+        /// Ring: number of the buffer. Epoll and sim: unused.
         buffer: u16,
-        /// Ring: bytes in the buffer. Epoll, sim: nothing.
+        /// Ring: bytes in the buffer. Epoll and sim: unused.
         length: u32,
     },
-    /// The connection could not be made, or is gone, with this `errno`, or 0 for an orderly end.
+    /// The connection could not be opened, or is closed: the `errno`, or 0 for an orderly end.
     Closed(i32),
 }
 
@@ -48,9 +48,9 @@ pub enum IoEventKind {
 pub struct Received<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// When the last of them arrived in this machine's kernel: nanoseconds of the stamps' clock.
-    pub stamp_ns: Option<u64>,
-    /// The connection ended or failed instead, with this `errno`, or 0 for an orderly end.
+    /// When the last of them arrived in this machine's kernel: nanoseconds of the timestamps' clock.
+    pub timestamp_ns: Option<u64>,
+    /// Set if the connection was closed instead: the `errno`, or 0 for an orderly end.
     pub closed: Option<i32>,
 }
 
@@ -59,7 +59,7 @@ pub struct Received<'a> {
 pub struct Sent {
     /// Clock reading just before the system call that sent it, nanoseconds.
     pub before_ns: u64,
-    /// How many other requests the same call sent before it.
+    /// Number of requests that the same call sent before it.
     pub position: u32,
 }
 
@@ -71,7 +71,7 @@ pub trait Io {
     /// The clock that belongs to the engine.
     fn clock(&self) -> Clock;
 
-    /// Makes room for one more connection and returns its slot: the next number.
+    /// Adds a slot for one more connection and returns it: the next number.
     fn add_slot(&mut self) -> Slot;
 
     /// Starts to connect; [`IoEventKind::Opened`] or [`IoEventKind::Closed`] follows. An earlier connection
@@ -84,24 +84,25 @@ pub trait Io {
     /// Closes a connection, after sending `closing_message` if the socket accepts it.
     fn close(&mut self, slot: Slot, closing_message: &[u8]);
 
-    /// Sends bytes with the next [`Io::turn`]. `stamp`: request the kernel's stamp of their departure.
-    fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool);
+    /// Queues bytes for the next [`Io::submit_and_wait`]. `timestamp`: request the kernel's timestamp of
+    /// their departure.
+    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool);
 
-    /// When the bytes last sent left.
+    /// When the last request was sent.
     fn sent(&self, slot: Slot) -> Sent;
 
-    /// The requested transmit stamp, once it has arrived.
-    fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64>;
+    /// The requested transmit timestamp, once it has arrived.
+    fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64>;
 
     /// Sends everything queued, in one system call if the engine can, then waits for events, until
-    /// `until_ns` at most.
+    /// `deadline_ns` at most.
     ///
     /// # Errors
     /// If the engine itself fails; the run cannot continue then.
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()>;
+    fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()>;
 
-    /// Whether an event belongs to the current connection of its slot. An event from the same turn as
-    /// the end of its connection does not.
+    /// Whether an event belongs to the current connection of its slot. An event from the same
+    /// iteration as the end of its connection does not.
     fn is_current(&self, event: IoEvent) -> bool;
 
     /// Fetches the bytes that an [`IoEventKind::Readable`] announced; `None` if the event is stale. Call it

@@ -1,11 +1,11 @@
-//! The io_uring engine: all sends of a turn in one submission, multishot receive with stamps.
+//! The io_uring engine: all sends of an iteration in one submission, multishot receive with timestamps.
 //!
 //! In: bytes to send. Out: events. Must never: free memory that the kernel may still read or write;
 //! every buffer it uses belongs to this engine, whose `drop` (`stop`) stops the ring before the
 //! buffers are freed.
 //!
-//! A turn is one system call. Each send wakes a server process, and each wake-up may take the CPU from
-//! us: with thirty sends in one call we lose it once instead of thirty times.
+//! An iteration makes one system call. Each send wakes a server process, which may take this thread's CPU:
+//! with thirty sends in one call that happens once instead of thirty times.
 
 mod probe;
 mod receive;
@@ -14,7 +14,7 @@ mod stop;
 
 pub use probe::{RingUnavailable, is_out_of_locked_memory, probe};
 
-use self::send::{SendState, StampedSend};
+use self::send::{SendState, TimestampedSend};
 use super::buffers::Buffers;
 use super::socket::{self, CONTROL_BYTES, RawAddress};
 use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
@@ -26,10 +26,10 @@ use std::io;
 use std::mem::{ManuallyDrop, zeroed};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Most entries of the submission queue; the rest goes with the next call.
+/// Maximum size of the submission queue; further entries are submitted with the next call.
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
-/// Header that a multishot recvmsg puts in front: four 32-bit numbers.
+/// Size of the header that a multishot recvmsg puts before the data: four 32-bit numbers.
 const HEADER_BYTES: usize = 16;
 /// The bits of a generation that fit into user data.
 const GENERATION_MASK: u32 = 0xff_ffff;
@@ -53,16 +53,16 @@ pub struct Ring {
     slots: Vec<Connection>,
     /// Slots below this have a registered file; slots added later have none.
     registered: Slot,
-    /// Slots with bytes to send in the next turn, and whether to request a stamp.
+    /// Slots with bytes to send in the next iteration, and whether to request a timestamp.
     queued: Vec<(Slot, bool)>,
     /// Slots whose sends are in the submission queue, in this order.
     batch: Vec<Slot>,
     /// Slots whose receive ended for lack of a buffer, with their generation: see
     /// [`Ring::arm_starved`].
     starved: Vec<(Slot, u32)>,
-    /// Header of every receive: no name, and room for stamps. Freed like `buffers`.
+    /// Header of every receive: no address, and space for timestamps. Freed like `buffers`.
     receive_header: ManuallyDrop<Box<libc::msghdr>>,
-    stamped_send: Box<StampedSend>,
+    timestamped_send: Box<TimestampedSend>,
 }
 
 /// One connection of the engine.
@@ -70,13 +70,13 @@ pub struct Ring {
 struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
-    /// Over TCP: the kernel provides stamps.
+    /// Whether the connection uses TCP, for which the kernel provides timestamps.
     tcp: bool,
     connecting: Option<Box<RawAddress>>,
     out: Vec<u8>,
     state: SendState,
-    /// The socket did not accept all bytes: the completion for the rest is awaited, however short it
-    /// is.
+    /// Whether the socket did not accept all bytes: the completion of the next send is awaited, however
+    /// short it is.
     stalled: bool,
     /// Bytes to send after `out`, while the kernel uses `out`.
     next: Vec<u8>,
@@ -84,17 +84,17 @@ struct Connection {
 }
 
 impl Ring {
-    /// Creates an engine for this many connections. It must stay on the thread that made it.
+    /// Creates an engine for this many connections. It must stay on the thread that created it.
     ///
     /// # Errors
     /// If the kernel refuses any resource the engine needs.
     pub fn new(connections: usize) -> io::Result<Self> {
         // The queues are locked memory, of which an ordinary user has a few megabytes for all rings
-        // together: no larger than these connections need. A turn can complete a receive and, for
-        // large requests, a send of each connection; replies of several pieces take more.
-        let wanted = (connections as u32 * 4).next_power_of_two();
-        let submissions = wanted.clamp(32, SUBMISSIONS);
-        let completions = wanted.max(128);
+        // together, so they are no larger than these connections need. An iteration can complete a receive
+        // and, for large requests, a send per connection; replies in several pieces take more.
+        let entries = (connections as u32 * 4).next_power_of_two();
+        let submissions = entries.clamp(32, SUBMISSIONS);
+        let completions = entries.max(128);
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
@@ -102,7 +102,7 @@ impl Ring {
             .setup_clamp()
             .setup_cqsize(completions)
             .build(submissions)?;
-        // The kernel need not look up and hold a registered file for each request.
+        // With registered files, the kernel need not look up the file of each request.
         ring.submitter().register_files_sparse(connections as u32)?;
         let buffers = Buffers::new(connections.next_power_of_two().clamp(16, 1024) as u16)?;
         // SAFETY: the ring of buffers lives as long as the engine, whose `drop` stops the ring
@@ -131,7 +131,7 @@ impl Ring {
             batch: Vec::with_capacity(connections),
             starved: Vec::new(),
             receive_header: ManuallyDrop::new(receive_header),
-            stamped_send: Box::new(StampedSend::new()),
+            timestamped_send: Box::new(TimestampedSend::new()),
         })
     }
 
@@ -162,7 +162,7 @@ impl Ring {
         }
     }
 
-    /// Records the departure of the sends in the submission queue: now, in this order.
+    /// Records that the sends in the submission queue leave now, in this order.
     fn note_submission(&mut self) {
         let before_ns = self.clock.now_ns();
         for (position, slot) in (0..).zip(self.batch.drain(..)) {
@@ -173,7 +173,7 @@ impl Ring {
         }
     }
 
-    /// Registers the file of a slot, -1 for none, if the slot has one.
+    /// Sets the registered file of a slot (-1 for none), if the slot has one.
     fn register(&self, slot: Slot, fd: RawFd) -> io::Result<()> {
         if slot < self.registered {
             self.ring.submitter().register_files_update(slot, &[fd])?;
@@ -181,6 +181,7 @@ impl Ring {
         Ok(())
     }
 
+    /// Gives the borrowed buffer back.
     fn release(&mut self) {
         if let Some(buffer) = self.borrowed.take() {
             self.buffers.give_back(buffer);
@@ -204,7 +205,7 @@ impl Io for Ring {
 
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = Box::new(RawAddress::new(address)?);
-        // A blocking socket: the ring itself never blocks, and waits for us if necessary.
+        // The socket is blocking: submitting never blocks, and the ring waits for the socket.
         let socket = socket::new(address, tcp, false)?;
         let fd = socket.as_raw_fd();
         self.register(slot, fd)?;
@@ -256,7 +257,7 @@ impl Io for Ring {
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], stamp: bool) {
+    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool) {
         let connection = &mut self.slots[slot as usize];
         if connection.socket.is_none() {
             return;
@@ -267,7 +268,7 @@ impl Io for Ring {
             SendState::Free => {
                 connection.out.clear();
                 connection.state = SendState::Queued;
-                self.queued.push((slot, stamp));
+                self.queued.push((slot, timestamp));
             }
         }
         connection.out.extend_from_slice(bytes);
@@ -277,17 +278,17 @@ impl Io for Ring {
         self.slots[slot as usize].sent
     }
 
-    fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64> {
-        socket::transmit_stamp_ns(self.fd(slot)?)
+    fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64> {
+        socket::transmit_timestamp_ns(self.fd(slot)?)
     }
 
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
+    fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
         self.release();
         self.buffers.publish();
         self.arm_starved()?;
         self.push_sends()?;
         self.note_submission();
-        let wait_ns = until_ns.saturating_sub(self.clock.now_ns());
+        let wait_ns = deadline_ns.saturating_sub(self.clock.now_ns());
         let timeout = Timespec::new()
             .sec(wait_ns / 1_000_000_000)
             .nsec((wait_ns % 1_000_000_000) as u32);
@@ -302,7 +303,7 @@ impl Io for Ring {
         }
         // The end of a connection is reported after its last data.
         let mut ends = Vec::new();
-        // Entries are taken one by one: handling one may need the queues.
+        // Entries are taken one at a time, because handling an entry may need the queues.
         while let Some(entry) = { self.ring.completion().next() } {
             match self.on_completion(&entry)? {
                 Some(event) if matches!(event.kind, IoEventKind::Closed(_)) => ends.push(event),
@@ -339,7 +340,7 @@ impl Io for Ring {
         let control = bytes.get(HEADER_BYTES..HEADER_BYTES + control)?;
         Some(Received {
             bytes: payload,
-            stamp_ns: socket::stamp_ns(control),
+            timestamp_ns: socket::timestamp_ns(control),
             closed: payload.is_empty().then_some(0),
         })
     }

@@ -1,7 +1,7 @@
 //! The simulated engine: a network and a clock for tests.
 //!
 //! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times it sets. Must
-//! never: read a real clock; a test with it returns the same figures each time.
+//! never: read a real clock, so that a test returns the same figures each time.
 
 use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
 use crate::clock::{Clock, SimTime};
@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::rc::Rc;
 
-/// One action of a simulated server.
+/// An action of a simulated server, and its delay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Delay after the arrival of the request, nanoseconds.
@@ -48,18 +48,18 @@ pub trait SimServer {
 pub struct Machine {
     /// Duration of one send of a batch, nanoseconds.
     pub send_cost_ns: u64,
-    /// How long the client is busy after each turn, nanoseconds.
+    /// How long the client is busy in each iteration, nanoseconds.
     pub stall_ns: u64,
-    /// Bytes carry stamps, as over TCP.
-    pub stamps: bool,
-    /// Most sockets that it can open.
+    /// Whether bytes carry timestamps, as over TCP.
+    pub timestamps: bool,
+    /// Maximum number of open sockets.
     pub sockets_max: Option<usize>,
 }
 
 /// The simulated engine.
 pub struct Sim<S> {
     time: Rc<SimTime>,
-    script: S,
+    server: S,
     machine: Machine,
     slots: Vec<Connection>,
     queued: Vec<Slot>,
@@ -92,19 +92,19 @@ struct Connection {
     out: Vec<u8>,
     inbox: Vec<u8>,
     fetched: Vec<u8>,
-    stamp_ns: u64,
+    timestamp_ns: u64,
     sent: Sent,
-    left_ns: u64,
+    departed_ns: u64,
 }
 
 impl<S: SimServer> Sim<S> {
     /// A simulated network with this many connections, at time 0.
-    pub fn new(connections: usize, machine: Machine, script: S) -> Self {
+    pub fn new(connections: usize, machine: Machine, server: S) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(connections, Connection::default);
         Sim {
             time: Rc::new(SimTime::default()),
-            script,
+            server,
             machine,
             slots,
             queued: Vec::new(),
@@ -152,7 +152,7 @@ impl<S: SimServer> Sim<S> {
         let before_ns = self.now_ns();
         let mut queued = std::mem::take(&mut self.queued);
         for (position, slot) in (0..).zip(queued.drain(..)) {
-            let left_ns = before_ns
+            let departed_ns = before_ns
                 + u64::from(position) * self.machine.send_cost_ns
                 + self.machine.send_cost_ns / 2;
             let connection = &mut self.slots[slot as usize];
@@ -160,15 +160,15 @@ impl<S: SimServer> Sim<S> {
                 before_ns,
                 position,
             };
-            connection.left_ns = left_ns;
+            connection.departed_ns = departed_ns;
             let bytes = std::mem::take(&mut connection.out);
             let mut answers = std::mem::take(&mut self.answers);
             if connection.open {
-                self.script.request(slot, &bytes, left_ns, &mut answers);
+                self.server.request(slot, &bytes, departed_ns, &mut answers);
             }
             self.slots[slot as usize].out = bytes;
             self.slots[slot as usize].out.clear();
-            self.schedule_answers(left_ns, slot, answers);
+            self.schedule_answers(departed_ns, slot, answers);
             self.time
                 .now_ns
                 .set(self.now_ns() + self.machine.send_cost_ns);
@@ -206,11 +206,11 @@ impl<S: SimServer> Io for Sim<S> {
         connection.open = true;
         connection.inbox.clear();
         connection.out.clear();
-        match self.script.connect(slot, now_ns) {
+        match self.server.connect(slot, now_ns) {
             Ok(after_ns) => {
                 self.schedule_arrival(now_ns + after_ns, slot, Arrival::Opened);
                 let mut answers = std::mem::take(&mut self.answers);
-                self.script.greet(slot, &mut answers);
+                self.server.greet(slot, &mut answers);
                 self.schedule_answers(now_ns + after_ns, slot, answers);
             }
             Err(errno) => self.schedule_arrival(now_ns, slot, Arrival::Closed(errno)),
@@ -220,7 +220,7 @@ impl<S: SimServer> Io for Sim<S> {
 
     fn close(&mut self, slot: Slot, _: &[u8]) {
         if std::mem::take(&mut self.slots[slot as usize].open) {
-            self.script.closed(slot);
+            self.server.closed(slot);
         }
         self.queued.retain(|queued| *queued != slot);
     }
@@ -237,12 +237,12 @@ impl<S: SimServer> Io for Sim<S> {
         self.slots[slot as usize].sent
     }
 
-    fn transmit_stamp_ns(&mut self, slot: Slot) -> Option<u64> {
-        let stamp_ns = self.slots[slot as usize].left_ns;
-        stamp_ns.checked_add_signed(self.time.stamp_offset_ns.get())
+    fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64> {
+        let timestamp_ns = self.slots[slot as usize].departed_ns;
+        timestamp_ns.checked_add_signed(self.time.timestamp_offset_ns.get())
     }
 
-    fn turn(&mut self, until_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
+    fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
         self.transmit();
         self.time.now_ns.set(self.now_ns() + self.machine.stall_ns);
         // If nothing has arrived, time advances to the next arrival or to the end of the wait.
@@ -253,7 +253,7 @@ impl<S: SimServer> Io for Sim<S> {
         if next_ns > self.now_ns() {
             self.time
                 .now_ns
-                .set(next_ns.min(until_ns).max(self.now_ns()));
+                .set(next_ns.min(deadline_ns).max(self.now_ns()));
         }
         while let Some(Reverse(next)) = self.planned.peek() {
             if next.at_ns > self.now_ns() {
@@ -277,11 +277,11 @@ impl<S: SimServer> Io for Sim<S> {
                 Arrival::Opened => IoEventKind::Opened,
                 Arrival::Closed(errno) => IoEventKind::Closed(errno),
                 Arrival::Bytes(bytes) => {
-                    // Unread bytes are joined, and carry the stamp of the last.
-                    let fresh = connection.inbox.is_empty();
+                    // Unread bytes are joined, and carry the timestamp of the last.
+                    let was_empty = connection.inbox.is_empty();
                     connection.inbox.extend_from_slice(&bytes);
-                    connection.stamp_ns = at_ns;
-                    if !fresh {
+                    connection.timestamp_ns = at_ns;
+                    if !was_empty {
                         continue;
                     }
                     IoEventKind::Readable {
@@ -308,14 +308,14 @@ impl<S: SimServer> Io for Sim<S> {
         if !self.is_current(event) {
             return None;
         }
-        let offset_ns = self.time.stamp_offset_ns.get();
+        let offset_ns = self.time.timestamp_offset_ns.get();
         let connection = &mut self.slots[event.slot as usize];
         std::mem::swap(&mut connection.inbox, &mut connection.fetched);
         connection.inbox.clear();
-        let stamp_ns = connection.stamp_ns.checked_add_signed(offset_ns);
+        let timestamp_ns = connection.timestamp_ns.checked_add_signed(offset_ns);
         Some(Received {
             bytes: &connection.fetched,
-            stamp_ns: stamp_ns.filter(|_| self.machine.stamps),
+            timestamp_ns: timestamp_ns.filter(|_| self.machine.timestamps),
             closed: None,
         })
     }

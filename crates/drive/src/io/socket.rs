@@ -1,6 +1,6 @@
-//! Sockets, their options and the stamps that come with their bytes.
+//! Sockets, their options, and the kernel's timestamps of their bytes.
 //!
-//! In: addresses. Out: file descriptors; stamps out of control messages. Must never: block.
+//! In: addresses. Out: file descriptors; timestamps from control messages. Must never: block.
 //! Source: Linux documentation, networking/timestamping.
 
 use prony_server::{Address, TcpOptions};
@@ -9,7 +9,7 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 
-/// Room for the control message of SO_TIMESTAMPING with its three stamps: a header of 16 bytes and
+/// Size of the control message of SO_TIMESTAMPING with its three timestamps: a header of 16 bytes and
 /// three `timespec`.
 pub const CONTROL_BYTES: usize = 64;
 
@@ -17,7 +17,7 @@ pub const CONTROL_BYTES: usize = 64;
 pub struct RawAddress {
     /// The bytes.
     pub storage: libc::sockaddr_storage,
-    /// How many of them are used.
+    /// Number of bytes used.
     pub length: libc::socklen_t,
 }
 
@@ -86,7 +86,7 @@ impl RawAddress {
     }
 }
 
-/// Creates a socket for this address: stamps requested, and Nagle's delay off over TCP.
+/// Creates a socket for this address. Over TCP, sets its options and requests timestamps.
 pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result<OwnedFd> {
     let family = match address {
         Address::Unix(_) => libc::AF_UNIX,
@@ -103,17 +103,17 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     if family != libc::AF_UNIX {
         tcp.apply(fd.as_fd())?;
-        // Transmit stamps are requested one by one, in a control message; without these flags they
+        // Transmit timestamps are requested one by one, in a control message; without these flags they
         // would not be reported. OPT_TSONLY: do not return the bytes with them.
-        let stamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        let timestamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE
             | libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-        // A kernel without stamps is no error: their absence is noticed and reported.
+        // A kernel without timestamps is no error: their absence is noticed and reported.
         let _ = set(
             fd.as_raw_fd(),
             libc::SOL_SOCKET,
             libc::SO_TIMESTAMPING,
-            stamps as libc::c_int,
+            timestamps as libc::c_int,
         );
     }
     Ok(fd)
@@ -122,8 +122,8 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
 fn set(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
     let size = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the pointer and the size describe `value`.
-    let done = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size) };
-    if done < 0 {
+    let result = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size) };
+    if result < 0 {
         return Err(io::Error::last_os_error());
     }
     Ok(())
@@ -146,15 +146,15 @@ pub fn pending_error(fd: RawFd) -> i32 {
     error
 }
 
-/// Sends what fits without blocking; for the last message of a connection.
+/// Sends as many bytes as fit without blocking. Returns their number, or a negative one on error.
 pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the pointer and the length describe `bytes`.
     unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) }
 }
 
-/// The software stamp in control messages, nanoseconds of CLOCK_REALTIME; `None` if there is none.
-pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
+/// The software timestamp in control messages, nanoseconds of CLOCK_REALTIME; `None` if there is none.
+pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
     const HEADER: usize = size_of::<libc::cmsghdr>();
     while control.len() >= HEADER {
         // SAFETY: the length was checked; the read need not be aligned.
@@ -164,11 +164,11 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
         if length < HEADER || length > control.len() {
             return None;
         }
-        let stamps =
+        let timestamps =
             header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
-        if stamps && length >= HEADER + size_of::<libc::timespec>() {
+        if timestamps && length >= HEADER + size_of::<libc::timespec>() {
             let at = control[HEADER..].as_ptr().cast::<libc::timespec>();
-            // SAFETY: as above. The first of the three is the software stamp.
+            // SAFETY: as above. The first of the three is the software timestamp.
             let time = unsafe { at.read_unaligned() };
             let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             return (ns > 0).then_some(ns);
@@ -180,19 +180,19 @@ pub fn stamp_ns(mut control: &[u8]) -> Option<u64> {
     None
 }
 
-/// A control message that requests the transmit stamp of the bytes it is sent with.
+/// A control message that requests the transmit timestamp of the bytes it is sent with.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-pub struct StampRequest {
+pub struct TimestampRequest {
     header: libc::cmsghdr,
     flags: u32,
     padding: u32,
 }
 
-impl StampRequest {
-    /// The message.
+impl TimestampRequest {
+    /// Creates the message.
     pub fn request() -> Self {
-        StampRequest {
+        TimestampRequest {
             header: libc::cmsghdr {
                 cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
                 cmsg_level: libc::SOL_SOCKET,
@@ -204,8 +204,8 @@ impl StampRequest {
     }
 }
 
-/// Fetches a transmit stamp from the socket's error queue, nanoseconds of CLOCK_REALTIME.
-pub fn transmit_stamp_ns(fd: RawFd) -> Option<u64> {
+/// Fetches a transmit timestamp from the socket's error queue, nanoseconds of CLOCK_REALTIME.
+pub fn transmit_timestamp_ns(fd: RawFd) -> Option<u64> {
     let mut control = [0u64; 32];
     let mut newest = None;
     loop {
@@ -221,13 +221,13 @@ pub fn transmit_stamp_ns(fd: RawFd) -> Option<u64> {
         let length = header.msg_controllen.min(size_of_val(&control));
         // SAFETY: `control` is plain integers, and `length` is within it.
         let bytes = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), length) };
-        newest = stamp_ns(bytes).or(newest);
+        newest = timestamp_ns(bytes).or(newest);
     }
 }
 
-/// Sends bytes and requests a transmit stamp.
-pub fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut stamp_request = StampRequest::request();
+/// Sends bytes and requests a transmit timestamp.
+pub fn send_with_timestamp(fd: RawFd, bytes: &[u8]) -> isize {
+    let mut timestamp_request = TimestampRequest::request();
     let mut vector = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
@@ -236,15 +236,15 @@ pub fn send_stamped(fd: RawFd, bytes: &[u8]) -> isize {
     let mut header: libc::msghdr = unsafe { zeroed() };
     header.msg_iov = &raw mut vector;
     header.msg_iovlen = 1;
-    header.msg_control = (&raw mut stamp_request).cast();
-    header.msg_controllen = size_of::<StampRequest>();
+    header.msg_control = (&raw mut timestamp_request).cast();
+    header.msg_controllen = size_of::<TimestampRequest>();
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the header points to locals that outlive the call; the bytes are only read.
     unsafe { libc::sendmsg(fd, &raw const header, flags) }
 }
 
-/// Receives bytes and the stamp of the last byte's arrival.
-pub fn receive_stamped(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
+/// Receives bytes and the timestamp of the last byte's arrival.
+pub fn receive_with_timestamp(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
     let mut control = [0u64; CONTROL_BYTES / 8];
     let mut vector = libc::iovec {
         iov_base: into.as_mut_ptr().cast(),
@@ -261,10 +261,11 @@ pub fn receive_stamped(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
     if length < 0 {
         return (length, None);
     }
-    let room = header.msg_controllen.min(size_of_val(&control));
-    // SAFETY: `control` is plain integers, and `room` is within it.
-    let bytes = unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), room) };
-    (length, stamp_ns(bytes))
+    let control_length = header.msg_controllen.min(size_of_val(&control));
+    // SAFETY: `control` is plain integers, and `control_length` is within it.
+    let bytes =
+        unsafe { std::slice::from_raw_parts(control.as_ptr().cast::<u8>(), control_length) };
+    (length, timestamp_ns(bytes))
 }
 
 #[cfg(test)]
@@ -282,9 +283,9 @@ mod tests {
     }
 
     #[test]
-    fn malformed_control_messages_hold_no_stamp() {
-        assert_eq!(stamp_ns(&[]), None);
-        assert_eq!(stamp_ns(&[0; 64]), None);
-        assert_eq!(stamp_ns(&[0xff; 64]), None);
+    fn malformed_control_messages_have_no_timestamp() {
+        assert_eq!(timestamp_ns(&[]), None);
+        assert_eq!(timestamp_ns(&[0; 64]), None);
+        assert_eq!(timestamp_ns(&[0xff; 64]), None);
     }
 }

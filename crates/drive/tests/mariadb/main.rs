@@ -30,7 +30,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, target: &Target) -> DriveResul
     drive_until(program, plan, target, &AtomicBool::new(false))
 }
 
-/// Ends at once when `interrupt` is set.
+/// Like [`drive`]; ends at once when `interrupt` is set.
 fn drive_until(
     program: &dyn Program,
     plan: &DrivePlan,
@@ -45,7 +45,7 @@ fn drive_until(
 }
 
 /// One statement of each kind, with numbered placeholders as in all programs.
-struct Texts {
+struct CountingStatements {
     echo: Statement,
     begin: Statement,
     add: Statement,
@@ -55,12 +55,12 @@ struct Texts {
 }
 
 /// A transaction that increments a counter in its client's row.
-struct Counting(Arc<Texts>);
+struct CounterProgram(Arc<CountingStatements>);
 
-impl Counting {
-    fn new() -> Counting {
+impl CounterProgram {
+    fn new() -> CounterProgram {
         let mut set = Statements::new();
-        Counting(Arc::new(Texts {
+        CounterProgram(Arc::new(CountingStatements {
             echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
             begin: set.add("begin"),
             add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
@@ -71,45 +71,49 @@ impl Counting {
     }
 }
 
-impl Program for Counting {
+impl Program for CounterProgram {
     fn kinds(&self) -> &[&'static str] {
         &["count"]
     }
 
     fn user(&self, id: UserId, mut db: Db) -> User {
-        let texts = self.0.clone();
+        let statements = self.0.clone();
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
-                let result = count(&mut db, &texts, i64::from(id.client)).await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                let result = count(&mut db, &statements, i64::from(id.client)).await;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
     }
 }
 
-async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbError> {
+async fn count(
+    db: &mut Db,
+    statements: &CountingStatements,
+    client: i64,
+) -> Result<Outcome, DbError> {
     let note = format!("client {client}: it's \\ \"so\" é");
     let values = [Value::Int(-client - 1), Value::Text(&note), Value::Null];
     {
-        let rows = db.exec(&texts.echo, &values).await?;
+        let rows = db.exec(&statements.echo, &values).await?;
         let row = rows.first().expect("a row");
         let first = (row.text(0), row.int(1));
         assert_eq!(first, (Some(note.as_str()), Some(-client - 1)));
         assert_eq!((row.text(2), row.text(4)), (None, Some("$1?")));
         assert_eq!(row.text(3), Some((-client - 1).to_string().as_str()));
     }
-    db.exec(&texts.begin, &[]).await?;
+    db.exec(&statements.begin, &[]).await?;
     assert!(db.is_in_block());
     let changes = [Value::Int(1), Value::Int(client), Value::Text(&note)];
-    assert_eq!(db.exec(&texts.add, &changes).await?.affected(), 1);
+    assert_eq!(db.exec(&statements.add, &changes).await?.affected(), 1);
     let id = [Value::Int(client)];
     let before = {
-        let rows = db.exec(&texts.read, &id).await?;
+        let rows = db.exec(&statements.read, &id).await?;
         let row = rows.first().expect("its row");
         let own = (row.int(0), row.text(2));
         assert_eq!(own, (Some(client), Some(note.as_str())));
@@ -118,9 +122,9 @@ async fn count(db: &mut Db, texts: &Texts, client: i64) -> Result<Outcome, DbErr
     // The following reads and the commit as one request.
     let both = [Value::Int(client), Value::Int(-1)];
     let batch: [(&Statement, &[Value]); 3] = [
-        (&texts.both, &both),
-        (&texts.read, &id),
-        (&texts.commit, &[]),
+        (&statements.both, &both),
+        (&statements.read, &id),
+        (&statements.commit, &[]),
     ];
     {
         let rows = db.batch(&batch).await?;
@@ -151,7 +155,7 @@ fn prepare(url: &str, name: &str) -> (Control, Target) {
     (control, target(&url))
 }
 
-fn counted(control: &mut Control) -> u64 {
+fn sum_of_counts(control: &mut Control) -> u64 {
     let sum = control.query_value("select sum(n) from counts").unwrap();
     sum.and_then(|sum| sum.parse().ok()).expect("a sum")
 }
@@ -172,7 +176,7 @@ fn every_mode(url: &str) {
             let (mut control, target) = prepare(url, "drive_modes");
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
-            let driven = drive(&Counting::new(), &plan, &target);
+            let driven = drive(&CounterProgram::new(), &plan, &target);
             let all = driven.collected.measured.all();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(all.failed, 0, "{mode:?} {io:?}: {errors:?}");
@@ -182,7 +186,7 @@ fn every_mode(url: &str) {
                 driven.events
             );
             let expected = 15 * u64::from(CLIENTS);
-            let counts = (all.committed, counted(&mut control));
+            let counts = (all.committed, sum_of_counts(&mut control));
             assert_eq!(counts, (expected, expected), "{mode:?} {io:?}");
             assert_eq!(
                 all.parts.is_some(),
@@ -254,12 +258,12 @@ fn kill_all(control: &mut Control, database: &str) -> usize {
 }
 
 #[test]
-fn killed_connections_come_back_and_nothing_is_counted_twice() {
+fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
     let server = shared_mariadb();
     for io in engines() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let (mut control, target) = prepare(&server.url(), "drive_killed");
-            let program = Counting::new();
+            let program = CounterProgram::new();
             let interrupt = AtomicBool::new(false);
             let plan = plan_with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {
@@ -285,18 +289,19 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
                 .filter(|event| event.kind == RunEventKind::Outage);
             let outages: Vec<_> = outages.collect();
             assert!(!outages.is_empty() && outages.iter().all(|event| event.until_ns.is_some()));
-            let users = |event: &&prony_drive::RunEvent| event.kind == RunEventKind::UserFailed;
+            let is_user_failure =
+                |event: &&prony_drive::RunEvent| event.kind == RunEventKind::UserFailed;
             assert_eq!(
-                driven.events.iter().filter(users).count(),
+                driven.events.iter().filter(is_user_failure).count(),
                 0,
                 "{:?}",
                 driven.events
             );
-            let sum = counted(&mut control);
+            let sum = sum_of_counts(&mut control);
             // A commit whose reply was lost may have taken effect.
-            let most = all.committed + all.failed + u64::from(CLIENTS);
+            let max = all.committed + all.failed + u64::from(CLIENTS);
             assert!(
-                (all.committed..=most).contains(&sum),
+                (all.committed..=max).contains(&sum),
                 "{mode:?} {io:?}: {sum}"
             );
         }
@@ -304,11 +309,11 @@ fn killed_connections_come_back_and_nothing_is_counted_twice() {
 }
 
 #[test]
-fn a_server_that_crashes_and_comes_back_is_an_outage() {
+fn a_server_crash_and_restart_is_an_outage() {
     let server = MariaDb::start(MariaDbOptions::default()).unwrap_or_else(|e| panic!("{e}"));
     let tcp = server.tcp_url_with_password();
     let (mut control, target) = prepare(tcp.reveal(), "drive_crash");
-    let program = Counting::new();
+    let program = CounterProgram::new();
     let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 12.0);
     let driven = std::thread::scope(|scope| {
         let run = scope.spawn(|| drive(&program, &plan, &target));
@@ -328,31 +333,31 @@ fn a_server_that_crashes_and_comes_back_is_an_outage() {
     assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
     let all = driven.collected.measured.all();
     let mut control = Control::connect(&target).expect("it is back");
-    let sum = counted(&mut control);
+    let sum = sum_of_counts(&mut control);
     assert!(all.failed > 0);
-    let most = all.committed + all.failed + u64::from(CLIENTS);
-    assert!((all.committed..=most).contains(&sum), "{sum} of {most}");
+    let max = all.committed + all.failed + u64::from(CLIENTS);
+    assert!((all.committed..=max).contains(&sum), "{sum} of {max}");
 }
 
-/// Two rows, in an order that depends on the client.
-struct Crossing(Arc<(Statement, Statement, Statement)>);
+/// Updates two rows, in an order that depends on the client.
+struct OppositeOrders(Arc<(Statement, Statement, Statement)>);
 
-impl Program for Crossing {
+impl Program for OppositeOrders {
     fn kinds(&self) -> &[&'static str] {
         &["cross"]
     }
 
     fn user(&self, id: UserId, mut db: Db) -> User {
-        let texts = self.0.clone();
-        let (one, two) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
+        let statements = self.0.clone();
+        let (first, second) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
-                let result = cross(&mut db, &texts, [one, two]).await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                let result = cross(&mut db, &statements, [first, second]).await;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -376,7 +381,7 @@ async fn cross(
 fn deadlocks_are_counted_in_their_error_class() {
     let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
     let mut set = Statements::new();
-    let program = Crossing(Arc::new((
+    let program = OppositeOrders(Arc::new((
         set.add("begin"),
         set.add_with_question_marks("update counts set n = n + 1 where id = ?"),
         set.add("commit"),
@@ -400,10 +405,10 @@ fn deadlocks_are_counted_in_their_error_class() {
         assert!(entry.example.contains("Deadlock"), "{entry:?}");
     }
     // The server rolled back the failed transactions.
-    let sum = counted(&mut control);
-    let most = 2 * (all.committed + u64::from(CLIENTS));
+    let sum = sum_of_counts(&mut control);
+    let max = 2 * (all.committed + u64::from(CLIENTS));
     assert!(
-        sum.is_multiple_of(2) && (2 * all.committed..=most).contains(&sum),
+        sum.is_multiple_of(2) && (2 * all.committed..=max).contains(&sum),
         "{sum}"
     );
 }

@@ -24,7 +24,12 @@ fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<DriveResult, Error>, usiz
         refuse,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| answers.push(send(2 * MS, DONE)),
     };
-    let driven = run_simulated(&job, stamped(), server, &mut TestObserver::default());
+    let driven = run_simulated(
+        &job,
+        with_timestamps(),
+        server,
+        &mut TestObserver::default(),
+    );
     (driven, refusals.load(Ordering::Relaxed))
 }
 
@@ -43,7 +48,7 @@ fn a_transaction_can_use_several_connections() {
     assert!(all.committed.abs_diff(40 * 250) <= 80, "{}", all.committed);
     assert_eq!(all.response.min_ns, 4 * MS);
     // Both round trips are in the split.
-    let parts = all.parts.as_ref().expect("stamps").server.mean_ns();
+    let parts = all.parts.as_ref().expect("timestamps").server.mean_ns();
     assert!((parts - 4e6).abs() < 1e4, "{parts}");
 }
 
@@ -130,14 +135,14 @@ fn closing_a_lost_connection_ends_its_outage() {
             }
         },
     };
-    let driven = run_on(&program, 1, 1.0, stamped(), server);
-    let seen: Vec<_> = driven
+    let driven = run_on(&program, 1, 1.0, with_timestamps(), server);
+    let outages: Vec<_> = driven
         .events
         .iter()
         .map(|event| (event.kind, event.count, event.until_ns.is_some()))
         .collect();
     assert_eq!(
-        seen,
+        outages,
         [(RunEventKind::Outage, 1, true); 2],
         "{:?}",
         driven.events
@@ -151,10 +156,10 @@ fn closing_a_lost_connection_ends_its_outage() {
 /// A machine with fewer sockets than requested.
 fn few_sockets(limit: usize) -> Machine {
     Machine {
-        // Otherwise a turn in which no user waits would take only a nanosecond.
+        // Otherwise an iteration in which no user waits would take only a nanosecond.
         stall_ns: MS / 10,
         sockets_max: Some(limit),
-        ..stamped()
+        ..with_timestamps()
     }
 }
 

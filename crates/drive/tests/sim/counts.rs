@@ -1,4 +1,4 @@
-//! Counts of queries: in the second of the reply and in the totals, and in no other phase's figures.
+//! Queries are counted in the second of their reply and in the totals, and in no other phase's figures.
 
 use crate::support::*;
 use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
@@ -27,12 +27,12 @@ fn simulated(
     let mut seconds = Seconds::default();
     let target = target();
     let job = job(program, plan, &target);
-    let driven = run_simulated(&job, stamped(), after(delay_ns), &mut seconds).unwrap();
+    let driven = run_simulated(&job, with_timestamps(), after(delay_ns), &mut seconds).unwrap();
     (driven, seconds.0)
 }
 
 /// Two reads, a write and another query, with one ignored error and one reconnect in every transaction.
-async fn counted(db: &mut Db) -> Result<Outcome, DbError> {
+async fn counted_transaction(db: &mut Db) -> Result<Outcome, DbError> {
     for query in [
         QueryKind::Read,
         QueryKind::Read,
@@ -52,7 +52,7 @@ fn queries_count_in_the_second_of_their_reply() {
     // A query takes 300 ms, a transaction 1.2 s: it counts in several seconds.
     let mut plan = plan(1, 5.0);
     plan.stop = Stop::Transactions(3);
-    let program = repeat(|db| Box::pin(counted(db)));
+    let program = repeat(|db| Box::pin(counted_transaction(db)));
     let (driven, seconds) = simulated(&program, &plan, 300 * MS);
     let all: Vec<u64> = seconds.iter().map(Queries::all).collect();
     assert_eq!(all, [3, 3, 3, 3]);
@@ -71,7 +71,7 @@ fn queries_count_in_the_second_of_their_reply() {
 fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
     let mut plan = plan(4, 2.0);
     plan.warmup = Duration::from_secs(1);
-    let program = repeat(|db| Box::pin(counted(db)));
+    let program = repeat(|db| Box::pin(counted_transaction(db)));
     let (driven, seconds) = simulated(&program, &plan, 10 * MS);
     let collected = &driven.collected;
     let warmup = collected.warmup.as_ref().expect("a warm-up").queries;

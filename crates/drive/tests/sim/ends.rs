@@ -14,30 +14,30 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 if id.client == 0 {
                     db.sleep(Duration::from_millis(300)).await;
                 }
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
                 db.sleep(Duration::from_secs(3600)).await;
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(2, 0.1), stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&program, &plan(2, 0.1), with_timestamps(), after(MS)).unwrap();
     let collected = &driven.collected;
     assert_eq!(collected.measured.all().committed, 1);
     // Client 0's transaction ended in the drain, so it counts as unfinished.
-    assert_eq!(collected.measured.leftover.unfinished, 1);
+    assert_eq!(collected.measured.excluded.unfinished, 1);
     let committed = InFlight {
         committed: 1,
         ..InFlight::default()
     };
-    assert_eq!(collected.measured.leftover.in_flight, committed);
+    assert_eq!(collected.measured.excluded.in_flight, committed);
     assert!(collected.drain_s < 0.5, "{}", collected.drain_s);
 }
 
@@ -52,8 +52,8 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
                 1 => "UPDATE t SET n = 1",
                 _ => "SELECT 1",
             });
-            if let Err(ended) = db.start(0).await {
-                return ended;
+            if let Err(exit) = db.start(0).await {
+                return exit;
             }
             if id.client == 3 {
                 db.sleep(Duration::from_secs(3600)).await;
@@ -61,25 +61,25 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
             let result = db.exec(&statement, &[]).await.map(|_| Outcome::Committed);
             match db.end(result).await {
                 Ok(()) => prony_session::UserExit::Finished,
-                Err(ended) => ended,
+                Err(exit) => exit,
             }
         })
     });
     let never = after(1_000_000 * MS);
-    let (driven, _) = simulate(&program, &plan(4, 0.1), stamped(), never).unwrap();
-    let leftover = driven.collected.measured.leftover;
+    let (driven, _) = simulate(&program, &plan(4, 0.1), with_timestamps(), never).unwrap();
+    let excluded = driven.collected.measured.excluded;
     // A commit, and an update outside a block, which commits by itself.
     let expected = InFlight {
         ambiguous: 2,
         cut_off: 2,
         ..InFlight::default()
     };
-    assert_eq!((leftover.unfinished, leftover.in_flight), (4, expected));
+    assert_eq!((excluded.unfinished, excluded.in_flight), (4, expected));
 }
 
-/// A write, and then something that has not ended when the run is cut off: client 0 waits for a `SELECT`, the
-/// others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in a try that was
-/// rolled back, and client 4 only read.
+/// Every client executes a statement and has not ended when the run is cut off: client 0 waits for a
+/// `SELECT`, the others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in a
+/// try that was rolled back; client 4 only read.
 #[test]
 fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
@@ -88,7 +88,11 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let server = PgServer {
         refuse: |_| false,
         statement: |slot, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let has = |word: &str| bytes.windows(word.len()).any(|at| at == word.as_bytes());
+            let has = |word: &str| {
+                bytes
+                    .windows(word.len())
+                    .any(|window| window == word.as_bytes())
+            };
             if has("pg_sleep") {
                 return;
             }
@@ -96,15 +100,15 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
             answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
         },
     };
-    let (driven, _) = simulate(&program, &plan(5, 0.1), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(5, 0.1), with_timestamps(), server).unwrap();
     assert!(driven.events.is_empty(), "{:?}", driven.events);
-    let leftover = driven.collected.measured.leftover;
+    let excluded = driven.collected.measured.excluded;
     let expected = InFlight {
         ambiguous: 2,
         cut_off: 3,
         ..InFlight::default()
     };
-    assert_eq!((leftover.unfinished, leftover.in_flight), (5, expected));
+    assert_eq!((excluded.unfinished, excluded.in_flight), (5, expected));
 }
 
 async fn writes_and_waits(client: u32, mut db: Db) -> Result<(), prony_session::UserExit> {
@@ -135,7 +139,7 @@ async fn writes_and_waits(client: u32, mut db: Db) -> Result<(), prony_session::
 #[test]
 fn an_interrupted_run_keeps_what_it_measured() {
     let interrupt = Arc::new(AtomicBool::new(false));
-    let mut watch = TestObserver {
+    let mut observer = TestObserver {
         rows: Vec::new(),
         interrupt_after: Some((2, interrupt.clone())),
     };
@@ -144,11 +148,12 @@ fn an_interrupted_run_keeps_what_it_measured() {
         interrupt: &interrupt,
         ..job(&program, &plan, &target)
     };
-    let driven = prony_drive::run_simulated(&job, stamped(), after(MS), &mut watch).unwrap();
+    let driven =
+        prony_drive::run_simulated(&job, with_timestamps(), after(MS), &mut observer).unwrap();
     assert!(driven.interrupted);
     let all = driven.collected.measured.all();
     assert!(all.committed >= 3_990, "{}", all.committed);
-    let rows: u64 = watch.rows.iter().map(|row| row.0).sum();
+    let rows: u64 = observer.rows.iter().map(|row| row.0).sum();
     assert_eq!(rows, all.committed);
 }
 
@@ -158,19 +163,20 @@ fn a_panic_in_a_worker_keeps_the_figures_so_far() {
     let program = ClosureProgram(|_, mut db: Db| -> User {
         Box::pin(async move {
             for number in 0.. {
-                if let Err(ended) = db.start(u16::from(number == 20)).await {
-                    return ended;
+                if let Err(exit) = db.start(u16::from(number == 20)).await {
+                    return exit;
                 }
                 let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
             unreachable!("the count is endless")
         })
     });
-    let (driven, watch) = simulate(&program, &plan(1, 5.0), stamped(), after(100 * MS)).unwrap();
+    let (driven, observer) =
+        simulate(&program, &plan(1, 5.0), with_timestamps(), after(100 * MS)).unwrap();
     assert!(driven.failure.unwrap().contains("a worker panicked"));
-    let kept: u64 = watch.rows.iter().map(|row| row.0).sum();
-    assert!(kept >= 19, "{kept}");
+    let committed: u64 = observer.rows.iter().map(|row| row.0).sum();
+    assert!(committed >= 19, "{committed}");
 }

@@ -18,7 +18,7 @@ fn errors_are_counted_by_class() {
             answers.push(send(MS, if count % 10 == 0 { CONFLICT } else { DONE }));
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap();
     let all = driven.collected.measured.all();
     let share = all.failed as f64 / (all.committed + all.failed) as f64;
     assert!((share - 0.1).abs() < 0.01, "{share}");
@@ -44,7 +44,8 @@ fn the_run_continues_after_an_outage() {
             }
         },
     };
-    let (driven, watch) = simulate(&Selects::new(), &plan(4, 4.0), stamped(), server).unwrap();
+    let (driven, observer) =
+        simulate(&Selects::new(), &plan(4, 4.0), with_timestamps(), server).unwrap();
     let all = driven.collected.measured.all();
     assert_eq!(all.failed, 4);
     assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
@@ -52,14 +53,14 @@ fn the_run_continues_after_an_outage() {
     assert_eq!((outage.kind, outage.count), (RunEventKind::Outage, 4));
     let gap_ns = outage.until_ns.unwrap() - outage.from_ns;
     assert!((1000 * MS..2100 * MS).contains(&gap_ns), "{gap_ns}");
-    assert!(watch.rows[3].0 > 3_900, "{:?}", watch.rows);
+    assert!(observer.rows[3].0 > 3_900, "{:?}", observer.rows);
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::LostConnection);
 }
 
 #[test]
 fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
-    // The loss is reported twice in one turn: by the send and by the receive.
+    // The loss is reported twice in one iteration: by the send and by the receive.
     let mut lost = false;
     let server = PgServer {
         refuse: |_| false,
@@ -71,10 +72,10 @@ fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
             }
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
     assert_eq!(driven.collected.measured.all().failed, 1);
     let outage = &driven.events[0];
-    // Reopened at the first attempt.
+    // The first attempt reopens it.
     assert_eq!(outage.until_ns.unwrap() - outage.from_ns, 30_000);
 }
 
@@ -93,7 +94,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
             }
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
     // The client whose start is due at that moment fails; the others have reconnected by their next
@@ -102,8 +103,8 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     assert_eq!(all.response.max_ns, 2 * MS);
     let entry = &measured.errors.entries()[0];
     assert_eq!(entry.class, ErrorClass::LostConnection);
-    let leftover = measured.leftover;
-    assert_eq!((leftover.unfinished, leftover.never_started), (0, 0));
+    let excluded = measured.excluded;
+    assert_eq!((excluded.unfinished, excluded.never_started), (0, 0));
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn a_connection_lost_after_its_commit_is_not_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::LostConnection);
 }
@@ -141,7 +142,7 @@ fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
     };
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let all = driven.collected.measured.all();
     assert_eq!((all.committed, all.failed), (6, 0));
     assert!(driven.events.len() >= 4, "{:?}", driven.events);
@@ -169,7 +170,7 @@ fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
     let entry = driven.collected.measured.errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::AmbiguousCommit);
 }
@@ -179,7 +180,11 @@ fn class_of_lost_text(text: &'static str) -> ErrorClass {
     let server = PgServer {
         refuse: |_| false,
         statement: move |_, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let has = |word: &str| bytes.windows(word.len()).any(|at| at == word.as_bytes());
+            let has = |word: &str| {
+                bytes
+                    .windows(word.len())
+                    .any(|window| window == word.as_bytes())
+            };
             answers.push(match (has(text), has("ROLLBACK")) {
                 (true, _) => close(MS),
                 (_, true) => send(MS, DONE),
@@ -190,21 +195,21 @@ fn class_of_lost_text(text: &'static str) -> ErrorClass {
     let program = ClosureProgram(move |_, mut db: prony_session::Db| -> prony_session::User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
-                let begun = db.query("BEGIN").await.map(drop);
-                let result = match begun {
+                let block = db.query("BEGIN").await.map(drop);
+                let result = match block {
                     Ok(()) => db.query(text).await.map(|_| Outcome::Committed),
                     Err(error) => Err(error),
                 };
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
     let classes: Vec<_> = driven.collected.measured.errors.entries().to_vec();
     assert_eq!(classes.len(), 1, "{classes:?}");
     classes[0].class
@@ -216,7 +221,7 @@ fn a_commit_sent_as_text_is_recognised() {
         let class = class_of_lost_text(text);
         assert_eq!(class, ErrorClass::AmbiguousCommit, "{text}");
     }
-    // In a block.
+    // Other statements in a block commit nothing.
     for text in ["UPDATE t SET n = 1", "SELECT 1", "/* commit */ SELECT 1"] {
         let class = class_of_lost_text(text);
         assert_eq!(class, ErrorClass::LostConnection, "{text}");
@@ -243,7 +248,7 @@ fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.5), stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.5), with_timestamps(), server).unwrap();
     let entries = driven.collected.measured.errors.entries();
     assert_eq!(entries.len(), 1, "{entries:?}");
     assert_eq!(entries[0].class, ErrorClass::AmbiguousCommit);
@@ -257,11 +262,11 @@ fn a_protocol_violation_closes_the_connection() {
             answers.push(send(MS, b"Z\0\0\0\x03"));
         },
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 0);
-    // At once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that closes all
-    // connections.
+    // It fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
+    // closes all connections.
     assert_eq!(measured.all().failed, 5);
     let entry = measured.errors.entries()[0].clone();
     assert!(
@@ -274,7 +279,7 @@ fn a_protocol_violation_closes_the_connection() {
 /// The user would restart the transaction again and again, as sysbench does with ignored errors.
 #[test]
 fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
-    // The server dies at half a second and stays away; all started transactions are waited for.
+    // The server dies at half a second and does not come back; the run waits for all started transactions.
     let server = PgServer {
         refuse: |now_ns| now_ns >= 500 * MS,
         statement: |_, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
@@ -287,17 +292,17 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     let program = ClosureProgram(|_, mut db: prony_session::Db| -> prony_session::User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 while let Err(error) = db.query("SELECT 1").await.map(drop) {
-                    if let Err(ended) = db.retry().await {
+                    if let Err(exit) = db.retry().await {
                         let _ = db.end(Err(error)).await;
-                        return ended;
+                        return exit;
                     }
                 }
-                if let Err(ended) = db.end(Ok(Outcome::Committed)).await {
-                    return ended;
+                if let Err(exit) = db.end(Ok(Outcome::Committed)).await {
+                    return exit;
                 }
             }
         })
@@ -305,11 +310,11 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     let mut plan = plan(3, 2.0);
     plan.stop = prony_plan::Stop::Starts(Duration::from_secs(2));
     plan.grace = Duration::MAX;
-    let (driven, _) = simulate(&program, &plan, stamped(), server).unwrap();
+    let (driven, _) = simulate(&program, &plan, with_timestamps(), server).unwrap();
     let all = driven.collected.measured.all();
     assert!(all.committed > 0);
     assert_eq!(
-        (all.failed, driven.collected.measured.leftover.unfinished),
+        (all.failed, driven.collected.measured.excluded.unfinished),
         (3, 0)
     );
     let health = driven.collected.measured.health;

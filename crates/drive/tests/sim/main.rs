@@ -1,4 +1,4 @@
-//! The whole loop on a simulated network: exact figures, in milliseconds of real time.
+//! Tests of the complete loop on a simulated network: exact figures, within milliseconds of real time.
 
 mod additional_connections;
 mod counts;

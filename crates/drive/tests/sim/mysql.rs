@@ -92,12 +92,12 @@ fn executes() -> impl Program {
         let statement = statement.clone();
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = execute_once(&mut db, &statement).await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -113,14 +113,14 @@ fn batches() -> impl Program {
         let texts = texts.clone();
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let [a, b, c] = &*texts;
                 let result = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
                 let result = result.map(|_| Outcome::Committed);
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -132,7 +132,7 @@ fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
     let measured = &driven.collected.measured;
     let all = measured.all();
     assert!(all.committed >= 10, "{}", all.committed);
-    let parts = all.parts.as_ref().expect("the machine stamps");
+    let parts = all.parts.as_ref().expect("the machine provides timestamps");
     assert_eq!(parts.server.samples, all.committed);
     assert_eq!(
         (parts.server.min_ns, parts.server.max_ns),
@@ -141,11 +141,14 @@ fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
     assert_eq!(parts.server.mean_ns(), server_ns as f64);
     let sum = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
     assert_eq!(sum, all.response.sum_ns);
-    let stamps = measured.stamps;
-    assert_eq!((stamps.impossible, stamps.unstamped), (0, 0));
-    // A stamp for each reply, whichever transactions the window cuts off.
+    let timestamps = measured.timestamps;
+    assert_eq!((timestamps.impossible, timestamps.missing), (0, 0));
+    // Each reply has a timestamp, including those of transactions that the window cuts off.
     let least = round_trips * all.committed;
-    assert!((least..least + 64).contains(&stamps.stamped), "{stamps:?}");
+    assert!(
+        (least..least + 64).contains(&timestamps.usable),
+        "{timestamps:?}"
+    );
 }
 
 fn plan_with_protocol(protocol: QueryMode) -> DrivePlan {
@@ -155,17 +158,17 @@ fn plan_with_protocol(protocol: QueryMode) -> DrivePlan {
     }
 }
 
-/// A client that is busy for 5 ms after each turn, so that each reply waits.
+/// A client that is busy for 5 ms in each iteration, so that each reply waits.
 fn busy() -> Machine {
     Machine {
         stall_ns: 5 * MS,
-        ..stamped()
+        ..with_timestamps()
     }
 }
 
 #[test]
 fn each_round_trip_of_the_extended_protocol_is_split() {
-    for machine in [stamped(), busy()] {
+    for machine in [with_timestamps(), busy()] {
         let driven = drive(
             &executes(),
             &plan_with_protocol(QueryMode::Extended),
@@ -177,7 +180,7 @@ fn each_round_trip_of_the_extended_protocol_is_split() {
 
 #[test]
 fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
-    for machine in [stamped(), busy()] {
+    for machine in [with_timestamps(), busy()] {
         let driven = drive(
             &batches(),
             &plan_with_protocol(QueryMode::Extended),
@@ -191,7 +194,7 @@ fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
     let driven = drive(
         &batches(),
         &plan_with_protocol(QueryMode::Simple),
-        stamped(),
+        with_timestamps(),
     );
     let all = driven.collected.measured.all();
     assert_eq!(all.parts.expect("parts").upper_bounds, all.committed);
@@ -205,11 +208,11 @@ fn the_first_execution_of_a_prepared_statement_is_split() {
         busy(),
     );
     let all = driven.collected.measured.all();
-    let parts = all.parts.expect("the machine stamps");
+    let parts = all.parts.expect("the machine provides timestamps");
     assert_eq!(parts.server.min_ns, EXECUTE_NS);
-    // The first execution, which also prepared the statement.
+    // The first execution also prepared the statement.
     assert_eq!(parts.server.max_ns, PREPARE_NS + EXECUTE_NS);
-    assert_eq!(driven.collected.measured.stamps.impossible, 0);
+    assert_eq!(driven.collected.measured.timestamps.impossible, 0);
 }
 
 #[test]
@@ -217,24 +220,27 @@ fn the_position_in_the_batch_is_corrected_in_each_round_trip() {
     let machine = Machine {
         send_cost_ns: 5_000,
         stall_ns: MS,
-        ..stamped()
+        ..with_timestamps()
     };
     let mut plan = plan_with_protocol(QueryMode::Extended);
     plan.clients = 32;
     let driven = drive(&executes(), &plan, machine);
     let measured = &driven.collected.measured;
-    let parts = measured.all().parts.expect("the machine stamps");
-    let wanted_ns = (PREPARE_NS + EXECUTE_NS) as f64;
+    let parts = measured
+        .all()
+        .parts
+        .expect("the machine provides timestamps");
+    let expected_ns = (PREPARE_NS + EXECUTE_NS) as f64;
     let server_ns = parts.server.mean_ns();
-    assert!((server_ns / wanted_ns - 1.0).abs() < 0.01, "{server_ns}");
-    assert_eq!(measured.stamps.impossible, 0);
+    assert!((server_ns / expected_ns - 1.0).abs() < 0.01, "{server_ns}");
+    assert_eq!(measured.timestamps.impossible, 0);
 }
 
 /// The connection is lost between the round trips of one request.
 #[test]
 fn a_connection_lost_between_round_trips_fails_one_transaction() {
-    struct Closing(u32);
-    impl SimServer for Closing {
+    struct ClosesAtThirdExecution(u32);
+    impl SimServer for ClosesAtThirdExecution {
         fn connect(&mut self, slot: u32, now_ns: u64) -> Result<u64, i32> {
             MySql.connect(slot, now_ns)
         }
@@ -255,7 +261,13 @@ fn a_connection_lost_between_round_trips_fails_one_transaction() {
         mysql_target(),
     );
     let job = job(&program, &plan, &target);
-    let driven = run_simulated(&job, stamped(), Closing(0), &mut TestObserver::default()).unwrap();
+    let driven = run_simulated(
+        &job,
+        with_timestamps(),
+        ClosesAtThirdExecution(0),
+        &mut TestObserver::default(),
+    )
+    .unwrap();
     let all = driven.collected.measured.all();
     assert_eq!(all.failed, 1);
     assert!(all.committed > 100, "{}", all.committed);

@@ -12,7 +12,8 @@ use std::time::Duration;
 fn response_times_are_exact_to_the_nanosecond() {
     for delay_ns in [1, 17, 999_999] {
         let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
-        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(delay_ns)).unwrap();
+        let (driven, _) =
+            simulate(&Selects::new(), &plan, with_timestamps(), after(delay_ns)).unwrap();
         let all = driven.collected.measured.all();
         assert!(all.committed >= 10, "{}", all.committed);
         assert_eq!(all.response.min_ns, delay_ns);
@@ -25,41 +26,42 @@ fn response_times_are_exact_to_the_nanosecond() {
 fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
     let mut plan = plan(8, 3.0);
     plan.warmup = Duration::from_secs(2);
-    let (driven, watch) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let (driven, observer) =
+        simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
     // 8 clients, 2 ms: 4,000 per second. The edges of the window cut one transaction per client.
     assert!(all.committed.abs_diff(12_000) <= 16, "{}", all.committed);
     let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
     assert!((occupied - 8.0).abs() < 0.02 * 8.0, "{occupied}");
-    assert_eq!(watch.rows.len(), 5);
-    let warm = driven.collected.warmup.as_ref().unwrap().all();
-    let rows: u64 = watch.rows.iter().map(|row| row.0).sum();
-    assert_eq!(rows, all.committed + warm.committed);
-    assert!(measured.leftover.unfinished <= 8);
-    assert_eq!(measured.leftover.misplaced, 0);
+    assert_eq!(observer.rows.len(), 5);
+    let warmup = driven.collected.warmup.as_ref().unwrap().all();
+    let rows: u64 = observer.rows.iter().map(|row| row.0).sum();
+    assert_eq!(rows, all.committed + warmup.committed);
+    assert!(measured.excluded.unfinished <= 8);
+    assert_eq!(measured.excluded.misplaced, 0);
 }
 
 #[test]
-fn an_even_rate_is_kept_exactly() {
+fn an_even_rate_is_maintained_exactly() {
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS / 2)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS / 2)).unwrap();
     let all = driven.collected.measured.all();
     assert!(all.committed.abs_diff(2000) <= 1, "{}", all.committed);
     assert_eq!(all.response.max_ns, MS / 2);
-    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+    assert_eq!(driven.collected.measured.excluded.never_started, 0);
 }
 
 #[test]
-fn a_poisson_rate_is_kept_on_average() {
+fn a_poisson_rate_is_maintained_on_average() {
     let mut plan = plan(64, 20.0);
     plan.pace = Pace::Rate {
         rate_tps: 1000.0,
         arrival: Arrival::Poisson,
         queue_max: None,
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     // Four standard deviations of a Poisson count of 20,000.
     assert!(
@@ -73,7 +75,7 @@ fn a_poisson_rate_is_kept_on_average() {
 fn late_starts_are_not_skipped_and_are_timed_from_the_schedule() {
     let mut plan = plan(1, 1.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
     // One client manages 500 of the 1,000 per second; each start is 1 ms later than the one before.
@@ -85,7 +87,7 @@ fn late_starts_are_not_skipped_and_are_timed_from_the_schedule() {
     assert_eq!((service.min_ns, service.max_ns), (2 * MS, 2 * MS));
     assert_eq!(all.response.min_ns, 2 * MS);
     assert!(all.response.max_ns > 490 * MS, "{}", all.response.max_ns);
-    let starts = all.committed + measured.leftover.unfinished + measured.leftover.never_started;
+    let starts = all.committed + measured.excluded.unfinished + measured.excluded.never_started;
     assert_eq!(starts, 1000);
 }
 
@@ -94,7 +96,7 @@ fn a_count_of_transactions_is_per_client() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(100);
     plan.warmup = Duration::from_millis(10);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     // Includes the transaction in flight at the end of the warm-up, which is measured.
     assert_eq!(all.committed, 400);
@@ -106,16 +108,16 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(10);
     plan.pace = evenly(100_000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
     assert_eq!(driven.collected.measured.all().committed, 40);
-    assert_eq!(driven.collected.measured.leftover.never_started, 0);
+    assert_eq!(driven.collected.measured.excluded.never_started, 0);
 }
 
 #[test]
 fn with_a_connection_per_transaction_connecting_is_in_the_response_time() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     let connect = all.connect.as_ref().unwrap();
     // 10 µs for the connection to be accepted, 20 µs for the login.
@@ -126,15 +128,15 @@ fn with_a_connection_per_transaction_connecting_is_in_the_response_time() {
 }
 
 /// Counts open connections.
-struct Counting {
+struct CountingServer {
     open: usize,
-    most: Arc<AtomicUsize>,
+    max_open: Arc<AtomicUsize>,
 }
 
-impl SimServer for Counting {
+impl SimServer for CountingServer {
     fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
         self.open += 1;
-        self.most.fetch_max(self.open, Ordering::Relaxed);
+        self.max_open.fetch_max(self.open, Ordering::Relaxed);
         Ok(10_000)
     }
 
@@ -156,15 +158,15 @@ fn with_a_connection_per_transaction_idle_clients_have_none() {
     let mut plan = plan(150, 2.0);
     plan.connect_per_transaction = true;
     plan.pace = evenly(50.0);
-    let most = Arc::new(AtomicUsize::new(0));
-    let server = Counting {
+    let max_open = Arc::new(AtomicUsize::new(0));
+    let server = CountingServer {
         open: 0,
-        most: Arc::clone(&most),
+        max_open: Arc::clone(&max_open),
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let all = driven.collected.measured.all();
     assert!(all.committed.abs_diff(100) <= 1, "{}", all.committed);
-    assert_eq!((all.failed, most.load(Ordering::Relaxed)), (0, 1));
+    assert_eq!((all.failed, max_open.load(Ordering::Relaxed)), (0, 1));
 }
 
 #[test]
@@ -172,14 +174,14 @@ fn think_time_lowers_the_throughput() {
     let program = ClosureProgram(|_, mut db: Db| -> User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = event(&mut db).await {
-                    return ended;
+                if let Err(exit) = event(&mut db).await {
+                    return exit;
                 }
                 db.sleep(Duration::from_millis(9)).await;
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(3, 1.0), stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&program, &plan(3, 1.0), with_timestamps(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     assert!(all.committed.abs_diff(300) <= 3, "{}", all.committed);
     assert_eq!(all.response.mean_ns(), MS as f64);

@@ -1,18 +1,18 @@
-//! What users do before the common start.
+//! The work of users before the common start.
 
 use crate::support::*;
 use prony_drive::{DriveResult, Error, run_simulated};
 use prony_session::{Db, Program, User, UserExit, UserId};
 use std::sync::{Arc, Mutex};
 
-/// User `client` makes 10 times `client` statements before the gate, and one per transaction after it.
-struct Preparing {
+/// User number `n` executes 10 × `n` statements before the gate, and one per transaction after it.
+struct PrologueProgram {
     /// When each user passed the gate, in nanoseconds of the simulated clock.
     passed: Arc<Mutex<Vec<u64>>>,
     fails: bool,
 }
 
-impl Program for Preparing {
+impl Program for PrologueProgram {
     fn kinds(&self) -> &[&'static str] {
         &["select"]
     }
@@ -31,13 +31,13 @@ impl Program for Preparing {
                 db.count(prony_measure::QueryKind::Read);
             }
             if fails && id.client == 2 {
-                return UserExit::Failed("not today".to_owned());
+                return UserExit::Failed("missing table".to_owned());
             }
             db.gate().await;
             passed.lock().expect("one thread").push(db.noticed_ns());
             loop {
-                if let Err(ended) = event(&mut db).await {
-                    return ended;
+                if let Err(exit) = event(&mut db).await {
+                    return exit;
                 }
             }
         })
@@ -45,7 +45,7 @@ impl Program for Preparing {
 }
 
 fn simulated(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64>) {
-    let program = Preparing {
+    let program = PrologueProgram {
         passed: Arc::default(),
         fails,
     };
@@ -53,7 +53,7 @@ fn simulated(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64
     let job = job(&program, &plan, &target);
     let driven = run_simulated(
         &job,
-        stamped(),
+        with_timestamps(),
         after(delay_ns),
         &mut TestObserver::default(),
     );
@@ -95,7 +95,7 @@ fn the_load_does_not_start_if_a_user_fails_in_the_prologue() {
     let (driven, passed) = simulated(true, 10 * MS);
     let error = driven.expect_err("it does not start");
     assert!(
-        matches!(&error, Error::Unready(reason) if reason == "not today"),
+        matches!(&error, Error::Unready(reason) if reason == "missing table"),
         "{error}"
     );
     assert!(passed.is_empty());

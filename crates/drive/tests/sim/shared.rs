@@ -1,4 +1,4 @@
-//! What the clients of a run share: a number of starts, a queue of starts, several servers.
+//! Limits that the clients of a run share: a number of starts, and the queue of starts.
 
 use crate::support::*;
 use prony_drive::RunEventKind;
@@ -6,7 +6,11 @@ use prony_drive::io::sim::{Answer, SimServer};
 use prony_plan::{Arrival, Pace, Stop};
 use std::time::Duration;
 
-fn shared(clients: u32, transactions: u64, within_s: f64) -> prony_plan::DrivePlan {
+fn plan_with_shared_starts(
+    clients: u32,
+    transactions: u64,
+    within_s: f64,
+) -> prony_plan::DrivePlan {
     let mut plan = plan(clients, 1.0);
     plan.stop = Stop::Shared {
         transactions,
@@ -16,7 +20,7 @@ fn shared(clients: u32, transactions: u64, within_s: f64) -> prony_plan::DrivePl
 }
 
 /// A server that takes a hundred times as long for the replies of client 0.
-fn one_is_slow() -> impl SimServer + Send {
+fn slow_for_client_0() -> impl SimServer + Send {
     PgServer {
         refuse: |_| false,
         statement: |slot, _: &[u8], _, answers: &mut Vec<Answer>| {
@@ -27,9 +31,9 @@ fn one_is_slow() -> impl SimServer + Send {
 
 #[test]
 fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
-    let plan = shared(3, 1001, 3600.0);
+    let plan = plan_with_shared_starts(3, 1001, 3600.0);
     let program = Selects::new();
-    let (driven, _) = simulate(&program, &plan, stamped(), one_is_slow()).unwrap();
+    let (driven, _) = simulate(&program, &plan, with_timestamps(), slow_for_client_0()).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 1001);
     // Two fast clients make 1,000 transactions per second each: 0.5 s, in which the slow one makes
@@ -41,27 +45,27 @@ fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
         "{}",
         measured.seconds()
     );
-    assert_eq!(measured.leftover.unfinished, 0);
+    assert_eq!(measured.excluded.unfinished, 0);
     assert!(driven.events.is_empty() && driven.failure.is_none());
 }
 
 #[test]
 fn a_shared_number_of_starts_ends_by_time_too() {
-    let plan = shared(2, u64::MAX, 0.5);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
+    let plan = plan_with_shared_starts(2, u64::MAX, 0.5);
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(10 * MS)).unwrap();
     let all = driven.collected.measured.all();
     // All transactions that started in time count.
     assert!(all.committed.abs_diff(100) <= 2, "{}", all.committed);
-    assert_eq!(driven.collected.measured.leftover.unfinished, 0);
+    assert_eq!(driven.collected.measured.excluded.unfinished, 0);
 }
 
 #[test]
 fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
-    let mut plan = shared(2, 100, 3600.0);
+    let mut plan = plan_with_shared_starts(2, 100, 3600.0);
     plan.warmup = Duration::from_secs(1);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10 * MS)).unwrap();
-    let warm = driven.collected.warmup.expect("a warm-up").all().committed;
-    assert!(warm.abs_diff(200) <= 2, "{warm}");
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(10 * MS)).unwrap();
+    let warmup = driven.collected.warmup.expect("a warm-up").all().committed;
+    assert!(warmup.abs_diff(200) <= 2, "{warmup}");
     // Transactions in flight at its end are measured as well.
     let measured = driven.collected.measured.all().committed;
     assert!((100..=102).contains(&measured), "{measured}");
@@ -69,34 +73,46 @@ fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
 
 #[test]
 fn a_shared_number_of_starts_works_with_a_rate() {
-    let mut plan = shared(4, 200, 3600.0);
+    let mut plan = plan_with_shared_starts(4, 200, 3600.0);
     plan.pace = Pace::Rate {
         rate_tps: 100.0,
         arrival: Arrival::Even,
         queue_max: Some(10),
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 200);
     assert!((measured.seconds() - 2.0).abs() < 0.05);
-    assert_eq!(measured.leftover.never_started, 0);
+    assert_eq!(measured.excluded.never_started, 0);
 }
 
 #[test]
 fn transactions_in_flight_after_the_grace_are_cut_off() {
-    let mut plan = shared(2, u64::MAX, 1.0);
+    let mut plan = plan_with_shared_starts(2, u64::MAX, 1.0);
     plan.grace = Duration::from_millis(500);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10_000 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        after(10_000 * MS),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!(measured.leftover.unfinished, 2);
+    assert_eq!(measured.excluded.unfinished, 2);
     assert!(
         (1.5..1.6).contains(&measured.seconds()),
         "{}",
         measured.seconds()
     );
     plan.stop = Stop::Starts(Duration::from_secs(1));
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(10_000 * MS)).unwrap();
-    assert_eq!(driven.collected.measured.leftover.unfinished, 2);
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        after(10_000 * MS),
+    )
+    .unwrap();
+    assert_eq!(driven.collected.measured.excluded.unfinished, 2);
 }
 
 #[test]
@@ -109,15 +125,15 @@ fn a_full_queue_ends_the_run() {
     };
     plan.pace = rate(Some(100));
     // One client manages ten per second.
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(100 * MS)).unwrap();
-    let full = &driven.events[0];
-    assert_eq!(full.kind, RunEventKind::QueueFull);
-    assert!(full.count > 100 && full.count <= 202, "{}", full.count);
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(100 * MS)).unwrap();
+    let event = &driven.events[0];
+    assert_eq!(event.kind, RunEventKind::QueueFull);
+    assert!(event.count > 100 && event.count <= 202, "{}", event.count);
     assert!(driven.failure.is_some());
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 0.3, "{}", measured.seconds());
     plan.pace = rate(None);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(100 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(100 * MS)).unwrap();
     assert!(driven.events.is_empty() && driven.failure.is_none());
 }
 
@@ -125,9 +141,9 @@ fn a_full_queue_ends_the_run() {
 fn waiting_starts_are_counted() {
     let mut plan = plan(1, 3.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(2 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
     // Half of the starts are taken.
     let health = driven.collected.measured.health;
     assert!(health.waiting.abs_diff(1500) <= 2, "{}", health.waiting);
-    assert_eq!(health.under_way, 1);
+    assert_eq!(health.in_progress, 1);
 }

@@ -39,7 +39,7 @@ fn events_before_all_clients_are_connected_are_handled() {
     let (driven, _) = simulate(
         &Selects::new(),
         &plan(3, 0.1),
-        stamped(),
+        with_timestamps(),
         SlowForClient2 { connects: 0 },
     )
     .unwrap();
@@ -86,7 +86,12 @@ fn simulate_with_timeout(
         ..prony_server::resolve(&url, &env).unwrap()
     };
     let job = job(program, plan, &target);
-    prony_drive::run_simulated(&job, stamped(), server, &mut TestObserver::default())
+    prony_drive::run_simulated(
+        &job,
+        with_timestamps(),
+        server,
+        &mut TestObserver::default(),
+    )
 }
 
 /// Two servers that are slow to accept a client; the first then resets the connection.
@@ -124,10 +129,10 @@ fn a_connect_time_out_fails_the_transaction() {
     let all = driven.collected.measured.all();
     // After that the user waits, outside a transaction, for the server to accept it.
     assert_eq!((all.committed, all.failed), (1, 1));
-    assert_eq!(driven.collected.measured.leftover.unfinished, 0);
+    assert_eq!(driven.collected.measured.excluded.unfinished, 0);
 }
 
-/// Transactions that open a new connection in their middle.
+/// Transactions that open a new connection between two statements.
 fn reconnecting_program() -> impl Program {
     repeat(|db| {
         Box::pin(async move {
@@ -161,7 +166,7 @@ fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 3.0, "{}", measured.seconds());
     assert_eq!(measured.all().committed + measured.all().failed, 0);
-    assert_eq!(measured.leftover.unfinished, 1);
+    assert_eq!(measured.excluded.unfinished, 1);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
@@ -196,7 +201,7 @@ fn a_connection_opened_soon_after_the_end_is_awaited() {
         "{}",
         measured.seconds()
     );
-    assert_eq!(measured.leftover.unfinished, 0);
+    assert_eq!(measured.excluded.unfinished, 0);
 }
 
 #[test]
@@ -210,7 +215,7 @@ fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
         "{}",
         driven.collected.drain_s
     );
-    let in_flight = driven.collected.measured.leftover.in_flight;
+    let in_flight = driven.collected.measured.excluded.in_flight;
     assert_eq!((in_flight.failed, in_flight.total()), (1, 1));
 }
 
@@ -238,7 +243,7 @@ fn a_full_backlog_does_not_extend_the_time_to_connect() {
     let error = driven.map(drop).expect_err("one is not accepted");
     assert!(error.to_string().contains("1 of 2 connections"), "{error}");
 
-    // The second connection of the user.
+    // The same with the second connection of a user.
     let server = FullBacklog { first: 1 };
     let driven = simulate_with_timeout(
         2,
@@ -260,7 +265,7 @@ fn a_server_that_refuses_all_connections_is_an_error_before_the_run() {
         refuse: |_| true,
         statement: |_, _: &[u8], _, _: &mut Vec<Answer>| {},
     };
-    let error = simulate(&Selects::new(), &plan(2, 1.0), stamped(), server).unwrap_err();
+    let error = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("0 of 2 connections"), "{text}");
     assert!(text.contains("Connection refused"), "{text}");

@@ -9,7 +9,7 @@ use prony_wire::Statements;
 fn server_time_excludes_the_time_that_the_client_adds() {
     let machine = Machine {
         stall_ns: 5 * MS,
-        ..stamped()
+        ..with_timestamps()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(4, 1.0), machine, after(2 * MS)).unwrap();
     let all = driven.collected.measured.all();
@@ -24,7 +24,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
     let machine = Machine {
         send_cost_ns: 5_000,
         stall_ns: MS,
-        ..stamped()
+        ..with_timestamps()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(32, 1.0), machine, after(MS / 5)).unwrap();
     let measured = &driven.collected.measured;
@@ -40,7 +40,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
     );
     let sum = parts.send_wait.mean_ns() + server_ns + parts.client_wait.mean_ns();
     assert!((sum / all.response.mean_ns() - 1.0).abs() < 1e-6, "{sum}");
-    assert_eq!(measured.stamps.impossible, 0);
+    assert_eq!(measured.timestamps.impossible, 0);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn merged_segments_and_batches_are_upper_bounds() {
     };
     let machine = Machine {
         stall_ns: 5 * MS,
-        ..stamped()
+        ..with_timestamps()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
     let all = driven.collected.measured.all();
@@ -73,7 +73,7 @@ fn merged_segments_and_batches_are_upper_bounds() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.1), stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&program, &plan(1, 0.1), with_timestamps(), after(MS)).unwrap();
     let all = driven.collected.measured.all();
     assert_eq!(all.parts.as_ref().unwrap().upper_bounds, all.committed);
 }

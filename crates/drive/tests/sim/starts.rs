@@ -1,5 +1,5 @@
-//! Starts and ends as in other tools: starts that stop while started transactions continue, starts
-//! that are skipped, clients that end with their connection; and the sample sink.
+//! Starts and ends as in other tools: a time limit for starts, skipped starts, clients that end with their
+//! connection; and the tap that receives samples.
 
 use crate::support::*;
 use prony_drive::io::sim::{Answer, Machine, SimServer};
@@ -22,11 +22,11 @@ fn starts_for_a_second(clients: u32) -> DrivePlan {
 #[test]
 fn transactions_that_started_in_time_count_however_late_they_end() {
     let plan = starts_for_a_second(4);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(300 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(300 * MS)).unwrap();
     let measured = &driven.collected.measured;
     // Starts at 0, 300, 600 and 900 ms; the last ones end at 1.2 s.
     assert_eq!(measured.all().committed, 16);
-    assert_eq!(measured.leftover.unfinished, 0);
+    assert_eq!(measured.excluded.unfinished, 0);
     assert!((1.2..1.25).contains(&measured.seconds()), "{measured:?}");
 }
 
@@ -40,7 +40,7 @@ fn a_transaction_that_sleeps_past_the_end_is_finished() {
         })
     });
     let plan = starts_for_a_second(2);
-    let (driven, _) = simulate(&program, &plan, stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&program, &plan, with_timestamps(), after(MS)).unwrap();
     assert_eq!(driven.collected.measured.all().committed, 2);
     assert!(driven.collected.measured.seconds() > 3.0);
 }
@@ -50,14 +50,14 @@ fn starts_over_the_latency_limit_are_skipped_and_slow_transactions_are_late() {
     let mut plan = starts_for_a_second(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(50 * MS)).unwrap();
     let measured = &driven.collected.measured;
     let all = measured.all();
     // One client manages 20 of the 100 per second, and starts none that is over 20 ms late.
     assert!((18..=21).contains(&all.committed), "{}", all.committed);
     assert_eq!(all.late, all.committed);
     assert_eq!(
-        all.committed + all.skipped + measured.leftover.never_started,
+        all.committed + all.skipped + measured.excluded.never_started,
         100
     );
     assert!(all.skipped > 70, "{}", all.skipped);
@@ -72,7 +72,7 @@ fn skipped_starts_count_towards_a_clients_number() {
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     plan.stop = Stop::Transactions(30);
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), after(50 * MS)).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(50 * MS)).unwrap();
     let all = driven.collected.measured.all();
     assert_eq!(all.committed + all.skipped, 30);
     assert!(all.skipped > 20, "{}", all.skipped);
@@ -92,7 +92,7 @@ fn without_reconnects_a_client_ends_with_its_connection() {
     };
     let mut plan = starts_for_a_second(3);
     plan.reconnect = false;
-    let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let failed = driven.events.iter();
     let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
@@ -137,7 +137,7 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         // Each client has a start every 300 ms.
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
-        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+        let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
@@ -190,7 +190,7 @@ fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() 
         };
         let mut plan = starts_for_a_second(3);
         plan.reconnect = reconnect;
-        let (driven, _) = simulate(&Selects::new(), &plan, stamped(), server).unwrap();
+        let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
@@ -236,7 +236,7 @@ fn a_tap_receives_every_sample_with_its_client() {
     };
     let driven = prony_drive::run_simulated(
         &job,
-        stamped(),
+        with_timestamps(),
         after(10 * MS),
         &mut TestObserver::default(),
     )
@@ -246,7 +246,7 @@ fn a_tap_receives_every_sample_with_its_client() {
     let all = driven.collected.measured.all();
     assert_eq!(record.samples.len() as u64, all.committed);
     for client in 0..3 {
-        let own = record.samples.iter().filter(|(of, _)| *of == client);
+        let own = record.samples.iter().filter(|(owner, _)| *owner == client);
         assert_eq!(own.count() as u64 * 3, all.committed);
     }
     let within = |sample: &Sample| (record.starts[0]..=record.ends[0]).contains(&sample.ended_ns);
@@ -269,7 +269,7 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
     // Replies arrive and starts become due while the client is busy, and are noticed together.
     let machine = Machine {
         stall_ns: 4 * MS,
-        ..stamped()
+        ..with_timestamps()
     };
     prony_drive::run_simulated(&job, machine, after(2 * MS), &mut TestObserver::default()).unwrap();
     let mut samples = std::mem::take(&mut record.lock().unwrap().samples);

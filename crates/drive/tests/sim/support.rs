@@ -91,12 +91,12 @@ impl Program for Selects {
         let statement = self.statement.clone();
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = select(&mut db, &statement).await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -126,12 +126,12 @@ pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
     ClosureProgram(move |_, mut db: Db| -> User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = body(&mut db).await;
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
@@ -143,10 +143,10 @@ pub type Body<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, DbErro
 /// A millisecond.
 pub const MS: u64 = 1_000_000;
 
-/// A machine whose kernel stamps received and sent packets.
-pub fn stamped() -> Machine {
+/// A machine whose kernel timestamps received and sent packets.
+pub fn with_timestamps() -> Machine {
     Machine {
-        stamps: true,
+        timestamps: true,
         ..Machine::default()
     }
 }
@@ -221,11 +221,11 @@ pub fn simulate(
     machine: Machine,
     script: impl SimServer + Send,
 ) -> Result<(DriveResult, TestObserver), Error> {
-    let mut watch = TestObserver::default();
+    let mut observer = TestObserver::default();
     let target = target();
     let job = job(program, plan, &target);
-    let driven = run_simulated(&job, machine, script, &mut watch)?;
-    Ok((driven, watch))
+    let driven = run_simulated(&job, machine, script, &mut observer)?;
+    Ok((driven, observer))
 }
 
 /// The I/O engines available on this machine.
@@ -248,8 +248,8 @@ pub fn target_at(port: u16) -> Target {
 /// One event with one statement on the user's own connection.
 pub async fn event(db: &mut Db) -> Result<(), UserExit> {
     db.start(0).await?;
-    let done = db.query("SELECT 1").await.map(|_| Outcome::Committed);
-    db.end(done).await
+    let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
+    db.end(result).await
 }
 
 /// Each user alternates between its own connection and a second one, and closes the second once.

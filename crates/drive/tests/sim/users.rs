@@ -21,13 +21,13 @@ fn a_user_that_panics_or_awaits_a_foreign_future_ends_alone() {
                 panic!("on purpose");
             }
             loop {
-                if let Err(ended) = event(&mut db).await {
-                    return ended;
+                if let Err(exit) = event(&mut db).await {
+                    return exit;
                 }
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(3, 0.1), stamped(), after(MS)).unwrap();
+    let (driven, _) = simulate(&program, &plan(3, 0.1), with_timestamps(), after(MS)).unwrap();
     assert!(calls.load(Ordering::Relaxed));
     let failed: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
     assert_eq!(failed, [RunEventKind::UserFailed, RunEventKind::UserFailed]);
@@ -41,22 +41,24 @@ fn a_user_without_requests_does_not_starve_the_others() {
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
         Box::pin(async move {
             loop {
-                if let Err(ended) = db.start(0).await {
-                    return ended;
+                if let Err(exit) = db.start(0).await {
+                    return exit;
                 }
                 let result = match id.client {
                     0 => Ok(Outcome::Committed),
                     _ => db.query("SELECT 1").await.map(|_| Outcome::Committed),
                 };
-                if let Err(ended) = db.end(result).await {
-                    return ended;
+                if let Err(exit) = db.end(result).await {
+                    return exit;
                 }
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(2, 0.0001), stamped(), after(10_000)).unwrap();
+    let (driven, _) =
+        simulate(&program, &plan(2, 0.0001), with_timestamps(), after(10_000)).unwrap();
     let all = driven.collected.measured.all();
-    // The idle user makes one per nanosecond of simulated time, the other one every 10 µs.
+    // The user without requests makes one transaction per nanosecond of simulated time, the other user one
+    // per 10 µs.
     assert!(
         (100_000..=100_012).contains(&all.committed),
         "{}",

@@ -25,17 +25,19 @@ impl<P> Pair<P> {
         let peer = accept();
         let mut pair = Pair { io, peer };
         while !pair
-            .turn()
+            .poll()
             .iter()
             .any(|event| event.kind == IoEventKind::Opened)
         {}
         pair
     }
 
-    fn turn(&mut self) -> Vec<IoEvent> {
+    fn poll(&mut self) -> Vec<IoEvent> {
         let mut events = Vec::new();
-        let until_ns = self.io.clock().now_ns() + 20_000;
-        self.io.turn(until_ns, &mut events).expect("a turn");
+        let deadline_ns = self.io.clock().now_ns() + 20_000;
+        self.io
+            .submit_and_wait(deadline_ns, &mut events)
+            .expect("events");
         for event in &events {
             assert!(!matches!(event.kind, IoEventKind::Closed(_)), "{event:?}");
         }
@@ -55,7 +57,7 @@ fn tcp(io: Box<dyn Io>) -> Pair<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = Address::Tcp(listener.local_addr().expect("an address"));
     let pair = Pair::open(io, &address, || {
-        // The ring connects in its first turn, so the peer is accepted in the background.
+        // The ring connects in its first iteration, so the peer is accepted in the background.
         std::thread::spawn(move || listener.accept().expect("a client").0)
     });
     pair.map(|peer| peer.join().expect("a peer"))
@@ -79,7 +81,7 @@ impl<P> Pair<P> {
     }
 }
 
-/// Sends requests of `bytes` bytes, one per turn, to a peer that starts to read only afterwards.
+/// Sends requests of `bytes` bytes, one per iteration, to a peer that starts to read only afterwards.
 fn send_to_slow_reader<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, total: usize) {
     let Pair { io, mut peer } = pair;
     let name = io.name();
@@ -87,18 +89,18 @@ fn send_to_slow_reader<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, to
     let count = total / bytes;
     for number in 0..count {
         pair.io.send(0, &vec![number as u8; bytes], false);
-        pair.turn();
+        pair.poll();
     }
     let reader = std::thread::spawn(move || {
         let mut request = vec![0; bytes];
         for number in 0..count {
             peer.read_exact(&mut request).expect("all that was sent");
-            let wrong = request.iter().position(|byte| *byte != number as u8);
-            assert_eq!(wrong, None, "request {number} of {name}");
+            let mismatch = request.iter().position(|byte| *byte != number as u8);
+            assert_eq!(mismatch, None, "request {number} of {name}");
         }
     });
     while !reader.is_finished() {
-        pair.turn();
+        pair.poll();
     }
     reader.join().expect("in order");
 }
@@ -120,21 +122,21 @@ fn requests_arrive_in_order_at_a_peer_that_reads_late() {
 }
 
 #[test]
-fn all_sends_of_one_turn_arrive_in_order() {
+fn all_sends_of_one_iteration_arrive_in_order() {
     for io in engines() {
         let name = io.name();
         let mut pair = tcp(io);
-        let mut wanted = Vec::new();
+        let mut expected = Vec::new();
         for (byte, length) in [(b'a', 10), (b'b', 10_000), (b'c', 10_000), (b'd', 3)] {
             let piece = vec![byte; length];
             pair.io.send(0, &piece, byte == b'a');
-            wanted.extend(piece);
+            expected.extend(piece);
         }
-        pair.turn();
-        let mut arrived = vec![0; wanted.len()];
-        pair.turn();
+        pair.poll();
+        let mut arrived = vec![0; expected.len()];
+        pair.poll();
         pair.peer.read_exact(&mut arrived).expect("all bytes");
-        assert!(arrived == wanted, "{name}");
+        assert!(arrived == expected, "{name}");
     }
 }
 
@@ -148,7 +150,7 @@ fn a_reply_larger_than_many_buffers_arrives_complete() {
         let writer = std::thread::spawn(move || peer.write_all(&bytes).expect("a reader"));
         let mut arrived = Vec::new();
         while arrived.len() < reply.len() {
-            for event in pair.turn() {
+            for event in pair.poll() {
                 if let Some(received) = pair.io.receive(event) {
                     arrived.extend_from_slice(received.bytes);
                 }
@@ -160,15 +162,15 @@ fn a_reply_larger_than_many_buffers_arrives_complete() {
 }
 
 #[test]
-fn queued_bytes_are_sent_before_the_farewell() {
+fn queued_bytes_are_sent_before_the_closing_message() {
     for io in engines() {
         let name = io.name();
         let mut pair = tcp(io);
         pair.io.send(0, b"queued ", false);
-        pair.io.close(0, b"farewell");
+        pair.io.close(0, b"closing");
         let mut arrived = Vec::new();
         pair.peer.read_to_end(&mut arrived).expect("an end");
-        assert_eq!(arrived, b"queued farewell", "{name}");
+        assert_eq!(arrived, b"queued closing", "{name}");
     }
 }
 
@@ -203,8 +205,9 @@ fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
     let mut arrived = vec![Vec::new(); CONNECTIONS];
     let mut events = Vec::new();
     while arrived.iter().any(|bytes| bytes != b"welcome") {
-        let until_ns = io.clock().now_ns() + 20_000_000;
-        io.turn(until_ns, &mut events).expect("a turn");
+        let deadline_ns = io.clock().now_ns() + 20_000_000;
+        io.submit_and_wait(deadline_ns, &mut events)
+            .expect("events");
         for event in events.drain(..) {
             assert!(!matches!(event.kind, IoEventKind::Closed(_)), "{event:?}");
             if let Some(received) = io.receive(event) {
@@ -216,7 +219,7 @@ fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
 }
 
 #[test]
-fn a_turn_ends_although_there_are_more_replies_than_buffers() {
+fn an_iteration_ends_with_more_replies_than_buffers() {
     let folder = std::env::temp_dir().join(format!("prony-crowd-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     prony_drive::affinity::allow_files(2 * CONNECTIONS as u64 + 100).expect("files for both ends");
@@ -236,8 +239,8 @@ fn a_turn_ends_although_there_are_more_replies_than_buffers() {
             receive_from_many(io, &path);
             done.send(()).expect("the test waits");
         });
-        let came_back = wait.recv_timeout(Duration::from_secs(60));
-        assert!(came_back.is_ok(), "{name}: {came_back:?}");
+        let result = wait.recv_timeout(Duration::from_secs(60));
+        assert!(result.is_ok(), "{name}: {result:?}");
     }
     std::fs::remove_dir_all(&folder).expect("a folder");
 }

@@ -1,4 +1,4 @@
-//! Both engines on real sockets: many connections, kernel stamps, a slow client with a slow server.
+//! Both engines on real sockets: many connections, kernel timestamps, a slow client with a slow server.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
@@ -37,8 +37,8 @@ fn two_thousand_connections() {
         let mut plan = plan(2000, 2.0);
         plan.io = io;
         plan.grace = GRACE;
-        // Each client has several turns, however slow the machine is. All on one thread: of two,
-        // one may finish in an earlier second, and close its connections.
+        // Each client makes several transactions, however slow the machine is. There is one thread: of two,
+        // one could finish in an earlier second and close its connections.
         plan.stop = Stop::Transactions(5);
         let driven = drive(&Selects::new(), &plan, server.port);
         assert_eq!(
@@ -49,7 +49,7 @@ fn two_thousand_connections() {
         let connections = driven.collected.measured.health.connections;
         assert_eq!(connections, 2000, "{io:?}");
 
-        // What is in flight at the end of the two seconds is waited for, and counts.
+        // Transactions in flight after two seconds are awaited and counted.
         plan.threads = 2;
         plan.stop = Stop::Starts(Duration::from_secs(2));
         let driven = drive(&Selects::new(), &plan, server.port);
@@ -58,11 +58,8 @@ fn two_thousand_connections() {
         // Each client is busy all the time: at least until no transaction starts any more, and at
         // most until the last has ended.
         let busy_s = all.busy_ns as f64 / 1e9 / 2000.0;
-        let (least_s, most_s) = (0.75 * 2.0, 1.01 * measured.seconds());
-        assert!(
-            (least_s..most_s).contains(&busy_s),
-            "{io:?}: {busy_s} {most_s}"
-        );
+        let (min_s, max_s) = (0.75 * 2.0, 1.01 * measured.seconds());
+        assert!((min_s..max_s).contains(&busy_s), "{io:?}: {busy_s} {max_s}");
     }
 }
 
@@ -82,7 +79,7 @@ fn users_open_additional_connections_on_both_engines() {
         let mut plan = plan(40, 3.0);
         plan.io = io;
         plan.threads = threads;
-        // By count, so that each has long reopened its other connection at the end.
+        // Ends by count: each user has reopened its other connection long before the end.
         plan.stop = Stop::Transactions(50);
         let driven = drive(&TwoConnections, &plan, server.port);
         let measured = &driven.collected.measured;
@@ -91,7 +88,7 @@ fn users_open_additional_connections_on_both_engines() {
             40 * 50,
             "{io:?}"
         );
-        // Of two threads, one may finish in an earlier second.
+        // With two threads, one may finish in an earlier second.
         if threads == 1 {
             assert_eq!(measured.health.connections, 80, "{io:?}");
         }
@@ -100,7 +97,7 @@ fn users_open_additional_connections_on_both_engines() {
     }
 }
 
-/// The route of the TCP sample leads nowhere here.
+/// The route of the TCP sample has no server here.
 #[test]
 fn additional_connections_do_not_use_the_route_of_the_tcp_sample() {
     let server = FakeServer::start();
@@ -117,33 +114,33 @@ fn additional_connections_do_not_use_the_route_of_the_tcp_sample() {
     }
 }
 
-/// Tries several times: the kernel begins to stamp some time after the first socket on the machine requests
-/// it, and a step of the machine's clock makes stamps unusable.
+/// Tries several times: the kernel begins to timestamp some time after the first socket on the machine
+/// requests it, and a step of the machine's clock makes timestamps unusable.
 #[test]
-fn replies_have_stamps_and_the_parts_add_up_to_the_response_time() {
+fn replies_have_timestamps_and_the_parts_add_up_to_the_response_time() {
     let server = FakeServer::start();
     for io in engines() {
         let mut plan = plan(16, 1.0);
         plan.io = io;
-        let mut seen = Vec::new();
+        let mut attempts = Vec::new();
         for _ in 0..5 {
             let measured = drive(&Selects::new(), &plan, server.port)
                 .collected
                 .measured;
-            let stamps = measured.stamps;
-            seen.push(stamps);
-            let unusable = stamps.unstamped + stamps.impossible;
-            if stamps.transmit_stamps > 0 && unusable * 100 < stamps.stamped {
+            let timestamps = measured.timestamps;
+            attempts.push(timestamps);
+            let unusable = timestamps.missing + timestamps.impossible;
+            if timestamps.transmit_timestamps > 0 && unusable * 100 < timestamps.usable {
                 assert_parts_add_up(&measured, 0);
-                seen.clear();
+                attempts.clear();
                 break;
             }
         }
-        assert!(seen.is_empty(), "{io:?}: {seen:?}");
+        assert!(attempts.is_empty(), "{io:?}: {attempts:?}");
     }
 }
 
-/// The parts sum to the response time, except for responses with an unusable stamp, which are not
+/// The parts sum to the response time, except for responses with an unusable timestamp, which are not
 /// in the parts, and for the time in which a user opened a connection, which happens `renewals`
 /// times.
 fn assert_parts_add_up(measured: &Totals, renewals: u64) {
@@ -151,13 +148,13 @@ fn assert_parts_add_up(measured: &Totals, renewals: u64) {
     let parts = all.parts.expect("parts over TCP");
     let sum_ns = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
     let response = &all.response;
-    let without = response.samples - parts.server.samples + renewals;
-    let apart_ns = response.sum_ns as f64 - sum_ns as f64;
-    let share = apart_ns / response.sum_ns as f64;
-    let explained = apart_ns <= (without * response.max_ns) as f64;
+    let without_parts = response.samples - parts.server.samples + renewals;
+    let difference_ns = response.sum_ns as f64 - sum_ns as f64;
+    let share = difference_ns / response.sum_ns as f64;
+    let explained = difference_ns <= (without_parts * response.max_ns) as f64;
     assert!(
         (-0.01..0.05).contains(&share) || (share > 0.0 && explained),
-        "{share} of {response:?}: {without}"
+        "{share} of {response:?}: {without_parts}"
     );
 }
 
@@ -166,7 +163,7 @@ struct SlowServerClient {
     stream: TcpStream,
     inbox: Vec<u8>,
     logged_in: bool,
-    /// When its request arrived in the kernel, and the reply to it.
+    /// The arrival time of its request in the kernel, and the reply to send.
     due: Option<(SystemTime, Vec<u8>)>,
 }
 
@@ -217,7 +214,7 @@ fn slow_server(listener: &TcpListener) -> Vec<Duration> {
             }
         }
         if clients.iter().any(|client| client.due.is_none()) {
-            // It is not woken by a request: that would keep the client from sending the next.
+            // A request must not wake this thread: that would keep the client from sending the next one.
             std::thread::sleep(Duration::from_millis(1));
             continue;
         }

@@ -7,11 +7,11 @@ use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Enables receive stamps (socket(7), SO_TIMESTAMPNS).
+/// Enables receive timestamps (socket(7), SO_TIMESTAMPNS).
 pub fn enable(stream: &TcpStream) {
     let on: libc::c_int = 1;
     // SAFETY: the option's value is a live int of the stated size.
-    let done = unsafe {
+    let result = unsafe {
         libc::setsockopt(
             stream.as_raw_fd(),
             libc::SOL_SOCKET,
@@ -20,10 +20,10 @@ pub fn enable(stream: &TcpStream) {
             size_of_val(&on) as libc::socklen_t,
         )
     };
-    assert_eq!(done, 0);
+    assert_eq!(result, 0);
 }
 
-/// Reads what has arrived, and its arrival time; the current time if the kernel does not stamp yet.
+/// Reads what has arrived, and its arrival time; the current time if the kernel does not timestamp yet.
 pub fn read(stream: &TcpStream, chunk: &mut [u8]) -> io::Result<(usize, SystemTime)> {
     let mut part = libc::iovec {
         iov_base: chunk.as_mut_ptr().cast(),
@@ -45,10 +45,11 @@ pub fn read(stream: &TcpStream, chunk: &mut [u8]) -> io::Result<(usize, SystemTi
         let mut part = libc::CMSG_FIRSTHDR(&raw const header);
         while !part.is_null() {
             if ((*part).cmsg_level, (*part).cmsg_type) == (libc::SOL_SOCKET, libc::SO_TIMESTAMPNS) {
-                let stamp: libc::timespec = libc::CMSG_DATA(part)
+                let timestamp: libc::timespec = libc::CMSG_DATA(part)
                     .cast::<libc::timespec>()
                     .read_unaligned();
-                arrived = UNIX_EPOCH + Duration::new(stamp.tv_sec as u64, stamp.tv_nsec as u32);
+                arrived =
+                    UNIX_EPOCH + Duration::new(timestamp.tv_sec as u64, timestamp.tv_nsec as u32);
             }
             part = libc::CMSG_NXTHDR(&raw const header, part);
         }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Time limit for events that are immediate on an idle machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running server; stops when dropped.
 pub struct FakeServer {
@@ -44,11 +44,11 @@ impl FakeServer {
 
 impl FakeServer {
     /// Waits until this many clients are connected.
-    pub fn until_open(&self, clients: usize) {
+    pub fn wait_until_open(&self, clients: usize) {
         let begun = Instant::now();
         while self.open.load(Ordering::Relaxed) != clients {
             let open = self.open.load(Ordering::Relaxed);
-            assert!(begun.elapsed() < PATIENCE, "{open} instead of {clients}");
+            assert!(begun.elapsed() < TIMEOUT, "{open} instead of {clients}");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -131,8 +131,8 @@ fn watch(poll: RawFd, fd: RawFd) {
         u64: fd as u64,
     };
     // SAFETY: `event` is valid for the call.
-    let done = unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
-    assert_eq!(done, 0);
+    let result = unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+    assert_eq!(result, 0);
 }
 
 /// Reads and answers; false when the client is gone.

@@ -83,12 +83,12 @@ fn slices_have_the_same_starts_as_the_whole_run() {
         // All starts due in the second, however late they end.
         plan.stop = Stop::Starts(Duration::from_secs(1));
         plan.grace = Duration::from_secs(60);
-        let until = |mut due_ns: Vec<u64>| {
+        let early = |mut due_ns: Vec<u64>| {
             // A loaded machine may not reach the last of them within the second.
             due_ns.retain(|due_ns| *due_ns < 300_000_000);
             due_ns
         };
-        let (whole, _) = run_slice(&plan, &RunSlice::whole(&plan), server.port);
+        let (full_run, _) = run_slice(&plan, &RunSlice::whole(&plan), server.port);
         let mut parts = Vec::new();
         for (workers, first, last) in [(0..1, 0, 2), (1..4, 3, 9)] {
             let slice = RunSlice::of_workers(&plan, workers);
@@ -98,27 +98,26 @@ fn slices_have_the_same_starts_as_the_whole_run() {
             parts.extend(due_ns);
         }
         parts.sort_unstable();
-        let (whole, parts) = (until(whole), until(parts));
-        assert!(whole.len() > 50, "{}", whole.len());
-        // Up to the rounding of a nanosecond: the gaps are added up from another start.
-        assert_eq!(whole.len(), parts.len());
-        let apart = whole.iter().zip(&parts).map(|(a, b)| a.abs_diff(*b));
-        assert!(apart.max() <= Some(1_000));
+        let (full_run, parts) = (early(full_run), early(parts));
+        assert!(full_run.len() > 50, "{}", full_run.len());
+        // The times differ by rounding: the gaps are added up from a different start.
+        assert_eq!(full_run.len(), parts.len());
+        let differences = full_run.iter().zip(&parts).map(|(a, b)| a.abs_diff(*b));
+        assert!(differences.max() <= Some(1_000));
     }
 }
 
-/// A load that was never started closes its connections and returns.
 #[test]
 fn connections_of_a_load_that_is_never_started_are_closed() {
     let server = FakeServer::start();
     let (program, plan, target) = (Selects::new(), plan(6, 1.0), target_at(server.port));
     let job = job(&program, &plan, &target);
-    let done = connect(&job, &RunSlice::whole(&plan), |ready| {
-        server.until_open(6);
+    let result = connect(&job, &RunSlice::whole(&plan), |ready| {
+        server.wait_until_open(6);
         drop(ready);
     });
-    assert!(done.is_ok(), "{done:?}");
-    server.until_open(0);
+    assert!(result.is_ok(), "{result:?}");
+    server.wait_until_open(0);
 }
 
 /// CPU time of the worker's thread when the load starts, in nanoseconds.
@@ -131,8 +130,8 @@ impl Tap for CpuAtStart {
             tv_nsec: 0,
         };
         // SAFETY: `time` is valid for the call.
-        let got = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
-        assert_eq!(got, 0);
+        let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+        assert_eq!(result, 0);
         let used_ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
         self.0.store(used_ns, Ordering::Relaxed);
     }

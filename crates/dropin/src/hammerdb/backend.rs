@@ -1,6 +1,6 @@
-//! Executes what scripts request, on this machine and on servers.
+//! Executes the requests of scripts, on this machine and on servers.
 //!
-//! Must never: implement a request itself: each has its own module.
+//! Must never: contain the code of a request: each request has a module.
 
 use super::bench::{self, RunContext};
 use super::job::Job;
@@ -20,7 +20,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// This machine, the server and the stored jobs.
+/// Gives scripts access to this machine, the server and the stored jobs.
 pub struct ScriptBackend {
     signals: Signals,
     storage: Storage,
@@ -66,7 +66,7 @@ impl ScriptBackend {
         let outcome = execute(&lines, &mut job);
         job.lines = lines.take();
         if let Err(reason) = &outcome {
-            // The session prints them.
+            // The session prints these two lines.
             job.lines
                 .push(prony_dialect::hammerdb::text::failure(1, reason));
             job.lines
@@ -117,10 +117,10 @@ impl Host for ScriptBackend {
 
     fn sleep(&mut self, ms: u64) {
         let (started, total) = (Instant::now(), Duration::from_millis(ms));
-        while let Some(left) = total.checked_sub(started.elapsed())
+        while let Some(remaining) = total.checked_sub(started.elapsed())
             && !self.is_stopped()
         {
-            std::thread::sleep(left.min(Duration::from_millis(50)));
+            std::thread::sleep(remaining.min(Duration::from_millis(50)));
         }
     }
 
@@ -180,13 +180,13 @@ impl Host for ScriptBackend {
     }
 
     fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String> {
-        let deleted = match fs::symlink_metadata(path) {
+        let result = match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() && force => fs::remove_dir_all(path),
             Ok(metadata) if metadata.is_dir() => fs::remove_dir(path),
             Ok(_) => fs::remove_file(path),
             Err(error) => Err(error),
         };
-        match deleted {
+        match result {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(reason(&error)),
             _ => Ok(()),
         }
@@ -261,8 +261,8 @@ impl Backend for ScriptBackend {
     }
 
     fn jobs(&mut self, args: &[String]) -> Result<String, String> {
-        let words: Vec<&str> = args.iter().map(String::as_str).collect();
-        jobs::execute(&self.storage, &words)
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        jobs::execute(&self.storage, &args)
     }
 
     fn processors(&self) -> usize {

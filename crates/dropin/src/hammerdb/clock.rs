@@ -41,9 +41,9 @@ fn zone(utc: bool) -> TimeZone {
 /// # Errors
 /// The time is out of range, or the format invalid.
 pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-    let moment = Timestamp::from_second(seconds).map_err(|error| error.to_string())?;
-    let moment = moment.to_zoned(zone(utc));
-    jiff::fmt::strtime::format(format.unwrap_or(HAMMERDB_FORMAT), &moment)
+    let time = Timestamp::from_second(seconds).map_err(|error| error.to_string())?;
+    let time = time.to_zoned(zone(utc));
+    jiff::fmt::strtime::format(format.unwrap_or(HAMMERDB_FORMAT), &time)
         .map_err(|error| error.to_string())
 }
 
@@ -55,33 +55,33 @@ pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<Stri
 pub fn parse(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
     let invalid = |_| format!("unable to convert date-time string \"{text}\"");
     if let Some(format) = format {
-        let moment = jiff::fmt::strtime::parse(format, text).map_err(invalid)?;
-        if let Ok(moment) = moment.to_timestamp() {
-            return Ok(moment.as_second());
+        let time = jiff::fmt::strtime::parse(format, text).map_err(invalid)?;
+        if let Ok(time) = time.to_timestamp() {
+            return Ok(time.as_second());
         }
-        let midnight = |_| moment.to_date().map(|date| date.at(0, 0, 0, 0));
-        let moment = moment.to_datetime().or_else(midnight).map_err(invalid)?;
-        return Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second());
+        let midnight = |_| time.to_date().map(|date| date.at(0, 0, 0, 0));
+        let time = time.to_datetime().or_else(midnight).map_err(invalid)?;
+        return Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second());
     }
     let text = text.trim();
     if text == "now" {
         return Ok(Timestamp::now().as_second());
     }
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        return Ok(moment.as_second());
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Ok(time.as_second());
     }
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let moment = match words.as_slice() {
-        // The zone's name only decides whether the time is UTC.
-        [_, month, day, time, name, year] => {
-            let text = format!("{month} {day} {time} {year}");
-            let moment = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
-            let utc = utc || matches!(*name, "UTC" | "GMT");
-            return Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second());
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let time = match fields.as_slice() {
+        // Only the zone names UTC and GMT count; a time in another zone is taken as local.
+        [_, month, day, time_of_day, zone_name, year] => {
+            let text = format!("{month} {day} {time_of_day} {year}");
+            let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
+            let utc = utc || matches!(*zone_name, "UTC" | "GMT");
+            return Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second());
         }
         _ => text.parse::<civil::DateTime>().map_err(invalid)?,
     };
-    Ok(zone(utc).to_timestamp(moment).map_err(invalid)?.as_second())
+    Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Connects with a script's settings.
+//! Connects to the server of a script's settings.
 //!
 //! In: a login, the environment. Out: a target, a control connection. Must never: print a password.
 
@@ -78,10 +78,10 @@ fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)>
 ///
 /// The message of libpq or of MySQL's client.
 pub fn connect(target: &Target) -> Result<Control, String> {
-    let failed = |error: Error| {
+    let failure_message = |error: Error| {
         text::connect_failure(&target.database, &target.describe(), &target.user, &error)
     };
-    let mut control = Control::connect(target).map_err(failed)?;
+    let mut control = Control::connect(target).map_err(failure_message)?;
     crate::cleartext::warn(&control);
     // Time-outs set for a role or database are meant for applications.
     let settings = match control.engine() {
@@ -94,11 +94,11 @@ pub fn connect(target: &Target) -> Result<Control, String> {
         }
         Engine::MySql | Engine::MariaDb => "set session wait_timeout = 2147483",
     };
-    control.execute(settings).map_err(failed)?;
+    control.execute(settings).map_err(failure_message)?;
     Ok(control)
 }
 
-/// The cipher of a connection to MySQL or MariaDB, by the server's name for it; empty without TLS.
+/// The server's name of the cipher of a connection to MySQL or MariaDB; empty without TLS.
 pub fn cipher(control: &Control) -> String {
     let tls = control.tls().unwrap_or_default();
     let (_, cipher) = tls.split_once(' ').unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn cipher(control: &Control) -> String {
 /// A login's target, and a control connection to it.
 ///
 /// # Errors
-/// As for [`target`] and [`connect`].
+/// Same as for [`target`] and [`connect`].
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
     let control = connect(&target).map_err(|message| match &login.socket {

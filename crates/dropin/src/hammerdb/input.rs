@@ -55,7 +55,7 @@ fn next_event(lines: &Receiver<String>, signals: &Signals) -> InputEvent {
 
 /// Reads on a separate thread, so that a read from a terminal does not delay the end of the process.
 fn read_lines() -> Receiver<String> {
-    let (send, receive) = sync_channel(MAX_QUEUED_LINES);
+    let (sender, receiver) = sync_channel(MAX_QUEUED_LINES);
     std::thread::spawn(move || {
         let mut input = stdin().lock();
         let mut bytes = Vec::new();
@@ -69,10 +69,10 @@ fn read_lines() -> Receiver<String> {
                 bytes.pop();
             }
             let line = String::from_utf8_lossy(&bytes).into_owned();
-            if send.send(line).is_err() {
+            if sender.send(line).is_err() {
                 return;
             }
         }
     });
-    receive
+    receiver
 }

@@ -25,9 +25,9 @@ pub struct Job {
     pub run: Option<String>,
     /// The lines of the virtual users.
     pub lines: Vec<String>,
-    /// Such as `2 Active Virtual Users configured` and `TEST RESULT : ...`.
+    /// The lines of the result, such as `2 Active Virtual Users configured` and `TEST RESULT : ...`.
     pub result: Vec<String>,
-    /// Timings of the routines: of all virtual users together, then of each user.
+    /// Timings of the routines: for all virtual users together, then for each user.
     pub timings: Vec<VuserTiming>,
     /// The transaction counter: times and transactions per minute.
     pub counts: Vec<(String, u64)>,
@@ -38,7 +38,7 @@ pub struct Job {
 pub struct VuserTiming {
     /// The virtual user; none for all users together.
     pub vuser: Option<u32>,
-    /// By routine, that with the largest total time first.
+    /// By routine, sorted by total time, the longest first.
     pub routines: Vec<(String, RoutineTiming)>,
 }
 

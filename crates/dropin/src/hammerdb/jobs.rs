@@ -1,6 +1,6 @@
 //! The command `jobs`.
 //!
-//! In: its arguments, the stored jobs. Out: HammerDB's output. Must never: print a password.
+//! In: the command's arguments, the stored jobs. Out: HammerDB's output. Must never: print a password.
 
 use super::job::Job;
 use super::storage::Storage;
@@ -14,8 +14,8 @@ const USAGE: &str = "Usage: jobs [result | timestamp | JOBID [result | status | 
 /// # Errors
 ///
 /// HammerDB's error message.
-pub fn execute(storage: &Storage, words: &[&str]) -> Result<String, String> {
-    match words {
+pub fn execute(storage: &Storage, args: &[&str]) -> Result<String, String> {
+    match args {
         [] => json(&storage.job_ids()?),
         ["result"] => {
             let results: Vec<String> = all_jobs(storage)?
@@ -25,21 +25,21 @@ pub fn execute(storage: &Storage, words: &[&str]) -> Result<String, String> {
             Ok(results.join("\n"))
         }
         ["timestamp"] => {
-            let stamps = all_jobs(storage)?.into_iter();
-            let stamps: Map<String, Value> = stamps
+            let jobs = all_jobs(storage)?.into_iter();
+            let timestamps: Map<String, Value> = jobs
                 .map(|job| (job.id, Value::String(job.timestamp)))
                 .collect();
-            json(&stamps)
+            json(&timestamps)
         }
         [id] => json(&numbered_lines(&find(storage, id)?, None)),
-        [id, what] => job_output(storage, &find(storage, id)?, what),
+        [id, item] => job_output(storage, &find(storage, id)?, item),
         [id, "timing", vuser] => timing(&find(storage, id)?, Some(vuser)),
         _ => Err(USAGE.to_owned()),
     }
 }
 
-fn job_output(storage: &Storage, job: &Job, what: &str) -> Result<String, String> {
-    match what {
+fn job_output(storage: &Storage, job: &Job, item: &str) -> Result<String, String> {
+    match item {
         "result" => result(job),
         "status" => json(&numbered_lines(job, Some(0))),
         "timing" => timing(job, None),
@@ -50,7 +50,7 @@ fn job_output(storage: &Storage, job: &Job, what: &str) -> Result<String, String
             // The key is the time. HammerDB's key is the count, which loses one of two equal counts.
             let counts = job.counts.iter();
             let counts: Map<String, Value> = counts
-                .map(|(moment, tpm)| (moment.clone(), (*tpm).into()))
+                .map(|(time, tpm)| (time.clone(), (*tpm).into()))
                 .collect();
             json(&Map::from_iter([(
                 format!("{} tpm", job.database),
@@ -78,18 +78,18 @@ fn job_output(storage: &Storage, job: &Job, what: &str) -> Result<String, String
     }
 }
 
-/// The lines of one virtual user or of all, each preceded by the user's number; lines that are not of a user
-/// have number 0.
+/// The lines of one virtual user or of all users, each preceded by the user's number. Lines that belong to no
+/// user have the number 0.
 fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
     let mut numbered = Vec::new();
     for line in &job.lines {
-        let user_line = line.strip_prefix("Vuser ").and_then(|rest| {
-            let (number, text) = rest.split_once(':')?;
+        let user_line = line.strip_prefix("Vuser ").and_then(|line| {
+            let (number, text) = line.split_once(':')?;
             let is_status = text == "RUNNING" || text.starts_with("FINISHED ");
             Some((number.parse().ok()?, text)).filter(|_| !is_status)
         });
         let (number, text) = user_line.unwrap_or((0, line));
-        if vuser.is_none_or(|wanted| wanted == number) {
+        if vuser.is_none_or(|vuser| vuser == number) {
             numbered.extend([number.to_string(), text.to_owned()]);
         }
     }
@@ -98,10 +98,10 @@ fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
 
 /// The timings of all virtual users together, or of one (`2` or `vu=2`).
 fn timing(job: &Job, vuser: Option<&str>) -> Result<String, String> {
-    let number = vuser.map(|word| word.strip_prefix("vu=").unwrap_or(word));
-    let wanted = number.map(str::parse).transpose().map_err(|_| USAGE)?;
-    let found = job.timings.iter().find(|timing| timing.vuser == wanted);
-    match (found.filter(|timing| !timing.routines.is_empty()), wanted) {
+    let number = vuser.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
+    let vuser = number.map(str::parse).transpose().map_err(|_| USAGE)?;
+    let timing = job.timings.iter().find(|timing| timing.vuser == vuser);
+    match (timing.filter(|timing| !timing.routines.is_empty()), vuser) {
         (Some(timing), _) => json(&OrderedObject(&timing.routines)),
         (None, None) => Err(format!(
             "No Timing Data for JOB {}: jobs jobid timing",
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn jobs_output_matches_hammerdb() {
         let (storage, folder) = storage_with_job("jobs");
-        let jobs = |words: &[&str]| execute(&storage, words);
+        let jobs = |args: &[&str]| execute(&storage, args);
         assert_eq!(jobs(&[]), Ok(format!("[\n  \"{ID}\"\n]")));
         let result = format!(
             "[\n  \"{ID}\",\n  \"2026-11-20 22:30:42\",\n  \"3 Active Virtual Users configured\",\n  \
@@ -249,12 +249,12 @@ mod tests {
             "{\n  \"PAYMENT\": {\n    \"elapsed_ms\": \"62108.0\",\n    \"calls\": \"393\",\n";
         assert!(all.starts_with(begin), "{all}");
         assert!(all.contains("\"NEWORD\": {"), "{all}");
-        for word in ["2", "vu=2"] {
-            let one = execute(&storage, &[ID, "timing", word]).expect("one user's timings");
-            assert!(one.starts_with("{\n  \"SLEV\": {"), "{one}");
+        for vuser in ["2", "vu=2"] {
+            let output = execute(&storage, &[ID, "timing", vuser]).expect("one user's timings");
+            assert!(output.starts_with("{\n  \"SLEV\": {"), "{output}");
         }
-        let none = format!("No Timing Data for VU 9 for JOB {ID}: jobs jobid timing vuid");
-        assert_eq!(execute(&storage, &[ID, "timing", "9"]), Err(none));
+        let error = format!("No Timing Data for VU 9 for JOB {ID}: jobs jobid timing vuid");
+        assert_eq!(execute(&storage, &[ID, "timing", "9"]), Err(error));
         std::fs::remove_dir_all(folder).expect("the folder exists");
     }
 

@@ -64,7 +64,7 @@ impl VuserLines {
         self.finished(number, false);
     }
 
-    /// Prints a line that is always on the terminal and never in the log.
+    /// Prints a line on the terminal, regardless of the options, but not in the log.
     pub fn status(&self, line: String) {
         let mut state = self.lock();
         super::print(&text::terminal(&line));
@@ -80,8 +80,8 @@ impl VuserLines {
             super::print(&text::terminal(&user_line));
         }
         if let Some(log) = &mut state.log {
-            let stamp = self.timestamps.then(clock::date);
-            let entry = text::log(number, &line, stamp.as_deref());
+            let timestamp = self.timestamps.then(clock::date);
+            let entry = text::log(number, &line, timestamp.as_deref());
             if let Err(error) = log.write_all(entry.as_bytes()) {
                 state.log = None;
                 super::eprint(&format!(

@@ -1,4 +1,5 @@
-//! hammerdbcli as a program: `prony hammerdbcli ...`, or a link whose name begins with `hammerdbcli`.
+//! The program hammerdbcli, called as `prony hammerdbcli ...` or by a link whose name begins with
+//! `hammerdbcli`.
 //!
 //! In: the arguments; a script, from a file, standard input or a terminal. Out: the actions and output of
 //! HammerDB 4.6, and an exit status. Must never: print or store a password.
@@ -42,7 +43,7 @@ TMP                        folder for logs [default: /tmp]
 ";
 const ONE_MINUTE: Duration = Duration::from_secs(60);
 
-/// Whether a program name is hammerdbcli's, such as that of a link to Prony.
+/// Whether a program name, such as the name of a link to Prony, is hammerdbcli's.
 pub fn is_name(argv0: &str) -> bool {
     crate::is_called(argv0, "hammerdbcli")
 }
@@ -57,11 +58,11 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
 
 /// Returns the exit status, or the text for standard error.
 fn run_command(arguments: &[OsString]) -> Result<u8, String> {
-    let words: Vec<_> = arguments
+    let args: Vec<_> = arguments
         .iter()
-        .map(|word| word.to_string_lossy())
+        .map(|argument| argument.to_string_lossy())
         .collect();
-    let invocation = parse_args(&words)?;
+    let invocation = parse_args(&args)?;
     if invocation == Invocation::Help {
         print(&format!("{USAGE}{PRONY_USAGE}"));
         return Ok(0);
@@ -132,8 +133,8 @@ mod tests {
         assert_eq!(parse_minute(None), Ok(ONE_MINUTE));
         assert_eq!(parse_minute(Some("")), Ok(ONE_MINUTE));
         assert_eq!(parse_minute(Some("5s")), Ok(Duration::from_secs(5)));
-        for wrong in ["0s", "2m", "soon"] {
-            assert!(parse_minute(Some(wrong)).is_err(), "{wrong}");
+        for invalid in ["0s", "2m", "soon"] {
+            assert!(parse_minute(Some(invalid)).is_err(), "{invalid}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! `checkschema` and `deleteschema`.
+//! The commands `checkschema` and `deleteschema`.
 //!
 //! In: a request, a server. Out: lines with findings; the database and role are dropped. Must never: drop the
-//! database or the role of its own connection.
+//! database or the role of the connection that drops them.
 
 use super::build::owner;
 use super::connection;
@@ -18,7 +18,7 @@ use prony_workload::stop::with_stop_watcher;
 /// Checks the schema.
 ///
 /// # Errors
-/// The reason why it could not be checked, or what is wrong with it.
+/// The reason why the schema could not be checked, or the failed checks.
 pub fn check(
     request: &SchemaRequest,
     lines: &VuserLines,
@@ -80,7 +80,7 @@ pub fn check(
 /// Drops the database and its owner.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server rejects a statement, or the database contains other tables.
 pub fn delete(
     request: &SchemaRequest,
     lines: &VuserLines,
@@ -99,31 +99,31 @@ pub fn delete(
     let mut names = vec![("DATABASE", database)];
     match owner.engine {
         Engine::PostgreSql => names.push(("ROLE", &owner.user)),
-        // There the owner is the connected user, who is not dropped.
+        // On MySQL and MariaDB the owner is the connected user, who is not dropped.
         Engine::MySql | Engine::MariaDb => {}
     }
-    for (what, name) in names {
-        let exists = match what {
+    for (object, name) in names {
+        let exists = match object {
             "ROLE" => role_exists(&mut control, name),
             _ => database_exists(&mut control, name),
         };
         if !exists.map_err(|error| error.to_string())? {
-            lines.line(1, format!("THERE IS NO {what} {name}"));
+            lines.line(1, format!("THERE IS NO {object} {name}"));
             continue;
         }
-        if what == "ROLE" && *name == superuser.user {
+        if object == "ROLE" && *name == superuser.user {
             lines.line(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
             continue;
         }
-        lines.line(1, format!("DROPPING {what} {name}"));
+        lines.line(1, format!("DROPPING {object} {name}"));
         let dropped = with_stop_watcher(&signals.flag(), |watch| {
             watch.add(&control);
-            match what {
+            match object {
                 "ROLE" => drop_role(&mut control, name),
                 _ => drop_database(&mut control, name),
             }
         });
-        dropped.map_err(|error| match what {
+        dropped.map_err(|error| match object {
             "ROLE" => format!("the database is dropped, but not the role {name}: {error}"),
             _ => error.to_string(),
         })?;
@@ -133,7 +133,8 @@ pub fn delete(
     Ok(VuserOutcome::default())
 }
 
-/// Refuses to drop a database with other tables: stored settings may be forgotten, and nobody confirms.
+/// Refuses to drop a database that contains other tables, because `deleteschema` does not ask for
+/// confirmation, and its database name may come from settings stored long ago.
 fn refuse_other_tables(control: &mut Control, request: &SchemaRequest) -> Result<(), String> {
     let database = &request.owner.database;
     if !database_exists(control, database).map_err(|error| error.to_string())? {

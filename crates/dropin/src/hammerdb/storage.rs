@@ -22,7 +22,7 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// The folder in the default store. Does not create anything.
+    /// Storage in the default store. Creates no folder.
     pub fn open() -> Storage {
         // A script may change the working directory.
         let folder = RunStore::open(None).map(|store| {
@@ -48,7 +48,7 @@ impl Storage {
     /// The stored settings, or the defaults.
     ///
     /// # Errors
-    /// The reason why they cannot be read.
+    /// The reason why the settings cannot be read.
     pub fn settings(&self) -> Result<Settings, String> {
         let Ok(folder) = &self.folder else {
             return Ok(Settings::default());
@@ -64,7 +64,7 @@ impl Storage {
     /// Saves the settings.
     ///
     /// # Errors
-    /// The reason why they cannot be written.
+    /// The reason why the settings cannot be written.
     pub fn save_settings(&self, settings: &Settings) -> Result<(), String> {
         self.write("settings.json", settings)
     }
@@ -72,7 +72,7 @@ impl Storage {
     /// Saves a job.
     ///
     /// # Errors
-    /// The reason why it cannot be written.
+    /// The reason why the job cannot be written.
     pub fn save_job(&self, job: &Job) -> Result<(), String> {
         self.write(&format!("jobs/{}.json", job.id), job)
     }
@@ -80,7 +80,7 @@ impl Storage {
     /// The identifiers of all jobs, the oldest first.
     ///
     /// # Errors
-    /// The reason why they cannot be listed.
+    /// The reason why the jobs cannot be listed.
     pub fn job_ids(&self) -> Result<Vec<String>, String> {
         let jobs = self.folder.clone()?.join("jobs");
         let entries = match fs::read_dir(&jobs) {
@@ -99,7 +99,7 @@ impl Storage {
     /// A job, if it exists.
     ///
     /// # Errors
-    /// The reason why it cannot be read.
+    /// The reason why the job cannot be read.
     pub fn job(&self, id: &str) -> Result<Option<Job>, String> {
         let Some(path) = self.job_path(id)? else {
             return Ok(None);
@@ -116,7 +116,7 @@ impl Storage {
     /// Deletes a job. Its run stays in the store.
     ///
     /// # Errors
-    /// The reason why it cannot be deleted.
+    /// The reason why the job cannot be deleted.
     pub fn delete_job(&self, id: &str) -> Result<(), String> {
         match self.job_path(id)? {
             Some(path) => fs::remove_file(&path).map_err(error_at(&path)),
@@ -171,9 +171,9 @@ mod tests {
         let storage = Storage::at(home.join("hammerdb"));
         storage
             .write("jobs/a.json", &"text")
-            .expect("it is written");
+            .expect("a writable folder");
         let mode = |path: &str| {
-            let meta = fs::metadata(home.join(path)).expect("it exists");
+            let meta = fs::metadata(home.join(path)).expect("an existing path");
             meta.permissions().mode() & 0o777
         };
         assert_eq!(mode("hammerdb/jobs/a.json"), 0o600);

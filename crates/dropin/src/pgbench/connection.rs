@@ -16,16 +16,16 @@ use prony_wire::Secret;
 use prony_wire::postgres::ConnectError;
 use std::time::Duration;
 
-/// The target of the options. A connection string in place of the database name overrides them, as with
+/// Returns the target of the options. If the database name is a connection string, it overrides them, as in
 /// `PQconnectdbParams`.
 ///
 /// # Errors
 /// libpq's error message.
 pub fn target(connection: &ConnectionOptions, messages: &Messages) -> Result<Target, String> {
-    resolved(connection, messages, &Environment::from_process())
+    resolve(connection, messages, &Environment::from_process())
 }
 
-fn resolved(
+fn resolve(
     connection: &ConnectionOptions,
     messages: &Messages,
     environment: &Environment,
@@ -84,25 +84,25 @@ fn needs_password(error: &control::Error) -> bool {
 }
 
 /// Prints the warnings about the connection options, as libpq does.
-pub fn warn(target: &Target) {
+pub fn print_warnings(target: &Target) {
     for warning in &target.warnings {
         eprint(&format!("WARNING: {warning}\n"));
     }
 }
 
 /// Prints the server's notices, as libpq does.
-pub fn notices(control: &mut Control) {
+pub fn print_notices(control: &mut Control) {
     for notice in control.take_notices() {
         eprint(&format!("{notice}\n"));
     }
 }
 
-/// pgbench's message about a failed connection. `database`: the requested name; `purpose`: what the
-/// connection was for, such as `initialization`.
+/// pgbench's message about a failed connection. `database`: the requested name; `purpose`: the purpose of the
+/// connection, such as `initialization`.
 pub fn connect_error(call: &PgbenchCall, database: &str, problem: &str, purpose: &str) -> String {
     let messages = &call.messages;
     if !call.level.at_least(14) {
-        // This may be a connection string from the environment.
+        // The name may be a connection string from the environment.
         let database = secrets::redact_argument(database);
         let text = format!("connection to database \"{database}\" failed: {problem}");
         return messages.error(&text);
@@ -127,12 +127,12 @@ mod tests {
         }
     }
 
-    fn resolve(
+    fn resolve_options(
         connection: &ConnectionOptions,
         environment: &Environment,
     ) -> Result<Target, String> {
         let messages = Messages::new("/usr/bin/pgbench-15", &Level::default());
-        resolved(connection, &messages, environment)
+        resolve(connection, &messages, environment)
     }
 
     fn environment() -> Environment {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn describe(connection: &ConnectionOptions, environment: &Environment) -> String {
-        let target = resolve(connection, environment).expect("valid options");
+        let target = resolve_options(connection, environment).expect("valid options");
         let ProtocolOptions::PostgreSql(options) = &target.protocol else {
             panic!("pgbench connects to PostgreSQL");
         };
@@ -199,9 +199,9 @@ mod tests {
     }
 
     #[test]
-    fn connecting_has_no_time_limit_by_default() {
+    fn connect_timeout_is_unlimited_by_default() {
         let limit = |dbname: &str| {
-            let target = resolve(&options("/h", "", "", dbname), &environment());
+            let target = resolve_options(&options("/h", "", "", dbname), &environment());
             target.expect("valid options").connect_timeout
         };
         assert_eq!(limit("d"), Some(Duration::MAX));
@@ -234,7 +234,8 @@ mod tests {
             ),
         ];
         for (connection, expected) in cases {
-            let problem = resolve(&connection, &environment()).expect_err("invalid options");
+            let problem =
+                resolve_options(&connection, &environment()).expect_err("invalid options");
             assert_eq!(problem, expected);
         }
     }
@@ -242,7 +243,7 @@ mod tests {
     #[test]
     fn an_unreachable_server_gives_libpqs_message() {
         let connection = options("/x,/y", "", "", "d");
-        let mut target = resolve(&connection, &environment()).expect("valid options");
+        let mut target = resolve_options(&connection, &environment()).expect("valid options");
         let problem = connect(&mut target).err().expect("no server listens");
         let message = |host: &str| {
             format!(

@@ -1,4 +1,4 @@
-//! pgbench as a program: `prony pgbench ...`, or a link whose name begins with `pgbench`.
+//! The program pgbench, called as `prony pgbench ...` or by a link whose name begins with `pgbench`.
 //!
 //! In: the arguments. Out: the actions and output of the chosen level of pgbench, and its exit status. Must
 //! never: print a password, or a text that pgbench does not print.
@@ -22,7 +22,7 @@ use prony_server::secrets;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Whether a program name, such as that of a link to Prony, is pgbench's.
+/// Whether a program name, such as the name of a link to Prony, is pgbench's.
 pub fn is_name(argv0: &str) -> bool {
     crate::is_called(argv0, "pgbench")
 }

@@ -1,6 +1,6 @@
 //! Prompts for a password on the terminal.
 //!
-//! Must never: echo it.
+//! Must never: echo the password.
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use std::fs::File;
@@ -18,26 +18,26 @@ pub fn prompt() -> String {
     .unwrap_or_default()
 }
 
-fn prompt_on(from: impl Read, mut to: impl Write, terminal: impl AsFd) -> io::Result<String> {
+fn prompt_on(input: impl Read, mut output: impl Write, terminal: impl AsFd) -> io::Result<String> {
     // Standard input may be a pipe, which does not echo.
-    let before = tcgetattr(&terminal).ok();
-    if let Some(mut silent) = before.clone() {
+    let saved = tcgetattr(&terminal).ok();
+    if let Some(mut silent) = saved.clone() {
         silent.local_modes.remove(LocalModes::ECHO);
         tcsetattr(&terminal, OptionalActions::Flush, &silent)?;
     }
-    let password = to
+    let password = output
         .write_all(b"Password: ")
-        .and_then(|()| to.flush())
+        .and_then(|()| output.flush())
         .and_then(|()| {
             let mut line = String::new();
-            BufReader::new(from).read_line(&mut line)?;
+            BufReader::new(input).read_line(&mut line)?;
             Ok(line.trim_end_matches(['\n', '\r']).to_owned())
         });
-    if let Some(before) = before {
-        tcsetattr(&terminal, OptionalActions::Flush, &before)?;
+    if let Some(saved) = saved {
+        tcsetattr(&terminal, OptionalActions::Flush, &saved)?;
     }
-    // Without echo the user's line feed does not appear, nor does that of a pipe; libpq prints one in both cases.
-    to.write_all(b"\n")?;
+    // The user's line feed is not echoed, and a pipe echoes nothing; libpq prints a line feed in both cases.
+    output.write_all(b"\n")?;
     password
 }
 

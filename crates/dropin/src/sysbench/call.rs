@@ -18,14 +18,14 @@ pub struct SysbenchCall {
     pub redacted_arguments: Vec<String>,
 }
 
-/// The advice about an error, to be printed after the error's lines.
+/// Advice about an error, printed after the error's lines.
 struct Advice {
     pending: Option<&'static str>,
-    /// Advice that was already printed: several threads may get the same error, but its advice is printed once.
+    /// Advice already printed: if several threads get the same error, its advice is printed only once.
     printed: Vec<&'static str>,
 }
 
-/// The last text of the log and the number of its repetitions; like sysbench, the log only counts those.
+/// The last text of the log, and how often it was repeated: like sysbench, the log counts repetitions.
 static LAST_LINE: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
 
 static ADVICE: Mutex<Advice> = Mutex::new(Advice {
@@ -49,7 +49,7 @@ fn print_advice() {
 
 /// Why a call failed.
 pub enum CommandError {
-    /// Everything is printed; the exit status.
+    /// The exit status of a call whose error is already printed.
     Status(u8),
     /// The command line is invalid.
     Usage(UsageError),

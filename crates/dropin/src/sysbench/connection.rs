@@ -32,14 +32,14 @@ pub fn target(database: &Database, timeout_s: u32) -> Result<(Driver, Target), S
     };
     let timeout = Duration::from_secs(u64::from(timeout_s.max(1)));
     target.connect_timeout.get_or_insert(timeout);
-    for other in &mut target.others {
-        other.connect_timeout.get_or_insert(timeout);
+    for endpoint in &mut target.additional_targets {
+        endpoint.connect_timeout.get_or_insert(timeout);
     }
     signals::end_waits(&mut target);
     Ok((driver, target))
 }
 
-/// A target that is never connected to, for a script that may not need a server.
+/// A target without a server, for a script that may not connect.
 pub fn placeholder_target(driver: Driver) -> Target {
     let environment = Environment::without_home("sbtest");
     let options = [("host", "127.0.0.1"), ("port", "1"), ("user", "sbtest")];
@@ -56,8 +56,8 @@ pub fn timed_out(failures: &[Failure]) -> bool {
     last.is_some_and(|failure| matches!(failure.cause, Cause::Timeout))
 }
 
-/// The target on MySQL: the first endpoint, with the others that connections use in turn. Like sysbench, this
-/// ignores the mysql client's option files and environment variables.
+/// The target on MySQL: the first endpoint, and further endpoints that connections rotate through. Like
+/// sysbench, this ignores the mysql client's option files and environment variables.
 fn mysql(mysql: &Mysql) -> Result<Target, String> {
     let process = Environment::from_process();
     let mut environment = Environment::without_home("sbtest");
@@ -76,11 +76,11 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
         targets.push(target);
     }
     let mut first = targets.remove(0);
-    first.others = targets;
+    first.additional_targets = targets;
     Ok(first)
 }
 
-/// Warns that a list of ciphers is ignored, if one is given and TLS is on.
+/// Warns that `--mysql-ssl-cipher` is ignored, unless TLS is off.
 pub fn warn_about_cipher(database: &Database) {
     let mysql = &database.mysql;
     let ciphers = mysql.ssl_cipher.as_ref();
@@ -112,13 +112,13 @@ fn mysql_options<'a>(
 ) -> Vec<(&'a str, &'a str)> {
     let mut options = match endpoint {
         Endpoint::Socket(path) => vec![("host", "localhost"), ("socket", path.as_str())],
-        // For localhost this means the default socket.
+        // The host localhost means the default socket.
         Endpoint::Host(host, _) => vec![("host", host.as_str()), ("port", port)],
     };
     // Version 1.0 has fixed file names.
     let (mode, default_files) = match mysql.ssl.as_str() {
         "off" => ("disabled", [""; 3]),
-        // As in sysbench's client library, the server is verified against the first file.
+        // Like sysbench's client library, verify the server against the first file.
         "on" => (
             "VERIFY_CA",
             ["cacert.pem", "client-cert.pem", "client-key.pem"],
@@ -193,7 +193,7 @@ mod tests {
         let (driver, target) = target(&options, 30).expect("valid options");
         assert_eq!(driver, Driver::Mysql);
         let all: Vec<String> = std::iter::once(&target)
-            .chain(&target.others)
+            .chain(&target.additional_targets)
             .map(Target::describe)
             .collect();
         let addresses = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.2:1", "127.0.0.2:2"];
@@ -219,9 +219,9 @@ mod tests {
         assert_eq!(names, ("a@b", "d?"));
         let password = target.endpoints[0].password.as_ref();
         assert_eq!(password.map(prony_wire::Secret::reveal), Some("p:w/%"));
-        let mut wrong = options.clone();
-        wrong.pgsql.sslmode = Some("often".to_owned());
-        let text = super::target(&wrong, 30).expect_err("invalid ssl mode");
+        let mut invalid = options.clone();
+        invalid.pgsql.sslmode = Some("often".to_owned());
+        let text = super::target(&invalid, 30).expect_err("invalid ssl mode");
         assert!(
             text.contains("often") && !text.contains("command line"),
             "{text}"
@@ -244,7 +244,7 @@ mod tests {
         let options = database("--mysql-socket=/x/s,/y/s --mysql-host=h.invalid");
         let (_, target) = target(&options, 30).expect("valid options");
         assert_eq!(target.describe(), "unix:/x/s");
-        assert_eq!(target.others[0].describe(), "unix:/y/s");
+        assert_eq!(target.additional_targets[0].describe(), "unix:/y/s");
         let unknown = super::target(&database("--db-driver=foo"), 30).expect_err("no such driver");
         assert_eq!(unknown, "FATAL: invalid database driver name: 'foo'\n");
         let unknown_host =

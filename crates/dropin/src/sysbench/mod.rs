@@ -1,4 +1,4 @@
-//! sysbench as a program: `prony sysbench ...`, or a link whose name begins with `sysbench`.
+//! The program sysbench, called as `prony sysbench ...` or by a link whose name begins with `sysbench`.
 //!
 //! In: the arguments. Out: the actions and output of the chosen version of sysbench, and its exit status.
 //! Must never: print a password, or a line on stdout that sysbench does not print.
@@ -21,7 +21,7 @@ use prony_server::secrets;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Whether a program name, such as that of a link to Prony, is sysbench's.
+/// Whether a program name, such as the name of a link to Prony, is sysbench's.
 pub fn is_name(argv0: &str) -> bool {
     crate::is_called(argv0, "sysbench")
 }
@@ -64,14 +64,14 @@ fn run(arguments: &[OsString]) -> Result<(), CommandError> {
             Ok(())
         }
         Invocation::Native(command) => {
-            call::print(&command.before);
+            call::print(&command.preamble);
             native::run_command(
                 &SysbenchCall::new(&command.settings, redacted_arguments),
                 &command,
             )
         }
         Invocation::Script(command) => {
-            call::print(&command.before);
+            call::print(&command.preamble);
             script::run_command(
                 &SysbenchCall::new(&command.settings, redacted_arguments),
                 &command,

@@ -1,6 +1,6 @@
 //! Runs the commands of bundled tests with Prony's workloads.
 //!
-//! Must never: measure another test or options than the command line's.
+//! Must never: measure a test or options that differ from the command line.
 
 use super::bench::{self, Bench, DefaultTexts};
 use super::call::{CommandError, SysbenchCall, eprint, set_advice};
@@ -45,7 +45,7 @@ impl BundledCommand<'_> {
 /// Runs a command of a bundled test.
 ///
 /// # Errors
-/// The exit status; everything is printed.
+/// The exit status; the error is already printed.
 pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), CommandError> {
     if let Some(reason) = unsupported(native) {
         return Err(call.fail_with(&reason));
@@ -59,7 +59,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
         plan: workload_plan(native),
     };
     if native.test.name.starts_with("select_random") {
-        // These commands use the tables of all tests, and read the first one.
+        // These tests read the first of the tables that all tests share.
         match native.command {
             Command::Prepare => command.workload = &OLTP_READ_WRITE,
             Command::Run => drop(command.plan.options.insert("tables".to_owned(), 1.into())),
@@ -72,7 +72,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
     ) {
         let lines: Vec<String> = problems
             .iter()
-            .map(|problem| with_typed_value(native, problem))
+            .map(|problem| option_error(native, problem))
             .collect();
         return Err(call.fail_with(&lines.join("\nFATAL: ")));
     }
@@ -89,19 +89,19 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
 }
 
 /// The error of an invalid option, with its name and value on the command line.
-fn with_typed_value(native: &NativeCommand, problem: &prony_workload::Error) -> String {
+fn option_error(native: &NativeCommand, problem: &prony_workload::Error) -> String {
     let prony_workload::Error::Value {
         key,
         value,
-        what,
+        expected,
         hint,
     } = problem
     else {
         return problem.to_string();
     };
-    let typed = native.typed.get(key.as_str()).unwrap_or(value);
+    let text = native.option_texts.get(key.as_str()).unwrap_or(value);
     let option = key.replace('_', "-");
-    format!("--{option}={typed} is not {what}: {hint}")
+    format!("--{option}={text} is not {expected}: {hint}")
 }
 
 /// The driver and target, if the driver's options are valid.
@@ -179,7 +179,8 @@ fn run(
         workload: command.workload,
         plan: command.plan.clone(),
         scale,
-        // One thread drives some 200,000 statements a second; leave the other processors to a local server.
+        // One thread drives about 200,000 statements per second; leave the remaining processors to a local
+        // server.
         processors: processors() / 2,
         thread_per_user: false,
         texts: &DefaultTexts,
@@ -188,8 +189,8 @@ fn run(
     bench::run(call, &bench, &signals, &|| errors.is_fatal())
 }
 
-/// Checks that the tables match the options. sysbench prepares its statements before the threads start, so the
-/// error is that of a prepare; without prepared statements the first event fails instead.
+/// Checks that the tables match the options. sysbench prepares its statements before the threads start, and
+/// reports a failed prepare; without prepared statements the first event fails instead.
 fn check_tables(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,

@@ -1,7 +1,7 @@
-//! `prepare`, `prewarm` and `cleanup` of the bundled tests.
+//! The commands `prepare`, `prewarm` and `cleanup` of the bundled tests.
 //!
 //! In: options, a server. Out: tables created, read or dropped; sysbench's lines. Must never: load into
-//! existing tables, which sysbench does not do either.
+//! existing tables; sysbench refuses this too.
 
 use super::call::{CommandError, SysbenchCall, eprint, print_output_bytes};
 use super::connection;
@@ -26,7 +26,7 @@ use std::sync::Mutex;
 /// Opens a control connection for a command.
 ///
 /// # Errors
-/// The server cannot be reached; everything is printed.
+/// The server cannot be reached; the error is already printed.
 pub fn connect(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -46,7 +46,7 @@ pub fn connect(
 /// Creates and fills the tables.
 ///
 /// # Errors
-/// A table already exists, or the load fails; everything is printed.
+/// A table already exists, or the load fails; the error is already printed.
 pub fn prepare(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -73,7 +73,7 @@ pub fn prepare(
         if !existing.contains(&name) {
             continue;
         }
-        // The server reports the error.
+        // Let the server report that the table exists.
         print_output_bytes(creating_table(&name).as_bytes());
         let is_bulk = !command.native.test.declares_options;
         let create = dialect.create_table(number, &options, is_bulk);
@@ -107,12 +107,12 @@ pub fn prepare(
                 Error::Server { source, .. } => source.to_string(),
                 other => other.problem(),
             };
-            let failed = call.fail(&function_failed(function, None, &problem));
+            let command_error = call.fail(&function_failed(function, None, &problem));
             for line in error.advice(&SysbenchCommands) {
                 eprint(&format!("prony: {line}\n"));
             }
             signals.end_by_signal();
-            Err(failed)
+            Err(command_error)
         }
     }
 }
@@ -120,11 +120,11 @@ pub fn prepare(
 /// Tables with sysbench's names, in the schema in which new tables are created.
 const ALL_TABLES: &str = "select table_name from information_schema.tables \
     where table_schema = database() and table_name like 'sbtest%'";
-/// The same on PostgreSQL.
+/// The same query for PostgreSQL.
 const ALL_TABLES_POSTGRES: &str = "select relname from pg_class \
     where relname like 'sbtest%' and pg_table_is_visible(oid)";
 
-/// The existing names, including tables that the role may not read.
+/// The names of existing tables, including tables that the role may not read.
 fn existing_tables(
     control: &mut Control,
 ) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
@@ -139,19 +139,19 @@ fn existing_tables(
         .collect())
 }
 
-/// Prints a load in sysbench's lines, table by table in the order of their numbers. Prony builds indexes
-/// after all rows are loaded, but prints the line of each after its table's rows, as sysbench does.
+/// Prints the progress of a load as sysbench does, table by table in the order of their numbers. Prony builds
+/// indexes after it has loaded all rows, but prints the line of an index after the rows of its table.
 struct PrepareProgress {
     tables: u32,
     /// Rows per table.
     rows: u64,
     indexed: bool,
-    /// Tables whose lines are printed, except the index line of the last one.
+    /// The number of tables whose lines are printed; the index line of the last table is not printed yet.
     printed_tables: Mutex<u32>,
 }
 
 impl PrepareProgress {
-    /// Prints the lines of the tables up to this one: all rows before it are loaded.
+    /// Prints the lines of all tables up to `table`; the rows of earlier tables are loaded.
     fn print_through(&self, table: u32) {
         let Ok(mut printed_tables) = self.printed_tables.lock() else {
             return;
@@ -174,7 +174,7 @@ impl PrepareProgress {
         }
     }
 
-    /// Prints the remaining lines after all rows.
+    /// Prints the remaining lines after all rows are loaded.
     fn end(&self) {
         self.print_through(self.tables + 1);
     }
@@ -196,7 +196,7 @@ impl Progress for PrepareProgress {
 /// Reads all tables and their indexes into the server's memory.
 ///
 /// # Errors
-/// A table is missing, or the server is not MySQL; everything is printed.
+/// A table is missing, or the server is not MySQL; the error is already printed.
 pub fn prewarm(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -235,7 +235,7 @@ pub fn prewarm(
 /// Drops the tables.
 ///
 /// # Errors
-/// The server refuses; everything is printed.
+/// The server rejects a statement; the error is printed.
 pub fn cleanup(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,

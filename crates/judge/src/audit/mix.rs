@@ -3,8 +3,8 @@
 //! In: counts of queries, of transactions and of errors. Out: `mix`. Must never: blame a transaction that
 //! was cut off or restarted.
 //!
-//! In the bundled tests of sysbench all reads of a transaction come before its first write. So a
-//! transaction that fails, or is cut off at the end, leaves reads without writes and never writes without
+//! In the bundled tests of sysbench all reads of a transaction come before its first write. A transaction
+//! that fails, or is cut off at the end, therefore leaves reads without writes and never writes without
 //! reads. On PostgreSQL a change that matches no row counts as neither.
 
 use super::Audit;
@@ -68,7 +68,7 @@ fn deviations(
     implied: [Option<f64>; 2],
     tolerance: f64,
 ) -> Vec<(String, f64)> {
-    // Transactions that were restarted, and those in progress at the end.
+    // Transactions that were restarted, or in progress at the end.
     let incomplete = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
     let mut deviations: Vec<(String, f64)> = Vec::new();
     let mut add = |text: String, size: f64| deviations.push((text, size));
@@ -87,7 +87,7 @@ fn deviations(
     let Some(transactions) = transactions else {
         return deviations;
     };
-    for (what, implied, minimum) in [
+    for (queries, implied, minimum) in [
         ("reads", by_reads, transactions),
         ("writes", by_writes, transactions - tolerance),
     ] {
@@ -95,7 +95,7 @@ fn deviations(
         let text = |comparison: &str| {
             let counted = thousands(transactions as u64);
             format!(
-                "the {what} imply {implied:.2} transactions, {comparison} than the {counted} counted"
+                "the {queries} imply {implied:.2} transactions, {comparison} than the {counted} counted"
             )
         };
         if implied < minimum {

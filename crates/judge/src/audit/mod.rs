@@ -1,7 +1,7 @@
-//! Whether another tool's output can be right.
+//! Checks whether another tool's output can be right.
 //!
-//! In: the parsed output, and the Run made of it. Out: an [`Audit`]: problems with its figures, and what
-//! was checked. Must never: treat a figure that is not in the output as wrong, or change a figure.
+//! In: the parsed output, and the Run made of it. Out: an [`Audit`]: problems with its figures, and what was
+//! checked. Must never: treat a figure that the output lacks as wrong, or change a figure.
 
 mod mix;
 mod relations;
@@ -26,7 +26,7 @@ pub struct Audit {
     pub examined: Vec<String>,
 }
 
-/// Checks of a Run that need no more data than an output has.
+/// Checks of a Run that need only the data that an output has.
 const RUN_CHECKS: [Checker; 4] = [
     errors::errors,
     length::short,
@@ -110,8 +110,8 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
     else {
         return;
     };
-    let not_checked = |why: &str| format!("Little's law: not checked, because {why}");
-    let skip = match reported {
+    let not_checked = |reason: &str| format!("Little's law: not checked, because {reason}");
+    let reason = match reported {
         _ if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 => return,
         _ if reported.mean_derived => {
             return derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
@@ -122,8 +122,8 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
         }
         _ => "",
     };
-    if !skip.is_empty() {
-        audit.examined.push(not_checked(skip));
+    if !reason.is_empty() {
+        audit.examined.push(not_checked(reason));
         return;
     }
     let ended = reported
@@ -136,39 +136,40 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
         ));
         return;
     }
-    let at_work = tps * mean_ms / 1e3;
-    let gap = at_work / f64::from(clients) - 1.0;
+    let busy_clients = tps * mean_ms / 1e3;
+    let gap = busy_clients / f64::from(clients) - 1.0;
     let clients_text = count(clients.into(), "client");
-    let text =
-        format!("{tps:.2} a second x {mean_ms:.3} ms accounts for {at_work:.2} of {clients_text}");
+    let text = format!(
+        "{tps:.2} a second x {mean_ms:.3} ms accounts for {busy_clients:.2} of {clients_text}"
+    );
     let rounding = reported.mean_tolerance_ms / mean_ms;
     let edge_s = AUDIT_EDGE_S + reported.max_ms.unwrap_or(0.0) / 1e3;
     let within_edges = reported
         .actual_s
         .is_some_and(|actual_s| gap.abs() * actual_s <= edge_s);
     if gap.abs() <= LITTLE_GAP + rounding + tps_gap || within_edges {
-        let off = format!("Little's law: {text} ({} off)", percent(gap.abs()));
-        audit.examined.push(off);
+        let text = format!("Little's law: {text} ({} off)", percent(gap.abs()));
+        audit.examined.push(text);
         return;
     }
     audit.checks.extend(littles_law_check(&text, gap));
 }
 
-/// Transactions a second as printed, or computed from count and time, with its relative error.
+/// Transactions per second as printed, or computed from count and time, with the relative error.
 fn throughput(reported: &ReportedRun) -> Option<(f64, f64)> {
-    // Either six or two decimals are printed; the rounding assumes two.
+    // The tools print two or six decimals; the rounding error assumes two.
     let printed = reported.tps.filter(|tps| *tps > 0.0);
     if let Some(tps) = printed {
         return Some((tps, AUDIT_TPS_ROUNDING / tps));
     }
-    let done = reported.transactions? as f64;
+    let transactions = reported.transactions? as f64;
     let positive = |seconds: &f64| *seconds > 0.0;
     if let Some(actual_s) = reported.actual_s.filter(positive) {
-        return Some((done / actual_s, AUDIT_EDGE_S / actual_s));
+        return Some((transactions / actual_s, AUDIT_EDGE_S / actual_s));
     }
     let requested_s = reported.requested_s.filter(positive)?;
     Some((
-        done / requested_s,
+        transactions / requested_s,
         AUDIT_REQUESTED_TIME + AUDIT_REQUESTED_TIME_S / requested_s,
     ))
 }
@@ -176,9 +177,13 @@ fn throughput(reported: &ReportedRun) -> Option<(f64, f64)> {
 /// If no option requires latencies, pgbench prints a mean that it has not measured: time x clients /
 /// transactions, failed ones included. Checks that it is this value.
 fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, audit: &mut Audit) {
-    let done = reported.transactions.unwrap_or(0) as f64;
+    let transactions = reported.transactions.unwrap_or(0) as f64;
     let failed = reported.failed.saturating_add(reported.skipped) as f64;
-    let ended = if done > 0.0 { 1.0 + failed / done } else { 1.0 };
+    let ended = if transactions > 0.0 {
+        1.0 + failed / transactions
+    } else {
+        1.0
+    };
     let mean_ms = reported.mean_ms.unwrap_or(0.0);
     let expected_ms = 1e3 * clients / (tps * ended);
     // Before 9.6 pgbench used the requested time, not the elapsed time.
@@ -190,7 +195,7 @@ fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, au
     };
     let gap = mean_ms / expected_ms - 1.0;
     let text = format!(
-        "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions a second imply {expected_ms:.3} ms",
+        "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions per second imply {expected_ms:.3} ms",
         count(clients as u64, "client"),
     );
     if gap.abs()
@@ -202,11 +207,11 @@ fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, au
         ));
         return;
     }
-    let which = if gap < 0.0 { "low" } else { "high" };
+    let direction = if gap < 0.0 { "low" } else { "high" };
     audit.checks.extend(new_check(
         "littles-law",
         Severity::Invalid,
-        format!("{text}: {} too {which}.", percent(gap.abs())),
+        format!("{text}: {} too {direction}.", percent(gap.abs())),
         "pgbench derives this mean from clients, time and transactions: the figures come from different \
          runs, or one was changed. Use the output as the tool wrote it.",
     ));
@@ -215,22 +220,22 @@ fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, au
 /// The check of output that violates Little's law. If only a small part of the time is missing, the client
 /// itself is the cause.
 fn littles_law_check(text: &str, gap: f64) -> Option<Check> {
-    let off = percent(gap.abs());
+    let deviation = percent(gap.abs());
     if gap < 0.0 && gap.abs() <= AUDIT_LITTLE_INVALID {
         return new_check(
             "littles-law",
             Severity::Caveat,
-            format!("{text}: {off} too few."),
+            format!("{text}: {deviation} too few."),
             "The latencies omit some time. pgbench reads its clock before it processes the replies of many \
              clients, and clients that finish before the others are idle. Use fewer clients per thread \
              (-j), and -T instead of -t.",
         );
     }
-    let which = if gap < 0.0 { "few" } else { "many" };
+    let direction = if gap < 0.0 { "few" } else { "many" };
     new_check(
         "littles-law",
         Severity::Invalid,
-        format!("{text}: {off} too {which}."),
+        format!("{text}: {deviation} too {direction}."),
         "Throughput, latency and clients come from different runs, or the client lost or invented time. \
          Check how many clients actually ran.",
     )
@@ -244,7 +249,7 @@ fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
     audit.checks.extend(new_check(
         "server-count",
         Severity::Note,
-        "TPM is the server's count of commits and rollbacks, and the transactions a second are computed \
+        "TPM is the server's count of commits and rollbacks, and the throughput is computed \
          from it.",
         "Quote NOPM first.",
     ));
@@ -290,7 +295,7 @@ fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
 /// The check of a NOPM share of TPM that deviates by `gap`: other commits make it smaller, but nothing
 /// makes it larger.
 fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
-    let off = percent(gap.abs());
+    let size = percent(gap.abs());
     let severity = if gap > NOPM_SHARE_INVALID {
         Severity::Invalid
     } else {
@@ -313,7 +318,7 @@ fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     new_check(
         "nopm-share",
         severity,
-        format!("{text}: {off} {deviation}."),
+        format!("{text}: {size} {deviation}."),
         advice,
     )
 }

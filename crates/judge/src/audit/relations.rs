@@ -46,27 +46,27 @@ const MAX_LISTED: usize = 4;
 
 pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
     for (id, kinds, nouns, advice) in CHECKS {
-        let matching: Vec<&Relation> = relations
+        let compared: Vec<&Relation> = relations
             .iter()
             .filter(|relation| kinds.contains(&relation.kind))
             .collect();
-        let mut off: Vec<(&Relation, f64)> = matching
+        let mut deviating: Vec<(&Relation, f64)> = compared
             .iter()
             .filter_map(|relation| Some((*relation, deviation(relation)?)))
             .collect();
-        if off.is_empty() {
-            if !matching.is_empty() {
-                let all = crate::formatting::thousands(matching.len() as u64);
-                audit.examined.push(match matching.len() {
+        if deviating.is_empty() {
+            if !compared.is_empty() {
+                let count = crate::formatting::thousands(compared.len() as u64);
+                audit.examined.push(match compared.len() {
                     1 => format!("1 {} agrees", nouns[0]),
-                    _ => format!("{all} {} agree", nouns[1]),
+                    _ => format!("{count} {} agree", nouns[1]),
                 });
             }
             continue;
         }
-        off.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let worst = off[0].1;
-        let all_requested_times = off
+        deviating.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let worst = deviating[0].1;
+        let all_requested_times = deviating
             .iter()
             .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
         let invalid = if id == "rates" {
@@ -74,18 +74,18 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
         } else {
             AUDIT_INVALID
         };
-        // A run that was longer or shorter than requested still has its figures.
+        // A run that was longer or shorter than requested still has valid figures.
         let severity = if worst > invalid && !all_requested_times {
             Severity::Invalid
         } else {
             Severity::Caveat
         };
-        let listed: Vec<String> = off
+        let listed: Vec<String> = deviating
             .iter()
             .take(MAX_LISTED)
             .map(|(relation, deviation)| describe(relation, *deviation))
             .collect();
-        let more = match off.len().saturating_sub(MAX_LISTED) {
+        let more = match deviating.len().saturating_sub(MAX_LISTED) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
@@ -99,18 +99,18 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
 }
 
 fn describe(relation: &Relation, deviation: f64) -> String {
-    let off = if deviation.is_finite() {
+    let size = if deviation.is_finite() {
         percent(deviation)
     } else {
         "all of it".to_owned()
     };
-    let than = if relation.kind == RelationKind::AtMost {
+    let verb = if relation.kind == RelationKind::AtMost {
         "is more than"
     } else {
         "is not"
     };
     format!(
-        "{} ({}) {than} {} ({}): {off} off",
+        "{} ({}) {verb} {} ({}): {size} off",
         relation.figure,
         format_figure(relation.printed),
         relation.computed_from,

@@ -30,8 +30,8 @@ fn pgbench(clients: u32, tps: f64, mean_ms: f64) -> ReportedRun {
     }
 }
 
-/// Clients, transactions a second, mean latency in ms: AlloyDB for PostgreSQL, OLTP benchmarking guide,
-/// May 2023, and its newer web page.
+/// Clients, transactions per second, mean latency in ms: AlloyDB for PostgreSQL, OLTP benchmarking guide, May
+/// 2023, and its newer web page.
 const PUBLISHED: [(u32, f64, f64); 6] = [
     (256, 20_359.0, 12.573),
     (256, 14_060.0, 18.210),
@@ -85,7 +85,7 @@ fn missing_time_is_a_caveat_and_excess_time_is_invalid() {
     assert_eq!(severity(&audit_of(1.05)), Some(Severity::Invalid));
 }
 
-/// 64 clients and 120,000 transactions in 60 s take 32 ms each, whatever mean is printed.
+/// 64 clients and 120,000 transactions in 60 s take 32 ms each; any other printed mean is wrong.
 #[test]
 fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     let printed = |mean_ms: f64| ReportedRun {
@@ -98,7 +98,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     let healthy = audit_of(printed(32.0));
     assert_eq!(ids(&healthy), [""; 0], "{healthy:?}");
     assert!(healthy.examined[0].contains("derived"), "{healthy:?}");
-    // Without the line for tps, it follows from count and time.
+    // Without the line for tps, throughput follows from count and time.
     let without_tps = |mean_ms: f64| ReportedRun {
         tps: None,
         ..printed(mean_ms)
@@ -123,16 +123,16 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     };
     assert!(ids(&audit_of(connecting)).contains(&"littles-law"));
     // pgbench 9.5 used the requested 60 s, but ran for 60.2 s.
-    let old = ReportedRun {
+    let pgbench_9_5 = ReportedRun {
         actual_s: Some(60.2),
         ..pgbench(64, 120_000.0 / 60.2, 32.0)
     };
-    let old = ReportedRun {
+    let pgbench_9_5 = ReportedRun {
         mean_derived: true,
         requested_s: Some(60.0),
-        ..old
+        ..pgbench_9_5
     };
-    assert!(!ids(&audit_of(old)).contains(&"littles-law"));
+    assert!(!ids(&audit_of(pgbench_9_5)).contains(&"littles-law"));
 }
 
 /// A measured mean is checked by count and time too if no throughput is printed.
@@ -298,9 +298,9 @@ fn errors_and_unfinished_transactions_explain_excess_reads_but_not_writes() {
     assert!(ids(&audit_of(run.clone())).contains(&"mix"));
     run.transactions = Some(4_711);
     assert!(ids(&audit_of(run)).contains(&"mix"), "each made 14 reads");
-    let mut none = sysbench(2, 1, 1);
-    none.mix = None;
-    let audit = audit_of(none);
+    let mut without_mix = sysbench(2, 1, 1);
+    without_mix.mix = None;
+    let audit = audit_of(without_mix);
     assert!(audit.examined[0].contains("not checked"), "{audit:?}");
 }
 
@@ -327,11 +327,11 @@ fn published_nopm_shares_pass() {
         let audit = audit_of(run.clone());
         assert!(!ids(&audit).contains(&"nopm-share"), "{audit:?}");
         assert_eq!(ids(&audit).contains(&"unpaced"), nopm / 576.0 > 12.86);
-        let other = ReportedRun {
+        let lower = ReportedRun {
             nopm: Some(nopm * 0.9),
             ..run
         };
-        assert!(ids(&audit_of(other)).contains(&"nopm-share"));
+        assert!(ids(&audit_of(lower)).contains(&"nopm-share"));
     }
 }
 
@@ -422,18 +422,18 @@ fn disagreeing_figures_are_reported() {
 
 #[test]
 fn truncated_output_and_reported_problems_are_findings() {
-    let cut = ReportedRun {
+    let truncated = ReportedRun {
         missing_parts: vec!["tps"],
         ..ReportedRun::default()
     };
-    let audit = audit_of(cut.clone());
+    let audit = audit_of(truncated.clone());
     assert_eq!(
         (ids(&audit)[0], audit.checks[0].severity),
         ("truncated", Severity::Invalid)
     );
     let audit = audit_of(ReportedRun {
         tps: Some(1.0),
-        ..cut
+        ..truncated
     });
     assert_eq!(audit.checks[0].severity, Severity::Caveat);
     let audit = audit_of(ReportedRun {

@@ -1,7 +1,7 @@
 //! Comparisons with imported runs, whose tools do not report everything.
 //!
-//! In: two Runs. Out: which properties cannot be compared, and a caveat that names them. Must never: call a missing
-//! value a difference, or hide that it is missing.
+//! In: two Runs. Out: which properties cannot be compared, and a caveat that names them. Must never: call a
+//! missing value a difference, or hide that it is missing.
 
 use super::{Difference, rules::DURABILITY_SETTINGS};
 use prony_store::{Run, Severity};
@@ -93,44 +93,53 @@ mod tests {
 
     #[test]
     fn unreported_values_are_a_caveat_not_a_difference() {
-        let mut own = healthy();
-        own.workload.statements = vec!["select 1".to_owned()];
-        own.workload.settings = vec![Setting::new("mode", "procedures")];
+        let mut measured = healthy();
+        measured.workload.statements = vec!["select 1".to_owned()];
+        measured.workload.settings = vec![Setting::new("mode", "procedures")];
         for name in ["fsync", "work_mem"] {
-            own.server.settings.insert(name.to_owned(), "on".into());
+            measured
+                .server
+                .settings
+                .insert(name.to_owned(), "on".into());
         }
-        for found in [
-            compare(&imported_run(), &own),
-            compare(&own, &imported_run()),
+        for comparison in [
+            compare(&imported_run(), &measured),
+            compare(&measured, &imported_run()),
             compare(&imported_run(), &imported_run()),
         ] {
-            assert_eq!(found.verdict, Verdict::WithCaveats, "{found:?}");
-            let caveats: Vec<&str> = found
+            assert_eq!(comparison.verdict, Verdict::WithCaveats, "{comparison:?}");
+            let caveats: Vec<&str> = comparison
                 .differences
                 .iter()
-                .filter(|one| one.severity == Severity::Caveat)
-                .map(|one| one.what.as_str())
+                .filter(|difference| difference.severity == Severity::Caveat)
+                .map(|difference| difference.what.as_str())
                 .collect();
             assert_eq!(caveats, ["imported"]);
-            assert!(!found.figures.is_empty());
+            assert!(!comparison.figures.is_empty());
         }
     }
 
     #[test]
     fn reported_values_are_compared() {
-        let mut other = imported_run();
-        other.workload.scale += 1;
-        assert_eq!(compare(&healthy(), &other).verdict, Verdict::NotComparable);
-        let mut other = imported_run();
-        other.workload.name = "select-only".to_owned();
+        let mut imported = imported_run();
+        imported.workload.scale += 1;
         assert_eq!(
-            compare(&imported_run(), &other).verdict,
+            compare(&healthy(), &imported).verdict,
             Verdict::NotComparable
         );
-        let mut other = imported_run();
-        other.drive.protocol = Some(QueryMode::Simple);
-        let mut own = healthy();
-        own.drive.protocol = Some(QueryMode::Prepared);
-        assert_eq!(compare(&own, &other).verdict, Verdict::NotComparable);
+        let mut imported = imported_run();
+        imported.workload.name = "select-only".to_owned();
+        assert_eq!(
+            compare(&imported_run(), &imported).verdict,
+            Verdict::NotComparable
+        );
+        let mut imported = imported_run();
+        imported.drive.protocol = Some(QueryMode::Simple);
+        let mut measured = healthy();
+        measured.drive.protocol = Some(QueryMode::Prepared);
+        assert_eq!(
+            compare(&measured, &imported).verdict,
+            Verdict::NotComparable
+        );
     }
 }

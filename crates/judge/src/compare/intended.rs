@@ -40,10 +40,10 @@ pub(super) fn downgrade_intended(a: &Run, b: &Run, differences: &mut [Difference
     let Some(plan_differences) = plan_differences(a, b) else {
         return;
     };
-    for one in differences {
-        if plan_differences.explains(one) {
-            one.severity = one.severity.min(Severity::Caveat);
-            one.why = VARIED_ON_PURPOSE;
+    for difference in differences {
+        if plan_differences.explains(difference) {
+            difference.severity = difference.severity.min(Severity::Caveat);
+            difference.why = VARIED_ON_PURPOSE;
         }
     }
 }
@@ -62,8 +62,11 @@ struct PlanDifferences {
 
 /// How the plans of two variants of one experiment differ; `None` if the Runs are not such variants.
 fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
-    let (of_a, of_b) = (a.experiment.as_ref()?, b.experiment.as_ref()?);
-    if of_a.id.is_empty() || of_a.id != of_b.id || of_a.variant == of_b.variant {
+    let (experiment_a, experiment_b) = (a.experiment.as_ref()?, b.experiment.as_ref()?);
+    if experiment_a.id.is_empty()
+        || experiment_a.id != experiment_b.id
+        || experiment_a.variant == experiment_b.variant
+    {
         return None;
     }
     let keys = differing_keys(&a.plan, &b.plan);
@@ -71,8 +74,8 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
     let is_workload_option = |key: &String| key.starts_with("workload.") && key != "workload.scale";
     let mut settings = BTreeSet::new();
     if same_workload && keys.iter().any(is_workload_option) {
-        let all = a.workload.settings.iter().chain(&b.workload.settings);
-        let names = all.map(|one| one.name.clone());
+        let both_settings = a.workload.settings.iter().chain(&b.workload.settings);
+        let names = both_settings.map(|setting| setting.name.clone());
         settings.extend(names.filter(|name| {
             !DATA_SETTINGS.contains(&name.as_str()) || keys.contains(&format!("workload.{name}"))
         }));
@@ -92,25 +95,31 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
 }
 
 impl PlanDifferences {
-    fn explains(&self, one: &Difference) -> bool {
-        let what = one.what.as_str();
+    fn explains(&self, difference: &Difference) -> bool {
+        let subject = difference.what.as_str();
         let by_key = EXPLAINED_BY_KEY
             .iter()
-            .any(|(key, explains)| explains.contains(&what) && self.keys.contains(*key));
-        // Settings of one engine do not exist in another; the durability class covers those of durability.
+            .any(|(key, explains)| explains.contains(&subject) && self.keys.contains(*key));
+        // The engines' settings have different names; the durability class covers those of durability.
         let other_name = self.engines
-            && DURABILITY_SETTINGS.contains(&what)
-            && [&one.a, &one.b].iter().any(|value| *value == UNKNOWN);
-        by_key || self.settings.contains(what) || other_name || self.server_url_sets(what)
+            && DURABILITY_SETTINGS.contains(&subject)
+            && [&difference.a, &difference.b]
+                .iter()
+                .any(|value| *value == UNKNOWN);
+        by_key || self.settings.contains(subject) || other_name || self.server_url_sets(subject)
     }
 
     /// Whether the servers' URLs set this, as in `?options=-c synchronous_commit=off`.
     fn server_url_sets(&self, what: &str) -> bool {
         let sets = |name: &str| {
             let [plain, coded] = [format!("{name}="), format!("{name}%3d")];
-            let each = self.servers.iter().map(|one| one.to_ascii_lowercase());
-            each.into_iter()
-                .any(|one| one.contains(&plain) || one.contains(&coded))
+            let servers = self
+                .servers
+                .iter()
+                .map(|server| server.to_ascii_lowercase());
+            servers
+                .into_iter()
+                .any(|server| server.contains(&plain) || server.contains(&coded))
         };
         self.keys.contains("server")
             && match what {
@@ -124,22 +133,22 @@ impl PlanDifferences {
 fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
     let none = Map::new();
     let [a, b] = [a, b].map(|plan| plan.as_object().unwrap_or(&none));
-    let mut found = BTreeSet::new();
+    let mut differing = BTreeSet::new();
     for section in a.keys().chain(b.keys()) {
-        let [of_a, of_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));
-        match (of_a.as_object(), of_b.as_object()) {
-            (Some(of_a), Some(of_b)) => {
-                let keys = of_a.keys().chain(of_b.keys());
-                let other = keys.filter(|key| of_a.get(*key) != of_b.get(*key));
-                found.extend(other.map(|key| format!("{section}.{key}")));
+        let [section_a, section_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));
+        match (section_a.as_object(), section_b.as_object()) {
+            (Some(section_a), Some(section_b)) => {
+                let keys = section_a.keys().chain(section_b.keys());
+                let unequal = keys.filter(|key| section_a.get(*key) != section_b.get(*key));
+                differing.extend(unequal.map(|key| format!("{section}.{key}")));
             }
-            _ if of_a != of_b => {
-                found.insert(section.clone());
+            _ if section_a != section_b => {
+                differing.insert(section.clone());
             }
             _ => {}
         }
     }
-    found
+    differing
 }
 
 #[cfg(test)]
@@ -220,14 +229,22 @@ mod tests {
             let mut b = variant("b");
             change(&mut b);
             for (a, b) in [(&a, &b), (&b, &a)] {
-                let found = compare(a, b);
-                assert_eq!(found.verdict, Verdict::WithCaveats, "{what}: {found:?}");
-                assert!(!found.figures.is_empty(), "{what}");
-                let [one] = &found.differences[..] else {
-                    panic!("{what}: {found:?}");
+                let comparison = compare(a, b);
+                assert_eq!(
+                    comparison.verdict,
+                    Verdict::WithCaveats,
+                    "{what}: {comparison:?}"
+                );
+                assert!(!comparison.figures.is_empty(), "{what}");
+                let [difference] = &comparison.differences[..] else {
+                    panic!("{what}: {comparison:?}");
                 };
                 assert_eq!(
-                    (one.what.as_str(), one.severity, one.why),
+                    (
+                        difference.what.as_str(),
+                        difference.severity,
+                        difference.why
+                    ),
                     (what, Severity::Caveat, VARIED_ON_PURPOSE)
                 );
             }
@@ -249,28 +266,28 @@ mod tests {
             change(&mut elsewhere);
             elsewhere.experiment.as_mut().unwrap().id = "20261121-2".to_owned();
             for b in [not_in_plan, repeat, elsewhere] {
-                let found = compare(&a, &b);
+                let comparison = compare(&a, &b);
                 let expected = match what {
                     "clients" => Verdict::WithCaveats,
                     _ => Verdict::NotComparable,
                 };
-                assert_eq!(found.verdict, expected, "{what}");
+                assert_eq!(comparison.verdict, expected, "{what}");
                 assert!(
-                    found
+                    comparison
                         .differences
                         .iter()
-                        .all(|one| one.why != VARIED_ON_PURPOSE)
+                        .all(|difference| difference.why != VARIED_ON_PURPOSE)
                 );
             }
         }
         let mut b = variant("b");
         INTENDED_CHANGES[0].1(&mut b);
         b.server.version = "another".to_owned();
-        let found = compare(&a, &b);
-        let version = found
+        let comparison = compare(&a, &b);
+        let version = comparison
             .differences
             .iter()
-            .find(|one| one.what == "server version")
+            .find(|difference| difference.what == "server version")
             .unwrap();
         assert!(version.severity == Severity::Caveat && version.why != VARIED_ON_PURPOSE);
     }
@@ -283,9 +300,9 @@ mod tests {
         b.workload.name = "select-only".to_owned();
         b.workload.statements = vec!["select 1".to_owned()];
         let invalid = |b: &Run| -> Vec<String> {
-            let found = compare(&a, b).differences.into_iter();
-            let invalid = found.filter(|one| one.severity == Severity::Invalid);
-            invalid.map(|one| one.what).collect()
+            let differences = compare(&a, b).differences.into_iter();
+            let invalid = differences.filter(|difference| difference.severity == Severity::Invalid);
+            invalid.map(|difference| difference.what).collect()
         };
         assert_eq!(invalid(&b), ["workload", "statements"]);
         let mut b = variant("b");

@@ -1,4 +1,4 @@
-//! Properties of two Runs that show whether their figures are of the same thing.
+//! The properties of a Run that are compared to show whether two Runs measured the same thing.
 //!
 //! In: a Run. Out: properties. Must never: combine differences; each has its own severity.
 
@@ -48,7 +48,8 @@ pub(super) const FOR_REFERENCE: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
-/// All properties except settings: each workload declares its own, and those of the server are compared separately.
+/// All properties except settings. Each workload declares its own settings; those of the server are compared
+/// separately.
 pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;

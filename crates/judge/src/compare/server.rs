@@ -117,7 +117,7 @@ const IRRELEVANT_PREFIXES: [&str; 29] = [
     "version_",
     "xml",
 ];
-/// A document with fewer settings than this has only the ones in `RELEVANT_SETTINGS`: a document of version 1.0.
+/// A document with fewer settings than this is of version 1.0 and has only those in `RELEVANT_SETTINGS`.
 const COMPLETE_SETTINGS_MIN: usize = 64;
 
 /// Whether a setting names a server, changes by itself, or does not affect its speed.
@@ -140,32 +140,36 @@ pub(super) fn settings_key(run: &Run) -> String {
         .collect();
     let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
     // The number of settings decides which of them are compared.
-    let all = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
+    let complete = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
     let durability = durability_before(run).map(Durability::description);
-    format!("{compared:?} {all} {durability:?} {observed:?}")
+    format!("{compared:?} {complete} {durability:?} {observed:?}")
 }
 
 pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let both = [a, b];
-    let all = both.map(|run| run.server.settings.len() >= COMPLETE_SETTINGS_MIN) == [true; 2];
+    let runs = [a, b];
+    let complete = runs.map(|run| run.server.settings.len() >= COMPLETE_SETTINGS_MIN) == [true; 2];
     if a.server.settings == b.server.settings {
         return Vec::new();
     }
-    let wanted = |name: &str| {
+    let is_compared = |name: &str| {
         !DURABILITY_SETTINGS.contains(&name)
-            && (RELEVANT_SETTINGS.contains(&name) || (all && !is_irrelevant(name)))
+            && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
     };
-    let [of_a, of_b] = both.map(|run| {
-        let settings = run.server.settings.iter().filter(|(name, _)| wanted(name));
-        let each = settings.map(|(name, value)| (name.clone(), plain(value)));
-        each.collect::<Vec<_>>()
+    let [settings_a, settings_b] = runs.map(|run| {
+        let settings = run
+            .server
+            .settings
+            .iter()
+            .filter(|(name, _)| is_compared(name));
+        let texts = settings.map(|(name, value)| (name.clone(), plain(value)));
+        texts.collect::<Vec<_>>()
     });
-    let found = pairs(of_a.into_iter(), of_b.into_iter());
+    let settings = pairs(settings_a.into_iter(), settings_b.into_iter());
     let severity = |name: &str| match RELEVANT_SETTINGS.contains(&name) {
         true => Severity::Caveat,
         false => Severity::Note,
     };
-    found
+    settings
         .into_iter()
         .filter_map(|(name, a, b)| difference(severity(&name), &name, a, b, FOR_REFERENCE))
         .collect()
@@ -205,27 +209,27 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 3] = [
 
 /// Compares durability, replication and machine, if both were observed.
 pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let found = OBSERVATIONS
+    let observations = OBSERVATIONS
         .iter()
         .filter_map(|(what, severity, read, why)| {
             difference(*severity, what, read(a)?, read(b)?, why)
         });
-    durability(a, b).into_iter().chain(found).collect()
+    durability(a, b).into_iter().chain(observations).collect()
 }
 
-/// Another durability class is a different guarantee. Two servers of one class give the same guarantee as
-/// far as it is known: if the tables of one are unknown, some of them may be unlogged, and so faster.
+/// Compares the durability classes. Servers of one class may still differ: if the tables of one are unknown,
+/// some of them may be unlogged, and therefore faster.
 fn durability(a: &Run, b: &Run) -> Option<Difference> {
-    let (of_a, of_b) = (durability_before(a)?, durability_before(b)?);
-    let (severity, why) = match of_a.class == of_b.class {
+    let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
+    let (severity, why) = match durability_a.class == durability_b.class {
         true => (Severity::Caveat, TABLES_UNKNOWN),
         false => (Severity::Invalid, OTHER_DURABILITY),
     };
     difference(
         severity,
         "durability",
-        of_a.description(),
-        of_b.description(),
+        durability_a.description(),
+        durability_b.description(),
         why,
     )
 }
@@ -250,24 +254,28 @@ mod tests {
         let names = |a: &Run, b: &Run| -> Vec<String> {
             observed_differences(a, b)
                 .into_iter()
-                .map(|one| one.what)
+                .map(|difference| difference.what)
                 .collect()
         };
         assert_eq!(names(&observed_run(), &observed_run()), [""; 0]);
-        let mut other = observed_run();
-        let before = observed_mut(&mut other).before.as_mut().unwrap();
+        let mut different = observed_run();
+        let before = observed_mut(&mut different).before.as_mut().unwrap();
         before.durability.as_mut().unwrap().class = DurabilityClass::D1;
         before.replication = Some(Replication::Asynchronous);
-        observed_mut(&mut other).machine.cpus = Some(8);
+        observed_mut(&mut different).machine.cpus = Some(8);
         assert_eq!(
-            names(&observed_run(), &other),
+            names(&observed_run(), &different),
             ["durability", "server's CPUs"]
         );
         assert_eq!(
-            compare(&observed_run(), &other).verdict,
+            compare(&observed_run(), &different).verdict,
             Verdict::NotComparable
         );
-        assert_eq!(names(&healthy(), &other), [""; 0], "one was not observed");
+        assert_eq!(
+            names(&healthy(), &different),
+            [""; 0],
+            "one was not observed"
+        );
     }
 
     #[test]
@@ -282,16 +290,20 @@ mod tests {
             });
             run
         };
-        let found = compare(&observed_run(), &unknown(DurabilityClass::D3));
-        assert_eq!(found.verdict, Verdict::WithCaveats);
-        let [one] = &found.differences[..] else {
-            panic!("{found:?}");
+        let comparison = compare(&observed_run(), &unknown(DurabilityClass::D3));
+        assert_eq!(comparison.verdict, Verdict::WithCaveats);
+        let [difference] = &comparison.differences[..] else {
+            panic!("{comparison:?}");
         };
         assert_eq!(
-            (one.what.as_str(), one.a.as_str(), one.b.as_str()),
+            (
+                difference.what.as_str(),
+                difference.a.as_str(),
+                difference.b.as_str()
+            ),
             ("durability", "D3", "D3, unlogged tables not known")
         );
-        assert_eq!(one.severity, Severity::Caveat);
+        assert_eq!(difference.severity, Severity::Caveat);
         assert_eq!(
             compare(&unknown(DurabilityClass::D3), &unknown(DurabilityClass::D3)).verdict,
             Verdict::Comparable
@@ -300,7 +312,7 @@ mod tests {
             compare(&observed_run(), &unknown(DurabilityClass::D1)).verdict,
             Verdict::NotComparable
         );
-        // Nor do they have the same key, by which one Run would represent both.
+        // Their keys differ too, so that neither Run represents both.
         assert_ne!(
             settings_key(&observed_run()),
             settings_key(&unknown(DurabilityClass::D3))
@@ -309,7 +321,7 @@ mod tests {
 
     #[test]
     fn settings_differ_by_relevance() {
-        let with = |count: usize, value: &str| {
+        let run_with_settings = |count: usize, value: &str| {
             let mut run = healthy();
             for name in ["work_mem", "port", "ssl_ca_file", "geqo_seed"] {
                 run.server.settings.insert(name.to_owned(), value.into());
@@ -321,41 +333,45 @@ mod tests {
             }
             run
         };
-        let names = |more: &[&str], value: &str| {
-            let mut run = with(80, "1");
-            let settings = more.iter().map(|name| ((*name).to_owned(), value.into()));
+        let run_with_names = |names: &[&str], value: &str| {
+            let mut run = run_with_settings(80, "1");
+            let settings = names.iter().map(|name| ((*name).to_owned(), value.into()));
             run.server.settings.extend(settings);
             run
         };
         // A session shows the settings of a language only after it has loaded it.
         let language = ["plpgsql.variable_conflict", "plpgsql.check_asserts"];
         assert_eq!(
-            setting_differences(&names(&language, "on"), &names(&[], "")),
+            setting_differences(&run_with_names(&language, "on"), &run_with_names(&[], "")),
             []
         );
-        let shown = ["DateStyle", "IntervalStyle", "lc_time", "log_line_prefix"];
+        let irrelevant = ["DateStyle", "IntervalStyle", "lc_time", "log_line_prefix"];
         assert_eq!(
-            setting_differences(&names(&shown, "a"), &names(&shown, "b")),
+            setting_differences(
+                &run_with_names(&irrelevant, "a"),
+                &run_with_names(&irrelevant, "b")
+            ),
             []
         );
         let extension = ["pg_stat_statements.track", "log_statement"];
-        let found = setting_differences(&names(&extension, "all"), &names(&extension, "none"));
-        assert_eq!(found.len(), 2, "{found:?}");
+        let all = run_with_names(&extension, "all");
+        let differences = setting_differences(&all, &run_with_names(&extension, "none"));
+        assert_eq!(differences.len(), 2, "{differences:?}");
 
         let settings_differences = |a: &Run, b: &Run| -> Vec<(String, Severity)> {
             setting_differences(a, b)
                 .into_iter()
-                .map(|one| (one.what, one.severity))
+                .map(|difference| (difference.what, difference.severity))
                 .collect()
         };
         let work_mem = ("work_mem".to_owned(), Severity::Caveat);
         let seed = ("geqo_seed".to_owned(), Severity::Note);
         assert_eq!(
-            settings_differences(&with(80, "1"), &with(80, "2")),
+            settings_differences(&run_with_settings(80, "1"), &run_with_settings(80, "2")),
             [seed, work_mem.clone()]
         );
         assert_eq!(
-            settings_differences(&with(80, "1"), &with(0, "2")),
+            settings_differences(&run_with_settings(80, "1"), &run_with_settings(0, "2")),
             [work_mem],
             "an older document"
         );

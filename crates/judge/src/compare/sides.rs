@@ -1,9 +1,9 @@
 //! Compares repeated runs of several sides with the first side.
 //!
-//! In: two or more sides, each of one or more finished Runs. Out: [`SidesComparison`]: the differences, the verdict,
-//! and the ratio of every figure with the part that chance explains. Must never: let the best of several runs
-//! represent them, compute a ratio of what does not compare, or take the scatter within one run for that
-//! between runs.
+//! In: two or more sides, each of one or more finished Runs. Out: [`SidesComparison`]: the differences, the
+//! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
+//! several runs represent them, compute a ratio if two sides do not compare, or use the variation within one
+//! run as the variation between runs.
 
 use super::{
     Difference, Verdict, comparison_key, differences, differences_allowing_intended, worst_first,
@@ -73,28 +73,28 @@ impl SidesComparison {
     pub fn label(&self) -> String {
         match (self.verdict, self.caveats) {
             (Verdict::WithCaveats, 1) => "COMPARABLE, WITH 1 CAVEAT".to_owned(),
-            (Verdict::WithCaveats, many) => format!("COMPARABLE, WITH {many} CAVEATS"),
+            (Verdict::WithCaveats, count) => format!("COMPARABLE, WITH {count} CAVEATS"),
             (verdict, _) => verdict.label().to_owned(),
         }
     }
 
     /// The leading figures: the throughput under its industry name, and the 99th percentile. For a load at
     /// a rate the percentile comes first.
-    pub fn leading<'a>(&self, of: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::leading(&of.figures, self.paced)
+    pub fn leading<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
+        figures::leading(&side.figures, self.paced)
     }
 
     /// Whether a side is slower than the first by more than the share `allowed`: by its throughput, or, if
     /// the load had a rate, by its response time. `None` if a side lacks the figure.
-    pub fn gate(&self, of: &SideComparison, allowed: f64) -> Option<GateResult> {
-        Some(self.leading(of).first()?.gate(allowed))
+    pub fn gate(&self, side: &SideComparison, allowed: f64) -> Option<GateResult> {
+        Some(self.leading(side).first()?.gate(allowed))
     }
 }
 
 /// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
     let summaries: Vec<SideSummary> = ('A'..).zip(sides).map(summary).collect();
-    let Some((first, others)) = sides.split_first() else {
+    let Some((first, other_sides)) = sides.split_first() else {
         return SidesComparison {
             verdict: Verdict::NotComparable,
             caveats: 0,
@@ -104,19 +104,19 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
         };
     };
     let incomplete = repeat_caveats::incomplete(sides);
-    let of_all = || sides.iter().flat_map(|side| &side.runs);
-    let paced = of_all().any(|run| run.drive.rate_tps.is_some());
+    let all_runs = || sides.iter().flat_map(|side| &side.runs);
+    let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
     let mixed = |side: usize| !summaries[side].unlike.is_empty();
     let mut against: Vec<SideComparison> = ('B'..)
         .zip(1..)
-        .zip(others)
-        .map(|((letter, index), other)| {
-            let mut figures = figures::figure_comparisons(&first.runs, &other.runs);
+        .zip(other_sides)
+        .map(|((letter, index), side)| {
+            let mut figures = figures::figure_comparisons(&first.runs, &side.runs);
             let leading = figures::leading(&figures, paced);
-            let mut differences = merged_differences(&first.runs, &other.runs);
+            let mut differences = merged_differences(&first.runs, &side.runs);
             differences.extend(repeat_caveats::caveats(
                 first,
-                other,
+                side,
                 leading.first().copied(),
             ));
             differences.extend(incomplete.clone());
@@ -124,7 +124,7 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
             // A side whose runs are not repeats of each other has no figure.
             let verdict = match mixed(0) || mixed(index) {
                 true => Verdict::NotComparable,
-                false => Verdict::of(&differences),
+                false => Verdict::from_differences(&differences),
             };
             if verdict == Verdict::NotComparable {
                 figures.clear();
@@ -138,7 +138,7 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
         })
         .collect();
     figures::decide_significance(&mut against, statistics::ALPHA);
-    let worst = against.iter().map(|one| one.verdict).max();
+    let worst = against.iter().map(|comparison| comparison.verdict).max();
     SidesComparison {
         verdict: worst.unwrap_or(Verdict::NotComparable),
         caveats: caveats(&against),
@@ -150,7 +150,7 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
 
 fn summary((letter, side): (char, &Side<'_>)) -> SideSummary {
     let mut unlike = differences_within_side(&side.runs);
-    unlike.retain(|one| one.severity == Severity::Invalid);
+    unlike.retain(|difference| difference.severity == Severity::Invalid);
     SideSummary {
         letter,
         name: side.name.clone(),
@@ -161,9 +161,12 @@ fn summary((letter, side): (char, &Side<'_>)) -> SideSummary {
 
 /// Number of caveats; a caveat on several sides counts once.
 fn caveats(against: &[SideComparison]) -> usize {
-    let all = against.iter().flat_map(|one| &one.differences);
-    let caveats = all.filter(|one| one.severity == Severity::Caveat);
-    let names: std::collections::BTreeSet<&str> = caveats.map(|one| one.what.as_str()).collect();
+    let differences = against
+        .iter()
+        .flat_map(|comparison| &comparison.differences);
+    let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
+    let names = caveats.map(|difference| difference.what.as_str());
+    let names: std::collections::BTreeSet<&str> = names.collect();
     names.len()
 }
 
@@ -189,21 +192,23 @@ pub(crate) struct RepeatDifference {
 
 /// The differences between runs that should be repeats of each other, the worst first.
 pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
-    let mut all = pairwise_differences(runs).all;
-    all.sort_by_key(|(one, ..)| std::cmp::Reverse(one.severity));
-    let each = all.into_iter().map(|(one, mut values, of_b)| {
-        for value in of_b {
-            if !values.contains(&value) {
-                values.push(value);
+    let mut merged = pairwise_differences(runs).all;
+    merged.sort_by_key(|(difference, ..)| std::cmp::Reverse(difference.severity));
+    let repeats = merged
+        .into_iter()
+        .map(|(difference, mut values, values_b)| {
+            for value in values_b {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
             }
-        }
-        RepeatDifference {
-            severity: one.severity,
-            what: one.what,
-            values,
-        }
-    });
-    each.collect()
+            RepeatDifference {
+                severity: difference.severity,
+                what: difference.what,
+                values,
+            }
+        });
+    repeats.collect()
 }
 
 /// Differences among the runs of one side.
@@ -220,8 +225,8 @@ fn pairwise_differences(runs: &[&Run]) -> MergedDifferences {
         if let [a, b, ..] = &group[..] {
             add(&mut merged, differences(a, b));
         }
-        for other in &groups[index + 1..] {
-            add(&mut merged, differences(group[0], other[0]));
+        for other_group in &groups[index + 1..] {
+            add(&mut merged, differences(group[0], other_group[0]));
         }
     }
     merged
@@ -251,39 +256,43 @@ struct MergedDifferences {
 }
 
 fn add(merged: &mut MergedDifferences, differences: Vec<Difference>) {
-    for one in differences {
+    for difference in differences {
         let add_value = |values: &mut Vec<String>, value: String| {
             if !values.contains(&value) {
                 values.push(value);
             }
         };
-        let index = merged.indexes.get(&one.what).copied();
+        let index = merged.indexes.get(&difference.what).copied();
         let index = index.unwrap_or_else(|| {
-            merged.indexes.insert(one.what.clone(), merged.all.len());
-            merged.all.push((one.clone(), Vec::new(), Vec::new()));
+            merged
+                .indexes
+                .insert(difference.what.clone(), merged.all.len());
+            merged
+                .all
+                .push((difference.clone(), Vec::new(), Vec::new()));
             merged.all.len() - 1
         });
-        let (known, of_a, of_b) = &mut merged.all[index];
-        if one.severity > known.severity {
-            (known.severity, known.why) = (one.severity, one.why);
+        let (entry, values_a, values_b) = &mut merged.all[index];
+        if difference.severity > entry.severity {
+            (entry.severity, entry.why) = (difference.severity, difference.why);
         }
-        add_value(of_a, one.a);
-        add_value(of_b, one.b);
+        add_value(values_a, difference.a);
+        add_value(values_b, difference.b);
     }
 }
 
 fn into_differences(merged: MergedDifferences) -> Vec<Difference> {
-    let each = merged
+    let joined = merged
         .all
         .into_iter()
-        .map(|(known, of_a, of_b)| Difference {
-            a: of_a.join(" or "),
-            b: of_b.join(" or "),
-            ..known
+        .map(|(difference, values_a, values_b)| Difference {
+            a: values_a.join(" or "),
+            b: values_b.join(" or "),
+            ..difference
         });
-    let mut all: Vec<Difference> = each.collect();
-    worst_first(&mut all);
-    all
+    let mut differences: Vec<Difference> = joined.collect();
+    worst_first(&mut differences);
+    differences
 }
 
 #[cfg(test)]

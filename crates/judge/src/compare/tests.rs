@@ -21,9 +21,11 @@ fn tpcc_run() -> Run {
 }
 
 fn names(comparison: &Comparison, severity: Severity) -> Vec<&str> {
-    let matching = comparison.differences.iter();
-    let matching = matching.filter(|one| one.severity == severity);
-    matching.map(|one| one.what.as_str()).collect()
+    let differences = comparison.differences.iter();
+    let differences = differences.filter(|difference| difference.severity == severity);
+    differences
+        .map(|difference| difference.what.as_str())
+        .collect()
 }
 
 #[test]
@@ -34,17 +36,17 @@ fn equal_runs_are_comparable() {
     // The seed and the date do not matter.
     b.drive.seed = 99;
     b.started_at = "2026-11-21T23:33:42+00:00".to_owned();
-    let found = compare(&a, &b);
+    let comparison = compare(&a, &b);
     assert_eq!(
-        (found.verdict, &found.differences[..]),
+        (comparison.verdict, &comparison.differences[..]),
         (Verdict::Comparable, &[][..])
     );
-    let first = &found.figures[0];
+    let first = &comparison.figures[0];
     assert_eq!(
         (first.name.as_str(), first.a, first.b),
         ("NOPM", 60_000.0, 66_000.0)
     );
-    assert_eq!(found.figures[1].name, "TPS");
+    assert_eq!(comparison.figures[1].name, "TPS");
 }
 
 #[test]
@@ -84,14 +86,14 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
             settings.insert("sync_binlog".to_owned(), "0".into());
         }),
     ];
-    for (what, change) in change {
+    for (subject, change) in change {
         let (a, mut b) = (tpcc_run(), tpcc_run());
         change(&mut b);
         for (a, b) in [(&a, &b), (&b, &a)] {
-            let found = compare(a, b);
-            assert_eq!(found.verdict, Verdict::NotComparable, "{what}");
-            assert_eq!(names(&found, Severity::Invalid), [what]);
-            assert_eq!(found.figures, [], "{what}");
+            let comparison = compare(a, b);
+            assert_eq!(comparison.verdict, Verdict::NotComparable, "{subject}");
+            assert_eq!(names(&comparison, Severity::Invalid), [subject]);
+            assert_eq!(comparison.figures, [], "{subject}");
         }
     }
 }
@@ -105,18 +107,21 @@ fn circumstances_are_caveats_and_the_worst_comes_first() {
         .settings
         .insert("shared_buffers".to_owned(), "1GB".into());
     b.state = RunState::Partial;
-    let found = compare(&a, &b);
-    assert_eq!(found.verdict, Verdict::WithCaveats);
+    let comparison = compare(&a, &b);
+    assert_eq!(comparison.verdict, Verdict::WithCaveats);
     assert_eq!(
-        names(&found, Severity::Caveat),
+        names(&comparison, Severity::Caveat),
         ["clients", "shared_buffers", "state"]
     );
     assert_eq!(
-        found.differences.last().map(|one| one.what.as_str()),
+        comparison
+            .differences
+            .last()
+            .map(|difference| difference.what.as_str()),
         Some("Prony")
     );
-    assert!(!found.figures.is_empty());
-    let missing = &found.differences[1];
+    assert!(!comparison.figures.is_empty());
+    let missing = &comparison.differences[1];
     assert_eq!((missing.a.as_str(), missing.b.as_str()), ("not set", "1GB"));
 }
 
@@ -129,9 +134,9 @@ fn invalid_runs_are_never_comparable() {
         finding: String::new(),
         advice: String::new(),
     }];
-    let found = compare(&run, &run);
+    let comparison = compare(&run, &run);
     assert_eq!(
-        names(&found, Severity::Invalid),
+        names(&comparison, Severity::Invalid),
         ["invalid by"],
         "although both are equal"
     );

@@ -125,9 +125,9 @@ fn a_long_outage_invalidates() {
     run.events.iter_mut().for_each(|event| event.count = 32);
     assert_eq!(outage(&run).unwrap().severity, Severity::Invalid, "7.5 %");
     // An outage that ended before the window, or the part outside of it, does not count.
-    let mut early = with_event(EventKind::Outage, 2.0, Some(10.2));
-    early.events[0].count = 64;
-    assert_eq!(outage(&early).unwrap().severity, Severity::Caveat);
+    let mut started_early = with_event(EventKind::Outage, 2.0, Some(10.2));
+    started_early.events[0].count = 64;
+    assert_eq!(outage(&started_early).unwrap().severity, Severity::Caveat);
 }
 
 #[test]

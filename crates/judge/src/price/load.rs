@@ -14,7 +14,7 @@ use serde::Serialize;
 /// A load that a configuration must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TargetLoad {
-    /// Committed transactions a second.
+    /// Committed transactions per second.
     pub tps: f64,
     /// Limit of the 95th percentile of the response time, nanoseconds.
     pub p95_ns: Option<u64>,
@@ -29,13 +29,13 @@ pub struct LoadAnswer {
     pub demand: TargetLoad,
     /// Each point: first those that hold the load, cheapest first, then the others, by cost.
     pub candidates: Vec<Candidate>,
-    /// Index of the cheapest point that holds the load; absent if none does, or if they do not compare.
+    /// Index of the cheapest point that holds the load; absent if none does, or if the points do not compare.
     pub cheapest: Option<usize>,
-    /// Why no cheapest is named although a point holds the load.
+    /// Why no configuration is named as the cheapest although a point holds the load.
     pub obstacles: Vec<RankingObstacle>,
 }
 
-/// Whether one point holds the load.
+/// How one point meets the load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// Index of the point.
@@ -44,28 +44,31 @@ pub struct Candidate {
     pub holds: bool,
     /// The reason if it did not; empty if it did.
     pub why: String,
-    /// Number of its runs below the required rate: the median decides whether it holds the load.
+    /// Number of its runs below the required rate. The median decides whether it holds the load.
     #[serde(rename = "short")]
     pub runs_below: usize,
-    /// Rate of its slowest run, transactions a second.
+    /// Rate of its slowest run, transactions per second.
     pub lowest_tps: f64,
-    /// How many such configurations hold the load if it can be divided among them; absent if the response
-    /// times exceed their limits.
+    /// Number of such configurations that hold the load if it can be divided among them; absent if the
+    /// response times exceed their limits.
     pub count: Option<u64>,
-    /// Cost of `count` configurations a month.
+    /// Cost of `count` configurations per month.
     pub cost: Option<f64>,
 }
 
 impl LoadAnswer {
     /// Caveats for points that hold the load by the median of their runs, but not in each run.
-    pub(super) fn partly_held(&self, points: &[PricePoint]) -> Vec<Check> {
-        let partly = self.candidates.iter().filter(|one| one.holds_partly());
-        let remarks = partly.filter_map(|one| {
-            let point = &points[one.point];
+    pub(super) fn partly_held_caveats(&self, points: &[PricePoint]) -> Vec<Check> {
+        let candidates = self
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.holds_partly());
+        let remarks = candidates.filter_map(|candidate| {
+            let point = &points[candidate.point];
             let finding = format!(
                 "{}: {}.",
                 point.name(),
-                one.runs_below_text(point.runs.len())
+                candidate.runs_below_text(point.runs.len())
             );
             let advice = "Repeat it until the runs agree, or plan with the slowest.";
             crate::new_check("load-not-always-held", Severity::Caveat, finding, advice)
@@ -92,7 +95,7 @@ impl Candidate {
     }
 }
 
-/// Differences that do not prevent a ranking here: it does not matter how a load that was held was paced.
+/// Differences that do not prevent a ranking here: how a held load was paced does not matter.
 const IGNORED_DIFFERENCES: [&str; 1] = ["pace"];
 
 pub(super) fn answer_load(
@@ -101,21 +104,21 @@ pub(super) fn answer_load(
     demand: &TargetLoad,
     options: &PriceOptions,
 ) -> LoadAnswer {
-    let each = groups.iter().zip(points).enumerate();
-    let mut candidates: Vec<Candidate> = each
+    let indexed = groups.iter().zip(points).enumerate();
+    let mut candidates: Vec<Candidate> = indexed
         .map(|(index, (group, point))| candidate(index, group, point, demand))
         .collect();
     candidates.sort_by(|a, b| {
-        let cost = |one: &Candidate| points[one.point].cost;
+        let cost = |candidate: &Candidate| points[candidate.point].cost;
         b.holds.cmp(&a.holds).then(cost(a).total_cmp(&cost(b)))
     });
-    let holds = candidates.first().filter(|first| first.holds);
-    let cheapest = holds.map(|first| first.point);
+    let best = candidates.first().filter(|first| first.holds);
+    let cheapest = best.map(|first| first.point);
     // Only points that hold the load are ranked by their cost.
     let mut holding: Vec<usize> = candidates
         .iter()
-        .filter(|one| one.holds)
-        .map(|one| one.point)
+        .filter(|candidate| candidate.holds)
+        .map(|candidate| candidate.point)
         .collect();
     holding.sort_unstable();
     let matching = holding
@@ -142,23 +145,26 @@ fn candidate(
         ("99th", demand.p99_ns, point.p99_ns),
     ]
     .into_iter()
-    .find_map(|(which, limit, measured)| too_slow(which, limit?, measured));
+    .find_map(|(percentile, limit, measured)| too_slow(percentile, limit?, measured));
     // A schedule of random starts yields slightly less than its rate.
     let rate = group[0].run.drive.rate_tps;
     let required_tps = match rate {
         Some(rate) if rate >= demand.tps => RATE_CAVEAT * demand.tps,
         _ => demand.tps,
     };
-    let rates: Vec<f64> = group.iter().map(|one| good_tps(one.run)).collect();
+    let rates: Vec<f64> = group
+        .iter()
+        .map(|measured| good_tps(measured.run))
+        .collect();
     let enough = point.tps >= required_tps;
     // A run at a lower rate does not show how much more was possible.
-    let below = rate.filter(|rate| *rate < demand.tps && !enough);
-    let count = match (&slow, below, enough) {
+    let lower_rate = rate.filter(|rate| *rate < demand.tps && !enough);
+    let count = match (&slow, lower_rate, enough) {
         (None, None, true) => Some(1),
         (None, None, false) => Some((demand.tps / point.tps).ceil() as u64),
         _ => None,
     };
-    let why = match (&slow, below, enough) {
+    let reason = match (&slow, lower_rate, enough) {
         (_, Some(rate), _) => format!("its run was limited to {rate} a second"),
         (Some(slow), None, true) => format!(
             "{slow} at {} a second; a run with --rate {} may show that it holds the load",
@@ -172,7 +178,7 @@ fn candidate(
     Candidate {
         point: index,
         holds: enough && slow.is_none(),
-        why,
+        why: reason,
         runs_below: rates.iter().filter(|rate| **rate < required_tps).count(),
         lowest_tps: rates.iter().copied().fold(f64::INFINITY, f64::min),
         count,
@@ -181,12 +187,12 @@ fn candidate(
 }
 
 /// Why a percentile exceeds its limit; `None` if it does not.
-fn too_slow(which: &str, limit_ns: u64, measured_ns: Option<u64>) -> Option<String> {
+fn too_slow(percentile: &str, limit_ns: u64, measured_ns: Option<u64>) -> Option<String> {
     match measured_ns {
-        None => Some(format!("its runs have no {which} percentile")),
+        None => Some(format!("its runs have no {percentile} percentile")),
         Some(measured_ns) if measured_ns > limit_ns => {
             let measured = time(measured_ns as f64);
-            Some(format!("its {which} percentile was {measured}"))
+            Some(format!("its {percentile} percentile was {measured}"))
         }
         Some(_) => None,
     }

@@ -4,14 +4,14 @@
 //! ratios, and which of several configurations is worth its price. Must never: contain a price, convert a
 //! currency, rank what does not compare, or call anything tpmC.
 //!
-//! The formulas, with C the cost a month (one-time costs are spread over 36 months) and P the committed
-//! transactions a second within the latency limit, if there was one:
+//! The formulas, with C the cost per month (one-time costs are spread over 36 months) and P the committed
+//! transactions per second within the latency limit, if there was one:
 //!
 //! | figure | formula | source |
 //! | --- | --- | --- |
-//! | TPS for one unit of money a month | P / C | Aiven, Transactions per Dollar, 2019 |
+//! | TPS for one unit of money per month | P / C | Aiven, Transactions per Dollar, 2019 |
 //! | money for a million committed transactions | 10^6 C / (P x 3600 x 730 x u), u the utilisation | |
-//! | three-year money for one NOPM | 36 C / NOPM | the form of TPC-C's price metric, but not that metric |
+//! | three-year cost per NOPM | 36 C / NOPM | the form of TPC-C's price metric, but not that metric |
 //! | break-even price of B against A | C(A) x P(B) / P(A) | |
 
 mod load;
@@ -82,7 +82,7 @@ pub struct Prices {
 pub struct UnpricedRun {
     /// The configuration.
     pub configuration: String,
-    /// Its id.
+    /// The run's id.
     pub run: String,
     /// The reason.
     pub why: String,
@@ -105,7 +105,7 @@ pub enum PriceError {
         first: String,
         /// Currency of the first sheet.
         of_first: String,
-        /// A sheet in another currency.
+        /// A sheet in a different currency.
         second: String,
         /// Currency of that sheet.
         of_second: String,
@@ -122,48 +122,56 @@ pub fn price(
 ) -> Result<Prices, PriceError> {
     let first = measured.first().ok_or(PriceError::Nothing)?;
     let currency = first.sheet.currency();
-    let other = measured.iter().find(|one| one.sheet.currency() != currency);
-    if let Some(other) = other {
+    let different = measured
+        .iter()
+        .find(|measurement| measurement.sheet.currency() != currency);
+    if let Some(different) = different {
         return Err(PriceError::Currencies {
             first: first.sheet.file.clone(),
             of_first: currency.to_owned(),
-            second: other.sheet.file.clone(),
-            of_second: other.sheet.currency().to_owned(),
+            second: different.sheet.file.clone(),
+            of_second: different.sheet.currency().to_owned(),
         });
     }
     let mut refused = Vec::new();
     let mut groups: Vec<Vec<MeasuredConfiguration<'_>>> = Vec::new();
-    for one in measured {
-        if let Some(why) = point::unpriced(one, options.today) {
-            refused.push(why);
+    for measurement in measured {
+        if let Some(unpriced) = point::unpriced(measurement, options.today) {
+            refused.push(unpriced);
             continue;
         }
         match groups
             .iter_mut()
-            .find(|group| point::same_point(&group[0], one))
+            .find(|group| point::same_point(&group[0], measurement))
         {
-            Some(group) => group.push(*one),
-            None => groups.push(vec![*one]),
+            Some(group) => group.push(*measurement),
+            None => groups.push(vec![*measurement]),
         }
     }
-    groups.retain(|group| match why_not_repeats(group) {
-        Some(why) => {
-            refused.extend(group.iter().map(|measured| why.of(measured)));
+    groups.retain(|group| match not_repeats(group) {
+        Some(not_repeats) => {
+            refused.extend(
+                group
+                    .iter()
+                    .map(|measurement| not_repeats.unpriced_run(measurement)),
+            );
             false
         }
         None => true,
     });
     let mut points: Vec<PricePoint> = groups
         .iter()
-        .map(|group| PricePoint::of(group, options))
+        .map(|group| PricePoint::new(group, options))
         .collect();
     let ranking = (groups.len() > 1).then(|| rank::rank(&groups, &mut points, options));
     let answer = options
         .demand
         .map(|demand| load::answer_load(&groups, &points, &demand, options));
     let mut remarks = remarks::remarks(&groups, &points);
-    let partly_held = answer.iter().flat_map(|answer| answer.partly_held(&points));
-    remarks.extend(partly_held);
+    let caveats = answer
+        .iter()
+        .flat_map(|answer| answer.partly_held_caveats(&points));
+    remarks.extend(caveats);
     remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
     Ok(Prices {
         currency: currency.to_owned(),
@@ -177,30 +185,31 @@ pub fn price(
     })
 }
 
-/// Why runs are not repeats of each other, by the rules of `compare`; `None` if they are.
-fn why_not_repeats(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
+/// The differences between runs that should be repeats of each other, by the rules of `compare`; `None` if
+/// they are repeats.
+fn not_repeats(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
     let mut differences = repeat_differences(&runs(group));
-    differences.retain(|one| one.severity == Severity::Invalid);
+    differences.retain(|difference| difference.severity == Severity::Invalid);
     (!differences.is_empty()).then(|| NotRepeats(describe(&differences)))
 }
 
 fn runs<'a>(group: &[MeasuredConfiguration<'a>]) -> Vec<&'a Run> {
-    group.iter().map(|measured| measured.run).collect()
+    group.iter().map(|measurement| measurement.run).collect()
 }
 
 /// Each difference with its values: `fsync on or off; scale 1 or 2`.
 fn describe(differences: &[RepeatDifference]) -> String {
-    let each = differences
+    let texts = differences
         .iter()
-        .map(|one| format!("{} {}", one.what, one.values.join(" or ")));
-    each.collect::<Vec<_>>().join("; ")
+        .map(|difference| format!("{} {}", difference.what, difference.values.join(" or ")));
+    texts.collect::<Vec<_>>().join("; ")
 }
 
 /// Why runs are not repeats, as text.
 struct NotRepeats(String);
 
 impl NotRepeats {
-    fn of(&self, measured: &MeasuredConfiguration<'_>) -> UnpricedRun {
+    fn unpriced_run(&self, measured: &MeasuredConfiguration<'_>) -> UnpricedRun {
         UnpricedRun {
             configuration: measured.configuration.name.clone(),
             run: measured.run.id.clone(),

@@ -5,11 +5,11 @@
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::statistics::median;
 use crate::{all_kinds, compare};
-use prony_plan::sheet::{AsOf, HOURS_A_MONTH, Item};
+use prony_plan::sheet::{AsOf, HOURS_PER_MONTH, Item};
 use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
 use serde::Serialize;
 
-/// Months of the three-year figure, over which one-time costs are spread as well.
+/// Months of the three-year figure; one-time costs are spread over them as well.
 const MONTHS: f64 = 36.0;
 /// With at least this many runs, the smallest and the largest enclose the median with a confidence of 95 %:
 /// 1 - 2 x (1/2)^n.
@@ -20,7 +20,7 @@ const RUNS_FOR_INTERVAL: usize = 6;
 pub struct PricePoint {
     /// Name of the configuration.
     pub configuration: String,
-    /// The experiment's variant to which its runs belong; empty if they belong to none.
+    /// The experiment's variant of its runs; empty if they belong to no experiment.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub variant: String,
     /// The sheet's file.
@@ -39,11 +39,11 @@ pub struct PricePoint {
     pub sources: Vec<String>,
     /// Who entered its prices.
     pub entered_by: Vec<String>,
-    /// Cost a month, without one-time costs.
+    /// Cost per month, without one-time costs.
     pub a_month: f64,
     /// One-time costs.
     pub once: f64,
-    /// C of the formulas: the cost a month, with a 36th of the one-time costs.
+    /// C of the formulas: the cost per month, with a 36th of the one-time costs.
     pub cost: f64,
     /// Ids of its runs.
     pub runs: Vec<String>,
@@ -52,16 +52,16 @@ pub struct PricePoint {
     pub repeats_planned: Option<usize>,
     /// The workload, as text.
     pub workload: String,
-    /// P of the formulas: committed transactions a second within the latency limit, of the median run.
+    /// P of the formulas: committed transactions per second within the latency limit, of the median run.
     pub tps: f64,
-    /// How far the runs differ.
+    /// The range of the runs' rates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tps_interval: Option<FigureRange>,
     /// The largest 95th percentile of the response time among the runs, nanoseconds.
     pub p95_ns: Option<u64>,
-    /// The largest 99th.
+    /// The largest 99th percentile of the response time among the runs, nanoseconds.
     pub p99_ns: Option<u64>,
-    /// New orders a minute of the median run, if the workload counts them.
+    /// New orders per minute of the median run, if the workload counts them.
     pub nopm: Option<f64>,
     /// P / C; absent if it costs nothing.
     pub tps_per_money: Option<f64>,
@@ -79,14 +79,14 @@ pub struct PricePoint {
     pub replicas_paid: u32,
     /// Replicas observed in the runs; absent if unknown.
     pub replicas_seen: Option<u32>,
-    /// What a commit survives, as the runs record it.
+    /// The durability of a commit, as the runs record it.
     pub durability: Option<String>,
     /// Caveats of its runs.
     pub caveats: Vec<String>,
     /// Whether no other point is both faster and at most as expensive; absent without a ranking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_frontier: Option<bool>,
-    /// Cost a month at which it would be worth as much as the best; absent for the best itself.
+    /// Cost per month at which it would be worth as much as the best point; absent for the best itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub break_even: Option<f64>,
 }
@@ -105,43 +105,44 @@ pub struct FigureRange {
 /// Why a run has no price.
 pub(super) fn unpriced(measured: &MeasuredConfiguration<'_>, today: AsOf) -> Option<UnpricedRun> {
     let (run, configuration) = (measured.run, measured.configuration);
-    let refused = |why: String, advice: &str| {
+    let refused = |reason: String, advice: &str| {
         Some(UnpricedRun {
             configuration: configuration.name.clone(),
             run: run.id.clone(),
-            why,
+            why: reason,
             advice: advice.to_owned(),
         })
     };
     let invalid = compare::ids(&run.checks, Severity::Invalid);
     if invalid != compare::NONE {
-        let why = format!("its figures must not be used: {invalid}");
-        return refused(why, "See prony show, and run it again.");
+        let reason = format!("its figures must not be used: {invalid}");
+        return refused(reason, "See prony show, and run it again.");
     }
     if run.state == RunState::Running {
-        let why = "it is still in progress".to_owned();
-        return refused(why, "Wait until it has ended.");
+        let reason = "it is still in progress".to_owned();
+        return refused(reason, "Wait until it has ended.");
     }
     if all_kinds(run).is_none_or(|kind| kind.committed == 0 || run.measured.length_s <= 0.0) {
-        let why = "it has no committed transaction".to_owned();
-        return refused(why, "Run it again.");
+        let reason = "it has no committed transaction".to_owned();
+        return refused(reason, "Run it again.");
     }
-    let (paid, seen) = (configuration.replicas(), replicas(run));
-    if seen.is_some_and(|seen| seen != paid) {
-        let why = format!(
+    let (paid, observed) = (configuration.replicas(), replicas(run));
+    if observed.is_some_and(|observed| observed != paid) {
+        let reason = format!(
             "{} pays for {}, but the run had {}: this is not the price of what was measured",
             configuration.name,
             crate::formatting::count(paid.into(), "replica"),
-            seen.unwrap_or_default(),
+            observed.unwrap_or_default(),
         );
         let advice = "Set `replicas` of the sheet's items to the number they pay for, or measure with that many.";
-        return refused(why, advice);
+        return refused(reason, advice);
     }
     // One day of tolerance: the sheet may have been written in a time zone to the east.
     let date = configuration.as_of()?;
     if date.first_day() > today.first_day() + 1 {
-        let why = format!("its prices are as of {date}, which is in the future (today is {today})");
-        return refused(why, "Enter the date since which the price is valid.");
+        let reason =
+            format!("its prices are as of {date}, which is in the future (today is {today})");
+        return refused(reason, "Enter the date since which the price is valid.");
     }
     None
 }
@@ -154,10 +155,10 @@ fn replicas(run: &Run) -> Option<u32> {
     u32::try_from(before.replicas.len()).ok()
 }
 
-/// What a commit survives: by the observed durability class, or by the settings that determine it.
+/// The durability of a commit: the observed durability class, or the settings that determine it.
 fn durability(run: &Run) -> Option<String> {
-    let seen = before(run).and_then(|state| state.durability.as_ref());
-    let class = seen.map(Durability::description);
+    let observed = before(run).and_then(|state| state.durability.as_ref());
+    let class = observed.map(Durability::description);
     class.or_else(|| compare::durability_settings(run))
 }
 
@@ -167,7 +168,7 @@ fn before(run: &Run) -> Option<&ServerState> {
 
 /// Whether two runs belong to one point, whose figures are medians.
 pub(super) fn same_point(a: &MeasuredConfiguration<'_>, b: &MeasuredConfiguration<'_>) -> bool {
-    let of = |measured: &MeasuredConfiguration<'_>| {
+    let key = |measured: &MeasuredConfiguration<'_>| {
         let (workload, drive) = (&measured.run.workload, &measured.run.drive);
         (
             (
@@ -182,13 +183,14 @@ pub(super) fn same_point(a: &MeasuredConfiguration<'_>, b: &MeasuredConfiguratio
             (drive.clients, drive.rate_tps.map(f64::to_bits)),
             (drive.protocol, drive.connect_per_transaction),
             // Runs of an experiment belong together if they are of one variant.
-            (measured.run.experiment.as_ref()).map(|of| (of.id.clone(), of.variant.clone())),
+            (measured.run.experiment.as_ref())
+                .map(|experiment| (experiment.id.clone(), experiment.variant.clone())),
         )
     };
-    of(a) == of(b)
+    key(a) == key(b)
 }
 
-/// Committed transactions a second within the latency limit, if there was one.
+/// Committed transactions per second within the latency limit, if there was one.
 pub(super) fn good_tps(run: &Run) -> f64 {
     all_kinds(run).map_or(0.0, |kind| {
         kind.committed.saturating_sub(kind.late) as f64 / run.measured.length_s
@@ -213,7 +215,10 @@ fn interval(values: &[f64]) -> Option<FigureRange> {
 
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
-    let settings = workload.settings.iter().map(|one| format!(", {one}"));
+    let settings = workload
+        .settings
+        .iter()
+        .map(|setting| format!(", {setting}"));
     let pace = match run.drive.rate_tps {
         Some(rate) => format!(", at {rate} a second"),
         None => String::new(),
@@ -229,8 +234,8 @@ fn describe_workload(run: &Run) -> String {
 
 /// How often the experiment planned to run each variant.
 fn repeats_planned(run: &Run) -> Option<usize> {
-    let of = run.experiment.as_ref()?;
-    (of.runs as usize).checked_div(of.variants.len())
+    let experiment = run.experiment.as_ref()?;
+    (experiment.runs as usize).checked_div(experiment.variants.len())
 }
 
 impl PricePoint {
@@ -251,22 +256,22 @@ impl PricePoint {
         }
     }
 
-    /// Makes the point of a group of comparable runs; there is at least one, and each has a price.
-    pub(super) fn of(group: &[MeasuredConfiguration<'_>], options: &PriceOptions) -> PricePoint {
+    /// The point of a group of comparable runs. The group has at least one run, and each run has a price.
+    pub(super) fn new(group: &[MeasuredConfiguration<'_>], options: &PriceOptions) -> PricePoint {
         let first = &group[0];
         let configuration = first.configuration;
-        let runs: Vec<&Run> = group.iter().map(|measured| measured.run).collect();
+        let runs: Vec<&Run> = group.iter().map(|measurement| measurement.run).collect();
         let rates: Vec<f64> = runs.iter().map(|run| good_tps(run)).collect();
-        let between = interval(&rates);
+        let tps_range = interval(&rates);
         let tps = median(&rates);
         let orders: Option<Vec<f64>> = runs.iter().map(|run| nopm(run)).collect();
         let nopm = orders.map(|orders| median(&orders));
         let (a_month, once) = (configuration.monthly_cost(), configuration.one_time_cost());
         let cost = a_month + once / MONTHS;
-        let per_million = |used: f64| 1e6 * cost / (tps * 3600.0 * HOURS_A_MONTH * used);
+        let per_million = |used: f64| 1e6 * cost / (tps * 3600.0 * HOURS_PER_MONTH * used);
         let paid = cost > 0.0;
-        let each = |of: fn(&Item) -> &str| {
-            let texts = configuration.distinct(of).into_iter();
+        let distinct_texts = |field: fn(&Item) -> &str| {
+            let texts = configuration.distinct(field).into_iter();
             texts.map(str::to_owned).collect::<Vec<_>>()
         };
         let as_of = configuration.as_of();
@@ -274,29 +279,29 @@ impl PricePoint {
         PricePoint {
             configuration: configuration.name.clone(),
             variant: (first.run.experiment.as_ref())
-                .map_or_else(String::new, |of| of.variant.clone()),
+                .map_or_else(String::new, |experiment| experiment.variant.clone()),
             sheet: first.sheet.file.clone(),
             example: first.sheet.example,
             as_of: as_of.map_or_else(String::new, |date| date.to_string()),
             age_days: as_of.map_or(0, age).max(0),
-            regions: each(|item| &item.region),
-            terms: each(|item| &item.term),
-            sources: each(|item| &item.source),
-            entered_by: each(|item| &item.entered_by),
+            regions: distinct_texts(|item| &item.region),
+            terms: distinct_texts(|item| &item.term),
+            sources: distinct_texts(|item| &item.source),
+            entered_by: distinct_texts(|item| &item.entered_by),
             a_month,
             once,
             cost,
             workload: describe_workload(first.run),
             tps,
-            tps_interval: between,
+            tps_interval: tps_range,
             p95_ns: largest(&runs, |latency| latency.p95_ns),
             p99_ns: largest(&runs, |latency| latency.p99_ns),
             nopm,
             tps_per_money: paid.then(|| tps / cost),
-            tps_per_money_interval: between.filter(|_| paid).map(|of| FigureRange {
-                low: of.low / cost,
-                high: of.high / cost,
-                ..of
+            tps_per_money_interval: tps_range.filter(|_| paid).map(|range| FigureRange {
+                low: range.low / cost,
+                high: range.high / cost,
+                ..range
             }),
             per_million_flat_out: per_million(1.0),
             per_million_at_utilisation: per_million(options.utilisation),
@@ -314,9 +319,9 @@ impl PricePoint {
 }
 
 /// The largest value of the runs; `None` if one of them has none.
-fn largest(runs: &[&Run], of: fn(&prony_store::Latency) -> Option<u64>) -> Option<u64> {
-    let each = runs.iter().map(|run| of(&all_kinds(run)?.response));
-    each.collect::<Option<Vec<u64>>>()?.into_iter().max()
+fn largest(runs: &[&Run], field: fn(&prony_store::Latency) -> Option<u64>) -> Option<u64> {
+    let values = runs.iter().map(|run| field(&all_kinds(run)?.response));
+    values.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// The caveats of all runs. `partial-run` is among them even if a run has not been judged.

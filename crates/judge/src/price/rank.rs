@@ -15,7 +15,7 @@ pub struct Ranking {
     pub obstacles: Vec<RankingObstacle>,
     /// Indexes of points by throughput for the money, best first; empty if there is no ranking.
     pub order: Vec<usize>,
-    /// Indexes of points that no other beats in both cost and throughput, cheapest first.
+    /// Indexes of points that no other point beats in both cost and throughput, cheapest first.
     pub frontier: Vec<usize>,
 }
 
@@ -24,13 +24,13 @@ pub struct Ranking {
 pub struct RankingObstacle {
     /// One configuration, with its variant.
     pub a: String,
-    /// The other.
+    /// The other configuration, with its variant.
     pub b: String,
-    /// What differs.
+    /// The property that differs.
     pub what: String,
-    /// Its value in the first.
+    /// Its value in configuration `a`.
     pub in_a: String,
-    /// Its value in the second.
+    /// Its value in configuration `b`.
     pub in_b: String,
     /// Why it matters.
     pub why: String,
@@ -67,7 +67,7 @@ pub(super) fn rank(
     }
 }
 
-/// Points for which no other is at least as good in both cost and throughput, and better in one.
+/// Points for which no other point is at least as good in both cost and throughput and better in one.
 fn frontier(points: &[PricePoint]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..points.len()).collect();
     let key = |index: &usize| (points[*index].cost, -points[*index].tps);
@@ -75,59 +75,60 @@ fn frontier(points: &[PricePoint]) -> Vec<usize> {
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
-    let mut most = 0.0;
+    let mut highest_tps = 0.0;
     indexes.retain(|index| {
-        let better = points[*index].tps > most;
-        if better {
-            most = points[*index].tps;
+        let is_faster = points[*index].tps > highest_tps;
+        if is_faster {
+            highest_tps = points[*index].tps;
         }
-        better
+        is_faster
     });
     indexes
 }
 
-/// Obstacles to ranking: differences between each point and the first. Differences in `ignored` do not matter
-/// for the question.
+/// Obstacles to ranking: differences between each point and the first one, except those whose names are in
+/// `ignored`.
 pub(super) fn obstacles(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],
     options: &PriceOptions,
     ignored: &[&str],
 ) -> Vec<RankingObstacle> {
-    let mut found = Vec::new();
+    let mut obstacles = Vec::new();
     let (Some(group), Some(first)) = (groups.first(), points.first()) else {
-        return found;
+        return obstacles;
     };
-    for (other, point) in groups.iter().zip(points).skip(1) {
-        let mut add = |what: &str, in_a: String, in_b: String, why: &str| {
-            found.push(RankingObstacle {
+    for (other_group, point) in groups.iter().zip(points).skip(1) {
+        let mut add = |what: &str, in_a: String, in_b: String, reason: &str| {
+            obstacles.push(RankingObstacle {
                 a: first.name(),
                 b: point.name(),
                 what: what.to_owned(),
                 in_a,
                 in_b,
-                why: why.to_owned(),
+                why: reason.to_owned(),
             });
         };
-        let compared = price_ranking_differences(group[0].run, other[0].run).into_iter();
-        let incomparable = compared.filter(|one| one.severity == Severity::Invalid);
-        for one in incomparable.filter(|one| !ignored.contains(&one.what.as_str())) {
-            add(&one.what, one.a, one.b, one.why);
+        let differences = price_ranking_differences(group[0].run, other_group[0].run).into_iter();
+        let invalid = differences.filter(|difference| difference.severity == Severity::Invalid);
+        for difference in invalid.filter(|difference| !ignored.contains(&difference.what.as_str()))
+        {
+            add(&difference.what, difference.a, difference.b, difference.why);
         }
         let (a, b) = (first.replicas_paid, point.replicas_paid);
         if a != b {
-            let why = "one pays for more replicas than the other";
-            add("replicas paid for", a.to_string(), b.to_string(), why);
+            let reason = "one pays for more replicas than the other";
+            add("replicas paid for", a.to_string(), b.to_string(), reason);
         }
         if first.regions != point.regions && !options.across_regions {
-            let why = "prices differ by region; --across-regions ranks them nevertheless";
+            let reason = "prices differ by region; --across-regions ranks them nevertheless";
             add(
                 "region",
                 first.regions.join(", "),
                 point.regions.join(", "),
-                why,
+                reason,
             );
         }
     }
-    found
+    obstacles
 }

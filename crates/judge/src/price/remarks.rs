@@ -1,7 +1,7 @@
 //! Remarks on the figures.
 //!
 //! In: points and their runs. Out: remarks, each once with the configurations to which it applies. Must
-//! never: change a figure, or omit what the median of several runs hides.
+//! never: change a figure, or omit a difference that the median of several runs hides.
 
 use super::{MeasuredConfiguration, PricePoint, describe, runs};
 use crate::compare::sides::repeat_differences;
@@ -23,19 +23,19 @@ pub(super) fn remarks(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],
 ) -> Vec<Check> {
-    let mut found: Vec<Remark> = Vec::new();
+    let mut remarks: Vec<Remark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
-        let each = price_remarks(group, point, points).into_iter();
-        let each = each.chain([repeats_apart(group, point, groups)]);
-        let each = each.chain(run_remarks(&runs(group), point));
-        for (_, id, severity, text, advice) in each.filter(|one| one.0) {
-            let known = found
+        let entries = price_remarks(group, point, points).into_iter();
+        let entries = entries.chain([repeats_apart(group, point, groups)]);
+        let entries = entries.chain(run_remarks(&runs(group), point));
+        for (_, id, severity, text, advice) in entries.filter(|entry| entry.0) {
+            let existing = remarks
                 .iter_mut()
-                .find(|one| one.id == id && one.text == text);
-            match known {
-                Some(known) if known.names.contains(&point.name()) => {}
-                Some(known) => known.names.push(point.name()),
-                None => found.push(Remark {
+                .find(|remark| remark.id == id && remark.text == text);
+            match existing {
+                Some(existing) if existing.names.contains(&point.name()) => {}
+                Some(existing) => existing.names.push(point.name()),
+                None => remarks.push(Remark {
                     id,
                     severity,
                     names: vec![point.name()],
@@ -45,9 +45,9 @@ pub(super) fn remarks(
             }
         }
     }
-    let checks = found.into_iter().filter_map(|one| {
-        let finding = format!("{}: {}", one.names.join(", "), one.text);
-        crate::new_check(one.id, one.severity, finding, one.advice)
+    let checks = remarks.into_iter().filter_map(|remark| {
+        let finding = format!("{}: {}", remark.names.join(", "), remark.text);
+        crate::new_check(remark.id, remark.severity, finding, remark.advice)
     });
     checks.collect()
 }
@@ -63,9 +63,9 @@ fn price_remarks(
 ) -> [RemarkEntry; 4] {
     let days = crate::formatting::count(point.age_days.unsigned_abs(), "day");
     let replicas = crate::formatting::count(point.replicas_paid.into(), "replica");
-    let same_run = points.iter().any(|other| {
-        other.configuration != point.configuration
-            && other.runs.iter().any(|run| point.runs.contains(run))
+    let same_run = points.iter().any(|other_point| {
+        other_point.configuration != point.configuration
+            && other_point.runs.iter().any(|run| point.runs.contains(run))
     });
     [
         (
@@ -99,20 +99,22 @@ fn price_remarks(
     ]
 }
 
-/// A remark on repeats of a variant that were given for different configurations.
+/// A remark that repeats of one variant were given for different configurations.
 fn repeats_apart(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
     groups: &[Vec<MeasuredConfiguration<'_>>],
 ) -> RemarkEntry {
-    let variant = |group: &[MeasuredConfiguration<'_>]| {
-        let of = group[0].run.experiment.as_ref()?;
-        Some((of.id.clone(), of.variant.clone()))
+    let variant_key = |group: &[MeasuredConfiguration<'_>]| {
+        let experiment = group[0].run.experiment.as_ref()?;
+        Some((experiment.id.clone(), experiment.variant.clone()))
     };
-    let applies = groups.iter().any(|other| {
-        other[0].configuration.name != point.configuration
-            && variant(group).is_some_and(|own| variant(other) == Some(own))
-            && !other.iter().any(|one| point.runs.contains(&one.run.id))
+    let applies = groups.iter().any(|other_group| {
+        other_group[0].configuration.name != point.configuration
+            && variant_key(group).is_some_and(|key| variant_key(other_group) == Some(key))
+            && !other_group
+                .iter()
+                .any(|measurement| point.runs.contains(&measurement.run.id))
     });
     (
         applies,
@@ -127,12 +129,12 @@ fn repeats_apart(
 
 /// A note on runs that were given by their id, with the number of repeats that each represents.
 pub fn repeats_taken(named: &[(&str, usize)]) -> Vec<Check> {
-    let mut counts: Vec<usize> = named.iter().map(|one| one.1).collect();
+    let mut counts: Vec<usize> = named.iter().map(|run| run.1).collect();
     counts.sort_unstable();
     counts.dedup();
     let notes = counts.into_iter().filter_map(|count| {
         let mut ids: Vec<&str> = Vec::new();
-        for (id, _) in named.iter().filter(|one| one.1 == count) {
+        for (id, _) in named.iter().filter(|run| run.1 == count) {
             if !ids.contains(id) {
                 ids.push(id);
             }
@@ -196,7 +198,10 @@ fn run_remarks(runs: &[&Run], point: &PricePoint) -> [RemarkEntry; 5] {
 }
 
 fn tables_unknown(run: &Run) -> bool {
-    let before = run.observed.as_ref().and_then(|seen| seen.before.as_ref());
+    let before = run
+        .observed
+        .as_ref()
+        .and_then(|observed| observed.before.as_ref());
     let durability = before.and_then(|state| state.durability.as_ref());
     durability.is_some_and(|durability| durability.tables_unknown)
 }
@@ -204,7 +209,9 @@ fn tables_unknown(run: &Run) -> bool {
 /// Caveats in which repeats differ; empty if they do not. `run-caveats` covers the runs' own
 /// caveats.
 fn caveat_differences(runs: &[&Run]) -> String {
-    let mut found = repeat_differences(runs);
-    found.retain(|one| one.severity == Caveat && one.what != "caveats" && one.values.len() > 1);
-    describe(&found)
+    let mut differences = repeat_differences(runs);
+    differences.retain(|difference| {
+        difference.severity == Caveat && difference.what != "caveats" && difference.values.len() > 1
+    });
+    describe(&differences)
 }

@@ -1,4 +1,4 @@
-//! Prices with known answers, and refused prices.
+//! Prices with known answers, and runs without a price.
 //!
 //! Longer than 400 lines: the cases vary one sheet and one set of runs.
 
@@ -20,7 +20,7 @@ fn configuration(name: &str, price: f64, more: &str) -> String {
     )
 }
 
-fn two() -> Sheet {
+fn two_configurations() -> Sheet {
     sheet(&(configuration("a", 1000.0, "") + &configuration("b", 2000.0, "")))
 }
 
@@ -44,12 +44,12 @@ fn run(id: &str, tps: f64) -> Run {
 }
 
 fn measurements<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredConfiguration<'a>> {
-    let each = runs.iter().map(|(index, run)| MeasuredConfiguration {
+    let measurements = runs.iter().map(|(index, run)| MeasuredConfiguration {
         sheet,
         configuration: &sheet.configurations[*index],
         run,
     });
-    each.collect()
+    measurements.collect()
 }
 
 fn near(a: f64, b: f64) {
@@ -73,7 +73,11 @@ fn ratios_match_a_hand_calculation() {
     near(point.per_million_at_utilisation, 1000.0 / 26_280.0 / 0.3);
     near(point.three_years_per_nopm.unwrap(), 0.1);
     assert_eq!((point.age_days, prices.ranking), (20, None));
-    let ids: Vec<&str> = prices.remarks.iter().map(|one| one.id.as_str()).collect();
+    let ids: Vec<&str> = prices
+        .remarks
+        .iter()
+        .map(|remark| remark.id.as_str())
+        .collect();
     assert_eq!(ids, ["durability-unknown", "replicas-unknown", "one-run"]);
 }
 
@@ -98,7 +102,7 @@ fn one_time_costs_are_spread_over_three_years() {
 
 #[test]
 fn transactions_beyond_the_latency_limit_do_not_count() {
-    let sheet = two();
+    let sheet = two_configurations();
     let mut late = run("x", 10_000.0);
     late.measured.kinds[0].late = 300_000;
     let prices = price(&measurements(&sheet, &[(0, late)]), &options()).unwrap();
@@ -107,15 +111,15 @@ fn transactions_beyond_the_latency_limit_do_not_count() {
 
 #[test]
 fn repeats_are_priced_by_their_median() {
-    let sheet = two();
+    let sheet = two_configurations();
     let runs = [9.0, 12.0, 10.0].map(|tps| (0, run("x", tps * 1000.0)));
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let point = &prices.points[0];
     near(point.tps, 10_000.0);
-    let between = point.tps_per_money_interval.unwrap();
-    near(between.low, 9.0);
-    near(between.high, 12.0);
-    assert!(!between.confident, "three runs");
+    let range = point.tps_per_money_interval.unwrap();
+    near(range.low, 9.0);
+    near(range.high, 12.0);
+    assert!(!range.confident, "three runs");
     let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(prices.points[0].tps_interval.unwrap().confident);
@@ -144,11 +148,11 @@ fn frontier_and_break_even() {
 
 #[test]
 fn incomparable_configurations_are_not_ranked() {
-    let sheet = two();
-    let mut other = run("y", 20_000.0);
-    other.workload.scale += 1;
+    let sheet = two_configurations();
+    let mut larger = run("y", 20_000.0);
+    larger.workload.scale += 1;
     let prices = price(
-        &measurements(&sheet, &[(0, run("x", 1.0)), (1, other)]),
+        &measurements(&sheet, &[(0, run("x", 1.0)), (1, larger)]),
         &options(),
     )
     .unwrap();
@@ -181,11 +185,11 @@ fn regions_are_ranked_only_on_request() {
 fn replicas_paid_for_must_match_those_observed() {
     let text = configuration("a", 1.0, "replicas = 1") + &configuration("b", 2.0, "");
     let sheet = sheet(&text);
-    let mut seen = observed_run();
-    let before = observed_mut(&mut seen).before.as_mut().unwrap();
+    let mut observed = observed_run();
+    let before = observed_mut(&mut observed).before.as_mut().unwrap();
     before.replication = Some(prony_store::Replication::Asynchronous);
     before.replicas = vec![prony_store::Replica::default()];
-    let runs = [(0, seen.clone()), (1, seen)];
+    let runs = [(0, observed.clone()), (1, observed)];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points[0].replicas_seen, Some(1));
     assert!(prices.points[0].durability.is_some());
@@ -206,9 +210,9 @@ fn replicas_paid_for_must_match_those_observed() {
 
 #[test]
 fn old_prices_are_marked_and_future_ones_refused() {
-    let sheet = two();
+    let sheet = two_configurations();
     let runs = [(0, run("x", 1.0))];
-    let on = |today: &str| {
+    let prices_on = |today: &str| {
         let today = AsOf::parse(today).unwrap();
         price(
             &measurements(&sheet, &runs),
@@ -216,31 +220,36 @@ fn old_prices_are_marked_and_future_ones_refused() {
         )
         .unwrap()
     };
-    let old = |prices: &Prices| prices.remarks.iter().any(|one| one.id == "old-prices");
-    assert!(!old(&on("2027-01-30")), "90 days");
-    assert!(old(&on("2027-01-31")), "91 days");
+    let has_old_prices = |prices: &Prices| {
+        prices
+            .remarks
+            .iter()
+            .any(|remark| remark.id == "old-prices")
+    };
+    assert!(!has_old_prices(&prices_on("2027-01-30")), "90 days");
+    assert!(has_old_prices(&prices_on("2027-01-31")), "91 days");
     assert!(
-        on("2026-10-31").refused.is_empty(),
+        prices_on("2026-10-31").refused.is_empty(),
         "one day of tolerance for time zones"
     );
-    let early = on("2026-10-30");
-    assert!(early.points.is_empty() && early.refused[0].why.contains("in the future"));
+    let too_early = prices_on("2026-10-30");
+    assert!(too_early.points.is_empty() && too_early.refused[0].why.contains("in the future"));
 }
 
 #[test]
 fn a_run_that_prices_two_configurations_is_reported() {
-    let sheet = two();
+    let sheet = two_configurations();
     let runs = [(0, run("x", 1.0)), (1, run("x", 1.0))];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert!(prices.remarks.iter().any(|one| one.id == "same-run"));
+    assert!(prices.remarks.iter().any(|remark| remark.id == "same-run"));
     let runs = [(0, run("x", 1.0)), (1, run("y", 1.0))];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert!(!prices.remarks.iter().any(|one| one.id == "same-run"));
+    assert!(!prices.remarks.iter().any(|remark| remark.id == "same-run"));
 }
 
 #[test]
 fn invalid_runs_have_no_price() {
-    let sheet = two();
+    let sheet = two_configurations();
     let mut invalid = run("x", 1.0);
     invalid.checks = vec![Check {
         id: "errors".into(),
@@ -260,18 +269,18 @@ fn invalid_runs_have_no_price() {
 
 #[test]
 fn two_currencies_are_refused() {
-    let dollars = two();
-    let mut euros = two();
-    for one in &mut euros.configurations {
-        one.items[0].currency = "EUR".into();
+    let dollars = two_configurations();
+    let mut euros = two_configurations();
+    for configuration in &mut euros.configurations {
+        configuration.items[0].currency = "EUR".into();
     }
     let run = run("x", 1.0);
-    let both = [&dollars, &euros].map(|sheet| MeasuredConfiguration {
+    let measured = [&dollars, &euros].map(|sheet| MeasuredConfiguration {
         sheet,
         configuration: &sheet.configurations[0],
         run: &run,
     });
-    let error = price(&both, &options()).unwrap_err();
+    let error = price(&measured, &options()).unwrap_err();
     assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
 }
 
@@ -304,41 +313,51 @@ fn the_cheapest_configuration_that_holds_a_load_is_found() {
     let prices = price(&measurements(&sheet, &runs), &with_demand).unwrap();
     let answer = prices.answer.unwrap();
     assert_eq!((answer.cheapest, answer.obstacles.len()), (Some(1), 0));
-    let places: Vec<usize> = answer.candidates.iter().map(|one| one.point).collect();
-    assert_eq!(places, [1, 2, 3, 0], "those that hold it first, by cost");
-    let one = |index: usize| {
+    let order: Vec<usize> = answer
+        .candidates
+        .iter()
+        .map(|candidate| candidate.point)
+        .collect();
+    assert_eq!(order, [1, 2, 3, 0], "those that hold it first, by cost");
+    let candidate = |index: usize| {
         answer
             .candidates
             .iter()
-            .find(|one| one.point == index)
+            .find(|candidate| candidate.point == index)
             .unwrap()
     };
     assert!(
-        one(3).why.contains("99th percentile was 30.0 ms"),
+        candidate(3).why.contains("99th percentile was 30.0 ms"),
         "{:?}",
-        one(3)
+        candidate(3)
     );
-    assert_eq!((one(3).count, one(3).cost), (None, None));
-    assert_eq!((one(0).count, one(0).cost), (Some(2), Some(2000.0)));
-    // Nor does a run at a lower rate.
-    let mut lower = run("b", 5_000.0);
-    lower.drive.rate_tps = Some(5_000.0);
-    let prices = price(&measurements(&sheet, &[(1, lower)]), &with_demand).unwrap();
+    assert_eq!((candidate(3).count, candidate(3).cost), (None, None));
+    assert_eq!(
+        (candidate(0).count, candidate(0).cost),
+        (Some(2), Some(2000.0))
+    );
+    // A run at a lower rate does not prove it either.
+    let mut at_lower_rate = run("b", 5_000.0);
+    at_lower_rate.drive.rate_tps = Some(5_000.0);
+    let prices = price(&measurements(&sheet, &[(1, at_lower_rate)]), &with_demand).unwrap();
     let candidate = &prices.answer.unwrap().candidates[0];
     assert_eq!((candidate.holds, candidate.count), (false, None));
     assert!(candidate.why.contains("limited to 5000"), "{candidate:?}");
-    // A run without its percentile proves nothing about it.
-    let mut silent = run("a", 40_000.0);
-    silent.measured.kinds[0].response.p99_ns = None;
-    let prices = price(&measurements(&sheet, &[(0, silent)]), &with_demand).unwrap();
+    // A run without a percentile proves nothing about that percentile.
+    let mut without_p99 = run("a", 40_000.0);
+    without_p99.measured.kinds[0].response.p99_ns = None;
+    let prices = price(&measurements(&sheet, &[(0, without_p99)]), &with_demand).unwrap();
     assert_eq!(prices.answer.unwrap().cheapest, None);
 }
 
 #[test]
 fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
-    let sheet = two();
-    let mut other = run("y", 40_000.0);
-    other.server.settings.insert("fsync".into(), "off".into());
+    let sheet = two_configurations();
+    let mut not_durable = run("y", 40_000.0);
+    not_durable
+        .server
+        .settings
+        .insert("fsync".into(), "off".into());
     let with_demand = PriceOptions {
         demand: Some(TargetLoad {
             tps: 1.0,
@@ -347,7 +366,7 @@ fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
         }),
         ..options()
     };
-    let mut slower = other.clone();
+    let mut slower = not_durable.clone();
     slower.measured.kinds[0].committed = 30;
     let runs = [(0, run("x", 30_000.0)), (1, slower)];
     let answer = price(&measurements(&sheet, &runs), &with_demand)
@@ -359,7 +378,7 @@ fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
         Some(0),
         "the other does not hold it anyway"
     );
-    let runs = [(0, run("x", 30_000.0)), (1, other)];
+    let runs = [(0, run("x", 30_000.0)), (1, not_durable)];
     let answer = price(&measurements(&sheet, &runs), &with_demand)
         .unwrap()
         .answer
@@ -383,15 +402,15 @@ fn repeat(experiment: &str, variant: &str, id: &str, tps: f64) -> Run {
 
 #[test]
 fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
-    let sheet = two();
-    let each = [
+    let sheet = two_configurations();
+    let figures = [
         ("base", 9_000.0),
         ("new", 11_000.0),
         ("new", 30_000.0),
         ("base", 12_000.0),
         ("base", 10_000.0),
     ];
-    let runs: Vec<(usize, Run)> = (each.iter().enumerate())
+    let runs: Vec<(usize, Run)> = (figures.iter().enumerate())
         .map(|(n, (variant, tps))| (0, repeat("e", variant, &n.to_string(), *tps)))
         .collect();
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
@@ -408,7 +427,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     );
     near(base.tps, 10_000.0);
     near(new.tps, 20_500.0);
-    let remark = |id: &str| prices.remarks.iter().find(|one| one.id == id);
+    let remark = |id: &str| prices.remarks.iter().find(|remark| remark.id == id);
     assert!(
         remark("repeats-missing")
             .unwrap()
@@ -416,7 +435,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
             .starts_with("a (new): 2 of 3")
     );
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
-    // The same variant name in another experiment is another variant.
+    // The same name in a different experiment is a different variant.
     let runs = [
         (0, repeat("e", "base", "1", 1.0)),
         (0, repeat("f", "base", "2", 1.0)),
@@ -427,7 +446,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
 
 #[test]
 fn intended_differences_are_ranked_except_rate_scale_and_durability() {
-    let sheet = two();
+    let sheet = two_configurations();
     let plan = |key: &str, value: serde_json::Value| serde_json::json!({"server": "h", "run": {key: value}});
     let base = || repeat("e", "base", "1", 10_000.0);
     let obstacles_after = |change: &dyn Fn(&mut Run, &mut Run)| {
@@ -438,7 +457,7 @@ fn intended_differences_are_ranked_except_rate_scale_and_durability() {
             .unwrap()
             .ranking
             .unwrap();
-        let names = ranking.obstacles.into_iter().map(|one| one.what);
+        let names = ranking.obstacles.into_iter().map(|obstacle| obstacle.what);
         names.collect::<Vec<String>>()
     };
     let protocol = |a: &mut Run, b: &mut Run| {
@@ -447,52 +466,56 @@ fn intended_differences_are_ranked_except_rate_scale_and_durability() {
         b.drive.protocol = Some(prony_store::QueryMode::Simple);
     };
     assert_eq!(obstacles_after(&protocol), [""; 0]);
-    let by_chance =
+    let unintended =
         |_: &mut Run, b: &mut Run| b.drive.protocol = Some(prony_store::QueryMode::Simple);
-    assert_eq!(obstacles_after(&by_chance), ["protocol"]);
+    assert_eq!(obstacles_after(&unintended), ["protocol"]);
     let rate = |a: &mut Run, b: &mut Run| {
         a.plan = plan("rate", serde_json::Value::Null);
         b.plan = plan("rate", 20_000.into());
         b.drive.rate_tps = Some(20_000.0);
     };
     assert_eq!(obstacles_after(&rate), ["pace"]);
-    let promise = |a: &mut Run, b: &mut Run| {
+    let durability = |a: &mut Run, b: &mut Run| {
         a.plan = serde_json::json!({"server": "postgres://h/d"});
         b.plan = serde_json::json!({"server": "postgres://h/d?options=-c fsync=off"});
         a.server.settings.insert("fsync".into(), "on".into());
         b.server.settings.insert("fsync".into(), "off".into());
     };
-    assert_eq!(obstacles_after(&promise), ["fsync"]);
+    assert_eq!(obstacles_after(&durability), ["fsync"]);
 }
 
 #[test]
 fn unobserved_tables_allow_a_ranking_with_a_remark() {
-    let sheet = two();
-    let mut unseen = observed_run();
-    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    let sheet = two_configurations();
+    let mut unknown_tables = observed_run();
+    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.replication = Some(prony_store::Replication::None);
-    let seen = unseen.clone();
-    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    let known_tables = unknown_tables.clone();
+    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().tables_unknown = true;
     let durability_remarks = |runs: &[(usize, Run)]| {
         let prices = price(&measurements(&sheet, runs), &options()).unwrap();
         assert_eq!(prices.ranking.unwrap().obstacles, []);
         let remarks = prices.remarks.into_iter();
-        let found = remarks.filter(|one| one.id == "durability-unknown");
-        found.map(|one| one.finding).collect::<Vec<_>>()
+        let texts = remarks.filter(|remark| remark.id == "durability-unknown");
+        texts.map(|remark| remark.finding).collect::<Vec<_>>()
     };
     assert_eq!(
-        durability_remarks(&[(0, seen.clone()), (1, seen.clone())]),
+        durability_remarks(&[(0, known_tables.clone()), (1, known_tables.clone())]),
         [""; 0]
     );
     let text = "b: the runs do not record whether there are unlogged tables.";
     assert_eq!(
-        durability_remarks(&[(0, seen.clone()), (1, unseen.clone())]),
+        durability_remarks(&[(0, known_tables.clone()), (1, unknown_tables.clone())]),
         [text]
     );
-    // Another durability class is another guarantee, whether it is known or not.
-    let before = observed_mut(&mut unseen).before.as_mut().unwrap();
+    // A different durability class is a different guarantee, whether or not the tables are known.
+    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
     before.durability.as_mut().unwrap().class = prony_store::DurabilityClass::D1;
-    let prices = price(&measurements(&sheet, &[(0, seen), (1, unseen)]), &options()).unwrap();
+    let prices = price(
+        &measurements(&sheet, &[(0, known_tables), (1, unknown_tables)]),
+        &options(),
+    )
+    .unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
 }

@@ -42,8 +42,8 @@ pub(super) fn before(run: &Run) -> Option<DataSize> {
             bytes,
             whole_database: false,
         });
-    let all = state.database_bytes.filter(|bytes| *bytes > 0);
-    workload_bytes.or(all.map(|bytes| DataSize {
+    let database_bytes = state.database_bytes.filter(|bytes| *bytes > 0);
+    workload_bytes.or(database_bytes.map(|bytes| DataSize {
         bytes,
         whole_database: true,
     }))
@@ -75,13 +75,14 @@ fn table_names(run: &Run) -> Option<Vec<String>> {
     }
 }
 
-/// The size of one table with its indexes. The server lists only the partitions of a partitioned table, and
-/// since only the largest tables are listed it is unknown whether the list has all of them; then `None`.
+/// The size of one table with its indexes; `None` if it is not listed. The server lists the partitions of a
+/// partitioned table rather than the table, and only the largest tables, so the sum of the partitions is
+/// unknown.
 fn table_bytes(name: &str, listed: &[TableState]) -> Option<u64> {
     // The name of an engine without a log follows the table's name.
-    let is_table = |one: &&TableState| one.name.split(" (").next() == Some(name);
-    let mut found = listed.iter().filter(is_table);
-    found.next()?.bytes
+    let is_table = |table: &&TableState| table.name.split(" (").next() == Some(name);
+    let mut matching = listed.iter().filter(is_table);
+    matching.next()?.bytes
 }
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ mod tests {
                 size(12, false)
             );
         }
-        // Tables of another workload are not all there; those of a script are defined by its user.
+        // Some tables of the other workload are missing; those of a script are defined by its user.
         for workload in ["tpcc", "script"] {
             assert_eq!(
                 before(&run_with_tables(workload, 1, &tables)),
@@ -143,17 +144,17 @@ mod tests {
 
     #[test]
     fn an_unknown_table_falls_back_to_the_database_size() {
-        let two = [("sbtest1", Some(5)), ("sbtest2 (MyISAM)", Some(6))];
+        let two_tables = [("sbtest1", Some(5)), ("sbtest2 (MyISAM)", Some(6))];
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 2, &two)),
+            before(&run_with_tables("oltp_read_only", 2, &two_tables)),
             size(11, false)
         );
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 3, &two)),
+            before(&run_with_tables("oltp_read_only", 3, &two_tables)),
             size(242, true)
         );
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 1, &two)),
+            before(&run_with_tables("oltp_read_only", 1, &two_tables)),
             size(5, false)
         );
         let unknown = [("sbtest1", Some(5)), ("sbtest2", None)];
@@ -167,8 +168,8 @@ mod tests {
             before(&run_with_tables("oltp_insert", 1, &empty)),
             size(242, true)
         );
-        let mut unseen = run_with_tables("oltp_insert", 1, &two);
-        unseen.observed = None;
-        assert_eq!(before(&unseen), None);
+        let mut unobserved = run_with_tables("oltp_insert", 1, &two_tables);
+        unobserved.observed = None;
+        assert_eq!(before(&unobserved), None);
     }
 }

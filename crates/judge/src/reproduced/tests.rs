@@ -1,4 +1,4 @@
-//! Deviations and differences of made-up runs.
+//! Deviations and differences of synthetic runs.
 
 use super::*;
 use crate::sample::healthy as run;
@@ -50,13 +50,16 @@ fn rates_are_compared_with_the_published_ones() {
     ]);
     run.measured.kinds[0].tps = 250.0;
     run.measured.kinds[0].response.mean_ns = 3e6;
-    let found = deviations(&run);
+    let deviations = deviations(&run);
     assert_eq!(
-        (found[0].measured, found[0].change),
+        (deviations[0].measured, deviations[0].change),
         (Some(250.0), Some(-0.75))
     );
-    assert_eq!((found[1].measured, found[1].change), (Some(3.0), Some(0.5)));
-    assert_eq!((found[2].measured, found[2].change), (None, None));
+    assert_eq!(
+        (deviations[1].measured, deviations[1].change),
+        (Some(3.0), Some(0.5))
+    );
+    assert_eq!((deviations[2].measured, deviations[2].change), (None, None));
 }
 
 #[test]
@@ -84,21 +87,21 @@ fn statements_are_counted_as_the_scenario_counts_them() {
 #[test]
 fn reads_per_write_deviate_with_retries() {
     let mut run = run_with_figures(&[("reads", 1_400.0), ("writes", 400.0)]);
-    let mut reads_per_write = |reads, writes, tries| {
-        run.measured.kinds[0].retries = tries;
+    let mut reads_per_write = |reads, writes, retries| {
+        run.measured.kinds[0].retries = retries;
         run.measured.queries = Some(QueryCounts {
             reads,
             writes,
             ..QueryCounts::default()
         });
-        let found = differences(&run).into_iter();
-        let mut found = found.filter(|one| one.what == "reads a write");
-        found.next().map(|one| (one.published, one.here))
+        let rows = differences(&run).into_iter();
+        let mut rows = rows.filter(|row| row.what == "reads a write");
+        rows.next().map(|row| (row.published, row.here))
     };
     assert_eq!(reads_per_write(14_010, 4_000, 3), None);
     assert_eq!(reads_per_write(14_000, 0, 3), None);
-    let (there, here) = reads_per_write(28_000, 4_500, 1_000).expect("other than published");
-    assert_eq!(there, "3.50");
+    let (published, here) = reads_per_write(28_000, 4_500, 1_000).expect("other than published");
+    assert_eq!(published, "3.50");
     assert!(
         here.starts_with("6.22: ") && here.contains("1,000"),
         "{here}"
@@ -116,36 +119,45 @@ fn new_order_rates_are_compared_with_the_published_ones() {
         ..IndustryMetric::default()
     };
     run.rates = vec![rate("NOPM", 50.0), rate("TPM", 120.0)];
-    let changes: Vec<Option<f64>> = deviations(&run).iter().map(|one| one.change).collect();
+    let changes: Vec<Option<f64>> = deviations(&run)
+        .iter()
+        .map(|deviation| deviation.change)
+        .collect();
     assert_eq!(changes, [Some(-0.5); 3]);
 }
 
 #[test]
 fn only_different_and_unknown_values_are_listed() {
     let run = run_with_figures(&[]);
-    let what: Vec<&str> = differences(&run).iter().map(|one| one.what).collect();
+    let subjects: Vec<&str> = differences(&run)
+        .iter()
+        .map(|difference| difference.what)
+        .collect();
     assert!(
-        !what.contains(&"clients") && !what.contains(&"measured"),
-        "{what:?}"
+        !subjects.contains(&"clients") && !subjects.contains(&"measured"),
+        "{subjects:?}"
     );
     assert!(
-        what.contains(&"server") && what.contains(&"durability"),
-        "{what:?}"
+        subjects.contains(&"server") && subjects.contains(&"durability"),
+        "{subjects:?}"
     );
-    let mut other = run_with_figures(&[]);
-    other.drive.clients += 1;
-    let scenario = other.scenario.as_mut().unwrap();
+    let mut different = run_with_figures(&[]);
+    different.drive.clients += 1;
+    let scenario = different.scenario.as_mut().unwrap();
     scenario.size_share = 0.001;
     scenario.cold = true;
     scenario.original.protocol = Some(prony_store::QueryMode::Extended);
     scenario.original.duration_s = Some(3_900.0);
-    let what: Vec<&str> = differences(&other).iter().map(|one| one.what).collect();
+    let subjects: Vec<&str> = differences(&different)
+        .iter()
+        .map(|difference| difference.what)
+        .collect();
     for needed in ["clients", "data", "caches", "protocol", "measured"] {
-        assert!(what.contains(&needed), "{needed}: {what:?}");
+        assert!(subjects.contains(&needed), "{needed}: {subjects:?}");
     }
-    let mut own = other;
-    own.scenario = None;
-    assert!(differences(&own).is_empty() && deviations(&own).is_empty());
+    let mut without_scenario = different;
+    without_scenario.scenario = None;
+    assert!(differences(&without_scenario).is_empty() && deviations(&without_scenario).is_empty());
 }
 
 /// A run that requested `share` of its 100 bytes of data in `of_bytes` bytes, with a server cache of
@@ -159,13 +171,13 @@ fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CacheOb
     });
     let (from_s, _) = observations::window_s(&run);
     let seconds = run.measured.length_s / 2.0;
-    let seen = run.observed.get_or_insert_default();
-    seen.before = Some(ServerState {
+    let observed = run.observed.get_or_insert_default();
+    observed.before = Some(ServerState {
         cache_bytes: Some(cache_bytes),
         database_bytes: Some(100),
         ..ServerState::default()
     });
-    seen.series = vec![ServerSecond {
+    observed.series = vec![ServerSecond {
         at_s: from_s,
         length_s: seconds,
         cache_hits: Some(hits),
@@ -187,15 +199,20 @@ fn the_cached_share_is_checked_by_size_and_hit_ratio() {
         (0.5, 55, 100, true),
         (0.3, 55, 60, false),
     ] {
-        let seen = with_cache(share, of_bytes, 30, hits);
-        assert_eq!(seen.fits, Some(fits), "{share} {of_bytes} {hits}");
-        assert_eq!((seen.holds, seen.data_bytes), (Some(0.3), Some(100)));
+        let observation = with_cache(share, of_bytes, 30, hits);
+        assert_eq!(observation.fits, Some(fits), "{share} {of_bytes} {hits}");
+        assert_eq!(
+            (observation.holds, observation.data_bytes),
+            (Some(0.3), Some(100))
+        );
     }
-    let mut blind = run_with_figures(&[]);
-    blind.cached = Some(CachedShare::default());
-    blind.observed = None;
+    let mut unobserved = run_with_figures(&[]);
+    unobserved.cached = Some(CachedShare::default());
+    unobserved.observed = None;
     assert_eq!(
-        cache_observation(&blind).expect("a requested share").fits,
+        cache_observation(&unobserved)
+            .expect("a requested share")
+            .fits,
         None
     );
     assert_eq!(cache_observation(&run_with_figures(&[])), None);
@@ -204,8 +221,8 @@ fn the_cached_share_is_checked_by_size_and_hit_ratio() {
 #[test]
 fn wholly_cached_data_needs_a_hit_ratio_of_one() {
     for (hits, fits) in [(100, true), (90, false)] {
-        let seen = with_cache(1.0, 110, 110, hits);
-        assert_eq!(seen.fits, Some(fits), "{hits}");
+        let observation = with_cache(1.0, 110, 110, hits);
+        assert_eq!(observation.fits, Some(fits), "{hits}");
     }
 }
 
@@ -225,26 +242,30 @@ fn other_tables_are_not_data_of_the_scenario() {
         bytes: Some(bytes),
         ..TableState::default()
     };
-    let own = ["accounts", "branches", "history", "tellers"];
-    let own = own.map(|name| table(&format!("pgbench_{name}"), 3_750_000));
+    let workload_tables = ["accounts", "branches", "history", "tellers"];
+    let workload_tables = workload_tables.map(|name| table(&format!("pgbench_{name}"), 3_750_000));
     run.observed.get_or_insert_default().before = Some(ServerState {
         cache_bytes: Some(134_000_000),
         database_bytes: Some(242_000_000),
-        tables: [&own[..], &[table("stock", 200_000_000)]].concat(),
+        tables: [&workload_tables[..], &[table("stock", 200_000_000)]].concat(),
         ..ServerState::default()
     });
     let data_differences = |run: &Run| {
         let rows = differences(run).into_iter();
-        let rows = rows.filter(|one| one.what.starts_with("data"));
-        rows.map(|one| one.here).collect::<Vec<_>>()
+        let rows = rows.filter(|row| row.what.starts_with("data"));
+        rows.map(|row| row.here).collect::<Vec<_>>()
     };
     assert_eq!(
         data_differences(&run),
         ["scale 1, 15 MB in all", "the cache of 134 MB holds 100 %"]
     );
-    let seen = cache_observation(&run).expect("a requested share");
+    let observation = cache_observation(&run).expect("a requested share");
     assert_eq!(
-        (seen.data_bytes, seen.share, seen.whole_database),
+        (
+            observation.data_bytes,
+            observation.share,
+            observation.whole_database
+        ),
         (Some(15_000_000), Some(1.0), false)
     );
     // With a table missing, the size is the database's, and is reported as such.
@@ -257,6 +278,9 @@ fn other_tables_are_not_data_of_the_scenario() {
             "the cache of 134 MB holds 55 % of the whole database"
         ]
     );
-    let seen = cache_observation(&run).expect("a requested share");
-    assert!(seen.whole_database && seen.share < Some(0.6), "{seen:?}");
+    let observation = cache_observation(&run).expect("a requested share");
+    assert!(
+        observation.whole_database && observation.share < Some(0.6),
+        "{observation:?}"
+    );
 }

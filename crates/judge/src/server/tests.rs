@@ -6,15 +6,15 @@ use prony_store::{Event, MissingObservation};
 
 fn with_commits(server: u64) -> Run {
     let mut run = observed_run();
-    let seen = observed_mut(&mut run);
-    seen.after.as_mut().unwrap().commits = Some(1_000 + server);
+    let observed = observed_mut(&mut run);
+    observed.after.as_mut().unwrap().commits = Some(1_000 + server);
     run
 }
 
 #[test]
 fn commit_counts_of_client_and_server_agree() {
     let severity = |run: &Run| commits(run).map(|check| check.severity);
-    // The client commits 9,760,000, 16,000 a second.
+    // The client commits 9,760,000 transactions, 16,000 per second.
     assert_eq!(severity(&with_commits(9_760_000)), None);
     assert_eq!(severity(&with_commits(9_650_000)), None, "1 % and the lag");
     let check = commits(&with_commits(9_600_000)).unwrap();
@@ -22,9 +22,13 @@ fn commit_counts_of_client_and_server_agree() {
     assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
     assert_eq!(severity(&with_commits(9_860_000)), None);
     assert_eq!(severity(&with_commits(9_900_000)), Some(Severity::Caveat));
-    let mut other = with_commits(99_000_000);
-    other.workload.description = None;
-    assert_eq!(severity(&other), None, "a script may commit more than once");
+    let mut script = with_commits(99_000_000);
+    script.workload.description = None;
+    assert_eq!(
+        severity(&script),
+        None,
+        "a script may commit more than once"
+    );
     assert_eq!(
         severity(&with_commits(100)),
         None,

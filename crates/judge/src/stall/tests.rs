@@ -8,8 +8,8 @@ use serde_json::json;
 #[test]
 fn empty_seconds_are_counted_and_named() {
     let mut counts = [1000; 20];
-    for at in [3, 4, 5, 12] {
-        counts[at] = 0;
+    for index in [3, 4, 5, 12] {
+        counts[index] = 0;
     }
     counts[12] = 99;
     let mut run = with_series(&counts);
@@ -40,8 +40,12 @@ fn steady_and_slow_runs_have_no_stall() {
     assert!(check(&with_series(&slow)).is_some());
     slow[7] = 1;
     assert_eq!(check(&with_series(&slow)), None, "a tenth is not a stall");
-    let three = [3, 0, 2, 4, 0, 0, 5, 1, 3, 0, 2, 6];
-    assert_eq!(check(&with_series(&three)), None, "three a second");
+    let three_per_second = [3, 0, 2, 4, 0, 0, 5, 1, 3, 0, 2, 6];
+    assert_eq!(
+        check(&with_series(&three_per_second)),
+        None,
+        "three per second"
+    );
 }
 
 /// A run of 12 s whose server was stopped for 7.5 s, and similar runs.
@@ -61,13 +65,13 @@ fn a_stall_of_most_of_the_window_is_invalid() {
     let trickle = [500, 500, 2, 1, 0, 3, 1, 2, 500, 500];
     assert_eq!(severity(&trickle), Some(Severity::Invalid));
     // The series of a short run can show one second at most.
-    let one = [500, 500, 500, 0, 500, 500, 500, 500, 500, 500];
-    assert_eq!(severity(&one), Some(Severity::Caveat));
-    let mut long = [500; 60];
-    (long[20], long[40], long[50]) = (0, 0, 0);
-    assert_eq!(severity(&long), Some(Severity::Caveat), "5 %");
-    long[51] = 0;
-    assert_eq!(severity(&long), Some(Severity::Invalid));
+    let one_empty = [500, 500, 500, 0, 500, 500, 500, 500, 500, 500];
+    assert_eq!(severity(&one_empty), Some(Severity::Caveat));
+    let mut minute = [500; 60];
+    (minute[20], minute[40], minute[50]) = (0, 0, 0);
+    assert_eq!(severity(&minute), Some(Severity::Caveat), "5 %");
+    minute[51] = 0;
+    assert_eq!(severity(&minute), Some(Severity::Invalid));
     assert_eq!(severity(&[0; 12]), None, "no reference");
 }
 
@@ -123,15 +127,15 @@ fn a_stall_at_the_start_is_not_a_warm_up() {
         run.measured.length_s = counts.len() as f64;
         check(&run).map(|check| check.severity)
     };
-    let most = [1, 1, 1, 1, 1, 1, 1, 500, 500, 500, 500, 500];
-    assert_eq!(severity(&most), Some(Severity::Invalid));
+    let most_slow = [1, 1, 1, 1, 1, 1, 1, 500, 500, 500, 500, 500];
+    assert_eq!(severity(&most_slow), Some(Severity::Invalid));
     let uneven = [9, 3, 12, 2, 500, 510, 490, 500, 520, 500];
     assert_eq!(severity(&uneven), Some(Severity::Invalid));
-    let mut long = [500; 60];
-    long[..3].copy_from_slice(&[2, 2, 1]);
-    assert_eq!(severity(&long), None, "5 %");
-    long[3] = 1;
-    assert_eq!(severity(&long), Some(Severity::Invalid));
+    let mut minute = [500; 60];
+    minute[..3].copy_from_slice(&[2, 2, 1]);
+    assert_eq!(severity(&minute), None, "5 %");
+    minute[3] = 1;
+    assert_eq!(severity(&minute), Some(Severity::Invalid));
 }
 
 /// The journal of a killed run of several hours: after the first hour ten seconds share a row.
@@ -224,8 +228,8 @@ fn the_idle_end_of_a_run_by_count_is_no_stall() {
 #[test]
 fn long_lists_of_stretches_are_shortened() {
     let mut counts = [1000; 30];
-    for at in [1, 4, 7, 10, 13, 16] {
-        counts[at] = 0;
+    for index in [1, 4, 7, 10, 13, 16] {
+        counts[index] = 0;
     }
     let finding = check(&with_series(&counts)).expect("stalls").finding;
     assert!(finding.contains("2 more times"), "{finding}");

@@ -18,11 +18,10 @@
 //!   makes Welch's interval too wide; blocks of two or three would cost half of the degrees of freedom.
 //!   With an odd number n of repeats, an nth of the drift from one run to the next remains between the
 //!   means of two sides: far less than the scatter that the same drift causes within each side.
-//! - **One run a side**: the seconds are autocorrelated, so n of them are worth fewer than n independent
-//!   values (`series`). The
-//!   interval covers these two runs only.
-//! - **Several against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals have
-//!   the level of their test, so that an interval excludes 1 exactly if a difference was found.
+//! - **One run per side**: the seconds are autocorrelated, so n of them are worth fewer than n independent
+//!   values (`series`). The interval covers these two runs only.
+//! - **Several sides against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals
+//!   have the level of their test, so that an interval excludes 1 exactly if a difference was found.
 //! - **Smallest difference**: the one that the noncentral t distribution finds with a probability of 80 %.
 //!
 //! Student's t is computed here: it takes a few functions of ten lines ([`student`]), and the libraries

@@ -24,9 +24,9 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
 }
 
 /// The ratio of the second side's figures to the first's, by Welch's t on their logarithms. `resolution` is
-/// the step in which the figures come, as a share of them (0 if they are exact): figures that are equal
-/// only because of rounding have the scatter of the rounding. `None` with fewer than two figures on a side,
-/// or if one of them is not above 0.
+/// the rounding step of the figures, as a share of them (0 if they are exact): figures that are equal only
+/// because of rounding have the scatter of the rounding. `None` with fewer than two figures on a side, or if
+/// one of them is not above 0.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate> {
     let side = |values: &[f64]| {
         let valid = values.iter().all(|value| *value > 0.0 && value.is_finite());
@@ -55,10 +55,10 @@ fn moments(values: &[f64]) -> Option<[f64; 2]> {
 mod tests {
     use super::*;
 
-    fn near(found: f64, exact: f64) {
+    fn near(actual: f64, exact: f64) {
         assert!(
-            (found - exact).abs() < 1e-3 * exact.abs(),
-            "{found} {exact}"
+            (actual - exact).abs() < 1e-3 * exact.abs(),
+            "{actual} {exact}"
         );
     }
 
@@ -79,21 +79,25 @@ mod tests {
     /// ((1/3)^2/2 + (5/12)^2/3) = 4.959 degrees of freedom; p is 0.0346, between those of 4 and 5 degrees.
     #[test]
     fn welch_matches_a_hand_calculation() {
-        let e = |logs: &[f64]| logs.iter().map(|log| log.exp()).collect::<Vec<_>>();
-        let (first, second) = (e(&[0.0, 1.0, 2.0]), e(&[2.0, 3.0, 4.0, 5.0]));
-        let found = welch(&first, &second, 0.0).unwrap();
-        near(found.log_ratio, 2.5);
-        near(found.std_error, 0.75_f64.sqrt());
-        near(found.dof, 4.9592);
-        near(found.ratio(), 2.5_f64.exp());
-        assert!(found.p() > 0.0342 && found.p() < 0.0447, "{}", found.p());
-        let [low, high] = found.interval(0.05);
+        let exp_all = |logs: &[f64]| logs.iter().map(|log| log.exp()).collect::<Vec<_>>();
+        let (first, second) = (exp_all(&[0.0, 1.0, 2.0]), exp_all(&[2.0, 3.0, 4.0, 5.0]));
+        let estimate = welch(&first, &second, 0.0).unwrap();
+        near(estimate.log_ratio, 2.5);
+        near(estimate.std_error, 0.75_f64.sqrt());
+        near(estimate.dof, 4.9592);
+        near(estimate.ratio(), 2.5_f64.exp());
+        assert!(
+            estimate.p() > 0.0342 && estimate.p() < 0.0447,
+            "{}",
+            estimate.p()
+        );
+        let [low, high] = estimate.interval(0.05);
         // t at 0.975 is 2.577.
         near(low.ln(), 2.5 - 2.5770 * 0.866_025);
         near(high.ln(), 2.5 + 2.5770 * 0.866_025);
-        let back = welch(&second, &first, 0.0).unwrap();
-        near(back.ratio(), 1.0 / found.ratio());
-        assert_eq!(back.p(), found.p());
+        let swapped = welch(&second, &first, 0.0).unwrap();
+        near(swapped.ratio(), 1.0 / estimate.ratio());
+        assert_eq!(swapped.p(), estimate.p());
     }
 
     #[test]
@@ -102,11 +106,11 @@ mod tests {
         assert_eq!(welch(&[1.0, 0.0], &[1.0, 2.0], 0.0), None);
         assert_eq!(welch(&[1.0, f64::NAN], &[1.0, 2.0], 0.0), None);
         // Without scatter the ratio is exact.
-        let same = welch(&[5.0; 3], &[5.0; 3], 0.0).unwrap();
-        assert_eq!((same.p(), same.interval(0.05)), (1.0, [1.0, 1.0]));
-        let other = welch(&[5.0; 3], &[5.1; 3], 0.0).unwrap();
-        assert_eq!(other.p(), 0.0);
-        // But not if the figures come in steps.
+        let equal = welch(&[5.0; 3], &[5.0; 3], 0.0).unwrap();
+        assert_eq!((equal.p(), equal.interval(0.05)), (1.0, [1.0, 1.0]));
+        let unequal = welch(&[5.0; 3], &[5.1; 3], 0.0).unwrap();
+        assert_eq!(unequal.p(), 0.0);
+        // Figures that are rounded to steps have the scatter of the rounding.
         let steps = welch(&[5.0; 3], &[5.001; 3], 0.001).unwrap();
         assert!(steps.detectable(0.05) > 1.0005, "{steps:?}");
     }

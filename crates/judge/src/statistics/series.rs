@@ -10,10 +10,10 @@
 //! those of an estimate of the spectrum at 0 by as many lags, n / (lags on both sides) (Priestley 1981,
 //! section 6.2).
 //!
-//! A short series with long autocorrelation looks as if its autocorrelation were short. So the variance is at least that of
-//! a first-order process whose correlation is a standard error higher than estimated, and a series that is too
-//! autocorrelated yields no result. This keeps the level, both over all pairs of runs and over those with a
-//! result (`tests/statistics.rs`).
+//! A short series with long autocorrelation looks as if its autocorrelation were short. The variance is
+//! therefore at least that of a first-order process whose correlation is a standard error higher than
+//! estimated, and a series that is too autocorrelated yields no result. This keeps the level, both over all
+//! pairs of runs and over those with a result (`tests/statistics.rs`).
 
 use super::{Estimate, difference};
 
@@ -86,7 +86,7 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
 }
 
 /// The factor by which first-order autocorrelation, as high as this series allows, multiplies the variance of
-/// the mean; `None` if it may extend over the whole series. The sample's correlation of neighbours is too small by
+/// the mean; `None` if it may extend over the whole series. The sample's lag-1 correlation is too small by
 /// (1 + 4 rho) / n (Kendall 1954), with an error of sqrt((1 - rho^2) / n).
 fn ar1_variance_factor(correlation: f64, n: f64) -> Option<f64> {
     let corrected = correlation + (1.0 + 4.0 * correlation) / n;
@@ -121,32 +121,32 @@ mod tests {
         let oscillating: Vec<f64> = (0..100)
             .map(|at| 9.0 + pseudo_random(at + 1) - pseudo_random(at))
             .collect();
-        let found = series_mean(&oscillating).unwrap();
-        assert!((found.mean - 9.0).abs() < 0.02);
+        let estimate = series_mean(&oscillating).unwrap();
+        assert!((estimate.mean - 9.0).abs() < 0.02);
         assert!(
-            found.effective_size <= 100.0 && found.effective_size > 70.0,
-            "{found:?}"
+            estimate.effective_size <= 100.0 && estimate.effective_size > 70.0,
+            "{estimate:?}"
         );
     }
 
     #[test]
     fn repeated_values_do_not_increase_the_effective_size() {
-        let one: Vec<f64> = (0..100).map(pseudo_random).collect();
-        let four: Vec<f64> = (0..400).map(|at| pseudo_random(at / 4)).collect();
-        let (one, four) = (series_mean(&one).unwrap(), series_mean(&four).unwrap());
-        let ratio = four.variance / one.variance;
+        let single: Vec<f64> = (0..100).map(pseudo_random).collect();
+        let repeated: Vec<f64> = (0..400).map(|at| pseudo_random(at / 4)).collect();
+        let (single, repeated) = (
+            series_mean(&single).unwrap(),
+            series_mean(&repeated).unwrap(),
+        );
+        let ratio = repeated.variance / single.variance;
         // A first-order process with the same correlation of neighbours decays half as fast.
-        assert!((0.9..2.2).contains(&ratio), "{one:?} {four:?}");
-        assert!(four.effective_size < 110.0, "{four:?}");
+        assert!((0.9..2.2).contains(&ratio), "{single:?} {repeated:?}");
+        assert!(repeated.effective_size < 110.0, "{repeated:?}");
     }
 
     #[test]
     fn short_series_and_trends_give_no_result() {
         assert_eq!(series_mean(&[1.0; 19]), None);
-        assert_eq!(
-            series_mean(&[1.0; 20]).map(|found| found.variance),
-            Some(0.0)
-        );
+        assert_eq!(series_mean(&[1.0; 20]).map(|mean| mean.variance), Some(0.0));
         let slope: Vec<f64> = (0..100).map(f64::from).collect();
         assert_eq!(series_mean(&slope), None);
         let mut broken = vec![1.0; 30];

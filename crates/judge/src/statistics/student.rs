@@ -1,8 +1,8 @@
 //! Student's t distribution.
 //!
 //! In: degrees of freedom, at least 1, and not necessarily an integer (Welch's are not). Out:
-//! probabilities, quantiles. Must never: compute a small probability as 1 minus a large one, which would
-//! lose it.
+//! probabilities, quantiles. Must never: compute a small probability as 1 minus a large one, which loses its
+//! digits.
 //!
 //! P(|T| > t) is the regularised incomplete beta function I_x(v/2, 1/2) at x = v / (v + t^2), by its
 //! continued fraction (Abramowitz and Stegun 26.5 and 26.7; DLMF 8.17.22, <https://dlmf.nist.gov/8.17>).
@@ -20,20 +20,20 @@ pub fn quantile(probability: f64, dof: f64) -> f64 {
         return -quantile(1.0 - probability, dof);
     }
     let tail = 2.0 * (1.0 - probability);
-    let mut above = 1.0;
-    while two_sided_p(above, dof) > tail {
-        above *= 2.0;
+    let mut upper = 1.0;
+    while two_sided_p(upper, dof) > tail {
+        upper *= 2.0;
     }
-    let mut below = 0.0;
+    let mut lower = 0.0;
     // Bisects until the two bounds are adjacent numbers, which takes about 60 steps.
     loop {
-        let middle = (below + above) / 2.0;
-        if middle <= below || middle >= above {
+        let middle = (lower + upper) / 2.0;
+        if middle <= lower || middle >= upper {
             return middle;
         }
         match two_sided_p(middle, dof) > tail {
-            true => below = middle,
-            false => above = middle,
+            true => lower = middle,
+            false => upper = middle,
         }
     }
 }
@@ -42,20 +42,20 @@ pub fn quantile(probability: f64, dof: f64) -> f64 {
 /// difference with the probability `power`.
 pub fn noncentrality_for_power(alpha: f64, power: f64, dof: f64) -> f64 {
     let limit = quantile(1.0 - alpha / 2.0, dof);
-    let mut below = 0.0;
-    let mut above = 2.0 * limit;
-    while upper_tail_p(limit, above, dof) < power {
-        above *= 2.0;
+    let mut lower = 0.0;
+    let mut upper = 2.0 * limit;
+    while upper_tail_p(limit, upper, dof) < power {
+        upper *= 2.0;
     }
     // To six digits: more than a difference needs.
-    while above - below > 1e-6 * above {
-        let middle = (below + above) / 2.0;
+    while upper - lower > 1e-6 * upper {
+        let middle = (lower + upper) / 2.0;
         match upper_tail_p(limit, middle, dof) < power {
-            true => below = middle,
-            false => above = middle,
+            true => lower = middle,
+            false => upper = middle,
         }
     }
-    above
+    upper
 }
 
 /// P(T > t) for the noncentral T, by Simpson's rule over all S that have any weight.
@@ -123,7 +123,11 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
             _ => -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
         }
     };
-    let evaluate = |terms: u32| (1..=terms).rev().fold(1.0, |rest, n| 1.0 + term(n) / rest);
+    let evaluate = |terms: u32| {
+        (1..=terms)
+            .rev()
+            .fold(1.0, |denominator, n| 1.0 + term(n) / denominator)
+    };
     let mut terms = 16;
     let mut last = evaluate(terms);
     loop {
@@ -175,8 +179,11 @@ mod tests {
             (0.8, 8.0, 0.889),
         ];
         for (probability, dof, table) in cases {
-            let found = quantile(probability, dof);
-            assert!((found - table).abs() < 6e-4, "{probability} {dof}: {found}");
+            let actual = quantile(probability, dof);
+            assert!(
+                (actual - table).abs() < 6e-4,
+                "{probability} {dof}: {actual}"
+            );
             assert_eq!(quantile(1.0 - probability, dof).signum(), -1.0);
         }
         // The quantile of the normal distribution.
@@ -189,7 +196,7 @@ mod tests {
         for t in [0.01_f64, 0.3, 1.0, 2.5, 40.0, 1e6] {
             // One degree of freedom is the Cauchy distribution; two have a closed form with a root.
             let cauchy = 2.0 / std::f64::consts::PI * (1.0 / t).atan();
-            let near = |found: f64, exact: f64| (found / exact - 1.0).abs() < 1e-9;
+            let near = |actual: f64, exact: f64| (actual / exact - 1.0).abs() < 1e-9;
             assert!(
                 near(two_sided_p(t, 1.0), cauchy),
                 "{t}: {}",
@@ -206,8 +213,11 @@ mod tests {
         }
         assert_eq!(two_sided_p(0.0, 3.3), 1.0);
         // A fractional number of degrees lies between its neighbours.
-        let found = [4.0, 4.5, 5.0].map(|dof| quantile(0.975, dof));
-        assert!(found[0] > found[1] && found[1] > found[2], "{found:?}");
+        let quantiles = [4.0, 4.5, 5.0].map(|dof| quantile(0.975, dof));
+        assert!(
+            quantiles[0] > quantiles[1] && quantiles[1] > quantiles[2],
+            "{quantiles:?}"
+        );
     }
 
     #[test]
@@ -229,15 +239,22 @@ mod tests {
     #[test]
     fn noncentral_probabilities_match_known_values() {
         for (t, dof) in [(2.0, 1.0), (2.776, 4.0), (1.0, 8.5), (1.96, 300.0)] {
-            let (found, exact) = (upper_tail_p(t, 0.0, dof), two_sided_p(t, dof) / 2.0);
-            assert!((found - exact).abs() < 1e-5, "{t} {dof}: {found} {exact}");
+            let (actual, exact) = (upper_tail_p(t, 0.0, dof), two_sided_p(t, dof) / 2.0);
+            assert!((actual - exact).abs() < 1e-5, "{t} {dof}: {actual} {exact}");
         }
         assert!((noncentrality_for_power(0.05, 0.8, 1e6) - 2.801_585).abs() < 1e-4);
-        for (side, difference) in [(17.0, 1.0), (64.0, 0.5)] {
-            let actual = |side: f64| difference * f64::sqrt(side / 2.0);
-            let needed = |side: f64| noncentrality_for_power(0.05, 0.8, 2.0 * side - 2.0);
-            assert!(needed(side) <= actual(side), "{side}");
-            assert!(needed(side - 1.0) > actual(side - 1.0), "{side}");
+        for (runs_per_side, difference) in [(17.0, 1.0), (64.0, 0.5)] {
+            let actual = |runs_per_side: f64| difference * f64::sqrt(runs_per_side / 2.0);
+            let needed =
+                |runs_per_side: f64| noncentrality_for_power(0.05, 0.8, 2.0 * runs_per_side - 2.0);
+            assert!(
+                needed(runs_per_side) <= actual(runs_per_side),
+                "{runs_per_side}"
+            );
+            assert!(
+                needed(runs_per_side - 1.0) > actual(runs_per_side - 1.0),
+                "{runs_per_side}"
+            );
         }
     }
 

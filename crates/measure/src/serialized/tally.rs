@@ -79,8 +79,9 @@ impl SerializedTally {
 
     /// Whether it has the distributions of this shape.
     pub(super) fn has_shape(&self, shape: Shape) -> bool {
-        let own = self.shape();
-        (own.open_loop, own.parts, own.connect) == (shape.open_loop, shape.parts, shape.connect)
+        let stored = self.shape();
+        (stored.open_loop, stored.parts, stored.connect)
+            == (shape.open_loop, shape.parts, shape.connect)
             && self.lag.is_some() == shape.open_loop
     }
 
@@ -157,7 +158,7 @@ impl SerializedTimes {
                 || histogram.high() != times.histogram.high()
             {
                 return Err(InvalidInterval::Histogram(
-                    "a histogram has other cells than the run's".to_owned(),
+                    "a histogram has different cells than the run's".to_owned(),
                 ));
             }
             times.histogram = histogram;

@@ -8,11 +8,11 @@ fn tpcb_input() -> PlanInput {
     }
 }
 
-/// Asserts that the input has exactly one problem, at this flag and with this message.
-fn assert_problem(input: PlanInput, at: &str, message: &str) {
+/// Asserts that the input has exactly one problem, with this location and message.
+fn assert_problem(input: PlanInput, location: &str, message: &str) {
     let problems = input.check().unwrap_err().0;
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert_eq!(problems[0].place.to_string(), at);
+    assert_eq!(problems[0].location.to_string(), location);
     assert_eq!(problems[0].message, message);
 }
 
@@ -46,22 +46,22 @@ fn limits_are_inclusive() {
 
 #[test]
 fn threads_and_tcp_sample_are_at_most_the_clients() {
-    let with = |threads, tcp_sample| PlanInput {
+    let with_threads = |threads, tcp_sample| PlanInput {
         clients: flag("--clients", Some(4)),
         threads: flag("--threads", Some(threads)),
         tcp_sample: flag("--tcp-sample", Some(tcp_sample)),
         ..tpcb_input()
     };
-    assert!(with(4, 4).check().is_ok());
+    assert!(with_threads(4, 4).check().is_ok());
     let message = "5 threads are more than the 4 clients";
-    assert_problem(with(5, 0), "--threads", message);
+    assert_problem(with_threads(5, 0), "--threads", message);
     let message = "a sample of 5 is more than the 4 clients";
-    assert_problem(with(1, 5), "--tcp-sample", message);
+    assert_problem(with_threads(1, 5), "--tcp-sample", message);
 }
 
 #[test]
 fn a_rate_and_an_arrival_make_the_pace() {
-    let with = |rate_tps, arrival| PlanInput {
+    let with_rate = |rate_tps, arrival| PlanInput {
         rate_tps: flag("--rate", rate_tps),
         arrival: flag("--arrival", arrival),
         ..tpcb_input()
@@ -72,24 +72,24 @@ fn a_rate_and_an_arrival_make_the_pace() {
         arrival: Arrival::Poisson,
         queue_max: None,
     };
-    assert_eq!(pace(with(Some(0.5), None)), poisson);
+    assert_eq!(pace(with_rate(Some(0.5), None)), poisson);
     let even = Pace::Rate {
         rate_tps: 1e9,
         arrival: Arrival::Even,
         queue_max: None,
     };
-    assert_eq!(pace(with(Some(1e9), Some(Arrival::Even))), even);
+    assert_eq!(pace(with_rate(Some(1e9), Some(Arrival::Even))), even);
     let message = "arrival has no effect without a rate";
-    assert_problem(with(None, Some(Arrival::Even)), "--arrival", message);
+    assert_problem(with_rate(None, Some(Arrival::Even)), "--arrival", message);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
-        let problems = with(Some(rate), None).check().unwrap_err().0;
+        let problems = with_rate(Some(rate), None).check().unwrap_err().0;
         assert!(problems[0].message.starts_with("must be more than 0"));
     }
 }
 
 #[test]
 fn a_run_stops_after_a_time_or_a_count() {
-    let with = |seconds: Option<u64>, transactions| PlanInput {
+    let with_stop = |seconds: Option<u64>, transactions| PlanInput {
         duration: flag("--duration", seconds.map(Duration::from_secs)),
         transactions: flag("--transactions", transactions),
         warmup: flag("--warmup", Some(Duration::from_secs(10))),
@@ -97,18 +97,22 @@ fn a_run_stops_after_a_time_or_a_count() {
     };
     let stop = |input: PlanInput| input.check().unwrap().drive.stop;
     // A warm-up is allowed with a count, which starts at the end of the warm-up.
-    assert_eq!(stop(with(None, Some(7))), Stop::Transactions(7));
+    assert_eq!(stop(with_stop(None, Some(7))), Stop::Transactions(7));
     let second = Duration::from_secs(1);
-    assert_eq!(stop(with(Some(1), None)), Stop::After(second));
-    assert_problem(with(Some(0), None), "--duration", "must be more than 0");
+    assert_eq!(stop(with_stop(Some(1), None)), Stop::After(second));
     assert_problem(
-        with(None, Some(0)),
+        with_stop(Some(0), None),
+        "--duration",
+        "must be more than 0",
+    );
+    assert_problem(
+        with_stop(None, Some(0)),
         "--transactions",
         "must be at least 1, is 0",
     );
     let message = "transactions and duration (--duration) exclude each other";
-    assert_problem(with(Some(1), Some(1)), "--transactions", message);
-    let year = with(Some(367 * 86_400), None);
+    assert_problem(with_stop(Some(1), Some(1)), "--transactions", message);
+    let year = with_stop(Some(367 * 86_400), None);
     assert_problem(year, "--duration", "must be at most 366d, is 8808h");
 }
 
@@ -131,17 +135,17 @@ fn the_workload_needs_a_valid_name() {
 
 #[test]
 fn a_url_and_an_embedded_server_exclude_each_other() {
-    let with = |url: &str, embedded| PlanInput {
+    let with_server = |url: &str, embedded| PlanInput {
         url: flag("--url", Some(url.to_owned())),
         embedded: flag("--embedded", Some(embedded)),
         ..tpcb_input()
     };
     let message = "embedded and url (--url) exclude each other";
-    assert_problem(with("postgres://h/d", true), "--embedded", message);
-    let plan = with("postgres://h/d", false).check().unwrap();
+    assert_problem(with_server("postgres://h/d", true), "--embedded", message);
+    let plan = with_server("postgres://h/d", false).check().unwrap();
     assert_eq!(plan.server, ServerPlan::Url("postgres://h/d".to_owned()));
     assert_problem(
-        with("postgres://h/\0", false),
+        with_server("postgres://h/\0", false),
         "--url",
         "contains a zero byte",
     );
@@ -157,20 +161,20 @@ fn observe_settings_come_from_files_and_flags() {
     assert_eq!(plan.server_metrics.as_deref(), Some("http://db1:9100"));
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "127.0.0.1:9187");
     // A flag takes precedence, and drops settings that it excludes.
-    let over = PlanInput {
+    let flags = PlanInput {
         observe: flag("--no-observe", Some(false)),
         metrics_listen: flag("--metrics-listen", Some("[::1]:0".to_owned())),
         ..PlanInput::default()
     };
-    let plan = file().overlay(over).check().unwrap().observe;
+    let plan = file().overlay(flags).check().unwrap().observe;
     assert_eq!((plan.server, plan.server_metrics), (false, None));
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "[::1]:0");
-    let dark = "[workload]\nname = \"tpcb\"\n[observe]\nserver = false\n";
+    let not_observed = "[workload]\nname = \"tpcb\"\n[observe]\nserver = false\n";
     let metrics = PlanInput {
         server_metrics: flag("--server-metrics", Some("http://db1".to_owned())),
         ..PlanInput::default()
     };
-    let plan = PlanInput::from_toml("p.toml", dark)
+    let plan = PlanInput::from_toml("p.toml", not_observed)
         .unwrap()
         .overlay(metrics);
     assert!(plan.check().unwrap().observe.server);
@@ -182,12 +186,12 @@ fn observe_settings_come_from_files_and_flags() {
 
 #[test]
 fn mistakes_in_observe_settings_are_reported() {
-    let found = |lines: &str| {
+    let problems_of = |lines: &str| {
         let text = format!("[workload]\nname = \"tpcb\"\n[observe]\n{lines}");
         let plan = PlanInput::from_toml("p.toml", &text).and_then(PlanInput::check);
         plan.unwrap_err().to_string()
     };
-    for (lines, words) in [
+    for (lines, expected) in [
         (
             "server = false\nserver_metrics = \"http://db1\"\n",
             "p.toml:5:18 (observe.server_metrics): has no effect if the server is not observed \
@@ -208,10 +212,10 @@ fn mistakes_in_observe_settings_are_reported() {
         ("metric_listen = \"9187\"\n", "did you mean metrics_listen?"),
         ("clients = 3\n", "clients belongs under [run]"),
     ] {
-        let found = found(lines);
-        assert!(found.contains(words), "{found}");
+        let message = problems_of(lines);
+        assert!(message.contains(expected), "{message}");
     }
-    let secret = found("server_metrics = \"http://u:geheim@db1\"\n");
+    let secret = problems_of("server_metrics = \"http://u:geheim@db1\"\n");
     assert!(
         secret.contains("must not hold a user or a password"),
         "{secret}"

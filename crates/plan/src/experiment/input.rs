@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A variant of a plan.
 #[derive(Clone, PartialEq)]
 pub struct VariantInput {
-    /// Its name, with its place.
+    /// Its name, with its location.
     pub name: Located<String>,
     /// The settings that it changes.
     pub input: PlanInput,
@@ -23,53 +23,53 @@ pub struct VariantInput {
 
 impl VariantInput {
     /// Applies flags, which override every variant.
-    pub(crate) fn replace(&mut self, over: &PlanInput) {
-        let own = std::mem::take(&mut self.input);
-        let before = own.to_json("");
-        self.input = own.overlay(over.clone());
+    pub(crate) fn replace(&mut self, flags: &PlanInput) {
+        let input = std::mem::take(&mut self.input);
+        let before = input.to_json("");
+        self.input = input.overlay(flags.clone());
         let after = self.input.to_json("");
         let mut keys = before.as_object().into_iter().flatten();
-        self.overridden |= keys.any(|(key, given)| after.get(key) != Some(given));
+        self.overridden |= keys.any(|(key, value)| after.get(key) != Some(value));
     }
 }
 
 impl PlanInput {
     fn experiment_problems(&self) -> Vec<Problem> {
-        let mut found = Vec::new();
-        if let Some(given) = &self.order
+        let mut problems = Vec::new();
+        if let Some(order) = &self.order
             && self.repeats.is_none()
             && !self.file.has_experiment
         {
             let problem = Problem::new(
-                given.place.clone(),
+                order.location.clone(),
                 "orders several runs, but there is only one",
             );
-            found.push(problem.hint("give --repeats, or a plan with [variants.NAME]"));
+            problems.push(problem.hint("give --repeats, or a plan with [variants.NAME]"));
         }
         // The command is not quoted: it may contain a password.
-        if let Some(given) = &self.between
-            && given.value.trim().is_empty()
+        if let Some(between) = &self.between
+            && between.value.trim().is_empty()
         {
-            let problem = Problem::new(given.place.clone(), "is empty");
-            found.push(problem.hint("remove it if nothing should run between the runs"));
+            let problem = Problem::new(between.location.clone(), "is empty");
+            problems.push(problem.hint("remove it if nothing should run between the runs"));
         }
-        found.extend(
+        problems.extend(
             self.variants
                 .iter()
-                .filter_map(|one| name_problem(&one.name)),
+                .filter_map(|variant| name_problem(&variant.name)),
         );
-        if let [alone] = &self.variants[..] {
-            let problem = Problem::new(alone.name.place.clone(), "is the only variant");
-            found.push(problem.hint(
+        if let [variant] = &self.variants[..] {
+            let problem = Problem::new(variant.name.location.clone(), "is the only variant");
+            problems.push(problem.hint(
                 "an experiment compares at least two; write one that changes nothing as an empty table, such \
                  as [variants.base]",
             ));
         }
-        if let Some(beyond) = self.variants.get(MAX_VARIANTS) {
+        if let Some(excess) = self.variants.get(MAX_VARIANTS) {
             let message = format!("exceeds the limit of {MAX_VARIANTS} variants");
-            found.push(Problem::new(beyond.name.place.clone(), message));
+            problems.push(Problem::new(excess.name.location.clone(), message));
         }
-        found
+        problems
     }
 }
 
@@ -77,25 +77,26 @@ impl PlanInput {
 fn name_problem(name: &Located<String>) -> Option<Problem> {
     let text = &name.value;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let well = text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed);
-    if well && text.len() <= MAX_NAME {
+    let is_valid =
+        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed);
+    if is_valid && text.len() <= MAX_NAME {
         return None;
     }
     let message = format!("\"{}\" cannot be the name of a variant", shorten(text));
     let hint = format!(
         "a name consists of at most {MAX_NAME} letters, digits, -, _ and ., and begins with a letter or digit"
     );
-    Some(Problem::new(name.place.clone(), message).hint(hint))
+    Some(Problem::new(name.location.clone(), message).hint(hint))
 }
 
 impl PlanInput {
     /// Whether `[experiment]`, `[variants]` or their flags are given.
     pub fn is_experiment(&self) -> bool {
-        let mut given = self.given();
-        self.file.has_experiment || given.any(|(setting, ..)| setting.table() == "experiment")
+        let mut settings = self.given_settings();
+        self.file.has_experiment || settings.any(|(setting, ..)| setting.table() == "experiment")
     }
 
-    /// The input of each variant, merged with the common settings; for a plan without variants one input,
+    /// The input of each variant, merged with the common settings. A plan without variants has one input,
     /// named after its workload.
     pub fn variants(&self) -> Vec<(String, PlanInput)> {
         let mut base = self.clone();
@@ -104,38 +105,39 @@ impl PlanInput {
             let name = base.workload.as_ref().map(|name| name.value.clone());
             return vec![(name.unwrap_or_default(), base)];
         }
-        let merge = |one: VariantInput| (one.name.value, base.clone().overlay(one.input));
+        let merge =
+            |variant: VariantInput| (variant.name.value, base.clone().overlay(variant.input));
         variants.into_iter().map(merge).collect()
     }
 
     /// Checks all variants, each as [`PlanInput::check`] checks a plan, and the settings of the experiment.
     ///
     /// # Errors
-    /// Every problem at once, each only once, in the order of their places.
+    /// Every problem at once, each only once, in the order of their locations.
     pub fn check_experiment(self) -> Result<Experiment, Problems> {
-        let mut found = self.experiment_problems();
+        let mut problems = self.experiment_problems();
         let mut checked = Vec::new();
-        let mut each = Vec::new();
+        let mut problems_by_variant = Vec::new();
         for (name, input) in self.variants() {
             match input.check() {
                 Ok(plan) => {
-                    each.push((name.clone(), Vec::new()));
+                    problems_by_variant.push((name.clone(), Vec::new()));
                     checked.push(Variant { name, plan });
                 }
-                Err(problems) => each.push((name, problems.0)),
+                Err(input_problems) => problems_by_variant.push((name, input_problems.0)),
             }
         }
-        found.extend(merge_findings(&each, |problem, names| {
-            // A place in the variant's own table already names the variant.
-            let own =
-                matches!(&problem.place, InputLocation::File { key, .. } if key.starts_with("variants."));
-            if !own {
+        problems.extend(merge_findings(&problems_by_variant, |problem, names| {
+            // The location of a key in the variant's own table already names the variant.
+            let names_variant =
+                matches!(&problem.location, InputLocation::File { key, .. } if key.starts_with("variants."));
+            if !names_variant {
                 problem.message += &format!(" (variant {names})");
             }
         }));
-        found.extend(identical_variant_problems(&self.variants, &checked));
-        if !found.is_empty() {
-            return Err(Problems::sorted(found));
+        problems.extend(identical_variant_problems(&self.variants, &checked));
+        if !problems.is_empty() {
+            return Err(Problems::sorted(problems));
         }
         let default = if self.file.has_experiment {
             DEFAULT_REPEATS
@@ -147,55 +149,66 @@ impl PlanInput {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
             order: value_or(&self.order, Order::default()),
             pause: value_or(&self.pause, Duration::ZERO),
-            between: self.between.map(|given| given.value),
+            between: self.between.map(|command| command.value),
             variants: checked,
         })
     }
 }
 
-/// Problems of variants that a flag has made equal, which leaves nothing to compare. Two variants that are
-/// equal in the plan file are intended, and show how much repeats of the same plan differ.
+/// Problems of variants that a flag has made equal, which leaves nothing to compare. Variants that are equal
+/// in the plan file are intended: they show how much repeats of the same plan differ.
 fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) -> Vec<Problem> {
-    let mut found = Vec::new();
-    for (place, one) in checked.iter().enumerate() {
-        let earlier = checked[..place].iter().find(|other| other.plan == one.plan);
-        let named = variants.iter().find(|input| input.name.value == one.name);
-        if let (Some(earlier), Some(named)) = (earlier, named) {
-            let both = [&earlier.name, &one.name];
-            let mut both = variants.iter().filter(|v| both.contains(&&v.name.value));
-            if !both.any(|variant| variant.overridden) {
+    let mut problems = Vec::new();
+    for (index, variant) in checked.iter().enumerate() {
+        let earlier = checked[..index]
+            .iter()
+            .find(|earlier| earlier.plan == variant.plan);
+        let input = variants
+            .iter()
+            .find(|input| input.name.value == variant.name);
+        if let (Some(earlier), Some(input)) = (earlier, input) {
+            let pair = [&earlier.name, &variant.name];
+            let mut pair = variants
+                .iter()
+                .filter(|input| pair.contains(&&input.name.value));
+            if !pair.any(|input| input.overridden) {
                 continue;
             }
             let message = format!("is the same as variant {}", earlier.name);
-            let problem = Problem::new(named.name.place.clone(), message);
-            found.push(problem.hint(
+            let problem = Problem::new(input.name.location.clone(), message);
+            problems.push(problem.hint(
                 "a flag overrides every variant, and here it overrides what makes them differ: leave it out",
             ));
         }
     }
-    found
+    problems
 }
 
 /// Merges the findings of several variants: each finding appears once, in the order of first occurrence. If
 /// not all variants have it, `mark` adds the names of those that do.
 pub fn merge_findings<T: Clone + PartialEq>(
-    each: &[(String, Vec<T>)],
+    findings_by_variant: &[(String, Vec<T>)],
     mark: impl Fn(&mut T, &str),
 ) -> Vec<T> {
-    let mut known: Vec<&T> = Vec::new();
-    for one in each.iter().flat_map(|(_, found)| found) {
-        if !known.contains(&one) {
-            known.push(one);
+    let mut distinct: Vec<&T> = Vec::new();
+    for finding in findings_by_variant
+        .iter()
+        .flat_map(|(_, findings)| findings)
+    {
+        if !distinct.contains(&finding) {
+            distinct.push(finding);
         }
     }
-    let marked = known.into_iter().map(|one| {
-        let with = each.iter().filter(|(_, found)| found.contains(one));
-        let names: Vec<&str> = with.map(|(name, _)| name.as_str()).collect();
-        let mut one = one.clone();
-        if names.len() < each.len() {
-            mark(&mut one, &names.join(", "));
+    let merged = distinct.into_iter().map(|finding| {
+        let variants = findings_by_variant
+            .iter()
+            .filter(|(_, findings)| findings.contains(finding));
+        let names: Vec<&str> = variants.map(|(name, _)| name.as_str()).collect();
+        let mut finding = finding.clone();
+        if names.len() < findings_by_variant.len() {
+            mark(&mut finding, &names.join(", "));
         }
-        one
+        finding
     });
-    marked.collect()
+    merged.collect()
 }

@@ -3,11 +3,10 @@
 //! An [`Experiment`] has a checked plan for each variant, and lists its runs in order. No clock is read
 //! and no seed chosen here.
 //!
-//! Why the order matters: a server drifts (caches fill, tables grow, other load comes and goes), and a
+//! The order matters because a server drifts (caches fill, tables grow, other load comes and goes), and a
 //! variant that always runs second would be blamed for it. `interleaved` runs the variants alternately
-//! forwards and backwards (A B B A A B B A...), so that a steady drift affects all of them equally if the
-//! number of repeats is even. With an odd number the last pass is not balanced, and a little of the drift
-//! remains.
+//! forwards and backwards (A B B A A B B A...): a steady drift affects all of them equally if the number of
+//! repeats is even. With an odd number the last pass is not balanced, and a small part of the drift remains.
 
 mod input;
 
@@ -19,9 +18,9 @@ use crate::random::SplitMix;
 use std::fmt;
 use std::time::Duration;
 
-/// Most repeats of a variant.
+/// Maximum number of repeats of a variant.
 pub const MAX_REPEATS: u32 = 1_000;
-/// Most variants of an experiment.
+/// Maximum number of variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
 /// Default number of repeats with variants: enough that one outlier does not decide the median, and even,
 /// so that a steady drift cancels between interleaved variants.
@@ -57,8 +56,8 @@ pub struct Experiment {
     /// Command that `sh` runs before each run except the first, as the user wrote it: it may contain a
     /// password.
     pub between: Option<String>,
-    /// The variants, in the order of the file. Two may be equal, which shows how much repeats of the same
-    /// plan differ.
+    /// The variants, in the order of the file. Two may be equal, to show how much repeats of the same plan
+    /// differ.
     pub variants: Vec<Variant>,
 }
 
@@ -77,7 +76,7 @@ impl fmt::Debug for Experiment {
 /// One of the plans that an experiment compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Its name: that of its table, or of the workload for a plan without variants.
+    /// The name of its table, or of the workload for a plan without variants.
     pub name: String,
     /// Its plan.
     pub plan: Plan,
@@ -88,12 +87,12 @@ pub struct Variant {
 pub struct ExperimentRun {
     /// Index of the variant.
     pub variant: usize,
-    /// Which repeat of it, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
 }
 
 impl Experiment {
-    /// How many runs it has.
+    /// The number of its runs.
     pub fn runs(&self) -> u32 {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         self.repeats.saturating_mul(variants)
@@ -101,22 +100,25 @@ impl Experiment {
 
     /// Its runs in order. Only the random order uses the seed; the same seed gives the same order.
     pub fn run_order(&self, seed: u64) -> Vec<ExperimentRun> {
-        let all = || 0..self.variants.len();
+        let indexes = || 0..self.variants.len();
         let run = |variant, repeat| ExperimentRun { variant, repeat };
         let mut runs = Vec::new();
         if self.order == Order::Sequential {
-            runs.extend(all().flat_map(|one| (1..=self.repeats).map(move |nth| run(one, nth))));
+            runs.extend(
+                indexes()
+                    .flat_map(|variant| (1..=self.repeats).map(move |repeat| run(variant, repeat))),
+            );
             return runs;
         }
         let mut random = SplitMix::new(seed);
         for repeat in 1..=self.repeats {
-            let mut places: Vec<usize> = all().collect();
+            let mut order: Vec<usize> = indexes().collect();
             match self.order {
-                Order::Random => random.shuffle(&mut places),
-                _ if repeat % 2 == 0 => places.reverse(),
+                Order::Random => random.shuffle(&mut order),
+                _ if repeat % 2 == 0 => order.reverse(),
                 _ => {}
             }
-            runs.extend(places.into_iter().map(|one| run(one, repeat)));
+            runs.extend(order.into_iter().map(|variant| run(variant, repeat)));
         }
         runs
     }

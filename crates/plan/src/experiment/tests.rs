@@ -2,7 +2,7 @@ use super::*;
 use crate::{Choice, PlanInput, Problems, ServerPlan, Stop, flag};
 use std::time::Duration;
 
-const TWO: &str = "\
+const TWO_VARIANTS: &str = "\
 [server]
 url = \"postgres://h/d\"
 [workload]
@@ -34,14 +34,13 @@ fn problems(text: &str) -> String {
 
 /// The order of the runs, as the first letters of the variants' names.
 fn order(experiment: &Experiment, seed: u64) -> String {
-    let turns = experiment.run_order(seed).into_iter();
-    turns
-        .map(|run| &experiment.variants[run.variant].name[..1])
+    let runs = experiment.run_order(seed).into_iter();
+    runs.map(|run| &experiment.variants[run.variant].name[..1])
         .collect()
 }
 
 fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
-    let plan = check(TWO).unwrap().variants[0].plan.clone();
+    let plan = check(TWO_VARIANTS).unwrap().variants[0].plan.clone();
     let named = |name: &&str| Variant {
         name: (*name).to_owned(),
         plan: plan.clone(),
@@ -57,14 +56,14 @@ fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
 
 #[test]
 fn variants_override_the_plan_and_keep_the_order_of_the_file() {
-    let two = check(TWO).unwrap();
+    let experiment = check(TWO_VARIANTS).unwrap();
     assert_eq!(
-        (two.repeats, two.order, two.runs()),
+        (experiment.repeats, experiment.order, experiment.runs()),
         (4, Order::Interleaved, 8)
     );
-    assert_eq!(two.pause, Duration::from_secs(5));
-    let [simple, prepared] = &two.variants[..] else {
-        panic!("{two:?}");
+    assert_eq!(experiment.pause, Duration::from_secs(5));
+    let [simple, prepared] = &experiment.variants[..] else {
+        panic!("{experiment:?}");
     };
     // In the order of the file, not alphabetical.
     assert_eq!(
@@ -73,14 +72,14 @@ fn variants_override_the_plan_and_keep_the_order_of_the_file() {
     );
     assert_eq!(simple.plan.drive.protocol.name(), "simple");
     assert_eq!(prepared.plan.drive.protocol.name(), "prepared");
-    for one in &two.variants {
+    for variant in &experiment.variants {
         assert_eq!(
-            (one.plan.drive.clients, one.plan.workload.scale),
+            (variant.plan.drive.clients, variant.plan.workload.scale),
             (4, Some(3))
         );
     }
-    assert!(!format!("{two:?}").contains("secret"));
-    let stored = plan_input(TWO).to_json("").to_string();
+    assert!(!format!("{experiment:?}").contains("secret"));
+    let stored = plan_input(TWO_VARIANTS).to_json("").to_string();
     assert!(
         stored.contains("experiment.repeats") && !stored.contains("secret"),
         "{stored}"
@@ -88,8 +87,8 @@ fn variants_override_the_plan_and_keep_the_order_of_the_file() {
 }
 
 #[test]
-fn a_variant_drops_what_it_excludes_and_a_flag_overrides_all() {
-    let text = TWO.replace("protocol = \"simple\"", "transactions = 9\nclients = 2");
+fn a_variant_drops_excluded_settings_and_a_flag_overrides_all() {
+    let text = TWO_VARIANTS.replace("protocol = \"simple\"", "transactions = 9\nclients = 2");
     let simple = check(&text).unwrap().variants.remove(0).plan;
     assert_eq!(simple.drive.stop, Stop::Transactions(9));
     let flags = PlanInput {
@@ -100,18 +99,18 @@ fn a_variant_drops_what_it_excludes_and_a_flag_overrides_all() {
     };
     let overridden = plan_input(&text).overlay(flags).check_experiment().unwrap();
     assert_eq!(overridden.repeats, 2);
-    for one in &overridden.variants {
-        assert_eq!(one.plan.drive.clients, 64, "{}", one.name);
-        assert_eq!(one.plan.server, ServerPlan::Embedded);
+    for variant in &overridden.variants {
+        assert_eq!(variant.plan.drive.clients, 64, "{}", variant.name);
+        assert_eq!(variant.plan.server, ServerPlan::Embedded);
     }
 }
 
 #[test]
 fn without_variants_the_plan_itself_is_repeated() {
-    let plain = "[workload]\nname = \"tpcb\"\n";
-    assert!(!plan_input(plain).is_experiment());
-    assert!(plan_input(TWO).is_experiment());
-    let repeated = format!("{plain}[experiment]\n");
+    let minimal = "[workload]\nname = \"tpcb\"\n";
+    assert!(!plan_input(minimal).is_experiment());
+    assert!(plan_input(TWO_VARIANTS).is_experiment());
+    let repeated = format!("{minimal}[experiment]\n");
     assert!(plan_input(&repeated).is_experiment());
     let repeated = check(&repeated).unwrap();
     assert_eq!(
@@ -123,20 +122,24 @@ fn without_variants_the_plan_itself_is_repeated() {
         order: flag("--order", Some(Order::Random)),
         ..PlanInput::default()
     };
-    let ordered = plan_input(plain).overlay(flags.clone()).check_experiment();
+    let ordered = plan_input(minimal)
+        .overlay(flags.clone())
+        .check_experiment();
     assert_eq!(
         ordered.expect_err("there is nothing to order").to_string(),
         "--order: orders several runs, but there is only one\n  \
          hint: give --repeats, or a plan with [variants.NAME]"
     );
     for more in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
-        let several = plan_input(&format!("{plain}{more}")).overlay(flags.clone());
+        let several = plan_input(&format!("{minimal}{more}")).overlay(flags.clone());
         assert!(several.check_experiment().is_ok(), "{more}");
     }
-    let mut thrice = flags;
-    thrice.repeats = flag("--repeats", Some(3));
-    let thrice = plan_input(plain).overlay(thrice).check_experiment();
-    assert_eq!(thrice.expect("three runs").runs(), 3);
+    let mut three_repeats = flags;
+    three_repeats.repeats = flag("--repeats", Some(3));
+    let three_repeats = plan_input(minimal)
+        .overlay(three_repeats)
+        .check_experiment();
+    assert_eq!(three_repeats.expect("three runs").runs(), 3);
 }
 
 /// A steady drift affects a variant by the mean position of its runs.
@@ -145,22 +148,22 @@ fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
     assert!(DEFAULT_REPEATS.is_multiple_of(2));
     for names in [&["a", "b"][..], &["a", "b", "c", "d"]] {
         for repeats in 2..=7 {
-            let turns = variants(names, repeats, Order::Interleaved).run_order(0);
-            let mut places = vec![0; names.len()];
-            for (place, run) in turns.iter().enumerate() {
-                places[run.variant] += place;
+            let runs = variants(names, repeats, Order::Interleaved).run_order(0);
+            let mut position_sums = vec![0; names.len()];
+            for (position, run) in runs.iter().enumerate() {
+                position_sums[run.variant] += position;
             }
-            let apart = places[names.len() - 1] - places[0];
+            let difference = position_sums[names.len() - 1] - position_sums[0];
             let odd = !repeats.is_multiple_of(2);
-            let left = if odd { names.len() - 1 } else { 0 };
-            assert_eq!(apart, left, "{names:?}, {repeats}");
+            let expected = if odd { names.len() - 1 } else { 0 };
+            assert_eq!(difference, expected, "{names:?}, {repeats}");
         }
     }
 }
 
 #[test]
 fn interleaved_runs_alternate_forwards_and_backwards() {
-    let order_of = |names: &[&str], repeats, which| order(&variants(names, repeats, which), 1);
+    let order_of = |names: &[&str], repeats, kind| order(&variants(names, repeats, kind), 1);
     assert_eq!(order_of(&["a", "b"], 4, Order::Interleaved), "abbaabba");
     assert_eq!(
         order_of(&["a", "b", "c"], 3, Order::Interleaved),
@@ -168,9 +171,9 @@ fn interleaved_runs_alternate_forwards_and_backwards() {
     );
     assert_eq!(order_of(&["a", "b"], 3, Order::Sequential), "aaabbb");
     assert_eq!(order_of(&["a"], 3, Order::Random), "aaa");
-    let turns = variants(&["a", "b"], 2, Order::Interleaved).run_order(0);
+    let runs = variants(&["a", "b"], 2, Order::Interleaved).run_order(0);
     assert_eq!(
-        turns.iter().map(|run| run.repeat).collect::<Vec<_>>(),
+        runs.iter().map(|run| run.repeat).collect::<Vec<_>>(),
         [1, 1, 2, 2]
     );
 }
@@ -181,18 +184,18 @@ fn a_random_order_has_each_variant_once_per_repeat_and_depends_on_the_seed() {
     let shuffled = order(&three, 7);
     assert_eq!(shuffled, order(&three, 7));
     assert_ne!(shuffled, order(&three, 8));
-    let mut seen = std::collections::BTreeMap::new();
+    let mut counts = std::collections::BTreeMap::new();
     for repeat in shuffled.as_bytes().chunks(3) {
         let mut letters = repeat.to_vec();
         letters.sort_unstable();
         assert_eq!(letters, b"abc");
-        *seen.entry(repeat.to_vec()).or_insert(0) += 1;
+        *counts.entry(repeat.to_vec()).or_insert(0) += 1;
     }
     // Each of the six orders is expected 33 times, plus or minus 5.
-    assert_eq!(seen.len(), 6, "{seen:?}");
+    assert_eq!(counts.len(), 6, "{counts:?}");
     assert!(
-        seen.values().all(|times| (10..=60).contains(times)),
-        "{seen:?}"
+        counts.values().all(|times| (10..=60).contains(times)),
+        "{counts:?}"
     );
 }
 
@@ -245,13 +248,14 @@ p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
 #[test]
 fn two_variants_may_be_identical_unless_a_flag_makes_them_so() {
     let base = "[workload]\nname = \"tpcb\"\n";
-    for same in [
+    for variants in [
         "[variants.a]\n[variants.b]\n",
         "[variants.a]\n[variants.b.run]\nclients = 8\n",
     ] {
-        let same = check(&format!("{base}{same}")).unwrap_or_else(|problems| panic!("{problems}"));
-        assert_eq!(same.variants[0].plan, same.variants[1].plan);
-        assert_eq!(same.variants[1].name, "b");
+        let text = format!("{base}{variants}");
+        let experiment = check(&text).unwrap_or_else(|problems| panic!("{problems}"));
+        assert_eq!(experiment.variants[0].plan, experiment.variants[1].plan);
+        assert_eq!(experiment.variants[1].name, "b");
     }
     let flags = || PlanInput {
         clients: flag("--clients", Some(3)),
@@ -262,20 +266,20 @@ fn two_variants_may_be_identical_unless_a_flag_makes_them_so() {
         identical.check_experiment().is_ok(),
         "they were identical before"
     );
-    let differ = format!("{base}[variants.a]\n[variants.b.run]\nclients = 9\n");
-    assert!(check(&differ).is_ok());
-    let found = plan_input(&differ).overlay(flags()).check_experiment();
-    let found = found.expect_err("the flag overrides both").to_string();
+    let different = format!("{base}[variants.a]\n[variants.b.run]\nclients = 9\n");
+    assert!(check(&different).is_ok());
+    let message = plan_input(&different).overlay(flags()).check_experiment();
+    let message = message.expect_err("the flag overrides both").to_string();
     assert!(
-        found.contains("(variants.b): is the same as variant a"),
-        "{found}"
+        message.contains("(variants.b): is the same as variant a"),
+        "{message}"
     );
 }
 
 #[test]
 fn an_experiment_needs_at_least_two_variants() {
     let base = "[workload]\nname = \"tpcb\"\n";
-    for (text, place) in [
+    for (text, expected) in [
         (
             format!("{base}[variants]\n"),
             "p.toml:3:2 (variants): has no variant",
@@ -285,19 +289,19 @@ fn an_experiment_needs_at_least_two_variants() {
             "p.toml:5:2 (variants): has no variant",
         ),
     ] {
-        let found = problems(&text);
+        let message = problems(&text);
         assert!(
-            found.contains(place) && found.contains("[variants.base]"),
-            "{found}"
+            message.contains(expected) && message.contains("[variants.base]"),
+            "{message}"
         );
     }
-    let alone = problems(&format!("{base}[variants.a.run]\nclients = 9\n"));
+    let message = problems(&format!("{base}[variants.a.run]\nclients = 9\n"));
     assert!(
-        alone.contains("is the only variant") && alone.contains("[variants.base]"),
-        "{alone}"
+        message.contains("is the only variant") && message.contains("[variants.base]"),
+        "{message}"
     );
     for text in ["variants = 5\n", "[variants]\na = 5\nb = 6\n"] {
-        let found = problems(&format!(
+        let message = problems(&format!(
             "{text}{base}",
             base = if text.starts_with('[') {
                 "[workload]\nname = \"tpcb\"\n"
@@ -305,7 +309,7 @@ fn an_experiment_needs_at_least_two_variants() {
                 base
             }
         ));
-        assert!(found.contains("must be a table"), "{found}");
+        assert!(message.contains("must be a table"), "{message}");
     }
     let misspelt = problems(&format!(
         "{base}[variant.a]\n[variant.b]\n[experimnet]\nrepeats = 0\n"
@@ -329,19 +333,22 @@ fn the_variants_may_name_the_workload_if_all_of_them_do() {
         .unwrap()
         .variants
         .iter()
-        .map(|one| one.plan.workload.name.clone())
+        .map(|variant| variant.plan.workload.name.clone())
         .collect();
     assert_eq!(names, ["tpcb", "select-only"]);
-    let found = problems("[variants.a.workload]\nname = \"tpcb\"\n[variants.b]\n[variants.c]\n");
+    let message = problems("[variants.a.workload]\nname = \"tpcb\"\n[variants.b]\n[variants.c]\n");
     assert!(
-        found.contains("(workload.name): is missing (variant b, c)"),
-        "{found}"
+        message.contains("(workload.name): is missing (variant b, c)"),
+        "{message}"
     );
-    let found = problems("[variants.b]\n[variants.c.run]\nclients = 9\n");
-    assert!(found.contains("(workload.name): is missing\n"), "{found}");
-    let found = problems("repeats = 3\n[workload]\nname = \"tpcb\"\n");
+    let message = problems("[variants.b]\n[variants.c.run]\nclients = 9\n");
     assert!(
-        found.contains("repeats belongs under [experiment]"),
-        "{found}"
+        message.contains("(workload.name): is missing\n"),
+        "{message}"
+    );
+    let message = problems("repeats = 3\n[workload]\nname = \"tpcb\"\n");
+    assert!(
+        message.contains("repeats belongs under [experiment]"),
+        "{message}"
     );
 }

@@ -11,7 +11,7 @@ fn problems(text: &str) -> String {
     check(text).expect_err("has problems").to_string()
 }
 
-const NAMED: &str = "[workload]\nname = \"tpcb\"\n";
+const WITH_NAME: &str = "[workload]\nname = \"tpcb\"\n";
 
 #[test]
 fn mistakes_of_all_kinds_are_reported_at_once_with_their_places() {
@@ -40,36 +40,39 @@ p.toml:12:12 (run.duration): 'x' in '60x' is not a unit of time
   hint: write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number is in seconds)
 p.toml:13:12 (run.protocol): must be one of "simple", "extended", "prepared", is "prepard"
   hint: did you mean "prepared"?
-p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions a second, is 0
+p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions per second, is 0
   hint: leave rate out for a closed loop, as fast as the server answers"#;
     assert_eq!(problems(text), expected);
 }
 
 #[test]
 fn the_content_of_a_misspelt_table_is_checked() {
-    let found = problems("[wrokload]\nname = \"tpcb\"\n[rnu]\nclients = 0\n");
-    assert_eq!(found.matches("did you mean [").count(), 2, "{found}");
+    let message = problems("[wrokload]\nname = \"tpcb\"\n[rnu]\nclients = 0\n");
+    assert_eq!(message.matches("did you mean [").count(), 2, "{message}");
     assert!(
-        found.contains("p.toml:4:11 (rnu.clients): must be from 1"),
-        "{found}"
+        message.contains("p.toml:4:11 (rnu.clients): must be from 1"),
+        "{message}"
     );
-    assert!(!found.contains("missing"), "{found}");
+    assert!(!message.contains("missing"), "{message}");
 }
 
 #[test]
 fn hints_name_the_right_table() {
-    let found =
+    let message =
         problems("clients = 3\n[workload]\nname = \"tpcb\"\nthreads = 2\n[run]\nscale = 3\n");
-    assert!(found.contains("clients belongs under [run]"), "{found}");
-    assert!(found.contains("it belongs under [run]"), "{found}");
-    assert!(found.contains("scale belongs under [workload]"), "{found}");
-    let found =
-        problems("[workload]\nname = \"tpcb\"\n[run]\njobs = 4\nbanana = 1\nhost = \"h\"\n");
-    assert!(found.contains("did you mean threads?"), "{found}");
-    assert!(found.contains("[run] has clients, threads"), "{found}");
+    assert!(message.contains("clients belongs under [run]"), "{message}");
+    assert!(message.contains("it belongs under [run]"), "{message}");
     assert!(
-        found.contains("did you mean url under [server]?"),
-        "{found}"
+        message.contains("scale belongs under [workload]"),
+        "{message}"
+    );
+    let message =
+        problems("[workload]\nname = \"tpcb\"\n[run]\njobs = 4\nbanana = 1\nhost = \"h\"\n");
+    assert!(message.contains("did you mean threads?"), "{message}");
+    assert!(message.contains("[run] has clients, threads"), "{message}");
+    assert!(
+        message.contains("did you mean url under [server]?"),
+        "{message}"
     );
 }
 
@@ -77,18 +80,20 @@ fn hints_name_the_right_table() {
 fn problems_that_follow_from_another_are_not_reported() {
     // threads > the default of 8 clients is not a problem if clients could not be read.
     for clients in ["cleints = 64", "clients = \"64\"", "clients = 0"] {
-        let found = problems(&format!("{NAMED}[run]\nthreads = 16\n{clients}\n"));
-        assert!(!found.contains("more than"), "{found}");
+        let message = problems(&format!("{WITH_NAME}[run]\nthreads = 16\n{clients}\n"));
+        assert!(!message.contains("more than"), "{message}");
     }
-    let found = problems(&format!("{NAMED}[run]\narrival = \"even\"\nrate = \"5\"\n"));
-    assert!(!found.contains("without a rate"), "{found}");
+    let message = problems(&format!(
+        "{WITH_NAME}[run]\narrival = \"even\"\nrate = \"5\"\n"
+    ));
+    assert!(!message.contains("without a rate"), "{message}");
     for name in ["nmae = \"tpcb\"", "name = 5"] {
-        let found = problems(&format!("[workload]\n{name}\n"));
-        assert!(!found.contains("missing"), "{found}");
+        let message = problems(&format!("[workload]\n{name}\n"));
+        assert!(!message.contains("missing"), "{message}");
     }
-    let found = problems("workload = 5\n");
-    assert_eq!(found.lines().count(), 2, "{found}");
-    assert!(found.contains("(workload): must be a table"), "{found}");
+    let message = problems("workload = 5\n");
+    assert_eq!(message.lines().count(), 2, "{message}");
+    assert!(message.contains("(workload): must be a table"), "{message}");
 }
 
 #[test]
@@ -96,25 +101,25 @@ fn invalid_toml_is_one_problem_that_quotes_nothing() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\n[run]\nclients = 0\n";
     let error = PlanInput::from_toml("p.toml", text).unwrap_err();
     assert_eq!(error.0.len(), 1);
-    let shown = error.to_string();
-    assert!(shown.starts_with("p.toml:2:"), "{shown}");
-    assert!(shown.contains("is not TOML: "), "{shown}");
-    assert!(!shown.contains("secret"), "{shown}");
+    let message = error.to_string();
+    assert!(message.starts_with("p.toml:2:"), "{message}");
+    assert!(message.contains("is not TOML: "), "{message}");
+    assert!(!message.contains("secret"), "{message}");
 }
 
 #[test]
 fn a_password_is_never_quoted() {
     let text = "[server]\nurl = [\"postgres://u:secret@h/d\"]\npassword = \"secret\"\n\
                 [workload]\nname = \"tpcb\"\n[run]\nclients = \"secret\"\nduration = [\"secret\"]\n";
-    let found = problems(text);
-    assert!(!found.contains("secret"), "{found}");
-    assert!(found.contains("did you mean url?"), "{found}");
+    let message = problems(text);
+    assert!(!message.contains("secret"), "{message}");
+    assert!(message.contains("did you mean url?"), "{message}");
 }
 
 #[test]
 fn options_are_passed_to_the_workload_unchanged() {
     let plan = check(&format!(
-        "{NAMED}fillfactor = 90\nmix = {{ read = 0.5 }}\nday = 2026-11-20\nlist = [1, \"a\"]\n"
+        "{WITH_NAME}fillfactor = 90\nmix = {{ read = 0.5 }}\nday = 2026-11-20\nlist = [1, \"a\"]\n"
     ))
     .unwrap();
     let options = &plan.workload.options;
@@ -128,41 +133,41 @@ fn options_are_passed_to_the_workload_unchanged() {
 #[test]
 fn numbers_are_read_in_every_notation() {
     let plan = check(&format!(
-        "{NAMED}scale = 1_000\n[run]\nclients = 0x40\nrate = 5e3\nseed = 18446744073709551615\nwarmup = 10\n"
+        "{WITH_NAME}scale = 1_000\n[run]\nclients = 0x40\nrate = 5e3\nseed = 18446744073709551615\nwarmup = 10\n"
     ))
     .unwrap();
     assert_eq!(plan.workload.scale, Some(1000));
     assert_eq!(plan.drive.clients, 64);
     assert_eq!(plan.drive.seed, Some(u64::MAX));
     assert_eq!(plan.drive.warmup.as_secs(), 10);
-    let found = problems(&format!(
-        "{NAMED}[run]\nclients = -5\nseed = 18446744073709551616\nwarmup = -1\n"
+    let message = problems(&format!(
+        "{WITH_NAME}[run]\nclients = -5\nseed = 18446744073709551616\nwarmup = -1\n"
     ));
-    assert!(found.contains("must not be negative, is -5"), "{found}");
+    assert!(message.contains("must not be negative, is -5"), "{message}");
     assert!(
-        found.contains("must be at most 18446744073709551615"),
-        "{found}"
+        message.contains("must be at most 18446744073709551615"),
+        "{message}"
     );
     assert!(
-        found.contains("(run.warmup): '-1' is not a duration"),
-        "{found}"
+        message.contains("(run.warmup): '-1' is not a duration"),
+        "{message}"
     );
-    let found = problems(&format!("{NAMED}[run]\nwarmup = \"a; b\"\n"));
+    let message = problems(&format!("{WITH_NAME}[run]\nwarmup = \"a; b\"\n"));
     assert!(
-        found.contains("(run.warmup): 'a; b' is not a duration\n  hint: write a duration as"),
-        "{found}"
+        message.contains("(run.warmup): 'a; b' is not a duration\n  hint: write a duration as"),
+        "{message}"
     );
 }
 
 #[test]
 fn columns_count_characters_and_crlf_is_accepted() {
     let text = "workload.name = \"tpcb\"\r\nrun = { \"öäü\" = 1, io = 5 }\r\n";
-    let found = problems(text);
-    assert!(found.contains("p.toml:2:9 (run.öäü)"), "{found}");
-    assert!(found.contains("p.toml:2:25 (run.io)"), "{found}");
+    let message = problems(text);
+    assert!(message.contains("p.toml:2:9 (run.öäü)"), "{message}");
+    assert!(message.contains("p.toml:2:25 (run.io)"), "{message}");
 }
 
-const WHOLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
+const EXAMPLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
 
 proptest! {
     #[test]
@@ -174,12 +179,12 @@ proptest! {
     fn a_damaged_plan_is_read_or_rejected(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<char>>()), 1..12)
     ) {
-        let mut text: Vec<char> = WHOLE.chars().collect();
-        for (at, edit) in edits {
-            let at = at.index(text.len());
+        let mut text: Vec<char> = EXAMPLE.chars().collect();
+        for (position, edit) in edits {
+            let position = position.index(text.len());
             match edit {
-                Some(c) => text[at] = c,
-                None => { text.remove(at); }
+                Some(c) => text[position] = c,
+                None => { text.remove(position); }
             }
         }
         let text: String = text.into_iter().collect();
@@ -204,7 +209,7 @@ proptest! {
             0..8,
         )
     ) {
-        let mut text = NAMED.to_owned() + "[run]\n";
+        let mut text = WITH_NAME.to_owned() + "[run]\n";
         for (key, value) in &entries {
             text += &format!("{key} = {value}\n");
         }

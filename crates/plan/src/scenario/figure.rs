@@ -1,4 +1,4 @@
-//! Published figures: what they count, and in which unit.
+//! Published figures: their metrics and units.
 //!
 //! Figures are never converted.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// One published figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PublishedFigure {
-    /// What it counts.
+    /// The metric.
     #[serde(rename = "name")]
     pub measure: PublishedMetric,
     /// The published value.
@@ -34,7 +34,7 @@ impl From<(PublishedMetric, f64)> for PublishedFigure {
 }
 
 choices! {
-    /// What a figure counts.
+    /// The metric of a published figure.
     pub enum PublishedMetric {
         /// New orders.
         Nopm = "NOPM",

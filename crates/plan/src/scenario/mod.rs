@@ -1,10 +1,10 @@
 //! Scenarios: published benchmark runs, each with its description and figures.
 //!
-//! The tables in `data` contain facts from the documents, not their sentences. A figure is never invented:
-//! what a document does not state is absent here too.
+//! The tables in `data` contain facts from the documents, not their sentences. A figure is never invented: a
+//! value that a document does not state is absent here too.
 //!
-//! `figure` defines what the figures count, `read` reads the tables, and `size` shrinks a scenario and
-//! computes the size of its data.
+//! `figure` defines the metrics, `read` reads the tables, and `size` shrinks a scenario and computes the size
+//! of its data.
 
 mod figure;
 mod read;
@@ -25,12 +25,12 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The scenarios of one kind.
+/// The scenarios of one section.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ScenarioTable {
-    /// Its number, from 1.
+    /// Number of the section, from 1.
     pub section: u32,
-    /// What they have in common.
+    /// The common subject of the scenarios.
     pub title: String,
     /// The scenarios.
     pub scenarios: Vec<Scenario>,
@@ -240,7 +240,7 @@ impl Scenario {
     pub fn data_workload(&self) -> &str {
         match self.workload.as_str() {
             "script" | "select-only" | "simple-update" => "tpcb",
-            own => own,
+            workload => workload,
         }
     }
 }
@@ -253,7 +253,7 @@ pub fn all() -> &'static [ScenarioTable] {
 }
 
 /// The scenarios of all tables.
-pub fn each() -> impl Iterator<Item = &'static Scenario> {
+pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
     all().iter().flat_map(|table| &table.scenarios)
 }
 
@@ -281,15 +281,15 @@ const MAX_SUGGESTIONS: usize = 3;
 /// # Errors
 /// If there is none; the error suggests similar ids.
 pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
-    if let Some(found) = each().find(|scenario| scenario.id == id) {
-        return Ok(found);
+    if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
+        return Ok(scenario);
     }
-    let near = similar_ids(id);
+    let similar = similar_ids(id);
     Err(UnknownScenario {
         id: crate::duration::shorten(id),
-        hint: match near.is_empty() {
+        hint: match similar.is_empty() {
             true => "`prony scenarios` lists them".to_owned(),
-            false => format!("did you mean {}?", near.join(", ")),
+            false => format!("did you mean {}?", similar.join(", ")),
         },
     })
 }
@@ -298,7 +298,9 @@ pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
 /// distance.
 fn similar_ids(word: &str) -> Vec<&'static str> {
     let word = word.to_lowercase();
-    let ids: Vec<&str> = each().map(|scenario| scenario.id.as_str()).collect();
+    let ids: Vec<&str> = all_scenarios()
+        .map(|scenario| scenario.id.as_str())
+        .collect();
     let matching = ids
         .iter()
         .filter(|id| word.len() >= 3 && id.contains(&word));
@@ -307,14 +309,14 @@ fn similar_ids(word: &str) -> Vec<&'static str> {
         return matching;
     }
     let mut remaining = ids;
-    let mut found = Vec::new();
-    while let Some(near) =
-        suggest::nearest(&word, &remaining).filter(|_| found.len() < MAX_SUGGESTIONS)
+    let mut similar = Vec::new();
+    while let Some(nearest) =
+        suggest::nearest(&word, &remaining).filter(|_| similar.len() < MAX_SUGGESTIONS)
     {
-        found.push(near);
-        remaining.retain(|id| *id != near);
+        similar.push(nearest);
+        remaining.retain(|id| *id != nearest);
     }
-    found
+    similar
 }
 
 /// Serializes durations as text.

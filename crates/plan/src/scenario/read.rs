@@ -1,6 +1,6 @@
 //! Reads the tables of scenarios.
 //!
-//! Values that a group gives for all its rows are filled in.
+//! The values of a group are filled in for each of its rows.
 
 use super::ScenarioTable;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ struct File {
     group: Vec<Group>,
 }
 
-/// Rows that have something in common.
+/// Rows with common values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {

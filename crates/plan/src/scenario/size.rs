@@ -1,11 +1,11 @@
 //! The size at which to run a scenario, and the size of its data.
 //!
-//! A scenario and the requested fraction of it become scale, rows and hot set. The result is never less
-//! than the workload needs, and the dimension that a scenario is about never shrinks.
+//! A scenario and the requested fraction of it become scale, rows and hot set. The result is never less than
+//! the workload needs, and the dimension that a scenario measures never shrinks.
 
 use super::Scenario;
 
-/// Accounts of a branch.
+/// Accounts per branch.
 const ACCOUNTS: u64 = 100_000;
 /// Minimum rows of a table, equal to the length of a range: with fewer, ranges would end at the table's end.
 const MIN_ROWS: u64 = 100;
@@ -15,28 +15,28 @@ const MIN_ROWS: u64 = 100;
 pub struct ScenarioSize {
     /// Branches, warehouses or tables.
     pub scale: u64,
-    /// Rows of a table, if the workload has an option for it.
+    /// Rows per table, if the workload has an option for it.
     pub table_size: Option<u64>,
     /// Accounts of the hot set.
     pub range: Option<u64>,
 }
 
 impl Scenario {
-    /// Its size at the fraction `shrink` of the published one, above 0 and at most 1; scale 1 if none
+    /// Its size at the fraction `shrink` of the published size, above 0 and at most 1; scale 1 if no scale
     /// was published.
     pub fn size(&self, shrink: f64) -> ScenarioSize {
         let scale = self.scale.unwrap_or(1);
-        let part = |whole: u64| ((whole as f64 * shrink).round() as u64).max(1);
+        let shrunk = |full: u64| ((full as f64 * shrink).round() as u64).max(1);
         let table_size = self.table_size();
         // This workload is about one row that all clients share.
         let is_hot_row = self.workload == "hot-row";
         let Some(rows) = table_size.filter(|_| !is_hot_row) else {
-            let scale = if is_hot_row { scale } else { part(scale) };
+            let scale = if is_hot_row { scale } else { shrunk(scale) };
             return self.sized(scale, table_size, shrink);
         };
         // Shrinks the number of tables before their rows: the rows decide the depth of the indexes.
-        let tables = part(scale);
-        let rows = (part(scale * rows) / tables).clamp(MIN_ROWS.min(rows), rows);
+        let tables = shrunk(scale);
+        let rows = (shrunk(scale * rows) / tables).clamp(MIN_ROWS.min(rows), rows);
         self.sized(tables, Some(rows), shrink)
     }
 
@@ -73,8 +73,8 @@ impl Scenario {
     }
 }
 
-/// The scale at which the cache holds `share` of the data, for this many bytes a unit: the nearest one,
-/// or, if all data must fit, the largest that fits; at least 1.
+/// The scale at which the cache holds `share` of the data, for this many bytes per unit of scale: the nearest
+/// scale, or, if all data must fit, the largest that fits; at least 1.
 pub fn scale_for(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
     let scale = memory_bytes as f64 / share / unit_bytes.max(1) as f64;
     let scale = match share >= 1.0 {

@@ -4,7 +4,7 @@ use super::*;
 
 fn figure(scenario: &Scenario, measure: PublishedMetric) -> Option<f64> {
     let mut figures = scenario.figures.iter();
-    Some(figures.find(|one| one.measure == measure)?.value)
+    Some(figures.find(|figure| figure.measure == measure)?.value)
 }
 
 #[test]
@@ -14,20 +14,22 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
         .iter()
         .map(|table| (table.section, table.scenarios.len()))
         .collect();
-    // 4 machines; 4 runs, 12 sizes by machine and the wider ranges; 30 + 3 samples + 2 editions;
-    // 10 + 5; 17 hot sets, each read and written.
+    // 4 machines; 4 runs, 12 sizes by machine and the wider ranges; 30 + 3 samples + 2 editions; 10 + 5; 17
+    // hot sets, each read and written.
     assert_eq!(counts, [(1, 4), (2, 17), (3, 35), (4, 15), (5, 34)]);
-    let mut ids: Vec<&str> = each().map(|scenario| scenario.id.as_str()).collect();
+    let mut ids: Vec<&str> = all_scenarios()
+        .map(|scenario| scenario.id.as_str())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), 105);
-    for scenario in each() {
+    for scenario in all_scenarios() {
         let id = &scenario.id;
-        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
-        assert!(id.chars().all(plain), "{id}");
-        // Only the sizes in a table of machines have no figure.
-        let sized = id.contains("-web-") && scenario.cpus != Some(16);
-        assert_eq!(scenario.figures.is_empty(), sized, "{id}");
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        assert!(id.chars().all(is_allowed), "{id}");
+        // Only the sizes in a table of machines have no figures.
+        let has_size_only = id.contains("-web-") && scenario.cpus != Some(16);
+        assert_eq!(scenario.figures.is_empty(), has_size_only, "{id}");
         assert_eq!(
             scenario.workload == "script",
             scenario.script.is_some(),
@@ -40,8 +42,8 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
                 "{id}"
             );
         }
-        for one in &scenario.figures {
-            assert!(one.value > 0.0 && !one.unit.is_empty(), "{id}");
+        for figure in &scenario.figures {
+            assert!(figure.value > 0.0 && !figure.unit.is_empty(), "{id}");
         }
     }
 }
@@ -50,7 +52,7 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
 #[test]
 fn published_throughput_and_latency_obey_littles_law() {
     let mut pairs = 0;
-    for scenario in each() {
+    for scenario in all_scenarios() {
         let tps = figure(scenario, PublishedMetric::Tps);
         let mean_ms = figure(scenario, PublishedMetric::LatencyMean);
         let (Some(tps), Some(mean_ms)) = (tps, mean_ms) else {
@@ -70,23 +72,23 @@ fn published_throughput_and_latency_obey_littles_law() {
 
 #[test]
 fn reads_and_writes_have_the_ratio_of_the_workload_except_in_two_rows() {
-    let (mut held, mut broken) = (0, Vec::new());
-    for scenario in each() {
+    let (mut matching, mut deviating) = (0, Vec::new());
+    for scenario in all_scenarios() {
         let reads = figure(scenario, PublishedMetric::Reads);
         let writes = figure(scenario, PublishedMetric::Writes);
         let (Some(reads), Some(writes)) = (reads, writes) else {
             continue;
         };
         match (reads / writes - 3.5).abs() < 1e-4 {
-            true => held += 1,
+            true => matching += 1,
             false => {
                 assert!(scenario.notes.iter().any(|note| note.contains("3.5")));
-                broken.push(scenario.id.as_str());
+                deviating.push(scenario.id.as_str());
             }
         }
     }
-    assert_eq!(held, 28);
-    assert_eq!(broken, ["mysql57-rw-2c4g-disk", "mysql56-rw-4c16g-disk"]);
+    assert_eq!(matching, 28);
+    assert_eq!(deviating, ["mysql57-rw-2c4g-disk", "mysql56-rw-4c16g-disk"]);
 }
 
 #[test]
@@ -115,7 +117,7 @@ fn rows_inherit_the_values_of_their_group() {
 
 #[test]
 fn similar_ids_are_suggested_for_an_unknown_id() {
-    for (id, near) in [
+    for (id, expected) in [
         ("tpcb-cache", "tpcb-cached"),
         ("tpbc-cached", "tpcb-cached"),
         ("TPCC-16vcpu-cached", "tpcc-16vcpu-cached"),
@@ -123,7 +125,7 @@ fn similar_ids_are_suggested_for_an_unknown_id() {
         ("hot-row", "hot-row-ha"),
     ] {
         let error = find(id).expect_err("not an id");
-        assert!(error.hint.contains(near), "{id}: {error}");
+        assert!(error.hint.contains(expected), "{id}: {error}");
     }
     assert_eq!(
         find("banana").expect_err("no").hint,
@@ -134,8 +136,8 @@ fn similar_ids_are_suggested_for_an_unknown_id() {
 #[test]
 fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
     let size = |id: &str, shrink: f64| find(id).expect("listed").size(shrink);
-    let whole = size("hotset-16c128g-0.5b-ro", 1.0);
-    assert_eq!((whole.scale, whole.range), (10_000, Some(500_000_000)));
+    let full = size("hotset-16c128g-0.5b-ro", 1.0);
+    assert_eq!((full.scale, full.range), (10_000, Some(500_000_000)));
     let small = size("hotset-16c128g-0.5b-ro", 1e-3);
     assert_eq!((small.scale, small.range), (10, Some(500_000)));
     // All accounts of at least one branch.
@@ -150,10 +152,10 @@ fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
         .expect("listed")
         .at_scale(12_800);
     assert_eq!((tables.scale, tables.table_size), (128, Some(2_500_000)));
-    let hot = find("hotset-2c16g-0.1b-ro").expect("listed").at_scale(500);
-    assert_eq!((hot.scale, hot.range), (500, Some(50_000_000)));
-    let hot = size("hot-row-ha", 1e-3);
-    assert_eq!((hot.scale, hot.table_size), (1, Some(100)));
+    let hot_set = find("hotset-2c16g-0.1b-ro").expect("listed").at_scale(500);
+    assert_eq!((hot_set.scale, hot_set.range), (500, Some(50_000_000)));
+    let hot_row = size("hot-row-ha", 1e-3);
+    assert_eq!((hot_row.scale, hot_row.table_size), (1, Some(100)));
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The table of settings: one entry for each key of a plan, with its type, limits, flag and help.
 //!
-//! [`SETTINGS`] generates the fields of [`PlanInput`], the keys of a plan file and their JSON Schema, the values
-//! that flags and variants override, the flags of the commands, and the values in the Run document. Defaults come
-//! from [`crate::DrivePlan`] and the other plan types. The table itself holds no values.
+//! [`SETTINGS`] generates the fields of [`PlanInput`], the keys of a plan file and their JSON Schema, the
+//! values that flags and variants override, the flags of the commands, and the values in the Run document.
+//! Defaults come from [`crate::DrivePlan`] and the other plan types. The table itself holds no values.
 
 mod values;
 
@@ -75,7 +75,7 @@ pub enum SettingType {
         /// Largest value.
         max: u64,
     },
-    /// Transactions a second: above 0, at most [`MAX_RATE_TPS`].
+    /// Transactions per second: above 0, at most [`MAX_RATE_TPS`].
     Rate,
     /// A duration, at most [`crate::MAX_TIME`].
     Time,
@@ -154,8 +154,8 @@ fn names<T: Choice>() -> Vec<&'static str> {
     T::ALL.iter().map(|(name, _)| *name).collect()
 }
 
-/// Generates the table and, for each entry, the field of `PlanInput` with the code that reads, replaces and lists
-/// it.
+/// Generates the table and, for each entry, the field of `PlanInput` with the code that reads, replaces and
+/// lists it.
 macro_rules! settings {
     ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $kind:expr, $flag:expr;)+) => {
         /// Every setting, in the order of help and schema.
@@ -166,8 +166,8 @@ macro_rules! settings {
             flag: $flag,
         }),+];
 
-        /// The unchecked input from a plan file, flags and variants: every value is optional and has its place.
-        /// Numbers have wide types, because the check reports what is out of range.
+        /// The unchecked input from a plan file, flags and variants: every value is optional and has its
+        /// location. Numbers have wide types, because the check reports what is out of range.
         #[derive(Clone, Default, PartialEq)]
         pub struct PlanInput {
             $($(#[doc = $help])+ pub $field: InputValue<$value>,)+
@@ -194,11 +194,11 @@ macro_rules! settings {
                 })+
             }
 
-            /// The given settings, with their values and places.
-            pub(crate) fn given(&self) -> impl Iterator<Item = (&'static Setting, &dyn SettingValue, &InputLocation)> {
-                let values = [$(self.$field.as_ref().map(|given| (&given.value as &dyn SettingValue, &given.place))),+];
+            /// The given settings, with their values and locations.
+            pub(crate) fn given_settings(&self) -> impl Iterator<Item = (&'static Setting, &dyn SettingValue, &InputLocation)> {
+                let values = [$(self.$field.as_ref().map(|given| (&given.value as &dyn SettingValue, &given.location))),+];
                 let given = SETTINGS.iter().zip(values);
-                given.filter_map(|(setting, given)| given.map(|(value, place)| (setting, value, place)))
+                given.filter_map(|(setting, given)| given.map(|(value, location)| (setting, value, location)))
             }
 
             /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
@@ -234,14 +234,14 @@ settings! {
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER, "embedded", None);
     /// Name of the workload, such as tpcb, simple-update or select-only
     workload.name => workload: String, SettingType::Text, None;
-    /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded data;
-    /// for a load, 1]
+    /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded
+    /// data; for a load, 1]
     workload.scale => scale: u64, count(MAX_SCALE), short(LOAD, "scale", 's', "N");
     /// Virtual users, each with its own connection
     run.clients => clients: u64, count(MAX_CLIENTS), short(LOAD, "clients", 'c', "N");
     /// OS threads that drive the clients; at most as many as clients
     run.threads => threads: u64, count(MAX_THREADS), short(LOAD, "threads", 'j', "N");
-    /// Start this many transactions a second, over all clients, however fast the server answers (an open
+    /// Start this many transactions per second, over all clients, however fast the server answers (an open
     /// loop). Without it, each client starts its next transaction when the last one ends
     run.rate => rate_tps: f64, SettingType::Rate, short(LOAD, "rate", 'R', "TPS");
     /// Gaps between the starts of an open loop: exponential (poisson), like independent users, or even
@@ -288,8 +288,8 @@ settings! {
     /// Serve the figures to Prometheus during the run, at /metrics: a port on this machine's loopback
     /// interface, such as "9187", or an address with a port
     observe.metrics_listen => metrics_listen: String, SettingType::Text, flag(RESULT, "metrics-listen", "ADDRESS");
-    /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1, with
-    /// variants 6]
+    /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
+    /// with variants 6]
     experiment.repeats => repeats: u64, count(MAX_REPEATS), flag(REPEATS, "repeats", "N");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
@@ -328,8 +328,8 @@ impl Setting {
     /// Its default, if that is a single value.
     pub fn default(&self) -> Option<Value> {
         let defaults = defaults();
-        let mut given = defaults.given();
-        let (_, value, _) = given.find(|(setting, _, _)| setting.path == self.path)?;
+        let mut settings = defaults.given_settings();
+        let (_, value, _) = settings.find(|(setting, _, _)| setting.path == self.path)?;
         Some(value.to_json())
     }
 
@@ -337,10 +337,10 @@ impl Setting {
     pub(crate) fn problem(
         &self,
         value: &dyn SettingValue,
-        place: &InputLocation,
+        location: &InputLocation,
     ) -> Option<Problem> {
         let (message, hint) = value.range_error(&self.kind)?;
-        let problem = Problem::new(place.clone(), message);
+        let problem = Problem::new(location.clone(), message);
         Some(match hint {
             Some(hint) => problem.hint(hint),
             None => problem,

@@ -51,11 +51,14 @@ fn every_flag_sets_its_setting_and_no_other() {
         };
         let mut input = PlanInput::default();
         input.set_flag(setting, text).unwrap();
-        let given: Vec<_> = input.given().collect();
-        assert_eq!(given.len(), 1, "{}", setting.path);
-        let (given, value, place) = given[0];
-        assert_eq!((given.path, value.to_text().as_str()), (setting.path, text));
-        assert_eq!(place.to_string(), setting.flag_name());
+        let values: Vec<_> = input.given_settings().collect();
+        assert_eq!(values.len(), 1, "{}", setting.path);
+        let (changed, value, location) = values[0];
+        assert_eq!(
+            (changed.path, value.to_text().as_str()),
+            (setting.path, text)
+        );
+        assert_eq!(location.to_string(), setting.flag_name());
     }
 }
 
@@ -63,10 +66,10 @@ fn every_flag_sets_its_setting_and_no_other() {
 fn long_and_short_names_of_flags_are_unique() {
     let flags = || SETTINGS.iter().filter_map(|setting| setting.flag.as_ref());
     for (nth, flag) in flags().enumerate() {
-        for other in flags().skip(nth + 1) {
-            assert_ne!(flag.long, other.long);
+        for later in flags().skip(nth + 1) {
+            assert_ne!(flag.long, later.long);
             assert!(
-                flag.short.is_none() || flag.short != other.short,
+                flag.short.is_none() || flag.short != later.short,
                 "-{:?}",
                 flag.short
             );

@@ -11,7 +11,7 @@ use crate::section::Section;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A message, and what to do about it.
+/// A message, with a hint.
 type RangeError = (String, Option<&'static str>);
 
 /// A value of a setting.
@@ -24,7 +24,7 @@ pub(crate) trait SettingValue {
     /// Reads the value of a flag.
     ///
     /// # Errors
-    /// What is expected, as text.
+    /// If the text is not a valid value: what is expected.
     fn from_text(text: &str, kind: &SettingType) -> Result<Self, String>
     where
         Self: Sized;
@@ -40,7 +40,7 @@ pub(crate) trait SettingValue {
         }
     }
 
-    /// What is wrong if it is out of range.
+    /// The problem, if the value is out of range.
     fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
         None
     }
@@ -121,7 +121,7 @@ impl SettingValue for f64 {
             .parse()
             .ok()
             .filter(|rate: &f64| !rate.is_sign_negative());
-        rate.ok_or_else(|| "must be a positive number of transactions a second".to_owned())
+        rate.ok_or_else(|| "must be a positive number of transactions per second".to_owned())
     }
 
     fn to_json(&self) -> Value {
@@ -129,12 +129,12 @@ impl SettingValue for f64 {
     }
 
     fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
-        // Written so that NaN is refused.
+        // A comparison that is false for NaN.
         if *self > 0.0 && *self <= MAX_RATE_TPS {
             return None;
         }
         let message = format!(
-            "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions a second, is {}",
+            "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions per second, is {}",
             format_number(*self)
         );
         let hint = "leave rate out for a closed loop, as fast as the server answers";

@@ -1,7 +1,7 @@
 //! As-of dates, with the precision in which they were given.
 //!
-//! Text or a TOML date becomes an [`AsOf`], which converts to days since 1970. A date never gets
-//! more precise than given, and no clock is read.
+//! Text or a TOML date becomes an [`AsOf`], which converts to days since 1970. The precision of a date never
+//! increases, and no clock is read.
 
 use jiff::civil::{Date, date};
 use std::fmt;
@@ -44,20 +44,19 @@ impl AsOf {
             return None;
         }
         // The given parts, with 1 for missing ones, must form a valid day.
-        let part = |part: Option<&str>| match part {
+        let part_or_1 = |part_or_1: Option<&str>| match part_or_1 {
             None => Some(1),
             Some(text) => u8::try_from(number(text, 2)?).ok(),
         };
-        let whole = AsOf::day(i64::from(year), part(month)?, part(day)?)?;
+        let full_date = AsOf::day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
         Some(AsOf {
-            month: month.and(whole.month),
-            day: day.and(whole.day),
-            ..whole
+            month: month.and(full_date.month),
+            day: day.and(full_date.day),
+            ..full_date
         })
     }
 
-    /// Its first day, days since 1970-01-01: a price of `2019` may be from the first day of that
-    /// year.
+    /// Its first day, in days since 1970-01-01: a price of `2019` may be from the first day of that year.
     pub fn first_day(&self) -> i64 {
         let first = civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
         let days = first.and_then(|first| EPOCH.until(first).ok());
@@ -65,8 +64,8 @@ impl AsOf {
     }
 }
 
-/// Why a text in the format of a date is not a date: its month or its day is not in the calendar. `None` if
-/// the format or the year is wrong.
+/// The problem of a text in the format of a date whose month or day is not in the calendar. `None` if the
+/// format or the year is wrong.
 pub(super) fn calendar_error(text: &str) -> Option<String> {
     let mut parts = text.split('-');
     let year = number(parts.next()?, 4).filter(|year| YEARS.contains(year))?;
@@ -78,8 +77,8 @@ pub(super) fn calendar_error(text: &str) -> Option<String> {
     let last = civil(year, u8::try_from(month).ok()?, 1)?
         .days_in_month()
         .unsigned_abs();
-    let exists = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
-    (!exists)
+    let is_valid = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
+    (!is_valid)
         .then(|| format!("the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"))
 }
 
@@ -94,8 +93,8 @@ impl fmt::Display for AsOf {
 }
 
 fn number(text: &str, digits: usize) -> Option<u16> {
-    let all = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    all.then(|| text.parse().ok()).flatten()
+    let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
 }
 
 fn civil(year: u16, month: u8, day: u8) -> Option<Date> {

@@ -1,6 +1,6 @@
-//! Price sheets: what a configuration costs, with source and date.
+//! Price sheets: the cost of configurations, with source and date.
 //!
-//! TOML text becomes a checked [`Sheet`], or every problem at once, each with its place and a hint.
+//! TOML text becomes a checked [`Sheet`], or every problem at once, each with its location and a hint.
 //! Prices, currencies and dates are never filled in, and currencies never converted.
 //!
 //! ```toml
@@ -32,8 +32,8 @@ pub use date::AsOf;
 
 use crate::choice::choices;
 
-/// Hours in a month: a twelfth of 8,760 a year, as clouds count them.
-pub const HOURS_A_MONTH: f64 = 730.0;
+/// Hours in a month: a twelfth of 8,760 hours a year, as cloud providers bill them.
+pub const HOURS_PER_MONTH: f64 = 730.0;
 
 /// A checked price sheet.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub struct Item {
     pub name: String,
     /// Quantity.
     pub quantity: f64,
-    /// Price of one.
+    /// Price of one unit.
     pub unit_price: f64,
     /// The period that the price covers.
     pub per: Per,
@@ -76,7 +76,7 @@ pub struct Item {
     pub replicas: u32,
     /// Currency code of ISO 4217, three letters.
     pub currency: String,
-    /// Where it is bought.
+    /// The region in which it is bought.
     pub region: String,
     /// Commitment: `on demand`, `1 year`...
     pub term: String,
@@ -84,7 +84,7 @@ pub struct Item {
     pub as_of: AsOf,
     /// Source of the price.
     pub source: String,
-    /// Who entered it.
+    /// The person who entered it.
     pub entered_by: String,
 }
 
@@ -103,10 +103,10 @@ choices! {
 }
 
 impl Item {
-    /// Its cost a month; 0 if it is paid once.
+    /// Its cost per month; 0 if it is paid once.
     pub fn monthly_cost(&self) -> f64 {
         match self.per {
-            Per::Hour => self.amount() * HOURS_A_MONTH,
+            Per::Hour => self.amount() * HOURS_PER_MONTH,
             Per::Month => self.amount(),
             Per::Year => self.amount() / 12.0,
             Per::Once => 0.0,
@@ -127,7 +127,7 @@ impl Item {
 }
 
 impl Configuration {
-    /// Its cost a month.
+    /// Its cost per month.
     pub fn monthly_cost(&self) -> f64 {
         self.items.iter().map(Item::monthly_cost).sum()
     }
@@ -139,8 +139,8 @@ impl Configuration {
 
     /// Number of replicas included.
     pub fn replicas(&self) -> u32 {
-        let each = self.items.iter().map(|item| item.replicas);
-        each.fold(0, u32::saturating_add)
+        let replicas = self.items.iter().map(|item| item.replicas);
+        replicas.fold(0, u32::saturating_add)
     }
 
     /// The oldest of its prices' dates.
@@ -150,14 +150,14 @@ impl Configuration {
     }
 
     /// The distinct values of one field of its items, in order of first occurrence.
-    pub fn distinct<'a>(&'a self, of: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
-        let mut found = Vec::new();
-        for text in self.items.iter().map(of) {
-            if !found.contains(&text) {
-                found.push(text);
+    pub fn distinct<'a>(&'a self, field: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
+        let mut distinct = Vec::new();
+        for text in self.items.iter().map(field) {
+            if !distinct.contains(&text) {
+                distinct.push(text);
             }
         }
-        found
+        distinct
     }
 }
 

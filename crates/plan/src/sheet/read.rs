@@ -1,7 +1,7 @@
-//! Reads a price sheet completely, whatever mistakes it has.
+//! Reads a price sheet completely, even if it has mistakes.
 //!
-//! The result is each value with its place, and every syntax or type problem. Values are not compared
-//! with each other here: `check` does that.
+//! The result is each value with its location, and every syntax or type problem. `check` compares values with
+//! each other.
 
 use super::date::calendar_error;
 use super::{AsOf, Per};
@@ -18,23 +18,23 @@ pub(super) struct SheetInput {
     pub example: InputValue<bool>,
     pub configurations: Vec<ConfigurationInput>,
     pub problems: Vec<Problem>,
-    /// Whether something could not be read: a missing value may then be a mere consequence.
+    /// Whether something could not be read. A missing value may then be a consequence.
     pub refused: bool,
 }
 
 /// One `[[configuration]]`.
 pub(super) struct ConfigurationInput {
-    pub place: InputLocation,
+    pub location: InputLocation,
     pub name: InputValue<String>,
     pub runs: Vec<String>,
     pub items: Vec<ItemInput>,
-    /// Keys that were given and could not be read.
+    /// Keys that were given but could not be read.
     pub refused: Vec<String>,
 }
 
 /// One `[[configuration.item]]`, with missing values filled in from its configuration and its sheet.
 pub(super) struct ItemInput {
-    pub place: InputLocation,
+    pub location: InputLocation,
     pub name: InputValue<String>,
     pub quantity: InputValue<f64>,
     pub unit_price: InputValue<f64>,
@@ -73,12 +73,12 @@ pub(super) struct SharedValues {
     /// In the order of [`SHARED_KEYS`].
     pub texts: [InputValue<String>; 5],
     pub as_of: InputValue<AsOf>,
-    /// The keys among these that were given and could not be read.
+    /// The keys among these that were given but could not be read.
     pub refused: Vec<String>,
 }
 
 impl SharedValues {
-    fn of(section: &mut Section<'_, '_>) -> SharedValues {
+    fn read(section: &mut Section<'_, '_>) -> SharedValues {
         SharedValues {
             texts: SHARED_KEYS.map(|(key, _)| section.text(key)),
             as_of: date(section),
@@ -86,24 +86,24 @@ impl SharedValues {
         }
     }
 
-    /// Its own values, with missing ones taken from the enclosing table.
-    fn or(mut self, above: &SharedValues) -> SharedValues {
-        for (own, above) in self.texts.iter_mut().zip(&above.texts) {
-            *own = own.take().or_else(|| above.clone());
+    /// These values, with missing ones taken from the enclosing table.
+    fn or(mut self, enclosing: &SharedValues) -> SharedValues {
+        for (text, enclosing) in self.texts.iter_mut().zip(&enclosing.texts) {
+            *text = text.take().or_else(|| enclosing.clone());
         }
-        self.as_of = self.as_of.or_else(|| above.as_of.clone());
-        self.refused.extend(above.refused.iter().cloned());
+        self.as_of = self.as_of.or_else(|| enclosing.as_of.clone());
+        self.refused.extend(enclosing.refused.iter().cloned());
         self
     }
 }
 
 /// Keys of a table that could not be read or were misspelt: they are not also reported as missing.
 fn refused(section: &Section<'_, '_>) -> Vec<String> {
-    let last = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
-    let mut keys: Vec<String> = section.refused.iter().map(last).collect();
+    let last_segment = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
+    let mut keys: Vec<String> = section.refused.iter().map(last_segment).collect();
     for (key, _, _) in section.unread_keys() {
-        let meant = suggest::nearest(key, &section.known);
-        keys.extend(meant.map(str::to_owned));
+        let similar = suggest::nearest(key, &section.known);
+        keys.extend(similar.map(str::to_owned));
     }
     keys
 }
@@ -111,26 +111,26 @@ fn refused(section: &Section<'_, '_>) -> Vec<String> {
 /// Reads a sheet's text.
 ///
 /// # Errors
-/// If the text is not TOML: only that problem, since nothing after it can be trusted.
+/// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
 pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
     let source = Source { file, text };
     let root = source.root("plans/prices has an example")?;
     let root = root.get_ref();
     let mut input = SheetInput::default();
     let common = read_head(source, root, &mut input);
-    for (table, name, place) in array_of_tables(source, root, "", "configuration", &mut input) {
-        read_configuration(source, table, &name, place, &common, &mut input);
+    for (table, name, location) in array_of_tables(source, root, "", "configuration", &mut input) {
+        read_configuration(source, table, &name, location, &common, &mut input);
     }
     for (key, value) in root {
         let name = key.get_ref().as_ref();
         if name != "sheet" && name != "configuration" {
-            let place = source.place(key.span().start, name);
+            let location = source.location(key.span().start, name);
             let kind = if value.get_ref().is_table() || value.get_ref().is_array() {
                 "table"
             } else {
                 "key"
             };
-            let problem = Problem::new(place, format!("unknown {kind} {}", shorten(name)));
+            let problem = Problem::new(location, format!("unknown {kind} {}", shorten(name)));
             let hint = match suggest::nearest(name, &["sheet", "configuration"]) {
                 Some("sheet") => "did you mean [sheet]?".to_owned(),
                 Some(_) => "did you mean [[configuration]]?".to_owned(),
@@ -147,15 +147,15 @@ fn read_head(source: Source<'_>, root: &DeTable<'_>, input: &mut SheetInput) -> 
     let value = root.iter().find(|(key, _)| key.get_ref() == "sheet");
     let table = value.and_then(|(_, value)| value.get_ref().as_table());
     if let (Some((_, value)), None) = (value, table) {
-        let place = source.place(value.span().start, "sheet");
+        let location = source.location(value.span().start, "sheet");
         let hint = "write [sheet] on a line of its own, and its keys below";
-        let problem = Problem::new(place, "must be a table");
+        let problem = Problem::new(location, "must be a table");
         input.problems.push(problem.hint(hint));
         input.refused = true;
     }
     let mut head = Section::new(source, "sheet", "sheet".to_owned(), table);
     input.example = head.bool("example");
-    let common = SharedValues::of(&mut head);
+    let common = SharedValues::read(&mut head);
     report_problems(head, input);
     common
 }
@@ -164,23 +164,23 @@ fn read_configuration(
     source: Source<'_>,
     table: &DeTable<'_>,
     name: &str,
-    place: InputLocation,
-    above: &SharedValues,
+    location: InputLocation,
+    enclosing: &SharedValues,
     input: &mut SheetInput,
 ) {
-    let mut own = Section::new(source, "configuration", name.to_owned(), Some(table));
-    let title = own.text("name");
-    let runs = texts(&mut own, "runs");
-    let common = SharedValues::of(&mut own).or(above);
-    own.known.push("item");
-    let refused = refused(&own);
-    report_problems(own, input);
+    let mut section = Section::new(source, "configuration", name.to_owned(), Some(table));
+    let title = section.text("name");
+    let runs = texts(&mut section, "runs");
+    let common = SharedValues::read(&mut section).or(enclosing);
+    section.known.push("item");
+    let refused = refused(&section);
+    report_problems(section, input);
     let mut items = Vec::new();
-    for (table, name, place) in array_of_tables(source, table, name, "item", input) {
-        items.push(read_item(source, table, name, place, &common, input));
+    for (table, name, location) in array_of_tables(source, table, name, "item", input) {
+        items.push(read_item(source, table, name, location, &common, input));
     }
     input.configurations.push(ConfigurationInput {
-        place,
+        location,
         name: title,
         runs,
         items,
@@ -192,36 +192,36 @@ fn read_item(
     source: Source<'_>,
     table: &DeTable<'_>,
     name: String,
-    place: InputLocation,
-    above: &SharedValues,
+    location: InputLocation,
+    enclosing: &SharedValues,
     input: &mut SheetInput,
 ) -> ItemInput {
-    let mut own = Section::new(source, "item", name, Some(table));
+    let mut section = Section::new(source, "item", name, Some(table));
     let item = ItemInput {
-        place,
-        name: own.text("name"),
-        quantity: own.number("quantity"),
-        unit_price: own.number("unit_price"),
-        per: own.choice("per"),
-        usage: own.number("usage"),
-        discount_percent: own.number("discount_percent"),
-        replicas: own.whole("replicas"),
-        common: SharedValues::of(&mut own).or(above),
-        refused: refused(&own),
+        location,
+        name: section.text("name"),
+        quantity: section.number("quantity"),
+        unit_price: section.number("unit_price"),
+        per: section.choice("per"),
+        usage: section.number("usage"),
+        discount_percent: section.number("discount_percent"),
+        replicas: section.whole("replicas"),
+        common: SharedValues::read(&mut section).or(enclosing),
+        refused: refused(&section),
     };
-    report_problems(own, input);
+    report_problems(section, input);
     item
 }
 
 /// Collects the problems of a table, and reports its unknown keys.
 fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
     for (key, offset, _) in section.unread_keys() {
-        let place = section
+        let location = section
             .source
-            .place(offset, format!("{}.{key}", section.path));
-        let problem = Problem::new(place, format!("unknown key {}", shorten(key)));
+            .location(offset, format!("{}.{key}", section.path));
+        let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
         let hint = match suggest::nearest(key, &section.known) {
-            Some(near) => format!("did you mean {near}?"),
+            Some(similar) => format!("did you mean {similar}?"),
             None => format!("[{}] has {}", section.name, section.known.join(", ")),
         };
         input.problems.push(problem.hint(hint));
@@ -229,46 +229,46 @@ fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
     input.problems.extend(section.problems);
 }
 
-/// The tables of an array of tables, each with its path, counted from 1, and its place.
+/// The tables of an array of tables, each with its path, counted from 1, and its location.
 fn array_of_tables<'a, 'i>(
     source: Source<'a>,
-    within: &'a DeTable<'i>,
+    parent: &'a DeTable<'i>,
     path: &str,
     name: &'static str,
     input: &mut SheetInput,
 ) -> Vec<(&'a DeTable<'i>, String, InputLocation)> {
-    let Some((_, value)) = within.iter().find(|(key, _)| key.get_ref() == name) else {
+    let Some((_, value)) = parent.iter().find(|(key, _)| key.get_ref() == name) else {
         return Vec::new();
     };
     let dot = if path.is_empty() { "" } else { "." };
     let list = value.get_ref().as_array();
-    let mut found = Vec::new();
-    let mut wrong = list.is_none().then(|| value.span().start);
+    let mut tables = Vec::new();
+    let mut wrong_offset = list.is_none().then(|| value.span().start);
     for (number, entry) in (1..).zip(list.into_iter().flat_map(|list| list.iter())) {
         let name = format!("{path}{dot}{name}[{number}]");
         let offset = entry.span().start;
         match entry.get_ref().as_table() {
-            Some(table) => found.push((table, name.clone(), source.place(offset, name))),
-            None => wrong = Some(offset),
+            Some(table) => tables.push((table, name.clone(), source.location(offset, name))),
+            None => wrong_offset = Some(offset),
         }
     }
-    if let Some(offset) = wrong {
-        let place = source.place(offset, format!("{path}{dot}{name}"));
-        let plain = match name {
+    if let Some(offset) = wrong_offset {
+        let location = source.location(offset, format!("{path}{dot}{name}"));
+        let full_name = match name {
             "item" => "configuration.item",
-            other => other,
+            name => name,
         };
-        let hint = format!("write [[{plain}]], with two brackets, above each");
-        let problem = Problem::new(place, "must be a list of tables");
+        let hint = format!("write [[{full_name}]], with two brackets, above each");
+        let problem = Problem::new(location, "must be a list of tables");
         input.problems.push(problem.hint(hint));
         input.refused = true;
     }
-    found
+    tables
 }
 
 /// A list of strings.
 fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
-    let Some((value, place)) = section.take(key) else {
+    let Some((value, location)) = section.take(key) else {
         return Vec::new();
     };
     let list = value.as_array().map(|list| {
@@ -279,7 +279,7 @@ fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
         Some(Some(texts)) => texts,
         _ => {
             let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
-            let problem = Problem::new(place, "must be a list of strings").hint(hint);
+            let problem = Problem::new(location, "must be a list of strings").hint(hint);
             section.refuse(key, problem);
             Vec::new()
         }
@@ -289,7 +289,7 @@ fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
 /// The date of a price: a TOML date, or a text if only the month or the year is known.
 fn date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
     let key = "as_of";
-    let (value, place) = section.take(key)?;
+    let (value, location) = section.take(key)?;
     let date = match value {
         DeValue::Datetime(moment) => moment
             .date
@@ -298,11 +298,12 @@ fn date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
         _ => None,
     };
     match date {
-        Some(value) => Some(Located { value, place }),
+        Some(value) => Some(Located { value, location }),
         None => {
-            let wrong = value.as_str().and_then(calendar_error);
-            let message = wrong.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
-            let problem = Problem::new(place, message);
+            let calendar_error_text = value.as_str().and_then(calendar_error);
+            let message =
+                calendar_error_text.unwrap_or_else(|| "must be a date from 1970 on".to_owned());
+            let problem = Problem::new(location, message);
             let hint =
                 "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" if the day is not known";
             section.refuse(key, problem.hint(hint));

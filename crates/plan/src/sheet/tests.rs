@@ -3,7 +3,7 @@
 use super::*;
 use crate::problem::Problems;
 
-const GOOD: &str = r#"
+const VALID: &str = r#"
 [sheet]
 currency = "EUR"
 region = "eu-central-1"
@@ -49,26 +49,26 @@ usage = 0.5
 "#;
 
 fn problems(text: &str) -> Vec<String> {
-    let Problems(found) = Sheet::from_toml("p.toml", text).unwrap_err();
-    found
+    let Problems(problems) = Sheet::from_toml("p.toml", text).unwrap_err();
+    problems
         .iter()
-        .map(|one| format!("{}: {}", one.place, one.message))
+        .map(|problem| format!("{}: {}", problem.location, problem.message))
         .collect()
 }
 
 #[test]
 fn the_costs_of_a_sheet_add_up() {
-    let sheet = Sheet::from_toml("p.toml", GOOD).unwrap();
+    let sheet = Sheet::from_toml("p.toml", VALID).unwrap();
     assert_eq!((sheet.currency(), sheet.example), ("EUR", false));
-    let [small, own] = &sheet.configurations[..] else {
+    let [small, owned] = &sheet.configurations[..] else {
         panic!("{sheet:?}");
     };
     assert!((small.monthly_cost() - (2.0 * 0.5 * 730.0 + 1500.0 * 0.1 * 0.9)).abs() < 1e-9);
     assert_eq!((small.one_time_cost(), small.replicas()), (0.0, 1));
     assert_eq!(small.as_of().unwrap().to_string(), "2026-10");
     assert_eq!(small.distinct(|item| &item.region), ["eu-central-1"]);
-    assert!((own.monthly_cost() - 50.0).abs() < 1e-9);
-    assert_eq!((own.one_time_cost(), own.replicas()), (12_000.0, 0));
+    assert!((owned.monthly_cost() - 50.0).abs() < 1e-9);
+    assert_eq!((owned.one_time_cost(), owned.replicas()), (12_000.0, 0));
 }
 
 #[test]
@@ -101,7 +101,7 @@ name = "a"
 
 [[configurations]]
 "#;
-    let found = problems(text);
+    let messages = problems(text);
     let expected = [
         "p.toml:3:1 (sheet.curency): unknown key curency",
         "p.toml:4:12 (sheet.currency): must be a currency code of three capital letters, is \"euro\"",
@@ -117,7 +117,7 @@ name = "a"
         "p.toml:25:8 (configuration[2].name): a second configuration is named a",
         "p.toml:27:3 (configurations): unknown table configurations",
     ];
-    assert_eq!(found, expected, "{found:#?}");
+    assert_eq!(messages, expected, "{messages:#?}");
 }
 
 #[test]
@@ -133,33 +133,36 @@ fn missing_values_of_a_price_are_reported() {
         ("quantity", "quantity = 2\n"),
         ("per", "per = \"hour\"\n"),
     ] {
-        let found = problems(&GOOD.replacen(line, "", 1));
+        let messages = problems(&VALID.replacen(line, "", 1));
         let missing = format!(".{key}): is missing");
-        // Reported once for all items; one item has its own date.
-        let each = if key == "as_of" { 3 } else { 1 };
-        assert_eq!(found.len(), each, "{key}: {found:?}");
-        assert!(found.iter().all(|one| one.contains(&missing)), "{found:?}");
+        // Reported once for all items, but one item has its own date.
+        let count = if key == "as_of" { 3 } else { 1 };
+        assert_eq!(messages.len(), count, "{key}: {messages:?}");
+        assert!(
+            messages.iter().all(|message| message.contains(&missing)),
+            "{messages:?}"
+        );
     }
 }
 
 #[test]
 fn a_value_that_some_items_lack_is_reported_for_each_of_them() {
-    let text = GOOD
+    let text = VALID
         .replacen("source = \"https://example.com/prices\"\n", "", 1)
         .replacen("replicas = 1\n", "replicas = 1\nsource = \"a letter\"\n", 1);
-    let found = problems(&text);
-    assert_eq!(found.len(), 3, "{found:?}");
+    let messages = problems(&text);
+    assert_eq!(messages.len(), 3, "{messages:?}");
     assert!(
-        found
+        messages
             .iter()
-            .all(|one| one.ends_with(".source): is missing")),
-        "{found:?}"
+            .all(|message| message.ends_with(".source): is missing")),
+        "{messages:?}"
     );
 }
 
 #[test]
 fn the_message_for_an_invalid_date_names_the_wrong_part() {
-    for (date, wrong) in [
+    for (date, expected) in [
         ("2031-13-45", "the month must be from 01 to 12, is 13"),
         ("2031-00", "the month must be from 01 to 12, is 00"),
         (
@@ -169,22 +172,22 @@ fn the_message_for_an_invalid_date_names_the_wrong_part() {
         ("1969-13-45", "must be a date from 1970 on"),
         ("2031-02-03-04", "must be a date from 1970 on"),
     ] {
-        let text = GOOD.replacen("2026-11-01", &format!("\"{date}\""), 1);
-        let found = problems(&text);
-        assert_eq!(found, [format!("p.toml:6:9 (sheet.as_of): {wrong}")]);
+        let text = VALID.replacen("2026-11-01", &format!("\"{date}\""), 1);
+        let messages = problems(&text);
+        assert_eq!(messages, [format!("p.toml:6:9 (sheet.as_of): {expected}")]);
     }
 }
 
 #[test]
 fn two_currencies_are_rejected() {
-    let text = GOOD.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
-    let found = problems(&text);
-    assert_eq!(found.len(), 1, "{found:?}");
+    let text = VALID.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
+    let messages = problems(&text);
+    assert_eq!(messages.len(), 1, "{messages:?}");
     assert!(
-        found[0].contains("USD differs from EUR (p.toml:3:12"),
-        "{found:?}"
+        messages[0].contains("USD differs from EUR (p.toml:3:12"),
+        "{messages:?}"
     );
-    let text = GOOD.replacen("name = \"own\"", "name = \"small\"", 1);
+    let text = VALID.replacen("name = \"own\"", "name = \"small\"", 1);
     assert!(problems(&text)[0].contains("a second configuration is named small"));
 }
 
@@ -206,15 +209,15 @@ fn a_sheet_with_the_wrong_structure_is_rejected() {
             "must be a list of tables",
         ),
     ] {
-        let found = problems(text);
+        let messages = problems(text);
         assert!(
-            found.iter().any(|one| one.contains(message)),
-            "{text}: {found:?}"
+            messages.iter().any(|found| found.contains(message)),
+            "{text}: {messages:?}"
         );
     }
 }
 
-/// Checks the published amounts, and that there are no others.
+/// Checks that the example has exactly the published amounts.
 #[test]
 fn the_2019_example_is_marked_as_an_example_and_dated() {
     let text = include_str!("../../../../plans/prices/aiven-2019.toml");
@@ -222,7 +225,7 @@ fn the_2019_example_is_marked_as_an_example_and_dated() {
     let prices: Vec<(&str, f64)> = sheet
         .configurations
         .iter()
-        .map(|one| (one.name.as_str(), one.monthly_cost()))
+        .map(|configuration| (configuration.name.as_str(), configuration.monthly_cost()))
         .collect();
     let expected = [
         ("aws-i3.4xlarge", 911.0),
@@ -238,7 +241,7 @@ fn the_2019_example_is_marked_as_an_example_and_dated() {
     let dates = sheet
         .configurations
         .iter()
-        .map(|one| one.as_of().unwrap().to_string());
+        .map(|configuration| configuration.as_of().unwrap().to_string());
     assert!(dates.into_iter().all(|date| date == "2019"));
 }
 
@@ -246,9 +249,9 @@ proptest::proptest! {
     #[test]
     fn any_text_is_read_or_rejected(text in "\\PC{0,200}", cut in 0usize..900) {
         let _ = Sheet::from_toml("p.toml", &text);
-        let cut = cut.min(GOOD.len());
-        if GOOD.is_char_boundary(cut) {
-            let _ = Sheet::from_toml("p.toml", &GOOD[..cut]);
+        let cut = cut.min(VALID.len());
+        if VALID.is_char_boundary(cut) {
+            let _ = Sheet::from_toml("p.toml", &VALID[..cut]);
         }
     }
 }

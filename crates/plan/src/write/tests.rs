@@ -46,8 +46,8 @@ fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
 }
 
 /// A table of a plan, or of a variant, with the whole schema.
-fn table<'a>(of: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
-    resolved(schema, &of["properties"][name])
+fn table<'a>(owner: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
+    resolved(schema, &owner["properties"][name])
 }
 
 #[test]
@@ -60,11 +60,15 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
     let variant = &schema["$defs"]["variant"];
     assert_eq!(variant["additionalProperties"], false);
     for (name, keys) in read.iter().take(3) {
-        let own = table(variant, &schema, name);
-        let properties = own["properties"].as_object().unwrap();
+        let variant_table = table(variant, &schema, name);
+        let properties = variant_table["properties"].as_object().unwrap();
         assert_eq!(properties.len(), keys.len(), "[variants.NAME.{name}]");
-        assert!(own["required"].is_null() && own["dependentRequired"].is_null());
-        let defaults = properties.values().filter(|one| !one["default"].is_null());
+        assert!(
+            variant_table["required"].is_null() && variant_table["dependentRequired"].is_null()
+        );
+        let defaults = properties
+            .values()
+            .filter(|property| !property["default"].is_null());
         assert_eq!(
             defaults.count(),
             0,
@@ -81,8 +85,8 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
         for (key, property) in properties {
             assert!(property["description"].is_string(), "{name}.{key}");
         }
-        let closed = table["additionalProperties"] == Value::Bool(false);
-        assert_eq!(closed, name != "workload", "[{name}]");
+        let is_closed = table["additionalProperties"] == Value::Bool(false);
+        assert_eq!(is_closed, name != "workload", "[{name}]");
     }
     let either = json!([{"required": ["workload"]}, {"required": ["variants"]}]);
     assert_eq!(
@@ -119,8 +123,8 @@ fn the_defaults_of_the_schema_are_those_of_the_check() {
     assert_eq!(plan["observe"]["metrics_listen"], Value::Null);
 }
 
-/// Whether the schema's node allows the value's type: not a full validator, but enough to detect a
-/// wrong type of a key.
+/// Whether the schema's node allows the value's type: not a full validator, but enough to detect a wrong type
+/// of a key.
 fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
     let node = resolved(schema, node);
     if let Some(any) = node["anyOf"].as_array() {
@@ -137,14 +141,14 @@ fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
         Some("integer") => value.is_u64(),
         Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
-        other => panic!("a type the test does not know: {other:?} in {node}"),
+        kind => panic!("a type the test does not know: {kind:?} in {node}"),
     }
 }
 
 /// Asserts that the tables of a plan or variant match the schema.
-fn accepts(of: &Value, schema: &Value, tables: &toml::Table, name: &str) {
+fn accepts(owner: &Value, schema: &Value, tables: &toml::Table, name: &str) {
     for (table_name, keys) in tables {
-        let table = table(of, schema, table_name);
+        let table = table(owner, schema, table_name);
         let properties = &table["properties"];
         for (key, value) in keys.as_table().unwrap() {
             if properties[key].is_null() {
@@ -174,9 +178,9 @@ fn the_schema_accepts_the_examples() {
             .flat_map(toml::Value::as_table)
             .flatten()
         {
-            let of = &schema["$defs"]["variant"];
+            let variant_schema = &schema["$defs"]["variant"];
             accepts(
-                of,
+                variant_schema,
                 &schema,
                 tables.as_table().unwrap(),
                 &format!("{name}: {variant}"),
@@ -184,7 +188,7 @@ fn the_schema_accepts_the_examples() {
         }
         accepts(&schema, &schema, &tables, &name);
     }
-    // The check itself can fail.
+    // The check itself is able to fail.
     let run = &table(&schema, &schema, "run")["properties"];
     let clients = &run["clients"];
     assert!(!fits(&schema, clients, &json!("64")));
@@ -224,13 +228,16 @@ fn json_has_every_key_and_no_password() {
 fn toml_omits_the_server_unless_its_url_is_passed() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\n";
     let plan = read("p", text);
-    let alone = to_toml(&plan, None).unwrap();
+    let without_server = to_toml(&plan, None).unwrap();
     assert!(
-        !alone.contains("[server]") && !alone.contains("secret"),
-        "{alone}"
+        !without_server.contains("[server]") && !without_server.contains("secret"),
+        "{without_server}"
     );
-    let with = to_toml(&plan, Some("postgres://u@h/d")).unwrap();
-    assert!(with.contains("url = \"postgres://u@h/d\""), "{with}");
+    let with_server = to_toml(&plan, Some("postgres://u@h/d")).unwrap();
+    assert!(
+        with_server.contains("url = \"postgres://u@h/d\""),
+        "{with_server}"
+    );
     let embedded = Plan {
         server: ServerPlan::Embedded,
         ..plan
@@ -288,7 +295,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
     let booleans = any::<[bool; 3]>();
     let counts = (1u32..=1_000_000)
         .prop_flat_map(|clients| (Just(clients), 1..=clients.min(1024), 0..=clients));
-    let rest = (
+    let settings = (
         protocol,
         io,
         booleans,
@@ -296,7 +303,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
         any_time(0),
         any_time(0),
     );
-    (counts, pace, stop, rest).prop_map(
+    (counts, pace, stop, settings).prop_map(
         |(
             (clients, threads, tcp_sample),
             pace,

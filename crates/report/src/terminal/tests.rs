@@ -53,7 +53,7 @@ fn industry_metrics_come_first() {
     let mut run = sample_run::closed();
     run.rates = vec![prony_store::IndustryMetric {
         name: prony_store::MetricName::Nopm,
-        title: "new orders committed a minute".into(),
+        title: "new orders committed per minute".into(),
         value: 54_818.0,
         per_scale: 548.18,
         note: Some("unpaced: above 12.86 for each".into()),
@@ -63,7 +63,7 @@ fn industry_metrics_come_first() {
         text.find(what)
             .unwrap_or_else(|| panic!("no `{what}` in\n{text}"))
     };
-    assert!(at("54,818 NOPM (new orders committed a minute)") < at("27,700 transactions/s"));
+    assert!(at("54,818 NOPM (new orders committed per minute)") < at("27,700 transactions/s"));
     let words = text.replace("\n  ", " ");
     assert!(words.contains("548 for each unit of scale; unpaced: above 12.86 for each"));
 }

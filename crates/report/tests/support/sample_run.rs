@@ -3,17 +3,17 @@
 use prony_store::*;
 
 fn latency(samples: u64, mean_ns: f64) -> Latency {
-    let at = |factor: f64, needed: u64| (samples >= needed).then_some((mean_ns * factor) as u64);
+    let percentile = |factor: f64, needed: u64| (samples >= needed).then_some((mean_ns * factor) as u64);
     Latency {
         samples,
         mean_ns,
         min_ns: (mean_ns * 0.2) as u64,
         max_ns: (mean_ns * 20.0) as u64,
-        p50_ns: at(0.9, 20),
-        p90_ns: at(1.5, 100),
-        p95_ns: at(2.0, 200),
-        p99_ns: at(4.0, 1_000),
-        p999_ns: at(9.0, 10_000),
+        p50_ns: percentile(0.9, 20),
+        p90_ns: percentile(1.5, 100),
+        p95_ns: percentile(2.0, 200),
+        p99_ns: percentile(4.0, 1_000),
+        p999_ns: percentile(9.0, 10_000),
         histogram: String::new(),
     }
 }
@@ -37,7 +37,7 @@ fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
     }
 }
 
-/// A complete closed-loop run of one kind, with a split.
+/// A complete closed-loop run of one kind of transaction, with a split of the service time.
 pub fn closed() -> Run {
     let seconds = 4.0;
     let series = (0..5_u32)
@@ -197,13 +197,13 @@ pub fn closed() -> Run {
                 id: "client-limit".into(),
                 severity: Severity::Caveat,
                 finding: "replies waited 2.1 ms of 2.3 ms in this client".into(),
-                advice: "Use more threads, or fewer clients a thread.".into(),
+                advice: "Use more threads, or fewer clients per thread.".into(),
             },
         ],
     }
 }
 
-/// A short open-loop run of two kinds on a unix socket, ended by a signal.
+/// A short open-loop run of two kinds of transaction over a unix socket, ended by a signal.
 pub fn open_partial() -> Run {
     let mut run = closed();
     run.state = RunState::Partial;

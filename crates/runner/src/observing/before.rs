@@ -15,21 +15,25 @@ use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
 /// Reads the server's state, its machine and a round-trip time.
 ///
 /// # Errors
-/// The URL of the node_exporter is invalid, or it does not answer: the user has requested it.
+/// If the URL of the node_exporter is invalid, or it does not answer: the user has requested it.
 pub(crate) fn observe_before(
     control: &mut Control,
     facts: &ServerFacts,
-    watch: &ServerObserverOptions,
+    options: &ServerObserverOptions,
 ) -> Result<Observation, Error> {
     let mut observed = Observed::default();
-    if watch.off.is_some() {
-        observed.off.clone_from(&watch.off);
+    if options.off.is_some() {
+        observed.off.clone_from(&options.off);
         return Ok(Observation {
             observed,
             exporter: None,
         });
     }
-    let exporter = watch.exporter.as_ref().map(connect_exporter).transpose()?;
+    let exporter = options
+        .exporter
+        .as_ref()
+        .map(connect_exporter)
+        .transpose()?;
     let colocation = find_colocation(control);
     observed.machine = ServerMachine {
         shared: colocation.shared,
@@ -48,22 +52,22 @@ pub(crate) fn observe_before(
             observed.machine.memory_bytes = reading.memory_bytes;
         }
         None => {
-            let why = format!(
+            let reason = format!(
                 "{}; --server-metrics URL names its node_exporter",
                 colocation.because
             );
             add_missing(
                 &mut observed,
-                vec![missing(ObservedTopic::ServerMachine, &why)],
+                vec![missing(ObservedTopic::ServerMachine, &reason)],
             );
         }
     }
     if let Err(error) = read_server(control, facts, &mut observed) {
         let text = error.to_string();
-        let why = text.lines().next().unwrap_or_default();
+        let reason = text.lines().next().unwrap_or_default();
         add_missing(
             &mut observed,
-            vec![missing(ObservedTopic::StateBefore, why)],
+            vec![missing(ObservedTopic::StateBefore, reason)],
         );
     }
     Ok(Observation {
@@ -98,15 +102,15 @@ fn read_server(
         observed,
         convert::missing(std::mem::take(&mut server_state.missing)),
     );
-    let trip = round_trip(control)?;
-    observed.round_trip = trip.map(|trip| RoundTrip {
+    let round_trip_time = round_trip(control)?;
+    observed.round_trip = round_trip_time.map(|trip| RoundTrip {
         samples: trip.samples,
         min_ns: trip.min_ns,
         p50_ns: trip.p50_ns,
         p99_ns: trip.p99_ns,
     });
     let mut reader = CounterReader::new(control)?;
-    // Last, as close to the start of the load as possible.
+    // The counters are read last, as close to the start of the load as possible.
     let counters = reader.read(control)?;
     add_missing(observed, convert::missing(reader.take_missing()));
     observed.before = Some(convert::state(server_state, &counters));

@@ -1,7 +1,6 @@
 //! Converts observations to the types of the Run document.
 //!
-//! Must never: turn an unknown value into zero, or compute the difference of a counter that was
-//! reset.
+//! Must never: turn an unknown value into zero, or compute the difference of a counter that was reset.
 
 use super::sample::ServerSample;
 use prony_server::observe::{self, ActivityKind, Counters, StateSnapshot, Topic};
@@ -11,11 +10,11 @@ use prony_store::{
 };
 
 pub(super) fn missing(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
-    let each = missing.into_iter().map(|one| MissingObservation {
-        what: topic(one.what),
-        why: one.why,
+    let observations = missing.into_iter().map(|value| MissingObservation {
+        what: topic(value.topic),
+        why: value.reason,
     });
-    each.collect()
+    observations.collect()
 }
 
 fn topic(topic: Topic) -> ObservedTopic {
@@ -110,23 +109,24 @@ fn table(table: observe::TableState) -> TableState {
 }
 
 /// The row between two samples; `start_ns` is the start of the load on the run's clock.
-pub(super) fn second(before: &ServerSample, now: &ServerSample, start_ns: u64) -> ServerSecond {
-    let (earlier, later) = (&before.counters, &now.counters);
-    let since =
-        |of: fn(&Counters) -> Option<u64>| growth(of(earlier.as_ref()?), of(later.as_ref()?));
-    let seconds = now.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+pub(super) fn second(before: &ServerSample, after: &ServerSample, start_ns: u64) -> ServerSecond {
+    let (earlier, later) = (&before.counters, &after.counters);
+    let growth_of = |counter: fn(&Counters) -> Option<u64>| {
+        growth(counter(earlier.as_ref()?), counter(later.as_ref()?))
+    };
+    let seconds = after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
     let mut second = ServerSecond {
         at_s: (before.at_ns as f64 - start_ns as f64) / 1e9,
         length_s: seconds,
-        commits: since(|of| of.commits),
-        rollbacks: since(|of| of.rollbacks),
-        cache_hits: since(|of| of.cache_hits),
-        cache_reads: since(|of| of.cache_reads),
-        log_bytes: since(|of| of.log_bytes),
-        temp_bytes: since(|of| of.temp_bytes),
-        deadlocks: since(|of| of.deadlocks),
-        machine: machine(before, now, seconds),
-        client: client(before, now, seconds),
+        commits: growth_of(|counter| counter.commits),
+        rollbacks: growth_of(|counter| counter.rollbacks),
+        cache_hits: growth_of(|counter| counter.cache_hits),
+        cache_reads: growth_of(|counter| counter.cache_reads),
+        log_bytes: growth_of(|counter| counter.log_bytes),
+        temp_bytes: growth_of(|counter| counter.temp_bytes),
+        deadlocks: growth_of(|counter| counter.deadlocks),
+        machine: machine(before, after, seconds),
+        client: client(before, after, seconds),
         ..ServerSecond::default()
     };
     if let Some(later) = later {
@@ -134,8 +134,10 @@ pub(super) fn second(before: &ServerSample, now: &ServerSample, start_ns: u64) -
         second.active = later.active;
         second.lock_waits = later.lock_waits;
         second.waits.clone_from(&later.waits);
-        second.vacuums = later.activities.as_ref().map(|all| {
-            let vacuums = all.iter().filter(|one| one.kind == ActivityKind::Vacuum);
+        second.vacuums = later.activities.as_ref().map(|activities| {
+            let vacuums = activities
+                .iter()
+                .filter(|activity| activity.kind == ActivityKind::Vacuum);
             vacuums.count() as u32
         });
         second.checkpoint_age_bytes = match later.checkpoint {
@@ -150,32 +152,32 @@ pub(super) fn second(before: &ServerSample, now: &ServerSample, start_ns: u64) -
 }
 
 /// The growth of a counter; `None` if it was reset in between.
-fn growth(before: Option<u64>, now: Option<u64>) -> Option<u64> {
-    now?.checked_sub(before?)
+fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
+    after?.checked_sub(before?)
 }
 
 /// The server's machine, and CPU time of its processes.
-fn machine(before: &ServerSample, now: &ServerSample, seconds: f64) -> Option<MachineSecond> {
-    let readings = before.machine.as_ref().zip(now.machine.as_ref());
-    let mut of = readings.map(|(earlier, later)| usage(earlier, later, seconds));
-    let cpu_s = before.server_cpu_s.zip(now.server_cpu_s);
+fn machine(before: &ServerSample, after: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+    let readings = before.machine.as_ref().zip(after.machine.as_ref());
+    let mut machine_second = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    let cpu_s = before.server_cpu_s.zip(after.server_cpu_s);
     if let Some(cpu_s) =
         cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
     {
-        of.get_or_insert_default().server_cpu_s = Some(cpu_s);
+        machine_second.get_or_insert_default().server_cpu_s = Some(cpu_s);
     }
-    of
+    machine_second
 }
 
-/// The client's machine, if the server is on another one, and the time that its CPU limit throttled
+/// The client's machine, if the server is on a different one, and the time for which its CPU limit throttled
 /// it.
-fn client(before: &ServerSample, now: &ServerSample, seconds: f64) -> Option<MachineSecond> {
-    let readings = before.client.as_ref().zip(now.client.as_ref());
-    let mut of = readings.map(|(earlier, later)| usage(earlier, later, seconds));
-    if let Some((earlier, later)) = before.throttled_s.zip(now.throttled_s) {
-        of.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
+fn client(before: &ServerSample, after: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+    let readings = before.client.as_ref().zip(after.client.as_ref());
+    let mut machine_second = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    if let Some((earlier, later)) = before.throttled_s.zip(after.throttled_s) {
+        machine_second.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
     }
-    of
+    machine_second
 }
 
 fn usage(
@@ -183,17 +185,17 @@ fn usage(
     later: &observe::machine::MachineReading,
     seconds: f64,
 ) -> MachineSecond {
-    let used = later.since(earlier, seconds);
+    let machine_usage = later.since(earlier, seconds);
     MachineSecond {
-        busy_share: used.busy,
-        busiest_cpu_share: used.busiest_cpu,
-        io_wait_share: used.io_wait,
-        steal_share: used.steal,
+        busy_share: machine_usage.busy,
+        busiest_cpu_share: machine_usage.busiest_cpu,
+        io_wait_share: machine_usage.io_wait,
+        steal_share: machine_usage.steal,
         server_cpu_s: None,
         memory_available_bytes: later.memory_available_bytes,
-        disk_read_bytes: used.disk_read_bytes,
-        disk_write_bytes: used.disk_write_bytes,
-        disk_busy_share: used.disk_busy,
+        disk_read_bytes: machine_usage.disk_read_bytes,
+        disk_write_bytes: machine_usage.disk_write_bytes,
+        disk_busy_share: machine_usage.disk_busy,
         throttled_s: None,
     }
 }
@@ -228,11 +230,11 @@ mod tests {
 
     #[test]
     fn a_reset_or_a_lost_connection_gives_no_difference() {
-        let (early, late) = (sample(0, Some(10)), sample(1, Some(9)));
-        assert_eq!(second(&early, &late, 0).commits, None);
-        let mut lost = sample(1, Some(11));
-        lost.counters = None;
-        let row = second(&early, &lost, 0);
+        let (first, second_sample) = (sample(0, Some(10)), sample(1, Some(9)));
+        assert_eq!(second(&first, &second_sample, 0).commits, None);
+        let mut disconnected = sample(1, Some(11));
+        disconnected.counters = None;
+        let row = second(&first, &disconnected, 0);
         assert_eq!((row.commits, row.connections), (None, None));
     }
 }

@@ -1,6 +1,6 @@
 //! Detects events of a server from changes between two readings.
 //!
-//! Must never: report a checkpoint whose start is not known.
+//! Must never: report a checkpoint whose start is unknown.
 
 use prony_judge::thresholds::SAME_START_S;
 use prony_server::observe::counters::{Activity, Checkpoint};
@@ -15,7 +15,7 @@ pub(super) struct EventDetector {
     is_replica: Option<bool>,
     /// WAL position of PostgreSQL's last complete checkpoint.
     redo: Option<u64>,
-    /// InnoDB: end of the log at the start of the current round, and the time of that.
+    /// InnoDB: end of the log at the start of the current checkpoint round, and the time of that start.
     round: Option<(u64, f64)>,
     /// Activities in progress, with their start times.
     in_progress: BTreeMap<Activity, f64>,
@@ -33,15 +33,16 @@ impl EventDetector {
 
     /// Returns events for the activities that are still in progress at the end.
     pub(super) fn end(&mut self) -> Vec<Event> {
-        let left = std::mem::take(&mut self.in_progress).into_iter();
-        left.map(|(activity, since_s)| {
-            event(event_kind(activity.kind), &activity.detail, since_s, None)
-        })
-        .collect()
+        let unfinished = std::mem::take(&mut self.in_progress).into_iter();
+        unfinished
+            .map(|(activity, since_s)| {
+                event(event_kind(activity.kind), &activity.detail, since_s, None)
+            })
+            .collect()
     }
 
     fn restart(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
-        let has_changed = |(was, is): (f64, f64)| (is - was).abs() > SAME_START_S;
+        let has_changed = |(before, after): (f64, f64)| (after - before).abs() > SAME_START_S;
         if self
             .started_unix_s
             .zip(counters.started_unix_s)
@@ -52,9 +53,9 @@ impl EventDetector {
             (self.redo, self.round) = (None, None);
         }
         let roles = self.is_replica.zip(counters.is_replica);
-        if let Some((was, is)) = roles.filter(|(was, is)| was != is) {
+        if let Some((before, after)) = roles.filter(|(before, after)| before != after) {
             let role = |replica: bool| if replica { "a replica" } else { "the primary" };
-            let detail = format!("the server was {} and is {}", role(was), role(is));
+            let detail = format!("the server was {} and is {}", role(before), role(after));
             events.push(event(EventKind::Failover, &detail, at_s, Some(at_s)));
         }
         self.started_unix_s = counters.started_unix_s.or(self.started_unix_s);
@@ -64,8 +65,8 @@ impl EventDetector {
     fn checkpoint(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
         match counters.checkpoint {
             Some(Checkpoint::Complete { redo, began_unix_s }) => {
-                let before = self.redo.replace(redo);
-                if before.is_some_and(|before| before != redo) {
+                let previous = self.redo.replace(redo);
+                if previous.is_some_and(|previous| previous != redo) {
                     let ago_s = counters
                         .clock_unix_s
                         .map_or(0.0, |now_s| now_s - began_unix_s);
@@ -78,8 +79,8 @@ impl EventDetector {
                     ));
                 }
             }
-            // When the checkpoint passes the end of the log at the start of the round, all pages
-            // that were dirty then are on disk.
+            // A checkpoint is complete when it passes the end of the log at the start of the round: all pages
+            // that were dirty at that time are on disk.
             Some(Checkpoint::Fuzzy { at, end }) => match self.round {
                 Some((goal, since_s)) if at >= goal => {
                     let detail = "all pages that were dirty at its start are on disk";
@@ -94,11 +95,11 @@ impl EventDetector {
     }
 
     fn activities(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
-        let Some(now) = &counters.activities else {
+        let Some(activities) = &counters.activities else {
             return;
         };
         self.in_progress.retain(|activity, since_s| {
-            let continues = now.contains(activity);
+            let continues = activities.contains(activity);
             if !continues {
                 let ended = event(
                     event_kind(activity.kind),
@@ -110,13 +111,13 @@ impl EventDetector {
             }
             continues
         });
-        for activity in now {
+        for activity in activities {
             self.in_progress.entry(activity.clone()).or_insert(at_s);
         }
     }
 }
 
-/// The kind of event that an activity is.
+/// The kind of event that reports this activity.
 fn event_kind(activity: ActivityKind) -> EventKind {
     match activity {
         ActivityKind::Vacuum => EventKind::Vacuum,
@@ -142,8 +143,9 @@ mod tests {
     use super::*;
 
     fn summaries(events: &[Event]) -> Vec<(&str, f64, Option<f64>)> {
-        let each = events.iter();
-        each.map(|one| (one.kind.name(), one.at_s, one.until_s))
+        let events = events.iter();
+        events
+            .map(|event| (event.kind.name(), event.at_s, event.until_s))
             .collect()
     }
 
@@ -196,8 +198,8 @@ mod tests {
             "within the tolerance"
         );
         let events = detector.detect(&reading(520.0, true), 3.0);
-        let wanted = [("restart", 3.0, Some(3.0)), ("failover", 3.0, Some(3.0))];
-        assert_eq!(summaries(&events), wanted);
+        let expected = [("restart", 3.0, Some(3.0)), ("failover", 3.0, Some(3.0))];
+        assert_eq!(summaries(&events), expected);
         assert!(
             events[1]
                 .detail

@@ -1,8 +1,8 @@
 //! Observes the server and its machine once a second during a run.
 //!
-//! The result is rows and events of the server, and at the end its state and the cost of observing.
-//! It has its own thread, which is not joined, and its own connection. Must never: take part in the
-//! load, delay the end of a run, or end it.
+//! The result is rows and events of the server, and at the end its state and the cost of observing. It has
+//! its own thread, which is not joined, and its own connection. Must never: take part in the load, delay the
+//! end of a run, or end it.
 
 mod before;
 mod convert;
@@ -51,12 +51,12 @@ pub struct Observation {
     pub(crate) exporter: Option<Exporter>,
 }
 
-/// A value and its origin: a flag, or a place in a plan.
+/// A value and its origin: a flag, or a location in a plan.
 #[derive(Clone, Debug)]
 pub struct WithOrigin<T> {
     /// The value.
     pub value: T,
-    /// Where it was set.
+    /// The flag or location that set it.
     pub origin: String,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct ServerObserverInput {
     pub target: Target,
     /// Its settings before the run.
     pub facts: ServerFacts,
-    /// The node_exporter of its machine, if any; else this machine's `/proc` is read.
+    /// The node_exporter of its machine, if any; otherwise this machine's `/proc` is read.
     pub exporter: Option<Exporter>,
 }
 
@@ -108,12 +108,12 @@ pub(crate) enum LoadEnd {
 }
 
 impl LoadEnd {
-    /// Derives it from the loop's result.
+    /// How the load ended, from the loop's result.
     pub(crate) fn of(driven: &DriveResult) -> LoadEnd {
         if driven.interrupted || driven.failure.is_some() {
             return LoadEnd::Early;
         }
-        let in_flight = driven.collected.measured.leftover.in_flight;
+        let in_flight = driven.collected.measured.excluded.in_flight;
         match in_flight.ambiguous + in_flight.cut_off {
             0 => LoadEnd::Complete,
             _ => LoadEnd::CutOff,
@@ -139,15 +139,23 @@ pub(crate) struct ServerUpdate {
 }
 
 impl ServerObserver {
-    /// Starts to observe a run whose clients have connected, so that it takes no connection from
-    /// them. `None`: the thread could not be started.
-    pub fn start(job: ServerObserverInput, schedule: RunSchedule) -> Option<ServerObserver> {
-        let (stop, stopped) = channel();
+    /// Starts to observe a run whose clients have connected, so that observing takes no connection from them.
+    /// `None`: the thread could not be started.
+    pub fn start(input: ServerObserverInput, schedule: RunSchedule) -> Option<ServerObserver> {
+        let (stop, stop_requests) = channel();
         let (sender, messages) = channel();
         let thread = std::thread::Builder::new().name("observing".to_owned());
         let answered_ns = Arc::new(AtomicU64::new(0));
-        let answered = Arc::clone(&answered_ns);
-        let body = move || watcher::watch(&job, schedule, &sender, &stopped, &answered);
+        let thread_answered_ns = Arc::clone(&answered_ns);
+        let body = move || {
+            watcher::watch(
+                &input,
+                schedule,
+                &sender,
+                &stop_requests,
+                &thread_answered_ns,
+            )
+        };
         // Not joined: a server that no longer answers must not delay the run.
         thread.spawn(body).ok()?;
         Some(ServerObserver {
@@ -166,16 +174,16 @@ impl ServerObserver {
         update
     }
 
-    /// Whether the server has not answered for so long that waiting is pointless.
+    /// Whether the server has not answered for so long that it is useless to wait.
     pub fn is_unresponsive(&self) -> bool {
         let answered_ns = self.answered_ns.load(Ordering::Relaxed);
         Clock::System.now_ns().saturating_sub(answered_ns) > UNRESPONSIVE_NS
     }
 
     /// Stops observing; after a complete load it waits briefly for the server's final state.
-    pub fn end(self, ended: LoadEnd, observed: &mut Observed) {
-        let interrupted = ended == LoadEnd::Early;
-        let (stop, timeout) = match ended {
+    pub fn end(self, load_end: LoadEnd, observed: &mut Observed) {
+        let interrupted = load_end == LoadEnd::Early;
+        let (stop, timeout) = match load_end {
             LoadEnd::Early => (StopRequest::AtOnce, ROW_TIMEOUT),
             // The grace period has already passed.
             LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, ROW_TIMEOUT),
@@ -183,20 +191,20 @@ impl ServerObserver {
         };
         // If the thread has already ended, its messages are still in the channel.
         let _ = self.stop.send(stop);
-        let until = Instant::now() + timeout;
+        let deadline = Instant::now() + timeout;
         let mut update = ServerUpdate::default();
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            match self.messages.recv_timeout(left) {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            match self.messages.recv_timeout(remaining) {
                 Ok(message) => {
                     if add_message(message, observed, &mut update) {
                         return;
                     }
                 }
                 Err(_) => {
-                    let why = "the server did not answer in time after the run";
+                    let reason = "the server did not answer in time after the run";
                     if !interrupted {
-                        add_missing(observed, vec![missing(ObservedTopic::StateAfter, why)]);
+                        add_missing(observed, vec![missing(ObservedTopic::StateAfter, reason)]);
                     }
                     return;
                 }
@@ -231,18 +239,22 @@ fn add_message(
     false
 }
 
-/// Adds missing values, each kind once.
+/// Adds missing values; each topic once.
 fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
-    for one in missing {
-        if !observed.missing.iter().any(|known| known.what == one.what) {
-            observed.missing.push(one);
+    for observation in missing {
+        if !observed
+            .missing
+            .iter()
+            .any(|existing| existing.what == observation.what)
+        {
+            observed.missing.push(observation);
         }
     }
 }
 
-fn missing(what: ObservedTopic, why: &str) -> MissingObservation {
+fn missing(topic: ObservedTopic, why: &str) -> MissingObservation {
     MissingObservation {
-        what,
+        what: topic,
         why: why.to_owned(),
     }
 }

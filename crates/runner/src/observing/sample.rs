@@ -22,7 +22,7 @@ pub(super) struct ServerSample {
     pub(super) counters: Option<Counters>,
     /// The server's machine.
     pub(super) machine: Option<MachineReading>,
-    /// This machine, if the server is on another.
+    /// This machine, if the server is on a different one.
     pub(super) client: Option<MachineReading>,
     /// CPU time of the server's processes, if they are on this machine.
     pub(super) server_cpu_s: Option<f64>,
@@ -51,13 +51,20 @@ impl<'a> MachineReader<'a> {
     /// Reads the machines and combines them with the server's counters.
     pub(super) fn sample(&mut self, counters: Option<Counters>) -> ServerSample {
         let at_ns = Clock::System.now_ns();
-        let here = read_this_machine();
-        let shared = self.colocation.as_ref().and_then(|found| found.shared) == Some(true);
-        let processes = self.colocation.as_ref().and_then(|found| found.processes);
+        let this_machine = read_this_machine();
+        let shared = self
+            .colocation
+            .as_ref()
+            .and_then(|colocation| colocation.shared)
+            == Some(true);
+        let processes = self
+            .colocation
+            .as_ref()
+            .and_then(|colocation| colocation.processes);
         let (machine, client) = match (self.exporter, shared) {
-            (Some(_), _) => (self.read_exporter(), (!shared).then_some(here)),
-            (None, true) => (Some(here), None),
-            (None, false) => (None, Some(here)),
+            (Some(_), _) => (self.read_exporter(), (!shared).then_some(this_machine)),
+            (None, true) => (Some(this_machine), None),
+            (None, false) => (None, Some(this_machine)),
         };
         ServerSample {
             at_ns,
@@ -78,11 +85,11 @@ impl<'a> MachineReader<'a> {
                 self.failures = 0;
                 Some(reading)
             }
-            Err(why) => {
+            Err(error) => {
                 self.failures += 1;
                 if self.failures == FAILURES_MAX {
                     self.missing
-                        .push(missing(ObservedTopic::ServerMachineForAPart, &why));
+                        .push(missing(ObservedTopic::ServerMachineForAPart, &error));
                 }
                 None
             }

@@ -32,21 +32,21 @@ const VOLATILE_SETTINGS: [&str; 4] = ["gtid_", "timestamp", "rand_seed", "pseudo
 
 /// Observes until a stop request.
 pub(super) fn watch(
-    job: &ServerObserverInput,
+    input: &ServerObserverInput,
     schedule: RunSchedule,
     messages: &Sender<ObserverMessage>,
-    stopped: &Receiver<StopRequest>,
+    stop_requests: &Receiver<StopRequest>,
     answered_ns: &AtomicU64,
 ) {
     let mut watcher = Watcher {
         answered_ns,
-        job,
+        input,
         schedule,
         messages,
         control: None,
         is_refused: false,
         reader: None,
-        machines: MachineReader::new(job.exporter.as_ref()),
+        machines: MachineReader::new(input.exporter.as_ref()),
         events: EventDetector::default(),
         cost: ObserverCost::default(),
         serving_since_s: None,
@@ -56,7 +56,7 @@ pub(super) fn watch(
     watcher.is_refused = watcher.control.is_none();
     let mut before = watcher.sample();
     let stop = loop {
-        match watcher.wait(stopped) {
+        match watcher.wait(stop_requests) {
             Some(stop) => break stop,
             None => before = watcher.row(before),
         }
@@ -64,8 +64,9 @@ pub(super) fn watch(
     if Clock::System.now_ns().saturating_sub(before.at_ns) >= LAST_ROW_MIN_NS {
         watcher.row(before);
     }
-    let left = watcher.events.end();
-    left.into_iter()
+    let unfinished = watcher.events.end();
+    unfinished
+        .into_iter()
         .for_each(|event| watcher.send(ObserverMessage::Event(event)));
     let mut end = watcher.final_observation();
     if stop == StopRequest::ReadState {
@@ -75,18 +76,18 @@ pub(super) fn watch(
 }
 
 struct Watcher<'a> {
-    job: &'a ServerObserverInput,
+    input: &'a ServerObserverInput,
     schedule: RunSchedule,
     messages: &'a Sender<ObserverMessage>,
     control: Option<Control>,
-    /// The first connection was refused. It does not try again, because each attempt costs the
+    /// The first connection was refused. The watcher does not try again, because each attempt costs the
     /// server a process and a line in its log.
     is_refused: bool,
     reader: Option<CounterReader>,
     machines: MachineReader<'a>,
     events: EventDetector,
     cost: ObserverCost,
-    /// CPU time of the process or thread that serves this connection, when first read.
+    /// CPU time of the process or thread that serves this connection, at the first reading.
     serving_since_s: Option<f64>,
     /// When the server last answered, for the thread that ends the run.
     answered_ns: &'a AtomicU64,
@@ -95,14 +96,14 @@ struct Watcher<'a> {
 }
 
 impl Watcher<'_> {
-    /// Sends a message; ignores that nobody receives it any more.
+    /// Sends a message; ignores that there is no receiver any more.
     fn send(&self, message: ObserverMessage) {
         let _ = self.messages.send(message);
     }
 
     /// Connects, or reconnects after a loss.
     fn connect(&mut self) {
-        let connected = Control::connect(&self.job.target).and_then(|mut control| {
+        let connected = Control::connect(&self.input.target).and_then(|mut control| {
             let reader = CounterReader::new(&mut control)?;
             Ok((control, reader))
         });
@@ -119,10 +120,10 @@ impl Watcher<'_> {
         }
     }
 
-    fn disconnect(&mut self, error: &Error, what: ObservedTopic) {
+    fn disconnect(&mut self, error: &Error, topic: ObservedTopic) {
         let text = error.to_string();
-        let why = text.lines().next().unwrap_or_default();
-        self.send(ObserverMessage::Missing(vec![missing(what, why)]));
+        let reason = text.lines().next().unwrap_or_default();
+        self.send(ObserverMessage::Missing(vec![missing(topic, reason)]));
         self.add_cost();
         (self.control, self.reader) = (None, None);
     }
@@ -137,20 +138,20 @@ impl Watcher<'_> {
             .machines
             .colocation
             .as_ref()
-            .and_then(|found| found.serving);
+            .and_then(|colocation| colocation.serving);
         let now_s = serving.and_then(|(process, thread)| task_cpu_s(process, thread));
         if let Some((now_s, since_s)) = now_s.zip(self.serving_since_s.take()) {
             *self.cost.server_cpu_s.get_or_insert_default() += (now_s - since_s).max(0.0);
         }
     }
 
-    /// Waits for the next full second of the load; returns a stop request if one comes first.
-    fn wait(&self, stopped: &Receiver<StopRequest>) -> Option<StopRequest> {
+    /// Waits for the next full second of the load; returns a stop request that comes first.
+    fn wait(&self, stop_requests: &Receiver<StopRequest>) -> Option<StopRequest> {
         let since_ns = Clock::System
             .now_ns()
             .saturating_sub(self.schedule.start_ns);
-        let left_ns = SECOND_NS - since_ns % SECOND_NS;
-        match stopped.recv_timeout(Duration::from_nanos(left_ns)) {
+        let remaining_ns = SECOND_NS - since_ns % SECOND_NS;
+        match stop_requests.recv_timeout(Duration::from_nanos(remaining_ns)) {
             Ok(stop) => Some(stop),
             Err(RecvTimeoutError::Timeout) => None,
             // The run has ended.
@@ -201,10 +202,10 @@ impl Watcher<'_> {
         if self.control.is_none() && !self.is_refused {
             self.connect();
         }
-        let now = self.sample();
-        let second = convert::second(&before, &now, self.schedule.start_ns);
+        let sample = self.sample();
+        let second = convert::second(&before, &sample, self.schedule.start_ns);
         self.send(ObserverMessage::Second(Box::new(second)));
-        now
+        sample
     }
 
     fn final_observation(&mut self) -> FinalObservation {
@@ -242,10 +243,9 @@ impl Watcher<'_> {
         for (name, value) in &facts.settings {
             let is_volatile = VOLATILE_SETTINGS
                 .iter()
-                .any(|start| name.starts_with(start));
-            // A setting that was not listed before belongs to a library that this session has
-            // loaded.
-            let before = self.job.facts.setting(name);
+                .any(|prefix| name.starts_with(prefix));
+            // A setting that was not listed before belongs to a library that this session has loaded.
+            let before = self.input.facts.setting(name);
             if !is_volatile && before.is_some_and(|before| before != value) {
                 changed.insert(name.clone(), value.clone().into());
             }
@@ -257,20 +257,21 @@ impl Watcher<'_> {
     fn settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut reader = CounterReader::new(control)?;
         let began = Instant::now();
-        let mut last = reader.read(control)?;
+        let mut previous = reader.read(control)?;
         loop {
             std::thread::sleep(SETTLE_PAUSE);
-            let now = reader.read(control)?;
+            let counters = reader.read(control)?;
             // Each reading is itself one transaction or more.
-            let own = 2 * reader.queries();
-            let is_settled = now
+            let own_commits = 2 * reader.queries();
+            let is_settled = counters
                 .commits
-                .zip(last.commits)
-                .is_none_or(|(now, last)| now <= last + own);
-            if (is_settled && now.active.unwrap_or(0) == 0) || began.elapsed() > SETTLE_TIMEOUT {
-                return Ok(now);
+                .zip(previous.commits)
+                .is_none_or(|(current, previous)| current <= previous + own_commits);
+            if (is_settled && counters.active.unwrap_or(0) == 0) || began.elapsed() > SETTLE_TIMEOUT
+            {
+                return Ok(counters);
             }
-            last = now;
+            previous = counters;
         }
     }
 }

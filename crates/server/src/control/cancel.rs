@@ -11,7 +11,7 @@ use super::socket::{Deadline, Socket};
 use prony_wire::{CancelKey, PendingLogin, QueryMode};
 use std::time::Duration;
 
-/// Time limit for a request, which the server answers by closing the connection.
+/// Time limit for a cancel request; the server answers it by closing the connection.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// MySQL's error for a connection that does not exist (ER_NO_SUCH_THREAD).
@@ -26,15 +26,15 @@ pub struct Canceller {
 
 #[derive(Clone, Debug)]
 enum CancelMethod {
-    /// PostgreSQL's.
+    /// PostgreSQL's CancelRequest.
     Request { key: CancelKey, over_tls: bool },
     /// MySQL's `KILL QUERY`, with the connection id.
     Kill(u32),
 }
 
 impl Canceller {
-    /// For a PostgreSQL session opened over this route. `over_tls`: its connection uses TLS, so the
-    /// request does too, to protect the key.
+    /// A handle for a PostgreSQL session opened over this route. `over_tls`: the session's connection
+    /// uses TLS, so the request does too, to protect the key.
     pub fn new(route: Route, key: CancelKey, over_tls: bool) -> Canceller {
         Canceller {
             route: Box::new(route),
@@ -42,7 +42,7 @@ impl Canceller {
         }
     }
 
-    /// For the MySQL or MariaDB session with this connection id, opened over this route.
+    /// A handle for the MySQL or MariaDB session with this connection id, opened over this route.
     pub fn kill_query(route: Route, connection_id: u32) -> Canceller {
         Canceller {
             route: Box::new(route),
@@ -61,12 +61,12 @@ impl Canceller {
             CancelMethod::Request { key, over_tls } => {
                 self.request(key.clone(), *over_tls, deadline)
             }
-            CancelMethod::Kill(number) => {
+            CancelMethod::Kill(connection_id) => {
                 match log_in((*self.route).clone(), deadline, QueryMode::Simple) {
-                    // A connection that no longer exists needs no cancel.
                     Ok(mut opened) => {
-                        let sql = format!("KILL QUERY {number}");
+                        let sql = format!("KILL QUERY {connection_id}");
                         match opened.connection.request(|exchange| exchange.query(sql)) {
+                            // A connection that no longer exists needs no cancel.
                             Err(Error::Statement(error)) if error.number == NO_SUCH_THREAD => {
                                 return Ok(());
                             }
@@ -88,13 +88,13 @@ impl Canceller {
         let connector = self.route.cancel_connector(key, over_tls);
         let mut login = PendingLogin::Postgres(Box::new(connector));
         let (_, mut channel) = run_login(&socket, deadline, &mut login)?;
-        let mut goodbye = Vec::new();
-        channel.close(&mut goodbye);
-        let _ = socket.send_all(&goodbye, deadline);
+        let mut closing_message = Vec::new();
+        channel.close(&mut closing_message);
+        let _ = socket.send_all(&closing_message, deadline);
         // The server closes the connection once it has signalled the backend; ignore how it ends.
-        let mut rest = Vec::new();
-        while matches!(socket.receive(&mut rest, deadline), Ok(1..)) {
-            rest.clear();
+        let mut ignored = Vec::new();
+        while matches!(socket.receive(&mut ignored, deadline), Ok(1..)) {
+            ignored.clear();
         }
         Ok(())
     }

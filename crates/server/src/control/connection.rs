@@ -1,5 +1,5 @@
-//! A blocking connection with the same requests as in the loop: text in any encoding, prepared
-//! statements, replies of several results, the data of a COPY.
+//! A blocking connection that can make every request of the load loop: text in any encoding,
+//! prepared statements, replies with several results, COPY data.
 //!
 //! Must never: drive load; show a password; block on sending while the server waits for this side
 //! to read.
@@ -15,7 +15,7 @@ use std::io::IoSlice;
 use std::time::Duration;
 
 /// Time limit for sending the closing message.
-const FAREWELL_TIMEOUT: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A blocking connection.
 pub struct BlockingConnection {
@@ -26,21 +26,21 @@ pub struct BlockingConnection {
     from_socket: Vec<u8>,
     plain: Vec<u8>,
     to_socket: Vec<u8>,
-    /// State of the reply.
-    fed: FeedStatus,
+    /// How far the current reply has been read.
+    reply_status: FeedStatus,
     /// Bytes of the current reply so far.
     reply_bytes: u64,
     /// Limit for one reply, in bytes.
     max_reply_bytes: u64,
-    /// Whether the connection failed or ended and cannot be used any more.
+    /// Whether the connection has failed or ended, and can no longer be used.
     dead: bool,
-    /// Until when to wait for the server.
+    /// When to stop waiting for the server.
     deadline: Deadline,
 }
 
 impl BlockingConnection {
     /// Connects to the first endpoint whose session has the target's `target_session_attrs`.
-    /// Statements are sent in this mode.
+    /// `mode`: how statements are sent.
     ///
     /// # Errors
     /// [`Error::Connect`] with the failure of each attempt.
@@ -55,8 +55,8 @@ impl BlockingConnection {
         mut exchange: Exchange,
     ) -> BlockingConnection {
         exchange.set_session_flags(session.flags);
-        // At most the end of the session's messages; a protocol violation shows at the first reply.
-        let _ = exchange.feed(&session.leftover);
+        // At most the login's last messages; a protocol violation is reported at the first reply.
+        let _ = exchange.feed(&session.trailing_bytes);
         BlockingConnection {
             socket,
             channel,
@@ -64,7 +64,7 @@ impl BlockingConnection {
             from_socket: Vec::new(),
             plain: Vec::new(),
             to_socket: Vec::new(),
-            fed: FeedStatus::Complete,
+            reply_status: FeedStatus::Complete,
             reply_bytes: 0,
             max_reply_bytes: MAX_REPLY_BYTES,
             dead: false,
@@ -94,7 +94,7 @@ impl BlockingConnection {
         Ok(())
     }
 
-    /// Changes the time without a reply after which the server is probed.
+    /// Changes the time without a byte after which the server is probed.
     pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
         self.socket.set_io_timeout(limit);
     }
@@ -144,7 +144,7 @@ impl BlockingConnection {
             return Err(Error::Dead);
         }
         request(&mut self.exchange);
-        (self.fed, self.reply_bytes) = (FeedStatus::More, 0);
+        (self.reply_status, self.reply_bytes) = (FeedStatus::More, 0);
         self.send_outgoing()
     }
 
@@ -167,7 +167,7 @@ impl BlockingConnection {
 
     /// Waits until the reply is complete, or the server expects more of the request.
     pub(super) fn wait(&mut self) -> Result<FeedStatus, Error> {
-        while self.fed == FeedStatus::More {
+        while self.reply_status == FeedStatus::More {
             self.from_socket.clear();
             let received = self.socket.receive(&mut self.from_socket, self.deadline);
             let processed = match received {
@@ -177,15 +177,15 @@ impl BlockingConnection {
             };
             processed.map_err(|error| self.on_lost(error))?;
         }
-        Ok(self.fed)
+        Ok(self.reply_status)
     }
 
-    /// Processes what has arrived, without waiting; returns the state of the reply.
+    /// Processes bytes that have already arrived, without waiting; returns the state of the reply.
     pub(super) fn process_arrived(&mut self) -> Result<FeedStatus, Error> {
         loop {
             self.from_socket.clear();
             let processed = match self.socket.receive_now(&mut self.from_socket) {
-                Ok(None) => return Ok(self.fed),
+                Ok(None) => return Ok(self.reply_status),
                 Ok(Some(0)) => Err(Error::Closed),
                 Ok(Some(_)) => self.process_received(),
                 Err(error) => Err(error.into()),
@@ -197,12 +197,12 @@ impl BlockingConnection {
     /// Feeds the received bytes to the exchange, and sends TLS answers.
     fn process_received(&mut self) -> Result<(), Error> {
         let mut answers = Vec::new();
-        let fed = self.feed(&mut answers);
+        let result = self.feed(&mut answers);
         if !answers.is_empty() {
             let sent = self.socket.send_all(&answers, self.deadline);
             sent.map_err(Error::from)?;
         }
-        fed
+        result
     }
 
     fn feed(&mut self, answers: &mut Vec<u8>) -> Result<(), Error> {
@@ -210,10 +210,10 @@ impl BlockingConnection {
             true => &self.from_socket,
             false => {
                 self.plain.clear();
-                let opened = self
+                let decrypted = self
                     .channel
                     .receive(&self.from_socket, &mut self.plain, answers);
-                opened.map_err(Error::Tls)?;
+                decrypted.map_err(Error::Tls)?;
                 &self.plain
             }
         };
@@ -222,10 +222,10 @@ impl BlockingConnection {
             let problem = "the server violates the protocol: its reply is too long";
             return Err(Error::Violation(problem.to_owned()));
         }
-        let fed = self.exchange.feed(plain);
-        match fed.map_err(|violation| Error::Violation(violation.to_string()))? {
+        let status = self.exchange.feed(plain);
+        match status.map_err(|violation| Error::Violation(violation.to_string()))? {
             FeedStatus::More => {}
-            fed => self.fed = fed,
+            status => self.reply_status = status,
         }
         Ok(())
     }
@@ -258,17 +258,17 @@ impl BlockingConnection {
         sent
     }
 
-    /// Sends bytes without encryption. Processes what the server sends meanwhile, because it may
-    /// wait for this side to read.
+    /// Sends bytes without encryption. Also processes the data that the server sends, because
+    /// it may wait for this side to read.
     fn send_plain(&mut self, parts: [&[u8]; 2]) -> Result<(), Error> {
-        if self.fed == FeedStatus::Send {
-            self.fed = FeedStatus::More;
+        if self.reply_status == FeedStatus::Send {
+            self.reply_status = FeedStatus::More;
         }
         let mut slices = parts.map(IoSlice::new);
-        let mut rest = &mut slices[..];
-        IoSlice::advance_slices(&mut rest, 0);
-        while !rest.is_empty() {
-            match self.socket.send_some(&mut rest, self.deadline) {
+        let mut remaining = &mut slices[..];
+        IoSlice::advance_slices(&mut remaining, 0);
+        while !remaining.is_empty() {
+            match self.socket.send_some(&mut remaining, self.deadline) {
                 Ok(true) => {}
                 Ok(false) => drop(self.process_arrived()?),
                 Err(error) => return Err(self.on_lost(error.into())),
@@ -314,7 +314,7 @@ impl Drop for BlockingConnection {
         self.channel
             .send(self.exchange.closing_message(), &mut closing_message);
         self.channel.close(&mut closing_message);
-        let deadline = Deadline::after(Some(FAREWELL_TIMEOUT));
+        let deadline = Deadline::after(Some(CLOSE_TIMEOUT));
         let _ = self.socket.send_all(&closing_message, deadline);
     }
 }

@@ -74,7 +74,7 @@ impl<'a> CopyIn<'a> {
     /// Ends the stream; returns the server's count of rows.
     ///
     /// # Errors
-    /// As for [`CopyIn::write`]: the server checks some rows only now.
+    /// As for [`CopyIn::write`]; the server may report a bad row only now.
     pub fn finish(mut self) -> Result<u64, Error> {
         self.flush()?;
         if std::mem::replace(&mut self.ended, true) {
@@ -88,7 +88,7 @@ impl<'a> CopyIn<'a> {
     /// Aborts the copy: no row remains. `reason` appears in the server's log.
     ///
     /// # Errors
-    /// The connection was lost meanwhile.
+    /// The connection was lost.
     pub fn abort(mut self, reason: &str) -> Result<(), Error> {
         self.abort_with(reason)
     }

@@ -27,19 +27,19 @@ pub enum Error {
     Io(io::Error),
     /// Nothing arrived for `io_timeout`, and a probe found the connection lost.
     Silent(Box<Silence>),
-    /// A signal interrupted it.
+    /// A signal interrupted the wait.
     Interrupted,
     /// The TLS layer failed after the login.
     Tls(TlsError),
     /// The server violated its protocol.
     Violation(String),
-    /// The statement cannot be sent this way.
+    /// Wrong use of this interface, such as a COPY with [`super::Control::execute`].
     Usage(&'static str),
-    /// The connection had already failed.
+    /// The connection failed earlier.
     Dead,
 }
 
-/// With libpq's layout: hints on lines that begin with a tab.
+/// In libpq's layout: each line of a hint begins with a tab.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -108,7 +108,7 @@ impl Error {
         matches!(self, Error::Silent(_))
     }
 
-    /// Whether a signal interrupted it.
+    /// Whether a signal interrupted the wait or the attempt to connect.
     pub fn is_interrupted(&self) -> bool {
         match self {
             Error::Interrupted => true,
@@ -120,7 +120,7 @@ impl Error {
         }
     }
 
-    /// The server's error, if there is one; of several attempts, that of the last.
+    /// The server's error, if there is one; after several attempts, the last one.
     pub fn server(&self) -> Option<&ServerError> {
         match self {
             Error::Statement(error) => Some(error),
@@ -158,7 +158,7 @@ impl Error {
         }
     }
 
-    /// Whether the connection cannot be used any more.
+    /// Whether the connection can no longer be used.
     pub fn is_lost(&self) -> bool {
         match self {
             Error::Statement(error) => error.is_fatal(),
@@ -202,7 +202,7 @@ pub enum Cause {
     Io(io::Error),
     /// `connect_timeout` passed.
     Timeout,
-    /// The user interrupted it.
+    /// A signal interrupted the attempt.
     Interrupted,
     /// The server closed the connection during the login.
     Closed,
@@ -214,7 +214,7 @@ pub enum Cause {
     SessionUnknown(Box<Error>),
 }
 
-/// With libpq's wording, without the hint.
+/// In libpq's wording, without the hint.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Endpoint {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_with_the_same_hint_share_it() {
+    fn consecutive_failures_with_the_same_hint_show_it_once() {
         let line = |port| {
             format!("connection to server at \"127.0.0.1\", port {port} failed: Connection refused")
         };
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_lost_connection_is_separate() {
+    fn problem_and_hint_of_a_lost_connection_are_separate() {
         let lines = "This probably means the server terminated abnormally\nbefore or while processing the request.";
         let closed = ErrorParts::new("server closed the connection unexpectedly").with_hint(lines);
         assert_eq!(Error::Closed.parts(), closed);

@@ -6,12 +6,12 @@
 use prony_wire::{Engine, Protocol, ServerError};
 
 /// MySQL's and MariaDB's errors for a missing privilege on a table, a column or a database.
-const DENIED: [u32; 3] = [1142, 1143, 1044];
+const PRIVILEGE_ERRORS: [u32; 3] = [1142, 1143, 1044];
 
 /// Kinds of objects that have the same name in the server's message and in `ALTER ... OWNER TO`,
-/// and need only a name there (`aclcheck_error` of PostgreSQL). Without `relation`, which can be a
-/// table or something else.
-const OWNED: [&str; 12] = [
+/// and need only a name there (`aclcheck_error` of PostgreSQL). `relation` is not one of them: it
+/// can be a table or another kind of object.
+const OBJECT_KINDS: [&str; 12] = [
     "collation",
     "conversion",
     "database",
@@ -26,16 +26,18 @@ const OWNED: [&str; 12] = [
     "view",
 ];
 
-/// A hint on how to grant the privilege that is missing. `None`: it is another error.
+/// The hint on how to grant a missing privilege; `None` for other errors.
 pub(super) fn hint(error: &ServerError) -> Option<String> {
     match error.protocol {
         Protocol::PostgreSql => (&error.code == b"42501").then(|| postgres_hint(error)),
-        Protocol::MySql => DENIED.contains(&error.number).then(|| mysql_hint(error)),
+        Protocol::MySql => PRIVILEGE_ERRORS
+            .contains(&error.number)
+            .then(|| mysql_hint(error)),
     }
 }
 
 fn mysql_hint(error: &ServerError) -> String {
-    match mysql(&error.message) {
+    match mysql_grant(&error.message) {
         Some(grant) => format!("As an administrator: {grant};"),
         None => "GRANT the account privileges on this table.".to_owned(),
     }
@@ -44,7 +46,7 @@ fn mysql_hint(error: &ServerError) -> String {
 fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(identifier);
     let role = role.as_deref().unwrap_or("the role");
-    match postgres(&error.message, role) {
+    match postgres_grant(&error.message, role) {
         Some(grant) => format!("Connect as the owner, or have the owner execute: {grant};"),
         None => {
             format!("Connect as the owner, or GRANT {role} the privilege that its message names.")
@@ -52,11 +54,12 @@ fn postgres_hint(error: &ServerError) -> String {
     }
 }
 
-/// Parses `permission denied for table t` and `must be owner of table t`.
-fn postgres(message: &str, role: &str) -> Option<String> {
+/// The statement that grants a missing privilege, from `permission denied for table t` or `must be
+/// owner of table t`.
+fn postgres_grant(message: &str, role: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("must be owner of ") {
         let (kind, name) = rest.rsplit_once(' ')?;
-        if !OWNED.contains(&kind) {
+        if !OBJECT_KINDS.contains(&kind) {
             return None;
         }
         let (kind, name) = (kind.to_uppercase(), identifier(name));
@@ -65,7 +68,7 @@ fn postgres(message: &str, role: &str) -> Option<String> {
     let rest = message.strip_prefix("permission denied for ")?;
     let (kind, name) = rest.rsplit_once(' ')?;
     let name = identifier(name);
-    let (privileges, on) = match kind {
+    let (privileges, object_type) = match kind {
         "schema" => ("USAGE, CREATE", "SCHEMA "),
         "database" => ("CREATE, TEMPORARY", "DATABASE "),
         "tablespace" => ("CREATE", "TABLESPACE "),
@@ -77,21 +80,23 @@ fn postgres(message: &str, role: &str) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("GRANT {privileges} ON {on}{name} TO {role}"))
+    Some(format!(
+        "GRANT {privileges} ON {object_type}{name} TO {role}"
+    ))
 }
 
 /// Quotes a name if needed; the server's message has it without quotes.
 fn identifier(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    match name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
         true => name.to_owned(),
         false => Engine::PostgreSql.quote_identifier(name),
     }
 }
 
-/// Parses `INSERT command denied to user 'u'@'h' for table 't'`, in which MariaDB writes `` `d`.`t`
-/// ``, and `Access denied for user 'u'@'h' to database 'd'`.
-fn mysql(message: &str) -> Option<String> {
+/// The statement that grants what is missing, from `INSERT command denied to user 'u'@'h' for table
+/// 't'`, where MariaDB writes `` `d`.`t` ``, or `Access denied for user 'u'@'h' to database 'd'`.
+fn mysql_grant(message: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Access denied for user ") {
         let (account, database) = rest.split_once(" to database ")?;
         let database = database.trim_matches(['\'', '`']).replace('`', "``");

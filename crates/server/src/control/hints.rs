@@ -116,7 +116,7 @@ fn for_sqlstate(code: &[u8; 5], message: &str) -> Option<&'static str> {
 fn for_tls(error: &TlsError) -> Option<&'static str> {
     Some(match error {
         TlsError::InvalidCertificate(reason) => match reason {
-            // BadSignature: another authority with the same name.
+            // BadSignature: a different authority with the same name.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 "The server's certificate is not signed by a trusted authority: name the right one with sslrootcert=FILE."
             }

@@ -1,6 +1,6 @@
-//! The control connection: a blocking connection for everything that is not load.
+//! The control connection: a blocking connection for everything except the load.
 //!
-//! In: a [`Target`], SQL. Out: rows as text, counts, a stream into a table. Must never: drive load,
+//! In: a [`Target`] and SQL. Out: rows as text, row counts, COPY streams. Must never: drive load,
 //! show a password.
 //!
 //! ```no_run
@@ -58,7 +58,7 @@ pub type TextRow = Vec<Option<String>>;
 
 /// A blocking connection to the server.
 pub struct Control {
-    /// In extended mode, so that a statement with values is not kept prepared.
+    /// Uses extended mode, so that statements with parameters do not stay prepared.
     connection: BlockingConnection,
     route: Route,
     session: Session,
@@ -109,7 +109,7 @@ impl Control {
         Ok(first.and_then(|row| row.into_iter().next()).flatten())
     }
 
-    /// Runs one statement with text for its parameters `$1`, `$2`...; returns its rows. Values are
+    /// Runs one statement with text values for its parameters `$1`, `$2`...; returns its rows. Values are
     /// sent separately, so they need no quoting.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Control {
     /// Starts `COPY ... FROM STDIN`.
     ///
     /// # Errors
-    /// As for [`Control::execute`]; [`Error::Usage`] if it is another statement, or the server is
+    /// As for [`Control::execute`]; [`Error::Usage`] if it is a different statement, or the server is
     /// not PostgreSQL.
     pub fn copy_in(&mut self, sql: &str) -> Result<CopyIn<'_>, Error> {
         match self.route.account {
@@ -182,7 +182,7 @@ impl Control {
     }
 
     /// The last value of a setting that the server reports without a query: `server_version`, and
-    /// others on PostgreSQL.
+    /// on PostgreSQL other settings such as `TimeZone`.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         self.session.parameters.get(name)
     }
@@ -192,7 +192,7 @@ impl Control {
         &self.route.endpoint
     }
 
-    /// The route to the server: further connections should follow it.
+    /// The route of this connection; further connections should use it too.
     pub fn route(&self) -> &Route {
         &self.route
     }
@@ -216,13 +216,13 @@ impl Control {
         }
     }
 
-    /// Changes [`WaitOptions::io_timeout`] of this connection, unless it was `None`.
+    /// Changes [`WaitOptions::io_timeout`] of this connection; has no effect if it was `None`.
     pub fn set_io_timeout(&mut self, limit: Option<Duration>) {
         self.connection.set_io_timeout(limit);
     }
 
-    /// Whether the login sent the password in clear text over a network without TLS. MySQL's
-    /// plugin that would do so is refused.
+    /// Whether the login sent the password in clear text over a network without TLS. Never true for
+    /// MySQL, whose clear-text plugin is refused there.
     pub fn exposed_password(&self) -> bool {
         self.session.password_in_clear && self.endpoint().is_remote()
     }
@@ -235,10 +235,10 @@ impl Control {
     /// Sends a request and waits for its reply.
     fn request(&mut self, sql: &str, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         refuse_zero_bytes(sql)?;
-        let begun = self.connection.begin(request);
-        let first = begun.and_then(|()| self.connection.wait());
+        let sent = self.connection.begin(request);
+        let first = sent.and_then(|()| self.connection.wait());
         let needs_data = match self.route.account {
-            // PostgreSQL's requests are sent whole, except for the data of a COPY, which is then aborted.
+            // PostgreSQL's requests are sent completely, except for COPY data; the COPY is then aborted.
             Account::Postgres(_) => matches!(first, Ok(FeedStatus::Send)),
             Account::Mysql(_) => false,
         };
@@ -260,8 +260,8 @@ impl Control {
     /// privileges.
     fn finish(&mut self, reply: Result<(), Error>) -> Result<(), Error> {
         let exchange = self.connection.exchange();
-        let room = MAX_NOTICES.saturating_sub(self.session.notices.len());
-        let notices = exchange.notices().take(room);
+        let remaining = MAX_NOTICES.saturating_sub(self.session.notices.len());
+        let notices = exchange.notices().take(remaining);
         self.session.notices.extend(notices);
         exchange
             .add_settings(&mut self.session.parameters)
@@ -280,11 +280,11 @@ impl Control {
     /// The rows of the last result that has columns.
     fn rows(&mut self) -> Result<Vec<TextRow>, Error> {
         let exchange = self.connection.exchange();
-        let columns = |result: usize| exchange.columns(result).count();
-        let Some(last) = (0..exchange.results()).rev().find(|n| columns(*n) > 0) else {
+        let column_count = |result: usize| exchange.columns(result).count();
+        let Some(last) = (0..exchange.results()).rev().find(|n| column_count(*n) > 0) else {
             return Ok(Vec::new());
         };
-        let columns = columns(last);
+        let columns = column_count(last);
         let text = |value: Option<&[u8]>| value.map(|v| String::from_utf8_lossy(v).into_owned());
         let rows = exchange.rows().filter(|(result, _)| *result == last);
         let rows: Vec<TextRow> = rows

@@ -20,12 +20,12 @@ pub(super) struct NewConnection {
     pub session: Session,
 }
 
-/// Tries endpoints and routes until a session matches. Statements are sent in this mode.
+/// Tries endpoints and routes until a session matches. `mode`: how statements are sent.
 pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection, Error> {
     let mut failures = Vec::new();
     // `prefer-standby` is two searches: the second accepts any server.
-    let session = target.session_attrs();
-    let searches: &[SessionAttrs] = match &session {
+    let attrs = target.session_attrs();
+    let searches: &[SessionAttrs] = match &attrs {
         SessionAttrs::PreferStandby => &[SessionAttrs::Standby, SessionAttrs::Any],
         other => std::slice::from_ref(other),
     };

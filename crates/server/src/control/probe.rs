@@ -1,7 +1,7 @@
 //! Checks whether a silent server still serves a connection.
 //!
-//! In: the connection's socket, its route, its process or connection id. Out: why the connection is
-//! lost, if it is. Must never: give up a server that executes a statement, however long that takes.
+//! In: the connection's socket, its route, its process or connection id. Out: why the
+//! connection is lost, or nothing. Must never: give up a server that executes a statement, even a long one.
 
 use super::error::{Cause, Error, Failure};
 use super::open::{NewConnection, io_cause, log_in};
@@ -47,9 +47,9 @@ pub(super) struct ProbeTarget {
     pub(super) session: u32,
 }
 
-/// Checks whether the connection is lost, with a second connection. A refusal of that one is an
-/// answer too: from the server, from a proxy at its connection limit, or from a host on which
-/// nothing listens any more. If the server had exited, that host would have closed the first
+/// Checks whether the connection is lost, with a second connection. A refused second connection is
+/// an answer too: it comes from the server, from a proxy at its connection limit, or from a host on
+/// which nothing listens any more. If the server had exited, that host would have closed the first
 /// connection. A probe that a signal interrupts has no result; the same signal ends the next wait.
 pub(super) fn probe(
     target: &ProbeTarget,
@@ -63,7 +63,7 @@ pub(super) fn probe(
     };
     let deadline = Deadline::after(Some(limit)).min(deadline);
     let mut route = target.route.clone();
-    // The probe itself is not probed.
+    // The probe's connection is not probed itself.
     route.wait_options.io_timeout = None;
     let status = log_in(route, deadline, QueryMode::Simple)
         .map_err(|(cause, _)| cause)
@@ -80,7 +80,7 @@ pub(super) fn probe(
     }
 }
 
-/// Whether there was no answer at all.
+/// Whether the attempt got no answer.
 fn is_silence(cause: &Cause) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
     match cause {
@@ -95,7 +95,7 @@ fn is_silence(cause: &Cause) -> bool {
 
 /// Queries the status of the probed session. If a proxy dropped only one side of the session's
 /// connection, both ends wait for each other, or the client waits for a session that no longer
-/// exists. A pooler has its own session ids, so another session may have this id: user, database
+/// exists. A pooler has its own session ids, so a different session may have this id: user, database
 /// and program must match, and a session counts as gone only if the probe's own session has the id
 /// that its login reported.
 fn session_status(
@@ -103,7 +103,7 @@ fn session_status(
     target: &ProbeTarget,
     deadline: Deadline,
 ) -> Result<SessionStatus, Cause> {
-    let (session, own) = (target.session, opened.session.cancel.backend_pid);
+    let (session, probe_session) = (target.session, opened.session.cancel.backend_pid);
     opened.connection.set_deadline(deadline);
     let sql = match (&target.route.account, session) {
         // Without an id, check only that a statement is answered: a proxy or pooler accepts
@@ -114,14 +114,14 @@ fn session_status(
              usename = current_user AND datname = current_database() AND \
              application_name = current_setting('application_name') AND \
              wait_event IN ('ClientRead', 'ClientWrite')) THEN 'waits' \
-             WHEN pg_backend_pid() = {own} AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = {session}) \
-             THEN 'gone' ELSE 'perhaps' END"
+             WHEN pg_backend_pid() = {probe_session} AND NOT EXISTS \
+             (SELECT 1 FROM pg_stat_activity WHERE pid = {session}) THEN 'gone' ELSE 'perhaps' END"
         ),
         (Account::Mysql(_), _) => format!(
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM information_schema.processlist WHERE id = {session} AND \
              user = substring_index(current_user(), '@', 1) AND (command = 'Sleep' OR state IN \
              ('Reading from net', 'Receiving from client', 'Writing to net', 'Sending to client'))) \
-             THEN 'waits' WHEN connection_id() = {own} AND NOT EXISTS \
+             THEN 'waits' WHEN connection_id() = {probe_session} AND NOT EXISTS \
              (SELECT 1 FROM information_schema.processlist WHERE id = {session}) \
              THEN 'gone' ELSE 'perhaps' END"
         ),

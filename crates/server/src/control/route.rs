@@ -2,9 +2,9 @@
 //!
 //! In: a [`Target`]. Out: [`Route`]s, which both `control` and the loop use. Must never: do I/O.
 //!
-//! For PostgreSQL the rules are libpq's: documentation, "SSL Support" and "Specifying Multiple
-//! Hosts", and otherwise the code of `PQconnectPoll`. For MySQL they are its client's: "Command
-//! Options for Encrypted Connections".
+//! PostgreSQL's rules are those of libpq (documentation: "SSL Support" and "Specifying Multiple Hosts";
+//! code: `PQconnectPoll`). MySQL's are those of its client (documentation: "Command Options for
+//! Encrypted Connections").
 
 use super::error::Cause;
 use super::waiting::WaitOptions;
@@ -61,8 +61,8 @@ impl Route {
         }
     }
 
-    /// What to try after a failure on this route. `over_tls`: the connection used TLS, or was
-    /// negotiating it.
+    /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating
+    /// TLS.
     pub fn after_failure(&self, over_tls: bool, cause: &Cause) -> AfterFailure {
         match self.account {
             Account::Postgres(_) => after_failure(self.tls_use, over_tls, cause),
@@ -103,17 +103,18 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             (account, requires_tls, false, name)
         }
     };
-    let uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
+    let tls_uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
         (Address::Unix(_), _) if tls_on_socket => &[TlsUse::Must],
         (Address::Unix(_), _) | (_, SslMode::Disable) => &[TlsUse::No],
-        // As in libpq, the second attempt works without TLS too: a server without TLS then repeats
-        // its refusal, which says more than "no TLS".
+        // As in libpq, the second attempt also allows no TLS: a server without TLS then repeats its
+        // refusal, which is more informative than "no TLS".
         (_, SslMode::Allow) => &[TlsUse::No, TlsUse::IfOffered],
         (_, SslMode::Prefer) => &[TlsUse::IfOffered, TlsUse::No],
         _ if direct_tls => &[TlsUse::Direct],
         _ => &[TlsUse::Must],
     };
-    uses.iter()
+    tls_uses
+        .iter()
         .map(|&tls_use| Route {
             endpoint: endpoint.clone(),
             tls_use,
@@ -207,7 +208,7 @@ fn login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Log
         ChannelBinding::Prefer => postgres::ChannelBinding::Prefer,
         ChannelBinding::Require => postgres::ChannelBinding::Require,
     };
-    let known = [
+    let methods = [
         (AuthMethod::None, AuthMethods::NONE),
         (AuthMethod::Password, AuthMethods::PASSWORD),
         (AuthMethod::Md5, AuthMethods::MD5),
@@ -217,7 +218,7 @@ fn login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Log
     ];
     login.require_auth = options.require_auth.to_string();
     if options.require_auth != RequireAuth::Any {
-        login.auth_methods = known
+        login.auth_methods = methods
             .into_iter()
             .filter(|(method, _)| options.require_auth.allows(*method))
             .fold(AuthMethods::EMPTY, |all, (_, method)| all.and(method));

@@ -1,7 +1,7 @@
 //! Checks a session against `target_session_attrs`.
 //!
 //! In: the attributes, and the session's properties, from its login or a query. Out: why the
-//! session does not match. Must never: query a property that does not matter.
+//! session does not match. Must never: query a property that the attributes do not need.
 
 use super::error::{Cause, Error};
 use crate::target::SessionAttrs;
@@ -27,7 +27,7 @@ impl SessionProperty {
         session.parameters.get(setting).map(|value| value == "on")
     }
 
-    /// PostgreSQL's query for it; [`is_true`] reads the result.
+    /// The query for this property on PostgreSQL; [`is_true`] reads the result.
     pub(super) fn query(self) -> &'static str {
         match self {
             SessionProperty::Standby => "SELECT pg_is_in_recovery()",
@@ -85,7 +85,7 @@ mod tests {
     use std::convert::Infallible;
 
     #[test]
-    fn a_standby_is_read_only_without_another_query() {
+    fn a_standby_counts_as_read_only_without_a_second_query() {
         let matches = |wanted, standby, read_only| {
             let mut queried = Vec::new();
             let Ok(mismatch) = mismatch(wanted, |property| {

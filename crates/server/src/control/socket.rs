@@ -46,17 +46,17 @@ impl Deadline {
     /// The earlier of two deadlines.
     pub(super) fn min(self, other: Deadline) -> Deadline {
         Deadline(match (self.0, other.0) {
-            (Some(one), Some(another)) => Some(one.min(another)),
-            (one, another) => one.or(another),
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         })
     }
 
     /// The remaining time; an error if there is none.
-    fn left(self) -> io::Result<Option<Duration>> {
+    fn remaining(self) -> io::Result<Option<Duration>> {
         let Some(at) = self.0 else { return Ok(None) };
         match at.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
-            left => Ok(Some(left)),
+            remaining => Ok(Some(remaining)),
         }
     }
 }
@@ -65,7 +65,7 @@ impl Deadline {
 pub(super) struct Socket {
     fd: OwnedFd,
     stop: StopSignal,
-    /// What to probe, and after what time without a byte.
+    /// The target of the probe, and the time without a byte after which it is probed.
     peer: Option<(Box<ProbeTarget>, Duration)>,
 }
 
@@ -123,7 +123,7 @@ impl Socket {
         self.peer = peer.and_then(|(target, _)| limit.map(|limit| (target, limit)));
     }
 
-    /// Sends all of `bytes`, without reading what the peer sends meanwhile.
+    /// Sends all of `bytes`, without reading the data that the peer sends during this.
     pub(super) fn send_all(&self, bytes: &[u8], deadline: Deadline) -> io::Result<()> {
         let mut parts = &mut [IoSlice::new(bytes)][..];
         while !parts.is_empty() && !parts[0].is_empty() {
@@ -135,8 +135,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends as much of `parts` as the peer accepts; waits if that is nothing. Returns `false` if
-    /// the peer has sent something meanwhile, and may wait for this side to read it.
+    /// Sends as much of `parts` as the peer accepts; waits if it accepts none. Returns `false` if
+    /// the peer has sent data meanwhile, and may wait for this side to read it.
     pub(super) fn send_some(
         &self,
         parts: &mut &mut [IoSlice<'_>],
@@ -155,14 +155,14 @@ impl Socket {
         Ok(true)
     }
 
-    /// Waits for bytes and appends them to `into`; 0: the peer has closed the connection.
-    pub(super) fn receive(&self, into: &mut Vec<u8>, deadline: Deadline) -> io::Result<usize> {
+    /// Waits for bytes and appends them to `buffer`; 0: the peer has closed the connection.
+    pub(super) fn receive(&self, buffer: &mut Vec<u8>, deadline: Deadline) -> io::Result<usize> {
         loop {
             self.wait(PollFlags::IN, deadline)?;
-            into.reserve(READ_BYTES);
+            buffer.reserve(READ_BYTES);
             match recv(
                 &self.fd,
-                rustix::buffer::spare_capacity(into),
+                rustix::buffer::spare_capacity(buffer),
                 RecvFlags::DONTWAIT,
             ) {
                 Ok((count, _)) => return Ok(count),
@@ -172,25 +172,25 @@ impl Socket {
         }
     }
 
-    /// Appends bytes that have already arrived; `None`: there are none.
-    pub(super) fn receive_now(&self, into: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    /// Appends the bytes that have already arrived; `None`: there are none.
+    pub(super) fn receive_now(&self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
         // A small buffer on the stack, so that a call without data reserves no memory.
-        let mut probe = [0_u8; 64];
-        let count = match recv(&self.fd, &mut probe[..], RecvFlags::DONTWAIT) {
+        let mut stack_buffer = [0_u8; 64];
+        let count = match recv(&self.fd, &mut stack_buffer[..], RecvFlags::DONTWAIT) {
             Ok((count, _)) => count,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        into.extend_from_slice(&probe[..count]);
+        buffer.extend_from_slice(&stack_buffer[..count]);
         Ok(Some(count))
     }
 
     fn wait(&self, events: PollFlags, deadline: Deadline) -> io::Result<PollFlags> {
         let mut silent_since = Instant::now();
         loop {
-            let left = self.time_left(deadline)?;
-            let slice = left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL));
-            if let Some(ready) = self.poll(events, slice)? {
+            let remaining = self.time_left(deadline)?;
+            let poll_time = remaining.map_or(POLL_INTERVAL, |time| time.min(POLL_INTERVAL));
+            if let Some(ready) = self.poll(events, poll_time)? {
                 return Ok(ready);
             }
             if let Some((target, limit)) = &self.peer
@@ -200,8 +200,7 @@ impl Socket {
                     silent_since = Instant::now();
                     continue;
                 };
-                // The reply may have arrived meanwhile, or be in flight from a server that has just
-                // sent it.
+                // The reply may have arrived during the probe, or be in flight.
                 let timeout = match loss {
                     LossReason::ServerWaits | LossReason::SessionGone => IN_FLIGHT_TIME,
                     LossReason::Unanswered(_) | LossReason::Unacknowledged => Duration::ZERO,
@@ -220,7 +219,7 @@ impl Socket {
         }
     }
 
-    /// Waits for one of these events; `None`: none came within `timeout`.
+    /// Waits for one of these events; `None` if none comes within `timeout`.
     fn poll(&self, events: PollFlags, timeout: Duration) -> io::Result<Option<PollFlags>> {
         let timeout = Timespec::try_from(timeout).ok();
         let mut polled = [PollFd::new(&self.fd, events)];
@@ -231,11 +230,11 @@ impl Socket {
         }
     }
 
-    /// The time left to wait; an error if there is none.
+    /// The remaining time; an error if there is none, or a signal ended the wait.
     fn time_left(&self, deadline: Deadline) -> io::Result<Option<Duration>> {
         if self.stop.is_over() {
             return Err(io::Error::other(WaitError::Interrupted));
         }
-        deadline.left()
+        deadline.remaining()
     }
 }

@@ -1,6 +1,6 @@
 //! How long the control connection waits for a server, and what ends a wait early.
 //!
-//! Must never: give up a server that still answers, however long its statement takes.
+//! Must never: give up a server that still answers, even if its statement takes hours.
 
 use super::probe::LossReason;
 use prony_plan::ErrorParts;
@@ -17,7 +17,7 @@ pub const IO_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long waits continue after the signal, so that a cancelled statement can end. It applies to all
 /// waits of the process together, so that the command ends within two seconds.
-const AFTER_SIGNAL: Duration = Duration::from_millis(1200);
+const WAIT_AFTER_SIGNAL: Duration = Duration::from_millis(1200);
 
 /// How long a connection waits for its server.
 #[derive(Clone, Debug)]
@@ -40,17 +40,17 @@ impl Default for WaitOptions {
     }
 }
 
-/// The user's signal to end the command. The default never receives one.
+/// A signal that ends the command. The default value never receives one.
 #[derive(Clone, Debug, Default)]
 pub struct StopSignal {
     /// The signal's number; 0: none yet.
     signal: Arc<AtomicUsize>,
-    /// When a wait first noticed it.
+    /// When a wait first noticed the signal.
     noticed: Arc<OnceLock<Instant>>,
 }
 
 impl StopSignal {
-    /// Stops once this is the number of a signal.
+    /// Counts as received as soon as `signal` is the number of a signal.
     pub fn on(signal: Arc<AtomicUsize>) -> StopSignal {
         StopSignal {
             signal,
@@ -65,7 +65,7 @@ impl StopSignal {
 
     /// Whether waits must end now.
     pub(super) fn is_over(&self) -> bool {
-        self.is_requested() && self.noticed.get_or_init(Instant::now).elapsed() >= AFTER_SIGNAL
+        self.is_requested() && self.noticed.get_or_init(Instant::now).elapsed() >= WAIT_AFTER_SIGNAL
     }
 }
 

@@ -1,6 +1,6 @@
 //! The folder of downloaded programs.
 //!
-//! Must never: be a folder that the server's user cannot enter.
+//! Must never: name a folder that the server's user cannot enter.
 
 use super::privileges::{may_enter, server_user};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 /// Folder of downloaded PostgreSQL programs, which may not exist yet.
 ///
 /// `$XDG_CACHE_HOME/prony/postgres` or `~/.cache/prony/postgres`. If Prony runs as root, the server
-/// runs as another user, who usually cannot enter root's home: then it is
+/// runs as a different user, who usually cannot enter root's home; the folder is then
 /// `/var/cache/prony/postgres`.
 pub fn cache_dir() -> PathBuf {
     let shared = Path::new("/var/cache").to_path_buf();
     let base = match (user_cache(), server_user()) {
-        (Some(own), Ok(None)) => own,
-        (Some(own), Ok(Some(user)))
-            if deepest_existing(&own).is_some_and(|dir| may_enter(dir, &user)) =>
+        (Some(folder), Ok(None)) => folder,
+        (Some(folder), Ok(Some(user)))
+            if deepest_existing(&folder).is_some_and(|dir| may_enter(dir, &user)) =>
         {
-            own
+            folder
         }
         _ => shared,
     };

@@ -59,14 +59,14 @@ impl EmbeddedOptions {
         self
     }
 
-    /// Lines to append to initdb's postgresql.conf. The port is on the command line instead,
-    /// because a retry after a port collision changes it.
+    /// Lines to append to initdb's postgresql.conf. The port is not one of them but an argument of the
+    /// server, because a retry after a port collision changes it.
     ///
     /// # Errors
     /// [`Error::Setting`].
     pub(super) fn postgresql_conf(&self, socket_dir: &Path) -> Result<String, Error> {
         let mut text = String::from("\n# Written by Prony for a throw-away server.\n");
-        let own = [
+        let fixed = [
             ("listen_addresses", "127.0.0.1".to_owned()),
             (
                 "unix_socket_directories",
@@ -80,24 +80,24 @@ impl EmbeddedOptions {
             ("lc_messages", "C".to_owned()),
             ("cluster_name", "prony".to_owned()),
         ];
-        let own = own.iter().map(|(name, value)| (*name, value.as_str()));
-        let further = self.settings.iter().map(|(n, v)| (n.as_str(), v.as_str()));
-        for (name, value) in own.chain(further) {
-            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-            if name.is_empty() || !name.chars().all(plain) {
-                return Err(setting(name, "a name is letters, digits, _ and ."));
+        let fixed = fixed.iter().map(|(name, value)| (*name, value.as_str()));
+        let options = self.settings.iter().map(|(n, v)| (n.as_str(), v.as_str()));
+        for (name, value) in fixed.chain(options) {
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+            if name.is_empty() || !name.chars().all(is_allowed) {
+                return Err(setting(name, "a name has only letters, digits, _ and ."));
             }
             if value.contains(['\n', '\r', '\0']) {
                 return Err(setting(name, "a value is one line"));
             }
             let value = value.replace('\\', "\\\\").replace('\'', "''");
-            writeln!(text, "{name} = '{value}'").expect("a string takes all text");
+            writeln!(text, "{name} = '{value}'").expect("a string can be written");
         }
         Ok(text)
     }
 
-    /// The whole of pg_hba.conf. Only the server's user and root can enter the directory of the
-    /// unix socket, so `trust` trusts nobody else.
+    /// The contents of pg_hba.conf. Only the server's user and root can enter the directory of the
+    /// unix socket, so `trust` admits nobody else.
     pub(super) fn pg_hba_conf(&self) -> String {
         let mut text = String::from("# Written by Prony for a throw-away server.\n");
         for line in &self.hba {
@@ -105,9 +105,9 @@ impl EmbeddedOptions {
             text.push('\n');
         }
         for database in ["all", "replication"] {
-            writeln!(text, "local {database} all trust").expect("a string takes all text");
+            writeln!(text, "local {database} all trust").expect("a string can be written");
             writeln!(text, "host {database} all 127.0.0.1/32 scram-sha-256")
-                .expect("a string takes all text");
+                .expect("a string can be written");
         }
         text
     }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_cannot_inject_another() {
+    fn a_setting_cannot_inject_a_second_one() {
         for (name, value) in [("a b", "x"), ("", "x"), ("work_mem", "1\nfsync = off")] {
             let options = EmbeddedOptions::default().set(name, value);
             assert!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn no_durability_setting_by_default() {
+    fn durability_settings_are_not_written_by_default() {
         let text = EmbeddedOptions::default()
             .postgresql_conf(Path::new("/x"))
             .unwrap();

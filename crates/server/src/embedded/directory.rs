@@ -1,7 +1,8 @@
 //! The private directory of one throw-away server: data, socket, log and a lock.
 //!
 //! It is removed on drop; a later start removes directories that dead processes left. Must never:
-//! remove a directory whose lock is held, that another user owns, or whose name has another prefix.
+//! remove a directory whose lock is held, that a different user owns, or whose name has a different
+//! prefix.
 //!
 //! A lock (flock) ends with the process that holds it, even on `kill -9`, and a reused process id
 //! does not confuse it: if the lock of a directory can be taken, its owner is dead.
@@ -25,27 +26,27 @@ const LONGEST_PARENT: usize = 60;
 #[derive(Debug)]
 pub(super) struct Directory {
     path: PathBuf,
-    /// Held for its lock, never read.
+    /// Holds the lock; never read.
     _lock: File,
 }
 
 impl Directory {
-    /// Creates one under `parent`, or in the first suitable usual folder. Also removes the
+    /// Creates a directory under `parent`, or in the first suitable default folder. Also removes the
     /// directories that dead processes left there.
     pub(super) fn create(
         parent: Option<&Path>,
         user: Option<&ServerUser>,
     ) -> Result<Directory, Error> {
         let folders = parent.map_or_else(default_folders, |parent| vec![parent.to_path_buf()]);
-        let mut tried = Vec::new();
+        let mut rejected = Vec::new();
         for folder in folders {
-            sweep(&folder);
+            remove_stale_directories(&folder);
             match check_folder(&folder, user).and_then(|()| Self::create_in(&folder, user)) {
                 Ok(directory) => return Ok(directory),
-                Err(reason) => tried.push(format!("{}: {reason}", folder.display())),
+                Err(reason) => rejected.push(format!("{}: {reason}", folder.display())),
             }
         }
-        Err(Error::NoFolder { tried })
+        Err(Error::NoFolder { folders: rejected })
     }
 
     fn create_in(folder: &Path, user: Option<&ServerUser>) -> Result<Directory, String> {
@@ -70,13 +71,13 @@ impl Directory {
             }
         }
         if user.is_some() {
-            // Lets the server's user reach its directories inside, which are closed to all others.
+            // Lets the server's user reach its directories inside; all other users cannot enter those.
             fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(text)?;
         }
         Ok(directory)
     }
 
-    /// Its path.
+    /// The directory's path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -97,7 +98,7 @@ impl Directory {
         self.path.join("log")
     }
 
-    /// Removes it now.
+    /// Removes the directory now.
     pub(super) fn remove(&self) {
         remove(&self.path);
     }
@@ -122,30 +123,30 @@ impl Drop for Directory {
     }
 }
 
-/// Creates the lock file of a new directory and locks it. It is renamed to its final name only when
-/// it is locked: until then a sweep by another Prony finds no lock file and skips the directory.
+/// Creates the lock file of a new directory and locks it. The file gets its final name only when it is
+/// locked: until then, a start of a second Prony finds no lock file and skips the directory.
 fn lock(directory: &Path) -> io::Result<File> {
-    let fresh = directory.join("owner.lock.new");
+    let new_path = directory.join("owner.lock.new");
     let lock = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(&fresh)?;
+        .open(&new_path)?;
     lock.try_lock()?;
-    fs::rename(&fresh, directory.join(LOCK))?;
+    fs::rename(&new_path, directory.join(LOCK))?;
     Ok(lock)
 }
 
 /// Removes a directory tree; retries, because backends of a killed server may still write to it for
 /// a moment.
 fn remove(path: &Path) {
-    let end = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         match fs::remove_dir_all(path) {
             Ok(()) => return,
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return,
-            // Give up: the next start sweeps it.
-            Err(_) if Instant::now() > end => return,
+            // Give up: the next start removes it.
+            Err(_) if Instant::now() > deadline => return,
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
     }
@@ -153,13 +154,17 @@ fn remove(path: &Path) {
 
 fn default_folders() -> Vec<PathBuf> {
     let tmpdir = std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty());
-    let usual = ["/var/tmp", "/tmp"].map(PathBuf::from);
-    tmpdir.map(PathBuf::from).into_iter().chain(usual).collect()
+    let fallbacks = ["/var/tmp", "/tmp"].map(PathBuf::from);
+    tmpdir
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(fallbacks)
+        .collect()
 }
 
-/// Checks that a folder can hold the private directory; the error is the reason against it.
+/// Checks that a folder can hold the private directory; the error is the reason why it cannot.
 fn check_folder(folder: &Path, user: Option<&ServerUser>) -> Result<(), String> {
-    let plain = |b: &u8| b.is_ascii_alphanumeric() || b"/._-".contains(b);
+    let is_allowed = |b: &u8| b.is_ascii_alphanumeric() || b"/._-".contains(b);
     let bytes = folder.as_os_str().as_bytes();
     if !folder.is_absolute() {
         return Err("it is not an absolute path".to_owned());
@@ -167,7 +172,7 @@ fn check_folder(folder: &Path, user: Option<&ServerUser>) -> Result<(), String> 
     if bytes.len() > LONGEST_PARENT {
         return Err("its path is too long for a unix socket".to_owned());
     }
-    if !bytes.iter().all(plain) {
+    if !bytes.iter().all(is_allowed) {
         return Err("its path has characters other than letters, digits and / . _ -".to_owned());
     }
     match user {
@@ -180,20 +185,21 @@ fn check_folder(folder: &Path, user: Option<&ServerUser>) -> Result<(), String> 
 
 /// Removes the private directories that dead processes left in `folder`. Ignores errors: a directory
 /// that cannot be removed must not prevent a start.
-pub(super) fn sweep(folder: &Path) {
+pub(super) fn remove_stale_directories(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries.flatten() {
         if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
-            sweep_one(&entry.path());
+            remove_if_stale(&entry.path());
         }
     }
 }
 
-fn sweep_one(path: &Path) {
-    let ours = |meta: &fs::Metadata| meta.uid() == effective_uid();
-    let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && ours(&meta));
+/// Removes a private directory if its owner is dead and its server has ended.
+fn remove_if_stale(path: &Path) {
+    let is_own = |meta: &fs::Metadata| meta.uid() == effective_uid();
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir() && is_own(&meta));
     if !is_dir {
         return;
     }
@@ -202,12 +208,12 @@ fn sweep_one(path: &Path) {
         .write(true)
         .custom_flags(libc::O_NOFOLLOW)
         .open(path.join(LOCK));
-    // No lock file: the directory is being created, or is not ours. Locked: its owner is alive.
+    // No lock file: the directory is incomplete or not ours. Locked: its owner is alive.
     let Ok(lock) = lock else { return };
     if lock.try_lock().is_err() {
         return;
     }
-    if let Some(pid) = orphan(&path.join("data")) {
+    if let Some(pid) = running_server(&path.join("data")) {
         // The kernel has sent it a signal to end (process.rs), but a suspended process does not act
         // on it.
         let _ = process::signal(pid, libc::SIGQUIT);
@@ -219,7 +225,7 @@ fn sweep_one(path: &Path) {
 
 /// The server that still runs in a data directory: the process in postmaster.pid, if that directory
 /// is its working directory (a process id may have been reused).
-fn orphan(data: &Path) -> Option<u32> {
+fn running_server(data: &Path) -> Option<u32> {
     let mut text = String::new();
     File::open(data.join("postmaster.pid"))
         .ok()?

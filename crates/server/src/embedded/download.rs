@@ -1,14 +1,14 @@
 //! Downloads PostgreSQL programs from Maven Central, for machines that have none.
 //!
 //! Must never: be called without the user's consent; use a file whose checksum differs from the one
-//! written here; leave half an installation under its final name.
+//! in this file; leave an incomplete installation under its final name.
 //!
 //! The binaries are those of the project `zonkyio/embedded-postgres-binaries` (Apache-2.0, with
 //! PostgreSQL under its own licence), which contains only initdb, pg_ctl and postgres.
 
 use super::find::{Source, inspect};
 use super::privileges::server_user;
-use super::unpack::{open_to_all, unpack};
+use super::unpack::{make_readable_by_all, unpack};
 use super::{Error, Installation, cache_dir};
 use crate::control::StopSignal;
 use sha2::{Digest, Sha256};
@@ -30,22 +30,22 @@ const VERSION: &str = "18.4.0";
 
 /// The SHA-256 of each jar, as Maven Central publishes it beside the file, and its size.
 const PACKAGES: [Package; 4] = [
-    Package::known(
+    Package::new(
         "linux-amd64",
         15_175_961,
         "401d4e69baba9072d3772607710df0d47b39a7632c6b01b2a5f5d85a9514e212",
     ),
-    Package::known(
+    Package::new(
         "linux-arm64v8",
         14_176_928,
         "a9ec284923b9a7d2db41509bfb88c3d0eeb9f4aa5e2b29ea0aac5e8dbaf4c335",
     ),
-    Package::known(
+    Package::new(
         "darwin-amd64",
         33_142_772,
         "68381ed1488edd337345c6c4bc6ae0c823832a4dd7af8b04656ee5c218c291b5",
     ),
-    Package::known(
+    Package::new(
         "darwin-arm64v8",
         33_143_779,
         "ab698c4486a795d2aa8a158b3a41e1201a77e7ff72a6255094cd5900080853c2",
@@ -75,7 +75,7 @@ pub struct DownloadProgress {
 }
 
 impl Package {
-    const fn known(platform: &'static str, size_bytes: u64, sha256: &'static str) -> Self {
+    const fn new(platform: &'static str, size_bytes: u64, sha256: &'static str) -> Self {
         Package {
             version: VERSION,
             platform,
@@ -97,8 +97,8 @@ impl Package {
             ("macos", "aarch64") => "darwin-arm64v8",
             _ => return Err(Error::Platform { os, arch }),
         };
-        let known = PACKAGES.iter().find(|package| package.platform == platform);
-        known.copied().ok_or(Error::Platform { os, arch })
+        let package = PACKAGES.iter().find(|package| package.platform == platform);
+        package.copied().ok_or(Error::Platform { os, arch })
     }
 
     /// Its URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
@@ -128,12 +128,12 @@ impl Package {
     }
 }
 
-/// Downloads the PostgreSQL programs for this machine into the cache folder, unless they are there.
-/// Call it only with the user's consent. `progress` is called repeatedly during the download.
+/// Downloads the PostgreSQL programs for this machine into the cache folder, unless they are there
+/// already. Call it only with the user's consent. `progress` is called repeatedly during the download.
 ///
 /// # Errors
 /// [`Error::Platform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`], [`Error::Io`];
-/// [`Error::Interrupted`] if `stop` ends it.
+/// [`Error::Interrupted`] if `stop` is requested.
 pub fn download(
     stop: &StopSignal,
     progress: &mut dyn FnMut(DownloadProgress),
@@ -160,24 +160,24 @@ pub(super) fn fetch(
     // `find` skips names that begin with a dot. The process id keeps two Prony processes apart.
     let work = TempFolder::create(cache.join(format!(".unpack-{}", std::process::id())))?;
     let jar = work.0.join("jar");
-    let found = receive(package, url, &jar, stop, progress)?;
-    if found != package.sha256 {
+    let sha256 = receive(package, url, &jar, stop, progress)?;
+    if sha256 != package.sha256 {
         return Err(Error::Checksum {
             url: url.to_owned(),
             expected: package.sha256.to_owned(),
-            found,
+            actual: sha256,
         });
     }
-    let fresh = work.0.join("files");
-    fs::create_dir(&fresh).map_err(Error::io("create", &fresh))?;
-    unpack(&jar, &fresh, &work.0.join("tar"), stop)?;
-    open_to_all(&fresh).map_err(Error::io("open to all users", &fresh))?;
-    // An installation under the final name that does not work (see `find_cached`) is replaced.
+    let unpacked = work.0.join("files");
+    fs::create_dir(&unpacked).map_err(Error::io("create", &unpacked))?;
+    unpack(&jar, &unpacked, &work.0.join("tar"), stop)?;
+    make_readable_by_all(&unpacked).map_err(Error::io("set the permissions of", &unpacked))?;
+    // An installation under the final name that cannot be used (see `find_cached`) is replaced.
     if folder.exists() && find_cached().is_err() {
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
     }
-    if let Err(problem) = fs::rename(&fresh, &folder) {
-        // Another Prony may have been first: then use its files.
+    if let Err(problem) = fs::rename(&unpacked, &folder) {
+        // A second Prony may have been faster; use its files then.
         if find_cached().is_err() {
             return Err(Error::io("create", &folder)(problem));
         }
@@ -196,7 +196,7 @@ fn receive(
     stop: &StopSignal,
     progress: &mut dyn FnMut(DownloadProgress),
 ) -> Result<String, Error> {
-    let failed = |reason: String| Error::Download {
+    let download_error = |reason: String| Error::Download {
         url: url.to_owned(),
         reason,
     };
@@ -205,13 +205,13 @@ fn receive(
     let mut done_bytes = 0;
     // One byte more than expected is enough to detect a different file.
     let parts = receive_parts(url.to_owned(), package.size_bytes.saturating_add(1))
-        .map_err(|problem| failed(problem.to_string()))?;
+        .map_err(|problem| download_error(problem.to_string()))?;
     loop {
         if stop.is_requested() {
             return Err(Error::Interrupted);
         }
         let part = match parts.recv_timeout(POLL_INTERVAL) {
-            Ok(part) => part.map_err(failed)?,
+            Ok(part) => part.map_err(download_error)?,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,
         };
@@ -225,7 +225,7 @@ fn receive(
     }
     if done_bytes < package.size_bytes {
         let expected = package.size_bytes;
-        return Err(failed(format!(
+        return Err(download_error(format!(
             "the file ended after {done_bytes} of {expected} bytes"
         )));
     }
@@ -233,17 +233,17 @@ fn receive(
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Reads a file from `url` in a thread and returns a channel of its parts, at most `limit` bytes in
-/// all, or of the error. A read may block as long as the network does; the receiver can time out
-/// and check for an interrupt. The thread ends with the file, at a time-out of the HTTP client, or
-/// with the process.
+/// Reads a file from `url` in a thread. Returns a channel of its parts, at most `limit` bytes in total,
+/// or of the error. A read may block as long as the network does, but the receiver can time out and
+/// check for an interrupt. The thread ends with the file, at a time-out of the HTTP client, or with
+/// the process.
 fn receive_parts(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>, String>>> {
     let (sender, receiver) = sync_channel(16);
     let read = move || {
         let mut body = match agent().get(&url).call() {
             Ok(response) => response.into_body().into_reader().take(limit),
             Err(problem) => {
-                // A failed send means that the receiver is gone: nothing to do, here and below.
+                // If the send fails, the receiver is gone and there is nothing to do, here and below.
                 let _ = sender.send(Err(problem.to_string()));
                 return;
             }
@@ -275,8 +275,9 @@ fn agent() -> ureq::Agent {
     let roots = if native.is_empty() {
         RootCerts::WebPki
     } else {
-        let own = |der: &rustls::pki_types::CertificateDer| Certificate::from_der(der).to_owned();
-        RootCerts::Specific(Arc::new(native.iter().map(own).collect()))
+        let certificate =
+            |der: &rustls::pki_types::CertificateDer| Certificate::from_der(der).to_owned();
+        RootCerts::Specific(Arc::new(native.iter().map(certificate).collect()))
     };
     ureq::Agent::config_builder()
         .tls_config(TlsConfig::builder().root_certs(roots).build())

@@ -6,14 +6,15 @@ use prony_plan::{ErrorParts, UserError};
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why there is no throw-away server.
-/// `Display` puts the place and the hint on lines of their own, which are indented.
+/// An error of a throw-away server.
+///
+/// `Display` puts the place and the hint on separate, indented lines.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No usable PostgreSQL programs on this machine.
     NotFound {
         /// Folders that contain PostgreSQL programs but cannot be used, each with its reason.
-        tried: Vec<String>,
+        folders: Vec<String>,
     },
 
     /// The folder named in PRONY_PG_BINDIR cannot be used.
@@ -40,14 +41,14 @@ pub enum Error {
         reason: String,
     },
 
-    /// The downloaded file has another checksum than expected.
+    /// The downloaded file does not have the expected checksum.
     Checksum {
         /// URL of the file.
         url: String,
         /// Known SHA-256.
         expected: String,
         /// SHA-256 of the downloaded file.
-        found: String,
+        actual: String,
     },
 
     /// The downloaded archive cannot be unpacked.
@@ -61,7 +62,7 @@ pub enum Error {
     /// A file or directory of the throw-away server could not be created, written or read.
     Io {
         /// The operation: a verb.
-        what: &'static str,
+        action: &'static str,
         /// Path.
         path: PathBuf,
         /// The reason.
@@ -70,8 +71,8 @@ pub enum Error {
 
     /// No folder can hold the private directory.
     NoFolder {
-        /// Folders tried, each with its reason.
-        tried: Vec<String>,
+        /// The folders that were tried, each with its reason.
+        folders: Vec<String>,
     },
 
     /// Prony runs as root, and there is no ordinary user to run the server as.
@@ -126,8 +127,8 @@ pub enum Error {
 
     /// The throw-away MariaDB failed.
     MariaDb {
-        /// What happened.
-        what: String,
+        /// What failed: a predicate such as "did not start".
+        problem: String,
         /// The end of its log.
         log: String,
     },
@@ -174,13 +175,17 @@ impl Error {
             Error::Checksum {
                 url,
                 expected,
-                found,
-            } => format!("the file from {url} has the SHA-256 {found}, expected {expected}"),
+                actual,
+            } => format!("the file from {url} has the SHA-256 {actual}, expected {expected}"),
             Error::Archive { origin, reason } => {
                 format!("cannot unpack the PostgreSQL programs from {origin}: {reason}")
             }
-            Error::Io { what, path, source } => {
-                format!("cannot {what} {}: {source}", path.display())
+            Error::Io {
+                action,
+                path,
+                source,
+            } => {
+                format!("cannot {action} {}: {source}", path.display())
             }
             Error::NoFolder { .. } => "no directory for a throw-away server".to_owned(),
             Error::User { reason } => format!("PostgreSQL must not run as root, and {reason}"),
@@ -191,22 +196,23 @@ impl Error {
                 format!("cannot run {}: {reason}", program.display())
             }
             Error::Initdb { output } => {
-                let nothing = or_nothing(output);
-                format!("initdb could not create the data directory:{nothing}")
+                let note = empty_note(output);
+                format!("initdb could not create the data directory:{note}")
             }
             Error::Start { status, log } => {
-                let nothing = or_nothing(log);
-                format!("the throw-away PostgreSQL did not start ({status}). Its log:{nothing}")
+                let note = empty_note(log);
+                format!("the throw-away PostgreSQL did not start ({status}). Its log:{note}")
             }
             Error::NotReady { seconds, log } => {
-                let nothing = or_nothing(log);
-                format!(
-                    "the throw-away PostgreSQL was not ready after {seconds} s. Its log:{nothing}"
-                )
+                let note = empty_note(log);
+                format!("the throw-away PostgreSQL was not ready after {seconds} s. Its log:{note}")
             }
             Error::NoMariaDb { program } => format!("no {program} found on this machine"),
-            Error::MariaDb { what, log } => {
-                format!("the throw-away MariaDB {what}. Its log:{}", or_nothing(log))
+            Error::MariaDb { problem, log } => {
+                format!(
+                    "the throw-away MariaDB {problem}. Its log:{}",
+                    empty_note(log)
+                )
             }
             Error::Interrupted => {
                 "interrupted while preparing the throw-away PostgreSQL".to_owned()
@@ -218,12 +224,12 @@ impl Error {
     /// The folders that were tried, or the output or log of a program.
     fn place(&self) -> Option<String> {
         let lines: Vec<String> = match self {
-            Error::NotFound { tried } | Error::NoFolder { tried } => tried.clone(),
+            Error::NotFound { folders } | Error::NoFolder { folders } => folders.clone(),
             Error::Initdb { output: log }
             | Error::Start { log, .. }
             | Error::NotReady { log, .. }
             | Error::MariaDb { log, .. }
-                if or_nothing(log).is_empty() =>
+                if empty_note(log).is_empty() =>
             {
                 log.lines().map(|line| format!("| {line}")).collect()
             }
@@ -273,16 +279,20 @@ impl Error {
 
     /// For `map_err` on a file operation: `Error::io("create", &path)`.
     pub(crate) fn io(
-        what: &'static str,
+        action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.into();
-        move |source| Error::Io { what, path, source }
+        move |source| Error::Io {
+            action,
+            path,
+            source,
+        }
     }
 }
 
-/// What follows the announcement of an output that is empty.
-fn or_nothing(output: &str) -> &'static str {
+/// A note in place of an empty output.
+fn empty_note(output: &str) -> &'static str {
     match output.trim().is_empty() {
         true => " (nothing)",
         false => "",
@@ -294,7 +304,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_log_are_the_place() {
+    fn log_lines_are_the_place_of_the_error() {
         let log = "LOG: a; b\nhint: not ours";
         let error = Error::Start {
             status: "exit status: 1".to_owned(),
@@ -320,7 +330,7 @@ mod tests {
     #[test]
     fn the_hint_follows_the_folders_that_were_tried() {
         let error = Error::NotFound {
-            tried: vec!["/a: too old".to_owned(), "/b; c: no initdb".to_owned()],
+            folders: vec!["/a: too old".to_owned(), "/b; c: no initdb".to_owned()],
         };
         let parts = error.parts();
         assert_eq!(

@@ -9,8 +9,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Oldest major version that Prony starts: 10 introduced the `ready` line of postmaster.pid, and 12
-/// the settings file as written here. Version 11 is long out of support.
+/// Oldest major version that Prony starts: version 10 introduced the `ready` line of postmaster.pid,
+/// and the configuration file needs 12. Version 11 is long out of support.
 const OLDEST_MAJOR: u32 = 12;
 
 /// PostgreSQL programs on this machine.
@@ -20,7 +20,7 @@ pub struct Installation {
     pub bin_dir: PathBuf,
     /// Version that `postgres --version` prints.
     pub version: Version,
-    /// How it was found.
+    /// How the installation was found.
     pub source: Source,
 }
 
@@ -33,7 +33,7 @@ pub enum Source {
     Path,
     /// `pg_config --bindir`.
     PgConfig,
-    /// A folder in which distributions install it.
+    /// A folder in which distributions install PostgreSQL.
     KnownFolder,
     /// Downloaded by Prony, now or earlier.
     Downloaded,
@@ -61,8 +61,8 @@ impl Version {
         let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
         let end = digits(text);
         let major = text[..end].parse().ok()?;
-        let rest = text[end..].strip_prefix('.').unwrap_or("");
-        let minor = rest[..digits(rest)].parse().unwrap_or(0);
+        let after_major = text[end..].strip_prefix('.').unwrap_or("");
+        let minor = after_major[..digits(after_major)].parse().unwrap_or(0);
         Some(Version { major, minor })
     }
 }
@@ -74,10 +74,9 @@ impl Version {
 /// # Errors
 /// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::User`].
 pub fn find() -> Result<Installation, Error> {
-    find_all()?
-        .into_iter()
-        .next()
-        .ok_or(Error::NotFound { tried: Vec::new() })
+    find_all()?.into_iter().next().ok_or(Error::NotFound {
+        folders: Vec::new(),
+    })
 }
 
 /// All installations in the order of preference of [`find`]; never empty.
@@ -86,30 +85,34 @@ pub fn find() -> Result<Installation, Error> {
 /// As [`find`].
 pub fn find_all() -> Result<Vec<Installation>, Error> {
     let user = server_user()?;
-    if let Some(given) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {
-        let bin_dir = PathBuf::from(given);
+    if let Some(folder) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {
+        let bin_dir = PathBuf::from(folder);
         return inspect(&bin_dir, Source::EnvVariable, user.as_ref())
             .map(|installation| vec![installation])
             .map_err(|reason| Error::EnvVariable { bin_dir, reason });
     }
-    let mut tried = Vec::new();
-    let mut found = inspect_all(installed(), user.as_ref(), &mut tried);
-    found.extend(inspect_all(cached(&cache_dir()), user.as_ref(), &mut tried));
-    if found.is_empty() {
-        return Err(Error::NotFound { tried });
+    let mut unusable = Vec::new();
+    let mut installations = inspect_all(candidate_folders(), user.as_ref(), &mut unusable);
+    installations.extend(inspect_all(
+        cached_folders(&cache_dir()),
+        user.as_ref(),
+        &mut unusable,
+    ));
+    if installations.is_empty() {
+        return Err(Error::NotFound { folders: unusable });
     }
-    Ok(found)
+    Ok(installations)
 }
 
-/// Inspects folders. Returns the usable installations, newest first, and adds the others to `tried`
-/// with the reason.
+/// Inspects folders. Returns the usable installations, newest first, and adds the unusable folders to
+/// `unusable` with the reason.
 pub(super) fn inspect_all(
     folders: Vec<(PathBuf, Source)>,
     user: Option<&ServerUser>,
-    tried: &mut Vec<String>,
+    unusable: &mut Vec<String>,
 ) -> Vec<Installation> {
-    let mut seen = Vec::new();
-    let mut found: Vec<Installation> = Vec::new();
+    let mut inspected = Vec::new();
+    let mut installations: Vec<Installation> = Vec::new();
     for (folder, source) in folders {
         // PATH often has symbolic links to the programs: use the folder that they point to.
         let Ok(program) = folder.join("postgres").canonicalize() else {
@@ -118,18 +121,18 @@ pub(super) fn inspect_all(
         let Some(bin_dir) = program.parent().map(Path::to_path_buf) else {
             continue;
         };
-        if seen.contains(&bin_dir) {
+        if inspected.contains(&bin_dir) {
             continue;
         }
         match inspect(&bin_dir, source, user) {
-            Ok(installation) => found.push(installation),
-            Err(reason) => tried.push(format!("{}: {reason}", bin_dir.display())),
+            Ok(installation) => installations.push(installation),
+            Err(reason) => unusable.push(format!("{}: {reason}", bin_dir.display())),
         }
-        seen.push(bin_dir);
+        inspected.push(bin_dir);
     }
-    // The sort is stable: of equal versions, the one found first stays first.
-    found.sort_by_key(|installation| std::cmp::Reverse(installation.version));
-    found
+    // The sort is stable: equal versions stay in the order of their folders.
+    installations.sort_by_key(|installation| std::cmp::Reverse(installation.version));
+    installations
 }
 
 /// Reads the version of the programs in a folder, running them as the server's user.
@@ -175,7 +178,7 @@ fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, St
             .output()
     };
     let mut output = run();
-    // A program that was just written is "busy" while another thread is between fork and exec,
+    // A program that was just written is "busy" while a second thread is between fork and exec,
     // because that child still has the file open.
     for _ in 0..50 {
         match &output {
@@ -208,7 +211,7 @@ fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, St
 }
 
 /// Folders that may hold an installed PostgreSQL.
-fn installed() -> Vec<(PathBuf, Source)> {
+fn candidate_folders() -> Vec<(PathBuf, Source)> {
     let mut folders = Vec::new();
     if let Some(path) = std::env::var_os("PATH") {
         folders.extend(std::env::split_paths(&path).map(|folder| (folder, Source::Path)));
@@ -234,21 +237,26 @@ fn installed() -> Vec<(PathBuf, Source)> {
         ("/usr/libexec", "postgresql", ""),
     ] {
         let folder = |entry: PathBuf| (entry.join(tail), Source::KnownFolder);
-        folders.extend(matching(Path::new(parent), prefix).into_iter().map(folder));
+        folders.extend(
+            subfolders(Path::new(parent), prefix)
+                .into_iter()
+                .map(folder),
+        );
     }
     folders.push((PathBuf::from("/usr/local/bin"), Source::KnownFolder));
     folders
 }
 
 /// Folders of programs that Prony downloaded.
-pub(super) fn cached(cache: &Path) -> Vec<(PathBuf, Source)> {
-    matching(cache, "")
+pub(super) fn cached_folders(cache: &Path) -> Vec<(PathBuf, Source)> {
+    subfolders(cache, "")
         .into_iter()
         .map(|entry| (entry.join("bin"), Source::Downloaded))
         .collect()
 }
 
-fn matching(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+/// The entries of a folder whose names begin with `prefix`, sorted; without hidden entries.
+fn subfolders(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(parent) else {
         return Vec::new();
     };

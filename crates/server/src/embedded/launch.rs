@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Number of ports to try if another process takes the chosen one first.
+/// Number of ports to try if a second process takes the chosen port first.
 const PORT_TRIES: u32 = 10;
 
 /// Poll interval while a server starts or stops.
@@ -34,7 +34,7 @@ impl EmbeddedPostgres {
             .arg(&pwfile)
             .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
             .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
-            // This concerns only the files of the empty cluster: the server syncs as in production.
+            // This applies only to initdb's own files; the server syncs as in production.
             .arg("--no-sync")
             .stdout(
                 log.try_clone()
@@ -85,7 +85,7 @@ impl EmbeddedPostgres {
         Ok(())
     }
 
-    /// Starts on a port from `next_port`; tries another if that port was taken meanwhile.
+    /// Starts on a port from `next_port`; tries a new one if the port was taken meanwhile.
     pub(super) fn launch(
         &self,
         next_port: &mut dyn FnMut() -> io::Result<u16>,
@@ -132,7 +132,7 @@ impl EmbeddedPostgres {
                 state.killed = false;
                 return Ok(());
             }
-            if let Some(status) = exited(state) {
+            if let Some(status) = exit_status(state) {
                 state.child = None;
                 return Err(Error::Start {
                     status: status.to_string(),
@@ -206,7 +206,7 @@ pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
         }
         let deadline = Instant::now() + timeout;
         while Instant::now() < deadline {
-            if exited(state).is_some() {
+            if exit_status(state).is_some() {
                 state.child = None;
                 return;
             }
@@ -217,7 +217,7 @@ pub(super) fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
 }
 
 /// The exit status, once the child has ended.
-fn exited(state: &mut ProcessState) -> Option<ExitStatus> {
+fn exit_status(state: &mut ProcessState) -> Option<ExitStatus> {
     state.child.as_mut()?.try_wait().ok().flatten()
 }
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Poll interval while a server starts or stops.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Number of ports to try if another process takes the chosen one first.
+/// Number of ports to try if a second process takes the chosen port first.
 const PORT_TRIES: u32 = 10;
 
 /// Options of a throw-away MariaDB.
@@ -29,7 +29,7 @@ pub struct MariaDbOptions {
     pub arguments: Vec<String>,
     /// Options whose value is a file, with its contents: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,
-    /// Statements that it runs before it accepts connections. Each is one line.
+    /// Statements that the server runs at each start before it accepts connections; one line each.
     pub statements: Vec<String>,
     /// How long to wait until the server is ready.
     pub start_timeout: Duration,
@@ -108,7 +108,7 @@ impl MariaDb {
         self.url_for("root", "test")
     }
 
-    /// As [`MariaDb::url`], for another account and database.
+    /// As [`MariaDb::url`], for the given account and database.
     pub fn url_for(&self, account: &str, database: &str) -> String {
         let socket = self.socket();
         format!(
@@ -117,7 +117,7 @@ impl MariaDb {
         )
     }
 
-    /// Connection URL over TCP, password included: therefore a [`Secret`].
+    /// Connection URL over TCP. It contains the password, so it is a [`Secret`].
     pub fn tcp_url_with_password(&self) -> Secret {
         let (password, port) = (self.password.reveal(), self.port());
         Secret::new(format!("mysql://prony:{password}@127.0.0.1:{port}/test"))
@@ -143,7 +143,7 @@ impl MariaDb {
         self.state().child.as_ref().map(Child::id)
     }
 
-    /// Shuts it down cleanly; kills it if it does not end. Does nothing if stopped.
+    /// Shuts the server down cleanly, and kills it if it does not end. Does nothing if stopped.
     pub fn stop(&self) {
         terminate(
             &mut self.state(),
@@ -154,7 +154,7 @@ impl MariaDb {
         );
     }
 
-    /// Kills it with SIGKILL. Does nothing if stopped.
+    /// Kills the server with SIGKILL. Does nothing if stopped.
     pub fn kill(&self) {
         terminate(
             &mut self.state(),
@@ -162,7 +162,7 @@ impl MariaDb {
         );
     }
 
-    /// Stops it if it runs, then starts it on the same data and the same port.
+    /// Stops the server if it runs, then starts it with the same data and port.
     ///
     /// # Errors
     /// As for [`MariaDb::start`].
@@ -198,12 +198,12 @@ impl MariaDb {
         }
         let printed = [output.stdout, output.stderr].concat();
         Err(Error::MariaDb {
-            what: "could not create its data directory".to_owned(),
+            problem: "could not create its data directory".to_owned(),
             log: last_lines(&String::from_utf8_lossy(&printed)),
         })
     }
 
-    /// Starts on the port of `state` and waits until ready.
+    /// Starts on the port of `state` and waits until the server is ready.
     fn run(&self, state: &mut ProcessState) -> Result<(), Error> {
         let program = find("mariadbd")?;
         let log = self.directory.log();
@@ -236,11 +236,11 @@ impl MariaDb {
         let child = process::spawn(command, libc::SIGKILL)
             .map_err(|problem| spawn_error(&program, &problem))?;
         state.child = Some(child);
-        let failed = |what: String| {
+        let mariadb_error = |problem: String| {
             let text = fs::read(&log).unwrap_or_default();
             let text = String::from_utf8_lossy(text.get(log_start..).unwrap_or_default());
             Error::MariaDb {
-                what,
+                problem,
                 log: last_lines(&text),
             }
         };
@@ -252,19 +252,19 @@ impl MariaDb {
             let child = state.child.as_mut();
             if let Some(status) = child.and_then(|child| child.try_wait().ok().flatten()) {
                 state.child = None;
-                return Err(failed(format!("did not start ({status})")));
+                return Err(mariadb_error(format!("did not start ({status})")));
             }
             if Instant::now() > deadline {
                 terminate(state, &[(libc::SIGKILL, Duration::from_secs(60))]);
                 let seconds = self.options.start_timeout.as_secs();
-                return Err(failed(format!("was not ready after {seconds} s")));
+                return Err(mariadb_error(format!("was not ready after {seconds} s")));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// A private folder for temporary files: a server that starts deletes the temporary files that
-    /// another one left in the same folder.
+    /// A private folder for temporary files: a starting server deletes the temporary files of other
+    /// servers in the same folder.
     fn tmpdir(&self) -> String {
         format!("--tmpdir={}", self.directory.socket().display())
     }
@@ -272,7 +272,7 @@ impl MariaDb {
     /// Contents of the init file, which the server runs at each start.
     fn statements(&self) -> String {
         let password = self.password.reveal();
-        let own = [
+        let setup = [
             "CREATE DATABASE IF NOT EXISTS test;".to_owned(),
             "DROP USER IF EXISTS root@'127.0.0.1';".to_owned(),
             "DROP USER IF EXISTS root@'::1';".to_owned(),
@@ -280,7 +280,7 @@ impl MariaDb {
             "GRANT ALL PRIVILEGES ON *.* TO prony@'127.0.0.1' WITH GRANT OPTION;".to_owned(),
         ];
         let mut text = String::new();
-        for statement in own.iter().chain(&self.options.statements) {
+        for statement in setup.iter().chain(&self.options.statements) {
             text.push_str(statement);
             text.push('\n');
         }
@@ -326,13 +326,14 @@ fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
 
 /// Finds a MariaDB program in PRONY_MARIADB_BINDIR, in PATH or in the usual folders of packages.
 fn find(name: &str) -> Result<PathBuf, Error> {
-    let given = std::env::var_os("PRONY_MARIADB_BINDIR").map(PathBuf::from);
+    let configured = std::env::var_os("PRONY_MARIADB_BINDIR").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let usual = ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin"].map(PathBuf::from);
-    given
+    let package_folders =
+        ["/usr/sbin", "/usr/bin", "/usr/libexec", "/usr/local/bin"].map(PathBuf::from);
+    configured
         .into_iter()
         .chain(std::env::split_paths(&path))
-        .chain(usual)
+        .chain(package_folders)
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
         .ok_or_else(|| Error::NoMariaDb {
@@ -354,7 +355,7 @@ fn spawn_error(program: &Path, problem: &std::io::Error) -> Error {
 
 static SHARED: OnceLock<MariaDb> = OnceLock::new();
 
-/// One MariaDB for the whole process, for tests: started on first use, stopped when the process
+/// One MariaDB for the whole process, for tests: it is started on first use and stopped when the process
 /// exits. Tests share it, so each creates its own database.
 ///
 /// # Panics

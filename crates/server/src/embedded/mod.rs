@@ -1,8 +1,8 @@
-//! Embedded throw-away servers, for the demo, for tests and for a first try.
+//! Embedded throw-away servers, for the demo, for tests and for first steps.
 //!
 //! In: PostgreSQL programs found on this machine, or downloaded with the user's consent. Out: a
 //! running [`EmbeddedPostgres`] with a private data directory that is removed at the end. Must never: touch a
-//! server or a directory that Prony did not create; run a server as root; leave one behind; print.
+//! server or a directory that Prony did not create; run a server as root; leave a server behind; print.
 //!
 //! ```no_run
 //! use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres};
@@ -12,7 +12,7 @@
 //! # Ok::<(), embedded::Error>(())
 //! ```
 //!
-//! Tests take [`shared_postgres`]: one server for each test binary.
+//! Tests use [`shared_postgres`]: one server per test binary.
 
 mod cache;
 mod conf;

@@ -65,7 +65,7 @@ fn look_up(name: &str) -> Option<ServerUser> {
     let mut buffer = vec![0_u8; 16 * 1024];
     // SAFETY: passwd is plain data for which all zeroes is a valid value.
     let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
-    let mut found: *mut libc::passwd = std::ptr::null_mut();
+    let mut result: *mut libc::passwd = std::ptr::null_mut();
     // SAFETY: all pointers are valid for the call; `entry` points into `buffer`, which outlives it.
     let code = unsafe {
         libc::getpwnam_r(
@@ -73,10 +73,10 @@ fn look_up(name: &str) -> Option<ServerUser> {
             &mut entry,
             buffer.as_mut_ptr().cast(),
             buffer.len(),
-            &mut found,
+            &mut result,
         )
     };
-    if code != 0 || found.is_null() {
+    if code != 0 || result.is_null() {
         return None;
     }
     // SAFETY: on success pw_name points to a terminated string in `buffer`.

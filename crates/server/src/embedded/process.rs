@@ -1,12 +1,12 @@
 //! Child processes that do not outlive Prony.
 //!
-//! A child runs in its own session, and the kernel ends it when Prony ends, for whatever reason.
+//! A child runs in its own session, and the kernel ends it when Prony ends, even on `kill -9`.
 //! Must never: signal a process it did not start.
 //!
 //! Linux sends the parent-death signal when the *thread* that forked the child ends, not when the
-//! process does (prctl(2), PR_SET_PDEATHSIG). So one thread, which lives as long as the process,
+//! process does (prctl(2), PR_SET_PDEATHSIG). Therefore one thread, which lives as long as the process,
 //! starts all children: a server started in a test or in a short-lived thread survives it. Other
-//! systems have no such signal; there a server left by `kill -9` runs on until it is ended by hand.
+//! systems have no such signal; there a server left by `kill -9` runs until the user ends it.
 
 use super::privileges::ServerUser;
 use rustix::fs::Mode;
@@ -35,16 +35,16 @@ fn on_parent_thread<T: Send + 'static>(
         Mutex::new(sender)
     });
     let (answer, result) = channel();
-    let gone = || io::Error::other("the thread that starts servers has ended");
+    let ended = || io::Error::other("the thread that starts servers has ended");
     jobs.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .send(Box::new(move || {
-            // The receiver waits below. If it is gone, nobody needs the result, which is dropped
+            // The receiver waits below. If it is gone, the result is not needed and is dropped
             // here.
             let _ = answer.send(job());
         }))
-        .map_err(|_| gone())?;
-    result.recv().map_err(|_| gone())?
+        .map_err(|_| ended())?;
+    result.recv().map_err(|_| ended())?
 }
 
 /// A command with a clean environment, run in `dir` as `user` (`None`: as this process's user).
@@ -88,8 +88,8 @@ fn set_up_child(parent: u32, death_signal: i32) -> io::Result<()> {
         let death_signal = Signal::from_named_raw(death_signal);
         rustix::process::set_parent_process_death_signal(death_signal)?;
         // If Prony died between fork and prctl, no signal will come.
-        let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
-        if now != i32::try_from(parent).ok() {
+        let current = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        if current != i32::try_from(parent).ok() {
             return Err(Errno::SRCH.into());
         }
     }
@@ -130,6 +130,6 @@ pub(crate) fn children(pid: u32) -> Vec<u32> {
 /// spaces.
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let rest = &stat[stat.rfind(')')? + 1..];
-    rest.split_ascii_whitespace().nth(1)?.parse().ok()
+    let after_name = &stat[stat.rfind(')')? + 1..];
+    after_name.split_ascii_whitespace().nth(1)?.parse().ok()
 }

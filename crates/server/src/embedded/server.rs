@@ -1,7 +1,7 @@
 //! A running throw-away PostgreSQL.
 //!
-//! It listens on a private unix socket and on 127.0.0.1. Must never: outlive its value, or signal a
-//! process that it did not start.
+//! It listens on a private unix socket and on 127.0.0.1. Must never: outlive its `EmbeddedPostgres`
+//! value, or signal a process that it did not start.
 
 use super::directory::{Directory, random_hex};
 use super::launch::{free_port, terminate, thaw};
@@ -38,9 +38,9 @@ pub struct EmbeddedPostgres {
 pub(super) struct ProcessState {
     pub(super) child: Option<Child>,
     pub(super) port: u16,
-    /// Processes that [`EmbeddedPostgres::freeze`] has stopped.
+    /// Processes that [`EmbeddedPostgres::freeze`] has suspended.
     pub(super) frozen: Vec<u32>,
-    /// The last postmaster was killed and left its shared memory behind.
+    /// Whether the last postmaster was killed and left its shared memory behind.
     pub(super) killed: bool,
 }
 
@@ -97,7 +97,7 @@ impl EmbeddedPostgres {
         self.url_for("postgres")
     }
 
-    /// As [`EmbeddedPostgres::url`], for another database, whose name must be letters, digits and `_`.
+    /// As [`EmbeddedPostgres::url`], for the given database, whose name must be letters, digits and `_`.
     pub fn url_for(&self, database: &str) -> String {
         let (host, port) = (self.socket_dir(), self.port());
         format!(
@@ -112,7 +112,7 @@ impl EmbeddedPostgres {
         format!("postgresql://postgres@127.0.0.1:{port}/postgres")
     }
 
-    /// Connection URI over TCP, password included: therefore a [`Secret`].
+    /// Connection URI over TCP. It contains the password, so it is a [`Secret`].
     pub fn tcp_url_with_password(&self) -> Secret {
         let (password, port) = (self.password.reveal(), self.port());
         Secret::new(format!(
@@ -156,14 +156,14 @@ impl EmbeddedPostgres {
         self.state().child.as_ref().map(Child::id)
     }
 
-    /// Whether the postmaster exited by itself.
+    /// Whether the postmaster has exited without being stopped.
     pub fn has_ended(&self) -> bool {
         let mut state = self.state();
         let child = state.child.as_mut();
         child.is_some_and(|child| matches!(child.try_wait(), Ok(Some(_))))
     }
 
-    /// The installation whose programs it runs.
+    /// The installation whose programs run.
     pub fn installation(&self) -> &Installation {
         &self.installation
     }
@@ -190,7 +190,7 @@ impl EmbeddedPostgres {
         );
     }
 
-    /// Stops it if it runs, then starts it on the same data and the same port.
+    /// Stops the server if it runs, then starts it with the same data and port.
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::NotReady`], [`Error::Spawn`].
@@ -199,11 +199,11 @@ impl EmbeddedPostgres {
         let mut state = self.state();
         // PostgreSQL refuses to start while backends of a killed postmaster still hold the shared
         // memory, which takes a moment.
-        let end = Instant::now() + self.start_timeout;
+        let deadline = Instant::now() + self.start_timeout;
         loop {
             match self.run_once(&mut state) {
                 Err(Error::Start { log, .. })
-                    if log.contains("shared memory block") && Instant::now() < end =>
+                    if log.contains("shared memory block") && Instant::now() < deadline =>
                 {
                     std::thread::sleep(Duration::from_millis(100));
                 }
@@ -212,7 +212,7 @@ impl EmbeddedPostgres {
         }
     }
 
-    /// Suspends all its processes with SIGSTOP: connections stay open but get no replies. On
+    /// Suspends all processes of the server with SIGSTOP: connections stay open but get no replies. On
     /// systems without /proc only the postmaster is suspended: no new connection is accepted.
     ///
     /// # Errors
@@ -230,7 +230,7 @@ impl EmbeddedPostgres {
         Ok(())
     }
 
-    /// Resumes what [`EmbeddedPostgres::freeze`] suspended.
+    /// Resumes the processes that [`EmbeddedPostgres::freeze`] suspended.
     pub fn thaw(&self) {
         thaw(&mut self.state());
     }

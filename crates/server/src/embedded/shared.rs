@@ -1,4 +1,4 @@
-//! One PostgreSQL for all tests of a test binary. Must never: be used by the product itself.
+//! One PostgreSQL for all tests of a test binary. Must never: be used outside tests.
 
 use super::{EmbeddedOptions, EmbeddedPostgres, Error, download, find};
 use crate::control::StopSignal;
@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 static SHARED: OnceLock<EmbeddedPostgres> = OnceLock::new();
 
-/// One server for the whole process, for tests: started on first use, stopped when the process
-/// exits, also on `process::exit`, and on Linux also when the process is killed.
+/// One server for the whole process, for tests. It is started on first use and stopped when the
+/// process exits, also on `process::exit`, and on Linux also when the process is killed.
 ///
 /// It has default options except `max_connections` 300 and less memory. Tests share it, so each
 /// creates its own database, and a test that stops or reconfigures a server starts its own server.
@@ -37,7 +37,7 @@ fn start() -> Result<EmbeddedPostgres, Error> {
         Err(Error::NotFound { .. }) if std::env::var_os("PRONY_TEST_DOWNLOAD").is_some() => {
             download(&StopSignal::default(), &mut |_| {})?
         }
-        found => found?,
+        result => result?,
     };
     let options = EmbeddedOptions {
         max_connections: 300,

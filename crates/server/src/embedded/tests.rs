@@ -38,11 +38,11 @@ fn query(server: &EmbeddedPostgres, sql: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Waits up to 60 s until a condition holds that depends on another process.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+/// Waits up to 60 s for a condition that depends on a second process.
+fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !holds() {
-        assert!(Instant::now() < end, "not within 60 s: {what}");
+        assert!(Instant::now() < deadline, "not within 60 s: {condition}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -57,7 +57,9 @@ fn is_alive(pid: u32) -> bool {
 fn owner(pid: u32) -> u32 {
     use std::os::unix::fs::MetadataExt;
     let path = format!("/proc/{pid}");
-    std::fs::metadata(Path::new(&path)).expect("it lives").uid()
+    std::fs::metadata(Path::new(&path))
+        .expect("the process is alive")
+        .uid()
 }
 
 /// A temporary folder for one test, which the server's user may enter.
@@ -69,8 +71,8 @@ impl Scratch {
         let name = super::directory::random_hex(6).expect("random numbers");
         let path = Path::new("/var/tmp").join(format!("prony-test-{name}"));
         std::fs::create_dir(&path).expect("/var/tmp can be written");
-        let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&path, open).expect("it is ours");
+        let readable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&path, readable).expect("this process owns it");
         Scratch(path)
     }
 }
@@ -82,8 +84,8 @@ impl Drop for Scratch {
 }
 
 /// A process and its children.
-fn family(pid: u32) -> Vec<u32> {
-    let mut all = process::children(pid);
-    all.push(pid);
-    all
+fn process_tree(pid: u32) -> Vec<u32> {
+    let mut processes = process::children(pid);
+    processes.push(pid);
+    processes
 }

@@ -22,19 +22,22 @@ pub(super) fn unpack(
     stop: &StopSignal,
 ) -> Result<(), Error> {
     let name = jar.display().to_string();
-    let bad = |reason: String| Error::Archive {
+    let archive_error = |reason: String| Error::Archive {
         origin: name.clone(),
         reason,
     };
     let file = File::open(jar).map_err(Error::io("open", jar))?;
-    let mut zip = zip::ZipArchive::new(BufReader::new(file)).map_err(|e| bad(e.to_string()))?;
-    let inner = zip
+    let mut zip =
+        zip::ZipArchive::new(BufReader::new(file)).map_err(|e| archive_error(e.to_string()))?;
+    let txz_name = zip
         .file_names()
         .filter_map(Result::ok)
         .find(|name| name.ends_with(".txz"))
         .map(|name| name.into_owned())
-        .ok_or_else(|| bad("it contains no .txz".to_owned()))?;
-    let txz = zip.by_name(&inner).map_err(|e| bad(e.to_string()))?;
+        .ok_or_else(|| archive_error("it contains no .txz".to_owned()))?;
+    let txz = zip
+        .by_name(&txz_name)
+        .map_err(|e| archive_error(e.to_string()))?;
 
     let mut tar = File::options()
         .read(true)
@@ -44,14 +47,14 @@ pub(super) fn unpack(
         .map_err(Error::io("create", scratch))?;
     let mut bounded = BoundedWriter {
         inner: BufWriter::new(&tar),
-        left: LARGEST_TAR_BYTES,
+        remaining_bytes: LARGEST_TAR_BYTES,
         stop,
     };
     let unpacked = lzma_rs::xz_decompress(&mut BufReader::new(txz), &mut bounded);
     if stop.is_requested() {
         return Err(Error::Interrupted);
     }
-    unpacked.map_err(|problem| bad(format!("{inner}: {}", error_text(problem))))?;
+    unpacked.map_err(|problem| archive_error(format!("{txz_name}: {}", error_text(problem))))?;
     bounded.inner.flush().map_err(Error::io("write", scratch))?;
     drop(bounded);
     tar.rewind().map_err(Error::io("read", scratch))?;
@@ -69,44 +72,53 @@ fn error_text(problem: lzma_rs::error::Error) -> String {
 
 /// Unpacks a tar. Checks each entry before writing it.
 fn untar(tar: File, folder: &Path) -> Result<(), Error> {
-    let bad = |origin: &Path, reason: String| Error::Archive {
+    let archive_error = |origin: &Path, reason: String| Error::Archive {
         origin: origin.display().to_string(),
         reason,
     };
     let mut archive = tar::Archive::new(BufReader::new(tar));
     archive.set_overwrite(true);
-    let entries = archive.entries().map_err(|e| bad(folder, e.to_string()))?;
+    let entries = archive
+        .entries()
+        .map_err(|e| archive_error(folder, e.to_string()))?;
     for entry in entries {
-        let mut entry = entry.map_err(|e| bad(folder, e.to_string()))?;
+        let mut entry = entry.map_err(|e| archive_error(folder, e.to_string()))?;
         let path = entry
             .path()
-            .map_err(|e| bad(folder, e.to_string()))?
+            .map_err(|e| archive_error(folder, e.to_string()))?
             .into_owned();
-        check_path(&path).map_err(|reason| bad(&path, reason))?;
+        check_path(&path).map_err(|reason| archive_error(&path, reason))?;
         let kind = entry.header().entry_type();
         if kind.is_symlink() || kind.is_hard_link() {
             let target = entry
                 .link_name()
-                .map_err(|e| bad(&path, e.to_string()))?
-                .ok_or_else(|| bad(&path, "a link without a target".to_owned()))?;
-            check_link(&path, &target, kind.is_symlink()).map_err(|reason| bad(&path, reason))?;
+                .map_err(|e| archive_error(&path, e.to_string()))?
+                .ok_or_else(|| archive_error(&path, "a link without a target".to_owned()))?;
+            check_link(&path, &target, kind.is_symlink())
+                .map_err(|reason| archive_error(&path, reason))?;
         } else if !(kind.is_file() || kind.is_dir()) {
-            return Err(bad(&path, "neither a file, a folder nor a link".to_owned()));
+            return Err(archive_error(
+                &path,
+                "neither a file, a folder nor a link".to_owned(),
+            ));
         }
         // unpack_in also refuses to write through a link that leads out of the folder.
         let inside = entry
             .unpack_in(folder)
-            .map_err(|e| bad(&path, e.to_string()))?;
+            .map_err(|e| archive_error(&path, e.to_string()))?;
         if !inside {
-            return Err(bad(&path, "it leads out of the folder".to_owned()));
+            return Err(archive_error(
+                &path,
+                "it leads out of the folder".to_owned(),
+            ));
         }
     }
     Ok(())
 }
 
 fn check_path(path: &Path) -> Result<(), String> {
-    let fits = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
-    if path.components().all(fits) {
+    let stays_inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    if path.components().all(stays_inside) {
         Ok(())
     } else {
         Err("it leads out of the folder".to_owned())
@@ -137,7 +149,7 @@ fn check_link(path: &Path, target: &Path, symbolic: bool) -> Result<(), String> 
 
 /// Makes a tree readable for all users, like an installed program: the server may run as a
 /// different user than the one who downloads.
-pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
+pub(super) fn make_readable_by_all(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let meta = fs::symlink_metadata(folder)?;
     if meta.is_symlink() {
@@ -149,7 +161,7 @@ pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(mode))?;
     if meta.is_dir() {
         for entry in fs::read_dir(folder)? {
-            open_to_all(&entry?.path())?;
+            make_readable_by_all(&entry?.path())?;
         }
     }
     Ok(())
@@ -158,7 +170,7 @@ pub(super) fn open_to_all(folder: &Path) -> io::Result<()> {
 /// A writer with a size limit, which fails once `stop` is set.
 struct BoundedWriter<'a, W> {
     inner: W,
-    left: u64,
+    remaining_bytes: u64,
     stop: &'a StopSignal,
 }
 
@@ -167,8 +179,8 @@ impl<W: Write> Write for BoundedWriter<'_, W> {
         if self.stop.is_requested() {
             return Err(io::Error::other("interrupted"));
         }
-        self.left = self
-            .left
+        self.remaining_bytes = self
+            .remaining_bytes
             .checked_sub(bytes.len() as u64)
             .ok_or_else(|| io::Error::other("the archive is larger than any PostgreSQL"))?;
         self.inner.write_all(bytes)?;
@@ -205,7 +217,7 @@ mod tests {
     fn an_archive_above_the_size_limit_is_refused() {
         let mut sink = BoundedWriter {
             inner: Vec::new(),
-            left: 10,
+            remaining_bytes: 10,
             stop: &StopSignal::default(),
         };
         assert!(sink.write_all(&[0; 10]).is_ok());

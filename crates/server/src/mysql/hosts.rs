@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// MySQL's default port.
 const DEFAULT_PORT: u16 = 3306;
 
-/// Longest path of a unix socket in bytes: `sockaddr_un` has room for 108 with the final zero.
+/// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// The transport that the option `protocol` selects.
@@ -57,22 +57,22 @@ pub(super) fn resolve(
     };
     let mut endpoints = Vec::new();
     let mut failures = Vec::new();
-    for (host, written) in hosts {
+    for (host, port_in_url) in hosts {
         let local = host.is_empty() || host == "localhost";
         // A socket in the URL takes precedence over a port.
         let socket_in_url = options.origin("socket") == Some(&super::Origin::Url);
         let by_socket = match transport {
             Transport::Tcp => false,
             Transport::Socket => true,
-            Transport::ByHost => local && (written.is_none() || socket_in_url),
+            Transport::ByHost => local && (port_in_url.is_none() || socket_in_url),
         };
-        let port = written.unwrap_or(port);
-        let found = match by_socket {
+        let port = port_in_url.unwrap_or(port);
+        let addresses = match by_socket {
             true => socket(options, env).map(|path| vec![Address::Unix(path)]),
             false => lookup(if local { "localhost" } else { host }, port),
         };
-        match found {
-            Ok(found) => endpoints.extend(found.into_iter().map(|address| Endpoint {
+        match addresses {
+            Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
                 address,
                 host: if local { "localhost" } else { host }.to_owned(),
                 port,
@@ -93,14 +93,14 @@ pub(super) fn resolve(
 
 /// The path of the server's socket: the option, else the first default path that exists.
 fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
-    let usual = || {
+    let default_path = || {
         let existing = env.mysql_sockets.iter().find(|path| path.exists());
         existing.or(env.mysql_sockets.first()).cloned()
     };
     let path = options
         .non_empty("socket")
         .map(PathBuf::from)
-        .or_else(usual);
+        .or_else(default_path);
     let path = path.unwrap_or_else(|| PathBuf::from("/tmp/mysql.sock"));
     let length = path.as_os_str().len();
     if length > MAX_SOCKET_PATH_BYTES {
@@ -114,13 +114,15 @@ fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
 
 /// All addresses of a host, in the resolver's order.
 fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
-    let failure = |why: &dyn std::fmt::Display| {
-        format!("could not translate host name \"{host}\" to address: {why}")
+    let failure = |reason: &dyn std::fmt::Display| {
+        format!("could not translate host name \"{host}\" to address: {reason}")
     };
-    let found = (host, port).to_socket_addrs().map_err(|e| failure(&e))?;
-    let found: Vec<Address> = found.map(Address::Tcp).collect();
-    match found.is_empty() {
+    let addresses = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| failure(&error))?;
+    let addresses: Vec<Address> = addresses.map(Address::Tcp).collect();
+    match addresses.is_empty() {
         true => Err(failure(&"the name has no address")),
-        false => Ok(found),
+        false => Ok(addresses),
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn read(
         return Ok(());
     };
     let fail = |problem: String, hint: &str| Error::File {
-        what: "login file",
+        purpose: "login file",
         path: path.clone(),
         problem,
         hint: hint.to_owned(),
@@ -49,7 +49,7 @@ pub(super) fn read(
             return Err(fail(error.to_string(), hint));
         }
     };
-    if is_open(&path) {
+    if is_accessible_to_others(&path) {
         warnings.push(format!(
             "login file \"{}\" can be read or written by other users: ignored; run chmod 600 on it",
             path.display()
@@ -62,9 +62,9 @@ pub(super) fn read(
     })?;
     let mut groups = vec!["client"];
     groups.extend(login_path);
-    let found = option_file::apply_groups(&text, &groups, &path, options);
+    let found_groups = option_file::apply_groups(&text, &groups, &path, options);
     match login_path {
-        Some(login_path) if !found.contains(&login_path) => Err(fail(
+        Some(login_path) if !found_groups.contains(&login_path) => Err(fail(
             format!("has no login path \"{login_path}\""),
             "mysql_config_editor print --all lists the login paths",
         )),
@@ -72,25 +72,25 @@ pub(super) fn read(
     }
 }
 
-fn is_open(path: &Path) -> bool {
+fn is_accessible_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
 /// Decrypts the file; `None` if it does not have this layout.
 fn decrypt_file(bytes: &[u8]) -> Option<String> {
-    let (key, mut rest) = bytes.get(UNUSED_BYTES..)?.split_at_checked(KEY_BYTES)?;
+    let (key, mut remaining) = bytes.get(UNUSED_BYTES..)?.split_at_checked(KEY_BYTES)?;
     let mut folded = [0; BLOCK_BYTES];
-    for (at, byte) in key.iter().enumerate() {
-        folded[at % BLOCK_BYTES] ^= byte;
+    for (index, byte) in key.iter().enumerate() {
+        folded[index % BLOCK_BYTES] ^= byte;
     }
     let cipher = Aes128::new(&folded.into());
     let mut text = String::new();
-    while !rest.is_empty() {
-        let (length, after) = rest.split_first_chunk()?;
+    while !remaining.is_empty() {
+        let (length, after) = remaining.split_first_chunk()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (line, after) = after.split_at_checked(length)?;
         text += &decrypt(&cipher, line)?;
-        rest = after;
+        remaining = after;
     }
     Some(text)
 }

@@ -38,7 +38,7 @@ const PROGRAM_NAME: &str = "prony";
 /// # Errors
 /// Says which option is wrong, where it was set, and which values it accepts.
 pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
-    gather(env, |options| url::read(rest, options))
+    build_target(env, |options| url::read(rest, options))
 }
 
 /// Resolves plain options instead of a URL: `host`, `port`, `socket`, `user`, `password`,
@@ -50,12 +50,12 @@ pub(crate) fn resolve(rest: &str, env: &Environment) -> Result<Target, Error> {
 /// # Errors
 /// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve_mysql(
-    given: &[(&str, &str)],
+    settings: &[(&str, &str)],
     origin: &'static str,
     env: &Environment,
 ) -> Result<Target, Error> {
-    gather(env, |options| {
-        for (name, value) in given.iter().filter(|(_, value)| !value.is_empty()) {
+    build_target(env, |options| {
+        for (name, value) in settings.iter().filter(|(_, value)| !value.is_empty()) {
             if !options.set(name, Some(value), Origin::Argument(origin)) {
                 return Err(Error::UnknownOption {
                     name: (*name).to_owned(),
@@ -68,9 +68,9 @@ pub fn resolve_mysql(
     })
 }
 
-/// Combines the options of all sources. `set_explicit` sets those of the URL or the caller, and
-/// returns the hosts of the URL.
-fn gather(
+/// Builds the target from the options of all sources. `set_explicit` sets those of the URL or of the
+/// caller, and returns the hosts of the URL.
+fn build_target(
     env: &Environment,
     set_explicit: impl FnOnce(&mut Options) -> Result<Vec<url::Host>, Error>,
 ) -> Result<Target, Error> {
@@ -119,7 +119,7 @@ fn gather(
             local_infile: options.flag("local-infile")?,
             found_rows: options.flag("found-rows")?,
         }),
-        others: Vec::new(),
+        additional_targets: Vec::new(),
         warnings,
     })
 }

@@ -21,8 +21,8 @@ pub(super) fn read_all(
     env: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let own = env.in_home(".my.cnf");
-    for path in env.option_files.iter().chain(&own) {
+    let user_file = env.in_home(".my.cnf");
+    for path in env.option_files.iter().chain(&user_file) {
         if path.exists() {
             read(path, 0, options, warnings)?;
         }
@@ -37,7 +37,7 @@ fn read(
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     let fail = |problem: String, hint: &str| Error::File {
-        what: "option file",
+        purpose: "option file",
         path: path.to_owned(),
         problem,
         hint: hint.to_owned(),
@@ -64,37 +64,37 @@ fn read(
             Line::Directive(directive) => include(path, directive, depth, options, warnings)?,
             Line::Unclosed => {
                 let problem = format!("line {}: a group lacks its \"]\"", number + 1);
-                return Err(fail(problem, "write [client] on a line of its own"));
+                return Err(fail(problem, "write [client] on a separate line"));
             }
             Line::Group(group) => is_in_group = GROUPS.contains(&group),
-            // An option of another program.
             Line::Option(line) if is_in_group => set(line, path, options),
+            // An option of a different program.
             Line::Option(_) => {}
         }
     }
     Ok(())
 }
 
-/// Sets the options of these groups from the text of a file; returns the groups that it has.
+/// Sets the options of these groups from the text of a file; returns the groups that the file has.
 pub(super) fn apply_groups<'a>(
     text: &str,
     groups: &[&'a str],
     path: &Path,
     options: &mut Options,
 ) -> Vec<&'a str> {
-    let (mut found, mut is_in_group) = (Vec::new(), false);
+    let (mut found_groups, mut is_in_group) = (Vec::new(), false);
     for line in text.lines() {
         match Line::read(line) {
             Line::Group(name) => {
                 let group = groups.iter().find(|group| **group == name);
-                found.extend(group);
+                found_groups.extend(group);
                 is_in_group = group.is_some();
             }
             Line::Option(line) if is_in_group => set(line, path, options),
             _ => {}
         }
     }
-    found
+    found_groups
 }
 
 /// A line of an option file.
@@ -137,8 +137,8 @@ fn set(line: &str, path: &Path, options: &mut Options) {
     options.set(name, value.as_deref(), Origin::File(path.to_owned()));
 }
 
-/// Reads the files of `!include FILE` or `!includedir FOLDER`. A relative path is relative to the
-/// working directory, as in MySQL's client.
+/// Reads the files that `!include FILE` or `!includedir FOLDER` names. A relative path is relative
+/// to the working directory, as in MySQL's client.
 fn include(
     from: &Path,
     directive: &str,
@@ -154,7 +154,7 @@ fn include(
         "include" => vec![path.to_owned()],
         "includedir" => {
             let entries = std::fs::read_dir(path).map_err(|error| Error::File {
-                what: "folder of option files",
+                purpose: "folder of option files",
                 path: path.to_owned(),
                 problem: error.to_string(),
                 hint: format!("!includedir in {} names it", from.display()),
@@ -165,7 +165,7 @@ fn include(
         }
         _ => {
             return Err(Error::File {
-                what: "option file",
+                purpose: "option file",
                 path: from.to_owned(),
                 problem: "contains an unknown directive after a \"!\"".into(),
                 hint: "write !include FILE or !includedir FOLDER".into(),
@@ -183,9 +183,9 @@ fn include(
 fn strip_comment(line: &str) -> &str {
     let mut quote = None;
     let mut escaped = false;
-    for (at, letter) in line.char_indices() {
+    for (index, letter) in line.char_indices() {
         match (quote, letter) {
-            (None, '#') => return line[..at].trim_end(),
+            (None, '#') => return line[..index].trim_end(),
             (None, '\'' | '"') if !escaped => quote = Some(letter),
             (Some(open), letter) if letter == open && !escaped => quote = None,
             _ => {}

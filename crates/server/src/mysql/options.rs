@@ -94,7 +94,7 @@ impl Options {
         true
     }
 
-    /// Adds other options, which override these.
+    /// Adds options, which override the existing ones.
     pub(super) fn extend(&mut self, others: Options) {
         self.0.extend(others.0);
     }
@@ -125,7 +125,7 @@ impl Options {
         self.0.get(name).map(|(_, origin)| origin)
     }
 
-    /// Whether a flag is set; an absent one is not.
+    /// Whether a flag is on; an absent flag is off.
     pub(super) fn flag(&self, name: &'static str) -> Result<bool, Error> {
         match self.get(name).map(str::to_ascii_lowercase).as_deref() {
             None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
@@ -143,8 +143,8 @@ impl Options {
             return Ok(None);
         };
         let number = value.trim().parse().ok();
-        let wrong = || bad_value(self, name, "write a whole number");
-        number.map(Some).ok_or_else(wrong)
+        let error = || bad_value(self, name, "write a whole number");
+        number.map(Some).ok_or_else(error)
     }
 }
 

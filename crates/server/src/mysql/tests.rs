@@ -19,7 +19,7 @@ fn problem(url: &str) -> String {
 fn options(target: &Target) -> &MysqlOptions {
     match &target.protocol {
         ProtocolOptions::MySql(options) => options,
-        ProtocolOptions::PostgreSql(_) => panic!("another protocol"),
+        ProtocolOptions::PostgreSql(_) => panic!("not MySQL's protocol"),
     }
 }
 
@@ -28,7 +28,7 @@ fn first(target: &Target) -> String {
 }
 
 #[test]
-fn a_url_can_set_everything() {
+fn a_url_sets_address_login_and_options() {
     let url = "mysql://ann:s%40me@127.0.0.1:3307/shop?ssl-mode=required&connect_timeout=7\
                &get-server-public-key&local-infile=on";
     let target = target(url, &env());
@@ -68,9 +68,9 @@ fn localhost_means_the_socket() {
     std::fs::write(&existing, "").unwrap();
     let mut env = env();
     env.mysql_sockets = vec![existing.with_extension("absent"), existing.clone()];
-    let found = target("mysql://", &env).endpoints[0].address.clone();
+    let address = target("mysql://", &env).endpoints[0].address.clone();
     std::fs::remove_file(&existing).unwrap();
-    assert_eq!(found, Address::Unix(existing));
+    assert_eq!(address, Address::Unix(existing));
 }
 
 /// A temporary folder for the files of one test.
@@ -118,23 +118,29 @@ fn the_url_overrides_files_and_files_override_the_environment() {
         .with("MYSQL_HOST", "192.0.2.1")
         .with("MYSQL_TCP_PORT", "3399");
     env.option_files = vec![system];
-    let read = target("mysql://", &env);
+    let from_files = target("mysql://", &env);
     assert_eq!(
-        (read.user.as_str(), read.database.as_str()),
+        (from_files.user.as_str(), from_files.database.as_str()),
         ("included", "mine")
     );
-    assert_eq!(first(&read), "tcp:127.0.0.1:3311");
-    assert_eq!(read.endpoints[0].password.as_ref().unwrap().reveal(), "p#w");
-    assert_eq!(read.tls.mode, SslMode::Disable);
-    let url = "mysql://ann:url@127.0.0.2:3312/shop?ssl-mode=PREFERRED";
-    let over = target(url, &env);
+    assert_eq!(first(&from_files), "tcp:127.0.0.1:3311");
     assert_eq!(
-        (over.user.as_str(), over.database.as_str()),
+        from_files.endpoints[0].password.as_ref().unwrap().reveal(),
+        "p#w"
+    );
+    assert_eq!(from_files.tls.mode, SslMode::Disable);
+    let url = "mysql://ann:url@127.0.0.2:3312/shop?ssl-mode=PREFERRED";
+    let from_url = target(url, &env);
+    assert_eq!(
+        (from_url.user.as_str(), from_url.database.as_str()),
         ("ann", "shop")
     );
-    assert_eq!(first(&over), "tcp:127.0.0.2:3312");
-    assert_eq!(over.endpoints[0].password.as_ref().unwrap().reveal(), "url");
-    assert_eq!(over.tls.mode, SslMode::Prefer);
+    assert_eq!(first(&from_url), "tcp:127.0.0.2:3312");
+    assert_eq!(
+        from_url.endpoints[0].password.as_ref().unwrap().reveal(),
+        "url"
+    );
+    assert_eq!(from_url.tls.mode, SslMode::Prefer);
 }
 
 #[test]
@@ -142,10 +148,13 @@ fn the_environment_sets_options_without_files() {
     let env = env()
         .with("MYSQL_PWD", "env")
         .with("MYSQL_UNIX_PORT", "/run/e.sock");
-    let read = target("mysql://", &env);
-    assert_eq!(first(&read), "unix:/run/e.sock");
-    assert_eq!(read.user, "tester");
-    assert_eq!(read.endpoints[0].password.as_ref().unwrap().reveal(), "env");
+    let from_env = target("mysql://", &env);
+    assert_eq!(first(&from_env), "unix:/run/e.sock");
+    assert_eq!(from_env.user, "tester");
+    assert_eq!(
+        from_env.endpoints[0].password.as_ref().unwrap().reveal(),
+        "env"
+    );
     let host = env
         .with("MYSQL_HOST", "127.0.0.1")
         .with("MYSQL_TCP_PORT", "3400");
@@ -158,9 +167,9 @@ fn a_file_that_any_user_can_write_is_ignored() {
     let files = Files::new("open");
     let path = files.write(".my.cnf", "[client]\nuser=eve\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
-    let read = target("mysql://", &Environment::new("tester", &files.0));
-    assert_eq!(read.user, "tester");
-    assert!(read.warnings[0].contains("can be written by any user"));
+    let resolved = target("mysql://", &Environment::new("tester", &files.0));
+    assert_eq!(resolved.user, "tester");
+    assert!(resolved.warnings[0].contains("can be written by any user"));
 }
 
 /// A login file with these lines, under a key of 20 different bytes.
@@ -168,8 +177,8 @@ fn login_file(lines: &[&str]) -> Vec<u8> {
     use aes::cipher::{BlockCipherEncrypt, KeyInit};
     let key: Vec<u8> = (0..20).map(|byte| byte * 7 + 1).collect();
     let mut folded = [0_u8; 16];
-    for (at, byte) in key.iter().enumerate() {
-        folded[at % 16] ^= byte;
+    for (index, byte) in key.iter().enumerate() {
+        folded[index % 16] ^= byte;
     }
     let cipher = aes::Aes128::new(&folded.into());
     let mut file = vec![0; 4];
@@ -206,25 +215,28 @@ fn the_login_file_overrides_the_option_files() {
         |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     let env = Environment::new("tester", &files.0);
     allow(0o600);
-    let read = target("mysql://", &env);
+    let without_path = target("mysql://", &env);
     assert_eq!(
-        (read.user.as_str(), read.endpoints[0].password.is_none()),
+        (
+            without_path.user.as_str(),
+            without_path.endpoints[0].password.is_none()
+        ),
         ("common", true)
     );
     let shop = target("mysql://?login-path=shop", &env);
     assert_eq!(first(&shop), "tcp:127.0.0.1:3311");
     assert_eq!(shop.endpoints[0].password.as_ref().unwrap().reveal(), "p#w");
-    let no = crate::resolve("mysql://?login-path=no", &env)
+    let error = crate::resolve("mysql://?login-path=no", &env)
         .unwrap_err()
         .to_string();
-    assert!(no.contains("has no login path \"no\""), "{no}");
+    assert!(error.contains("has no login path \"no\""), "{error}");
     allow(0o644);
-    let open = target("mysql://", &env);
-    assert_eq!(open.user, "file");
+    let ignored = target("mysql://", &env);
+    assert_eq!(ignored.user, "file");
     assert!(
-        open.warnings[0].contains("chmod 600"),
+        ignored.warnings[0].contains("chmod 600"),
         "{:?}",
-        open.warnings
+        ignored.warnings
     );
     allow(0o600);
     for broken in [
@@ -327,7 +339,7 @@ proptest::proptest! {
 
 #[test]
 fn plain_options_are_equivalent_to_a_url() {
-    let given = [
+    let settings = [
         ("host", "127.0.0.1"),
         ("port", "3307"),
         ("user", "ann:/@"),
@@ -335,23 +347,27 @@ fn plain_options_are_equivalent_to_a_url() {
         ("database", "a b"),
         ("ssl-mode", "disabled"),
     ];
-    let found = crate::resolve_mysql(&given, "the options", &env()).expect("can be read");
+    let from_settings =
+        crate::resolve_mysql(&settings, "the options", &env()).expect("valid options");
     let url = "mysql://ann%3A%2F%40:s%40m%2Fe%25@127.0.0.1:3307/a%20b?ssl-mode=disabled";
-    let same = target(url, &env());
-    assert_eq!((&found.user, &found.database), (&same.user, &same.database));
-    assert_eq!(first(&found), first(&same));
+    let from_url = target(url, &env());
+    assert_eq!(
+        (&from_settings.user, &from_settings.database),
+        (&from_url.user, &from_url.database)
+    );
+    assert_eq!(first(&from_settings), first(&from_url));
     let password = |target: &Target| {
         let password = target.endpoints[0].password.as_ref();
         password.map(|password| password.reveal().to_owned())
     };
-    assert_eq!(password(&found).as_deref(), Some("s@m/e%"));
-    assert_eq!(password(&found), password(&same));
-    assert_eq!(found.tls.mode, SslMode::Disable);
-    assert!(!format!("{found:?}").contains("s@m/e%"));
+    assert_eq!(password(&from_settings).as_deref(), Some("s@m/e%"));
+    assert_eq!(password(&from_settings), password(&from_url));
+    assert_eq!(from_settings.tls.mode, SslMode::Disable);
+    assert!(!format!("{from_settings:?}").contains("s@m/e%"));
 
-    let first_address = |given: &[(&str, &str)]| {
-        let found = crate::resolve_mysql(given, "the options", &env());
-        found
+    let first_address = |settings: &[(&str, &str)]| {
+        let resolved = crate::resolve_mysql(settings, "the options", &env());
+        resolved
             .map(|target| first(&target))
             .map_err(|error| error.to_string())
     };
@@ -364,11 +380,11 @@ fn plain_options_are_equivalent_to_a_url() {
     assert_eq!(first_address(&zero), ok("tcp:127.0.0.1:3306"));
     let local = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
     assert_eq!(first_address(&local), ok("unix:/x/s"));
-    let wrong = first_address(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("no port");
+    let error = first_address(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("a bad port");
     assert!(
-        wrong.starts_with("invalid port value: \"99999\" (from the options)"),
-        "{wrong}"
+        error.starts_with("invalid port value: \"99999\" (from the options)"),
+        "{error}"
     );
-    let unknown = first_address(&[("hots", "x")]).expect_err("no such option");
-    assert!(unknown.contains("\"hots\" in the options"), "{unknown}");
+    let error = first_address(&[("hots", "x")]).expect_err("no such option");
+    assert!(error.contains("\"hots\" in the options"), "{error}");
 }

@@ -1,8 +1,7 @@
 //! Builds one rustls configuration from the TLS options and their files.
 //!
-//! Must never: weaken what a mode promises. Connections use no session tickets, so they share
-//! nothing that is locked. Source: MySQL documentation, "Command Options for Encrypted
-//! Connections".
+//! Must never: verify less than the mode requires. Session tickets are disabled, so that connections
+//! share no lock. Source: MySQL documentation, "Command Options for Encrypted Connections".
 
 use super::bad_value;
 use super::options::Options;
@@ -52,7 +51,7 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
             let chain = certificates(Path::new(cert), "client certificate file")?;
             let key = identity::unchecked_key(Path::new(key))?;
             let identity = match_key(chain, key, &provider).map_err(|e| Error::File {
-                what: "client certificate",
+                purpose: "client certificate",
                 path: cert.into(),
                 problem: e.to_string(),
                 hint: "ssl-cert and ssl-key must belong together".into(),
@@ -72,7 +71,7 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
 }
 
 /// Combines a certificate with its key. rustls cannot parse a certificate of X.509 version 1, which
-/// the instructions in MySQL's manual create: then the server checks whether they match.
+/// the instructions in MySQL's manual create; the server then checks whether they match.
 fn match_key(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
@@ -108,32 +107,32 @@ fn mode(options: &Options) -> Result<SslMode, Error> {
         ("VERIFY_CA", SslMode::VerifyCa),
         ("VERIFY_IDENTITY", SslMode::VerifyFull),
     ];
-    let found = modes
+    let known_mode = modes
         .iter()
         .find(|(known, _)| known.eq_ignore_ascii_case(name));
     let hint = "use DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY";
-    found
+    known_mode
         .map(|(_, mode)| *mode)
         .ok_or_else(|| bad_value(options, "ssl-mode", hint))
 }
 
 /// The authorities of `ssl-ca` and of the files in `ssl-capath`.
 fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let what = "file of certificate authorities";
+    let purpose = "file of certificate authorities";
     let mut roots = Vec::new();
     if let Some(file) = options.non_empty("ssl-ca") {
-        roots.extend(certificates(Path::new(file), what)?);
+        roots.extend(certificates(Path::new(file), purpose)?);
     }
     if let Some(folder) = options.non_empty("ssl-capath") {
         let entries = std::fs::read_dir(folder).map_err(|e| Error::File {
-            what: "folder of certificate authorities",
+            purpose: "folder of certificate authorities",
             path: folder.into(),
             problem: e.to_string(),
             hint: "check ssl-capath".into(),
         })?;
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.is_file() {
-                roots.extend(certificates(&path, what).unwrap_or_default());
+                roots.extend(certificates(&path, purpose).unwrap_or_default());
             }
         }
     }
@@ -155,15 +154,15 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
     let list = options.non_empty("tls-version");
     let named = |name: &str| {
         let mut names = list.into_iter().flat_map(|list| list.split(','));
-        list.is_none() || names.any(|one| one.trim().eq_ignore_ascii_case(name))
+        list.is_none() || names.any(|part| part.trim().eq_ignore_ascii_case(name))
     };
-    let found: Vec<_> = all
+    let versions: Vec<_> = all
         .into_iter()
         .filter(|(name, _)| named(name))
         .map(|(_, version)| version)
         .collect();
-    match found.is_empty() {
-        false => Ok(found),
+    match versions.is_empty() {
+        false => Ok(versions),
         true => Err(bad_value(
             options,
             "tls-version",

@@ -1,4 +1,4 @@
-//! Connection URLs: `mysql://user:password@host:port,host:port/database?option=value`.
+//! Parses connection URLs: `mysql://user:password@host:port,host:port/database?option=value`.
 //!
 //! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
 //! password, even in an unexpected place.
@@ -19,7 +19,8 @@ pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
         .or_else(|| text.strip_prefix("mariadb://"))
 }
 
-/// Parses a URL without its scheme. Its options replace those that are set. Returns its hosts.
+/// Parses a URL without its scheme and sets its options, which replace earlier values. Returns its
+/// hosts.
 pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
     let parts = split(rest)?;
     parts.refuse_second_at("URL")?;
@@ -40,7 +41,7 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         }
         hosts.push((decode(host, "the host")?, self::port(port)?));
     }
-    // With an "@" in the query, part of an unescaped password may be there.
+    // If the query contains an "@", part of an unescaped password may be there.
     let may_have_password = parts.query.is_some_and(|query| query.contains('@'));
     for (location, parameter) in parameters(&parts).enumerate() {
         let location = format!("URL query parameter {}", location + 1);
@@ -75,12 +76,12 @@ fn port(text: &str) -> Result<Option<u16>, Error> {
     })
 }
 
-/// The error for an unknown query key, which it names unless it may be part of a password.
+/// The error for an unknown query key. It shows the key unless that may be part of a password.
 fn unknown(name: &str, location: String, may_have_password: bool) -> Error {
-    let plain = name
+    let is_plain = name
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
-    if plain && !may_have_password {
+    if is_plain && !may_have_password {
         return Error::UnknownOption {
             name: name.to_owned(),
             origin: format!("the URL, {location}"),
@@ -93,8 +94,8 @@ fn unknown(name: &str, location: String, may_have_password: bool) -> Error {
     )
 }
 
-/// Replaces passwords in a URL. If it cannot be parsed, or part of a password may be in another
-/// place, only the scheme is shown.
+/// Replaces passwords in a URL. If the URL cannot be parsed, or part of a password may be elsewhere
+/// in it, only the scheme is shown.
 pub(crate) fn redact(url: &str) -> Option<String> {
     let rest = strip_scheme(url)?;
     let scheme = &url[..url.len() - rest.len()];
@@ -133,10 +134,10 @@ fn redact_rest(rest: &str) -> Option<String> {
         shown.push('/');
         shown.push_str(parts.dbname);
     }
-    let mut between = '?';
+    let mut separator = '?';
     for parameter in parameters(&parts) {
-        shown.push(between);
-        between = '&';
+        shown.push(separator);
+        separator = '&';
         match parameter.split_once('=') {
             Some((name, _)) if is_secret(&decode(name, "a name").ok()?) => {
                 shown.push_str(&format!("{name}={MASK}"));

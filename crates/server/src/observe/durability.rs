@@ -1,17 +1,17 @@
-//! Classifies which crashes a committed transaction survives.
+//! Determines which crashes a committed transaction survives.
 //!
-//! Must never: call a server safe if one of the settings could not be read.
+//! Must never: report a class if one of its settings could not be read.
 //!
 //! | class | meaning |
 //! | --- | --- |
 //! | D0 | a crash of the server or the machine may destroy data that was committed long before |
 //! | D1 | a crash of the server process may lose the last commits |
 //! | D2 | a crash of the machine may lose the last commits, or those in its binary log |
-//! | D3 | neither crash loses a commit |
-//! | D4 | not even the loss of the machine loses a commit: another machine has each one first |
+//! | D3 | a crash of the server or the machine loses no commit |
+//! | D4 | the loss of the machine loses no commit: another machine has received each one first |
 //!
 //! PostgreSQL: `fsync` and `full_page_writes` (documentation, 19.5), `synchronous_commit`; unlogged
-//! tables are emptied after a crash. InnoDB: `innodb_flush_log_at_trx_commit` (0: once a second; 2:
+//! tables are emptied after a crash. InnoDB: `innodb_flush_log_at_trx_commit` (0: once per second; 2:
 //! left to the operating system at each commit), `innodb_doublewrite` against torn pages,
 //! `sync_binlog` with `log_bin`; tables of engines without a log.
 
@@ -27,9 +27,9 @@ pub enum DurabilityClass {
     D1,
     /// A crash of the machine may lose the last commits.
     D2,
-    /// Neither crash loses a commit.
+    /// A crash of the server or the machine loses no commit.
     D3,
-    /// Not even the loss of the machine loses a commit.
+    /// The loss of the machine loses no commit.
     D4,
 }
 
@@ -40,27 +40,30 @@ pub struct Durability {
     pub class: DurabilityClass,
     /// The settings and tables that determine the class; empty for D3.
     pub because: Vec<String>,
-    /// Whether it is unknown if there are tables without a log: the class then follows from the
-    /// settings alone.
+    /// Whether it is unknown which tables have no log; the class then follows from the settings
+    /// alone.
     pub tables_unknown: bool,
 }
 
 /// The highest class that a setting or table allows, and its text.
 type Weakness = (DurabilityClass, String);
 
-/// The lowest class of all weaknesses. `stronger`: why it is D4 if there are none. `tables`: those
-/// without a log; `None` if not known.
+/// The lowest class of all weaknesses. `d4_reason`: why the class is D4 if there are none. `tables`:
+/// the tables without a log; `None` if not known.
 fn lowest_class(
-    mut weak: Vec<Weakness>,
-    stronger: Option<String>,
+    mut weaknesses: Vec<Weakness>,
+    d4_reason: Option<String>,
     tables: Option<&[String]>,
 ) -> Durability {
-    weak.extend(tables.and_then(unlogged));
-    let class = weak.iter().map(|(class, _)| *class).min();
-    let (class, because) = match (class, stronger) {
-        (None, Some(why)) => (D4, vec![why]),
+    weaknesses.extend(tables.and_then(unlogged_tables));
+    let class = weaknesses.iter().map(|(class, _)| *class).min();
+    let (class, because) = match (class, d4_reason) {
+        (None, Some(reason)) => (D4, vec![reason]),
         (None, None) => (D3, Vec::new()),
-        (Some(class), _) => (class, weak.into_iter().map(|(_, why)| why).collect()),
+        (Some(class), _) => (
+            class,
+            weaknesses.into_iter().map(|(_, reason)| reason).collect(),
+        ),
     };
     Durability {
         class,
@@ -69,34 +72,34 @@ fn lowest_class(
     }
 }
 
-fn unlogged(tables: &[String]) -> Option<Weakness> {
+fn unlogged_tables(tables: &[String]) -> Option<Weakness> {
     (!tables.is_empty()).then(|| (D0, format!("tables without a log: {}", tables.join(", "))))
 }
 
-/// The class of a PostgreSQL server. `sync_replicas`: number of replicas that a commit waits for.
-/// `tables`: those without a log; `None` if not known.
+/// The class of a PostgreSQL server. `sync_replicas`: the number of replicas that a commit waits
+/// for. `tables`: the tables without a log; `None` if not known.
 pub(super) fn postgres(
     facts: &ServerFacts,
     sync_replicas: usize,
     tables: Option<&[String]>,
 ) -> Option<Durability> {
     let commit = facts.setting("synchronous_commit")?;
-    let mut weak = Vec::new();
+    let mut weaknesses = Vec::new();
     for name in ["fsync", "full_page_writes"] {
         if facts.setting(name)? == "off" {
-            weak.push((D0, format!("{name} off")));
+            weaknesses.push((D0, format!("{name} off")));
         }
     }
     if commit == "off" {
-        weak.push((D1, format!("synchronous_commit {commit}")));
+        weaknesses.push((D1, format!("synchronous_commit {commit}")));
     }
     let waits = matches!(commit, "on" | "remote_apply" | "remote_write") && sync_replicas > 0;
-    let stronger =
+    let d4_reason =
         waits.then(|| format!("{sync_replicas} synchronous, synchronous_commit {commit}"));
-    Some(lowest_class(weak, stronger, tables))
+    Some(lowest_class(weaknesses, d4_reason, tables))
 }
 
-/// The class of a MySQL or MariaDB server. `semi_sync`: whether a commit waits for a replica now.
+/// The class of a MySQL or MariaDB server. `semi_sync`: whether commits currently wait for a replica.
 /// `tables`: as for [`postgres`].
 pub(super) fn mysql(
     facts: &ServerFacts,
@@ -104,35 +107,35 @@ pub(super) fn mysql(
     tables: Option<&[String]>,
 ) -> Option<Durability> {
     let flush = facts.setting("innodb_flush_log_at_trx_commit")?;
-    let mut weak = Vec::new();
+    let mut weaknesses = Vec::new();
     let doublewrite = facts.setting("innodb_doublewrite").unwrap_or("ON");
     if matches!(doublewrite, "OFF" | "0" | "DETECT_ONLY") {
-        weak.push((D0, format!("innodb_doublewrite {doublewrite}")));
+        weaknesses.push((D0, format!("innodb_doublewrite {doublewrite}")));
     }
     match flush {
         "1" | "3" => {}
-        "0" => weak.push((D1, format!("innodb_flush_log_at_trx_commit {flush}"))),
-        _ => weak.push((D2, format!("innodb_flush_log_at_trx_commit {flush}"))),
+        "0" => weaknesses.push((D1, format!("innodb_flush_log_at_trx_commit {flush}"))),
+        _ => weaknesses.push((D2, format!("innodb_flush_log_at_trx_commit {flush}"))),
     }
-    let logs = facts
+    let has_binlog = facts
         .setting("log_bin")
         .is_some_and(|value| value == "ON" || value == "1");
     if let Some(sync) = facts
         .setting("sync_binlog")
-        .filter(|sync| logs && *sync != "1")
+        .filter(|sync| has_binlog && *sync != "1")
     {
-        weak.push((D2, format!("sync_binlog {sync} with log_bin")));
+        weaknesses.push((D2, format!("sync_binlog {sync} with log_bin")));
     }
-    let stronger = semi_sync.then(|| "semi-synchronous replication".to_owned());
-    Some(lowest_class(weak, stronger, tables))
+    let d4_reason = semi_sync.then(|| "semi-synchronous replication".to_owned());
+    Some(lowest_class(weaknesses, d4_reason, tables))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn facts(changed: &[(&str, &str)], usual: &[(&str, &str)]) -> ServerFacts {
-        let all = changed.iter().chain(usual);
+    fn facts(changed: &[(&str, &str)], defaults: &[(&str, &str)]) -> ServerFacts {
+        let all = changed.iter().chain(defaults);
         let settings = all.map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
         ServerFacts {
             version: String::new(),
@@ -142,13 +145,13 @@ mod tests {
 
     #[test]
     fn durability_classes_of_postgres() {
-        let usual = [
+        let defaults = [
             ("fsync", "on"),
             ("full_page_writes", "on"),
             ("synchronous_commit", "on"),
         ];
         let class = |changed: &[(&str, &str)], replicas, tables: &[String]| {
-            postgres(&facts(changed, &usual), replicas, Some(tables))
+            postgres(&facts(changed, &defaults), replicas, Some(tables))
                 .unwrap()
                 .class
         };
@@ -160,27 +163,27 @@ mod tests {
         assert_eq!(class(&[], 1, &[]), D4);
         assert_eq!(class(&[], 1, &["t".to_owned()]), D0);
         assert_eq!(
-            postgres(&facts(&[], &usual[..1]), 0, Some(&[])),
+            postgres(&facts(&[], &defaults[..1]), 0, Some(&[])),
             None,
             "not known"
         );
         let both = [("fsync", "off"), ("synchronous_commit", "off")];
-        let because = postgres(&facts(&both, &usual), 0, Some(&[]))
+        let because = postgres(&facts(&both, &defaults), 0, Some(&[]))
             .unwrap()
             .because;
         assert_eq!(because, ["fsync off", "synchronous_commit off"]);
-        let unknown = postgres(&facts(&[], &usual), 0, None).unwrap();
+        let unknown = postgres(&facts(&[], &defaults), 0, None).unwrap();
         assert_eq!((unknown.class, unknown.tables_unknown), (D3, true));
     }
 
     #[test]
     fn durability_classes_of_innodb() {
-        let usual = [
+        let defaults = [
             ("innodb_flush_log_at_trx_commit", "1"),
             ("sync_binlog", "0"),
         ];
         let class = |changed: &[(&str, &str)], semi_sync, tables: &[String]| {
-            mysql(&facts(changed, &usual), semi_sync, Some(tables))
+            mysql(&facts(changed, &defaults), semi_sync, Some(tables))
                 .unwrap()
                 .class
         };

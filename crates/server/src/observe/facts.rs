@@ -1,6 +1,6 @@
 //! Reads a server's version and settings.
 //!
-//! Must never: pass on a setting that may contain a secret.
+//! Must never: return a setting that may contain a secret.
 
 use super::cell;
 use crate::control::{Control, Error};
@@ -46,7 +46,7 @@ impl ServerFacts {
 /// Reads the server's version and settings.
 ///
 /// # Errors
-/// If the connection is lost, or the server refuses.
+/// The connection is lost, or the server refuses.
 pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let version = control.parameter("server_version").unwrap_or_default();
     let version = version.to_owned();
@@ -55,7 +55,7 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
         Engine::PostgreSql => {
             let view = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
             match control.query(view) {
-                // The rights on a view can be revoked; SHOW ALL needs none and returns the same.
+                // Access to the view can be revoked; SHOW ALL needs no privilege and returns the same.
                 Err(error) if !error.is_lost() => control.query("SHOW ALL"),
                 answer => answer,
             }
@@ -72,7 +72,7 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     Ok(ServerFacts { version, settings })
 }
 
-/// The value, unless it may be a secret.
+/// The value, or its replacement if it may be a secret.
 fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     let name = name.to_ascii_lowercase();
     let sensitive = SENSITIVE.iter().any(|part| name.contains(part));

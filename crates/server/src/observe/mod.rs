@@ -1,10 +1,10 @@
 //! Observes a server and its machine.
 //!
 //! In: a control connection; the files of this machine, or the URL of a node_exporter. Out: version
-//! and settings ([`ServerFacts`]); its state at one moment ([`StateSnapshot`]); its counters, read repeatedly
-//! ([`Counters`]); its machine ([`machine`]). Must never: change a setting, return zero for a value
-//! that could not be read, fail a run because a view does not exist or is not allowed, or pass on a
-//! setting that may contain a secret.
+//! and settings ([`ServerFacts`]), state ([`StateSnapshot`]), counters that are read repeatedly
+//! ([`Counters`]), and the machine's usage ([`machine`]). Must never: change a setting, return zero
+//! for a value that could not be read, fail a run because a view does not exist or is not allowed, or
+//! return a setting that may contain a secret.
 
 pub mod counters;
 mod durability;
@@ -21,7 +21,7 @@ pub use state::{Replica, Replication, StateSnapshot, TableState, read_server_sta
 
 use crate::control::{Control, Error, TextRow};
 
-/// What a query reads.
+/// The subject of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
     /// When the server was started.
@@ -36,7 +36,7 @@ pub enum Topic {
     TableIds,
     /// The largest tables.
     Tables,
-    /// Tables that a crash loses.
+    /// Tables without a log, whose contents a crash destroys.
     UnloggedTables,
     /// Age of the planner's statistics.
     StatisticsAge,
@@ -48,13 +48,13 @@ pub enum Topic {
     IsReplica,
     /// Lag of the replicas.
     ReplicationLag,
-    /// The rights of the role (PostgreSQL).
+    /// The privileges of the role (PostgreSQL).
     RoleRights,
     /// The privileges of the user (MySQL, MariaDB).
     Privileges,
-    /// What a role without `pg_read_all_stats` does not see.
+    /// Waits of other roles, which need `pg_read_all_stats`.
     OtherRolesWaits,
-    /// What a user without the privilege `PROCESS` does not see.
+    /// Threads of other users, which need the privilege `PROCESS`.
     OtherUsersThreads,
     /// Counts of commits, and of pages found in the cache (PostgreSQL).
     CommitsAndCache,
@@ -77,29 +77,29 @@ pub enum Topic {
 /// A value that could not be observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingValue {
-    /// What would have been read.
-    pub what: Topic,
+    /// The subject of the query.
+    pub topic: Topic,
     /// The error of the server or the system, and what to do if that is known.
-    pub why: String,
+    pub reason: String,
 }
 
 impl MissingValue {
-    /// A topic and the reason.
-    pub fn new(what: Topic, why: impl Into<String>) -> MissingValue {
+    /// A value about this topic that is missing for this reason.
+    pub fn new(topic: Topic, reason: impl Into<String>) -> MissingValue {
         MissingValue {
-            what,
-            why: why.into(),
+            topic,
+            reason: reason.into(),
         }
     }
 }
 
-/// Runs a query. If the server refuses it, adds that to `missing` and returns no rows.
+/// Runs a query. If the server refuses it, adds the refusal to `missing` and returns `None`.
 ///
 /// # Errors
-/// If the connection is lost.
+/// The connection is lost.
 fn query_or_missing(
     control: &mut Control,
-    what: Topic,
+    topic: Topic,
     sql: &str,
     missing: &mut Vec<MissingValue>,
 ) -> Result<Option<Vec<TextRow>>, Error> {
@@ -107,7 +107,7 @@ fn query_or_missing(
         Ok(rows) => Ok(Some(rows)),
         Err(error) if error.is_lost() => Err(error),
         Err(error) => {
-            missing.push(MissingValue::new(what, first_line(&error)));
+            missing.push(MissingValue::new(topic, first_line(&error)));
             Ok(None)
         }
     }

@@ -1,7 +1,7 @@
 //! Measures the round-trip time of a statement that does nothing.
 //!
-//! In: a control connection, while there is no load. Out: a [`RoundTrip`]. Must never: take long;
-//! over a slow network it takes fewer samples.
+//! In: a control connection without load on the server. Out: a [`RoundTrip`]. Must never: take longer
+//! than about a second; over a slow network there are fewer samples.
 
 use crate::control::{Control, Error};
 use std::time::{Duration, Instant};
@@ -25,16 +25,16 @@ pub struct RoundTrip {
     pub p99_ns: Option<u64>,
 }
 
-/// Measures round trips. `None`: not one finished in time.
+/// Measures round trips. `None`: none finished in time.
 ///
 /// # Errors
-/// If the connection is lost, or the server refuses.
+/// The connection is lost, or the server refuses.
 pub fn round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
-    let began = Instant::now();
+    let start = Instant::now();
     let mut times_ns = Vec::with_capacity(SAMPLES_MAX as usize);
-    // Not measured: for the first statement the server may have to load something.
+    // Not measured: the server may have to load something for the first statement.
     control.query("SELECT 1")?;
-    while times_ns.len() < SAMPLES_MAX as usize && began.elapsed() < DURATION_MAX {
+    while times_ns.len() < SAMPLES_MAX as usize && start.elapsed() < DURATION_MAX {
         let sent = Instant::now();
         control.query("SELECT 1")?;
         times_ns.push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
@@ -61,9 +61,12 @@ mod tests {
     #[test]
     fn percentiles_of_sorted_times() {
         let times: Vec<u64> = (1..=200).collect();
-        let of = summary(&times).unwrap();
-        assert_eq!((of.samples, of.min_ns, of.p50_ns), (200, 1, 100));
-        assert_eq!(of.p99_ns, Some(198));
+        let round_trip = summary(&times).unwrap();
+        assert_eq!(
+            (round_trip.samples, round_trip.min_ns, round_trip.p50_ns),
+            (200, 1, 100)
+        );
+        assert_eq!(round_trip.p99_ns, Some(198));
         assert_eq!(summary(&times[..99]).unwrap().p99_ns, None);
         assert_eq!(summary(&[]), None);
     }

@@ -1,4 +1,4 @@
-//! `keyword=value` connection strings.
+//! Parses `keyword=value` connection strings.
 //!
 //! In: text. Out: keyword and value pairs. Must never: repeat the text in an error, because parts
 //! of an unquoted password look like keywords.
@@ -8,7 +8,7 @@ use crate::error::Error;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// Whether C's `isspace` accepts it.
+/// Whether C's `isspace` accepts the character.
 pub(crate) fn is_whitespace(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
@@ -31,12 +31,12 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(&'static Keyword, String)>, Error
         let name = keyword(text, start, &mut chars);
         skip_whitespace(&mut chars);
         if chars.next_if(|&(_, c)| c == '=').is_none() {
-            let before = match pairs.last() {
+            let context = match pairs.last() {
                 Some((last, _)) => format!(", after the value of \"{}\"", last.name),
                 None => String::new(),
             };
             return Err(Error::conninfo(
-                format!("missing \"=\" after the word at character {position}{before}"),
+                format!("missing \"=\" after the word at character {position}{context}"),
                 "write keyword=value, and put a value that contains spaces in single quotes",
             ));
         }
@@ -59,11 +59,11 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(&'static Keyword, String)>, Error
     }
 }
 
-/// The error for an unknown keyword, which it names unless it may be part of a password.
-fn unknown(name: &str, position: usize, before: Option<&(&'static Keyword, String)>) -> Error {
-    let plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    let follows_secret = before.is_some_and(|(last, _)| last.secret);
-    if plain && !follows_secret {
+/// The error for an unknown keyword. It shows the keyword unless that may be part of a password.
+fn unknown(name: &str, position: usize, last: Option<&(&'static Keyword, String)>) -> Error {
+    let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let follows_secret = last.is_some_and(|(keyword, _)| keyword.secret);
+    if is_plain && !follows_secret {
         return Error::UnknownOption {
             name: name.to_owned(),
             origin: format!("the connection string, at character {position}"),

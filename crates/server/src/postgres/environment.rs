@@ -92,7 +92,7 @@ impl Environment {
         self.vars.get(name).map(String::as_str)
     }
 
-    /// A file below the home folder.
+    /// The path of a file in the home folder.
     pub(crate) fn in_home(&self, name: &str) -> Option<PathBuf> {
         self.home.as_ref().map(|home| home.join(name))
     }
@@ -100,11 +100,11 @@ impl Environment {
     /// The folder in which libpq would look for the socket of `port`.
     pub(crate) fn socket_dir(&self, port: u16) -> PathBuf {
         let socket = format!(".s.PGSQL.{port}");
-        let holds = |dir: &&PathBuf| dir.join(&socket).exists();
+        let has_socket = |dir: &&PathBuf| dir.join(&socket).exists();
         let exists = |dir: &&PathBuf| dir.is_dir();
         self.socket_dirs
             .iter()
-            .find(holds)
+            .find(has_socket)
             .or_else(|| self.socket_dirs.iter().find(exists))
             .or(self.socket_dirs.first())
             .cloned()
@@ -129,15 +129,15 @@ fn account() -> (Option<String>, Option<PathBuf>) {
     // `buffer`, which outlives their use below.
     unsafe {
         let mut entry: libc::passwd = std::mem::zeroed();
-        let mut found: *mut libc::passwd = std::ptr::null_mut();
+        let mut result: *mut libc::passwd = std::ptr::null_mut();
         let status = libc::getpwuid_r(
             libc::geteuid(),
             &mut entry,
             buffer.as_mut_ptr().cast(),
             buffer.len(),
-            &mut found,
+            &mut result,
         );
-        if status != 0 || found.is_null() {
+        if status != 0 || result.is_null() {
             return (None, None);
         }
         let text = |p: *const libc::c_char| {

@@ -16,12 +16,12 @@ use std::path::PathBuf;
 /// PostgreSQL's default port.
 const DEFAULT_PORT: u16 = 5432;
 
-/// Longest path of a unix socket in bytes: `sockaddr_un` has room for 108 with the final zero.
+/// Longest path of a unix socket in bytes: `sockaddr_un` holds 108, including the final zero.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
 /// One element of the list of hosts, not yet resolved.
 pub(crate) struct HostSpec {
-    /// How to reach it.
+    /// How the host is reached.
     pub kind: HostKind,
     /// `host` as written, or the default socket folder.
     pub host: String,
@@ -29,9 +29,9 @@ pub(crate) struct HostSpec {
     pub hostaddr: String,
     /// Port.
     pub port: u16,
-    /// Whether no host was given, so that it is the default socket folder.
+    /// Whether no host was given and `host` is the default socket folder.
     pub is_default: bool,
-    /// Password for it.
+    /// Password for this host.
     pub password: Option<Secret>,
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec
         hint: "give the lists the same length; an element may be empty".into(),
     };
     if hosts.len() != count {
-        let given = hosts.len();
-        let problem = format!("could not match {given} host names to {count} hostaddr values");
+        let host_count = hosts.len();
+        let problem = format!("could not match {host_count} host names to {count} hostaddr values");
         return Err(mismatch(problem));
     }
     let mut ports = ports.unwrap_or_else(|| vec![""]);
@@ -74,9 +74,9 @@ pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec
         ports = vec![ports[0]; count];
     }
     if ports.len() != count {
-        let given = ports.len();
+        let port_count = ports.len();
         return Err(mismatch(format!(
-            "could not match {given} port numbers to {count} hosts"
+            "could not match {port_count} port numbers to {count} hosts"
         )));
     }
     (0..count)
@@ -93,7 +93,7 @@ fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec
     };
     if addr.is_empty() && host.starts_with('@') {
         return Err(Error::Unsupported {
-            what: "a unix socket in the abstract namespace (host=@...)".into(),
+            feature: "a unix socket in the abstract namespace (host=@...)".into(),
             hint: "give the server a socket folder with unix_socket_directories".into(),
         });
     }
@@ -140,9 +140,9 @@ fn port(text: &str, options: &Options) -> Result<u16, Error> {
     })
 }
 
-/// Resolves names and orders the addresses.
+/// Resolves names to addresses, in the order to try them.
 ///
-/// A name that does not resolve is a warning if another host does, because libpq tries the next
+/// A name that does not resolve is only a warning if a different host resolves, because libpq tries the next
 /// host.
 ///
 /// # Errors
@@ -161,11 +161,11 @@ pub(crate) fn resolve(
     let mut failures = Vec::new();
     for spec in &specs {
         match addresses(spec) {
-            Ok(mut found) => {
+            Ok(mut addresses) => {
                 if let Some(random) = &mut random {
-                    random.shuffle(&mut found);
+                    random.shuffle(&mut addresses);
                 }
-                endpoints.extend(found.into_iter().map(|address| Endpoint {
+                endpoints.extend(addresses.into_iter().map(|address| Endpoint {
                     address,
                     host: spec.host.clone(),
                     port: spec.port,
@@ -215,10 +215,10 @@ fn numeric(text: &str, port: u16) -> Result<Vec<Address>, String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(vec![Address::Tcp(SocketAddr::new(ip, port))]);
     }
-    let refuse = |why: &str| format!("could not parse network address \"{text}\": {why}");
+    let refuse = |reason: &str| format!("could not parse network address \"{text}\": {reason}");
     // Only getaddrinfo accepts fe80::1%eth0 and 127.1 as numeric.
-    let (before, _) = text.split_once('%').unwrap_or((text, ""));
-    let v6 = before.contains(':') && before.parse::<IpAddr>().is_ok();
+    let (address, _) = text.split_once('%').unwrap_or((text, ""));
+    let v6 = address.contains(':') && address.parse::<IpAddr>().is_ok();
     if v6 || text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return lookup(text, port).map_err(|e| refuse(&e.to_string()));
     }
@@ -227,10 +227,10 @@ fn numeric(text: &str, port: u16) -> Result<Vec<Address>, String> {
 
 /// All addresses that getaddrinfo returns, in its order.
 fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
-    let found: Vec<Address> = (host, port).to_socket_addrs()?.map(Address::Tcp).collect();
-    match found.is_empty() {
+    let addresses: Vec<Address> = (host, port).to_socket_addrs()?.map(Address::Tcp).collect();
+    match addresses.is_empty() {
         true => Err(std::io::Error::other("the name has no address")),
-        false => Ok(found),
+        false => Ok(addresses),
     }
 }
 

@@ -57,7 +57,7 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
     let chain = certificates(&cert, "client certificate file")?;
     let Some(key) = path("sslkey", ".postgresql/postgresql.key").filter(|p| p.exists()) else {
         return Err(Error::File {
-            what: "client certificate file",
+            purpose: "client certificate file",
             path: cert,
             problem: "is present, but its private key file is not".into(),
             hint: "name the key with sslkey".into(),
@@ -71,14 +71,14 @@ const KEY_FILE: &str = "private key file";
 
 fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
     Error::File {
-        what: KEY_FILE,
+        purpose: KEY_FILE,
         path: path.to_owned(),
         problem: problem.to_owned(),
         hint: hint.to_owned(),
     }
 }
 
-/// Reads a private key; refuses one that other users can read.
+/// Reads a private key; refuses a key that other users can read.
 pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
     let check = "check the path and its permissions";

@@ -1,13 +1,13 @@
 //! libpq's error messages for a malformed connection string.
 //!
-//! For commands that replace a libpq program and print its messages. Must never: quote text that
+//! Used by commands that replace a libpq program and print its messages. Must never: quote text that
 //! may contain a password; the errors of `uri` and `conninfo` never do. Source: `conninfo_parse`
 //! and `conninfo_uri_parse_options` of fe-connect.c.
 
 use super::{conninfo, options, uri};
 
-/// libpq's error message for a connection string. `None`: it is well-formed, or it may contain a
-/// password, perhaps in the wrong place.
+/// libpq's error message for a connection string. `None` if the string is well-formed, or if it may
+/// contain a password, even in an unexpected place.
 pub fn libpq_message(text: &str) -> Option<String> {
     if options::find_secret_keyword(text.as_bytes()).is_some() {
         return None;
@@ -27,7 +27,7 @@ fn uri_error(text: &str, rest: &str) -> Option<String> {
         Some((_, host)) => host,
     };
     // The user may have left out the host: `postgres://user:password/dbname`.
-    if !has_good_ports(host) {
+    if !has_valid_ports(host) {
         return None;
     }
     match bracket_error(text, host) {
@@ -38,15 +38,15 @@ fn uri_error(text: &str, rest: &str) -> Option<String> {
 }
 
 /// Whether every port before the database name is a number, so that none is part of a password.
-fn has_good_ports(rest: &str) -> bool {
+fn has_valid_ports(rest: &str) -> bool {
     let hosts = &rest[..rest.find(['/', '?']).unwrap_or(rest.len())];
     hosts.split(',').all(|host| {
-        let after = match host.strip_prefix('[') {
+        let after_address = match host.strip_prefix('[') {
             // An address without its closing bracket has no port.
-            Some(inner) => inner.split_once(']').map_or("", |(_, after)| after),
+            Some(inner) => inner.split_once(']').map_or("", |(_, tail)| tail),
             None => host,
         };
-        let port = after.split_once(':').map_or("", |(_, port)| port);
+        let port = after_address.split_once(':').map_or("", |(_, port)| port);
         port.is_empty() || port.parse::<u16>().is_ok()
     })
 }
@@ -175,9 +175,9 @@ fn is_known(name: &str) -> bool {
 /// The error for the first element in a list of ports that is not a number.
 fn port_error(list: &str) -> Option<String> {
     let is_number = |text: &&str| text.is_empty() || text.trim().parse::<i32>().is_ok();
-    let wrong = list.split(',').find(|text| !is_number(text))?;
+    let invalid = list.split(',').find(|text| !is_number(text))?;
     Some(format!(
-        "invalid integer value \"{wrong}\" for connection option \"port\""
+        "invalid integer value \"{invalid}\" for connection option \"port\""
     ))
 }
 
@@ -252,17 +252,17 @@ mod tests {
     ];
 
     #[test]
-    fn each_mistake_has_libpqs_message() {
+    fn each_error_has_libpqs_message() {
         for (text, message) in PRINTED {
             assert_eq!(libpq_message(text).as_deref(), Some(message), "{text}");
         }
-        for good in [
+        for valid in [
             "",
             "bench",
             "postgres://h:5432,[::1]:1/d?sslmode=require",
             "host=x port=1,2",
         ] {
-            assert_eq!(libpq_message(good), None, "{good}");
+            assert_eq!(libpq_message(valid), None, "{valid}");
         }
     }
 

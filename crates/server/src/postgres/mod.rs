@@ -51,19 +51,19 @@ pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
 
 /// As [`resolve`], with further options that the text overrides, like the parameters before
 /// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin`
-/// names in messages where these options were set.
+/// names these options in messages.
 ///
 /// # Errors
 ///
 /// As for [`resolve`].
 pub fn resolve_over(
-    before: &[(&str, &str)],
+    further: &[(&str, &str)],
     origin: &'static str,
     url: &str,
     env: &Environment,
 ) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let options = gather(before, origin, url, env)?;
+    let options = collect_options(further, origin, url, env)?;
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
@@ -115,21 +115,21 @@ pub fn resolve_over(
             require_auth,
             direct_tls: tls::is_direct(&options)?,
         }),
-        others: Vec::new(),
+        additional_targets: Vec::new(),
         warnings,
     })
 }
 
 /// Collects all options in libpq's order of precedence: URL, further options, service file,
 /// environment, defaults.
-fn gather(
-    before: &[(&str, &str)],
+fn collect_options(
+    further: &[(&str, &str)],
     origin: &'static str,
     url: &str,
     env: &Environment,
 ) -> Result<Options, Error> {
     let mut options = Options::default();
-    for (name, value) in before.iter().filter(|(_, value)| !value.is_empty()) {
+    for (name, value) in further.iter().filter(|(_, value)| !value.is_empty()) {
         let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {
             name: (*name).to_owned(),
             origin: origin.to_owned(),
@@ -146,7 +146,7 @@ fn gather(
     Ok(options)
 }
 
-/// The options in the text itself, in order; later ones override earlier ones.
+/// The options in the text, in order; later options override earlier ones.
 fn parse(url: &str) -> Result<Vec<(&'static options::Keyword, String)>, Error> {
     if let Some(rest) = uri::strip_scheme(url) {
         return uri::parse(rest);

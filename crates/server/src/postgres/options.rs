@@ -105,17 +105,17 @@ pub fn secret_keywords() -> impl Iterator<Item = &'static str> {
 /// The first occurrence in a text of a keyword whose value is secret, also inside a longer word or
 /// percent-encoded as in a URI's query.
 pub fn find_secret_keyword(text: &[u8]) -> Option<Range<usize>> {
-    let found = |start| {
+    let range_at = |start| {
         let ends = secret_keywords().filter_map(|name| end_of(text, start, name.as_bytes()));
         Some(start..ends.max()?)
     };
-    (0..text.len()).find_map(found)
+    (0..text.len()).find_map(range_at)
 }
 
-/// End of this name in a text, if it begins at `at`.
-fn end_of(text: &[u8], mut at: usize, name: &[u8]) -> Option<usize> {
+/// The end of this name in a text, if the name begins at `index`.
+fn end_of(text: &[u8], mut index: usize, name: &[u8]) -> Option<usize> {
     for expected in name {
-        let (byte, width) = match text.get(at..)? {
+        let (byte, width) = match text.get(index..)? {
             [b'%', high, low, ..] => {
                 let digits = [*high, *low];
                 let digits = std::str::from_utf8(&digits).ok()?;
@@ -127,16 +127,16 @@ fn end_of(text: &[u8], mut at: usize, name: &[u8]) -> Option<usize> {
         if !byte.eq_ignore_ascii_case(expected) {
             return None;
         }
-        at += width;
+        index += width;
     }
-    Some(at)
+    Some(index)
 }
 
 /// The keyword with this name, which must be in the table.
 ///
 /// # Panics
 ///
-/// If it is not in the table, which is a bug.
+/// If the keyword is not in the table, which is a bug.
 pub(crate) fn known(name: &str) -> &'static Keyword {
     find(name).unwrap_or_else(|| unreachable!("{name} is in the table"))
 }
@@ -156,9 +156,9 @@ pub(crate) fn obsolete(name: &str, value: &str) -> Option<(&'static Keyword, Str
 
 /// The hint for an unknown keyword: the most similar keyword, if any.
 pub(crate) fn suggestion(name: &str) -> String {
-    let near = |k: &&Keyword| osa_distance(k.name, name);
-    match KEYWORDS.iter().min_by_key(near) {
-        Some(best) if !name.is_empty() && near(&best) <= 1 + name.len() / 4 => {
+    let distance = |k: &&Keyword| osa_distance(k.name, name);
+    match KEYWORDS.iter().min_by_key(distance) {
+        Some(best) if !name.is_empty() && distance(&best) <= 1 + name.len() / 4 => {
             format!("did you mean \"{}\"?", best.name)
         }
         _ => "libpq's manual lists the options under \"Parameter Key Words\"".to_owned(),
@@ -176,7 +176,7 @@ pub(crate) enum Origin {
     Service(PathBuf),
     /// An environment variable.
     Variable(&'static str),
-    /// Not set by the user: a default, or implied by another option.
+    /// Not set by the user: a default, or implied by a different option.
     Implied,
 }
 
@@ -192,7 +192,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The options that are set.
+/// The options that are set, with their values and origins.
 #[derive(Default)]
 pub(crate) struct Options {
     values: BTreeMap<&'static str, (String, Origin)>,
@@ -225,7 +225,7 @@ impl Options {
             self.set_default(known("sslmode"), "require".to_owned(), origin);
         }
         // As libpq since 16: the system's roots sign certificates of any public site, so they imply
-        // a check of the host name. Another mode that the user sets is refused later.
+        // a check of the host name. A different mode that the user sets is refused later.
         if self.get("sslrootcert") == Some("system") {
             self.set_default(known("sslmode"), "verify-full".to_owned(), Origin::Implied);
         }

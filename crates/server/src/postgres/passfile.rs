@@ -29,16 +29,16 @@ pub(crate) fn open(
         None => env.in_home(".pgpass")?,
     };
     let meta = std::fs::metadata(&path).ok()?;
-    let shown = path.display();
+    let name = path.display();
     if !meta.is_file() {
         warnings.push(format!(
-            "password file \"{shown}\" is not a plain file: ignored"
+            "password file \"{name}\" is not a plain file: ignored"
         ));
         return None;
     }
     if meta.permissions().mode() & 0o077 != 0 {
         warnings.push(format!(
-            "password file \"{shown}\" has group or world access: ignored; \
+            "password file \"{name}\" has group or world access: ignored; \
              run chmod 0600 on it"
         ));
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn open(
             text: String::from_utf8_lossy(&bytes).into_owned(),
         }),
         Err(error) => {
-            warnings.push(format!("password file \"{shown}\" cannot be read: {error}"));
+            warnings.push(format!("password file \"{name}\" cannot be read: {error}"));
             None
         }
     }
@@ -64,7 +64,7 @@ impl Passwords {
         env: &Environment,
     ) -> Option<Secret> {
         let port = spec.port.to_string();
-        let written = if spec.host.is_empty() {
+        let host = if spec.host.is_empty() {
             &spec.hostaddr
         } else {
             &spec.host
@@ -79,10 +79,11 @@ impl Passwords {
                 if line.starts_with('#') {
                     return None;
                 }
-                let rest = matches(line, written)
-                    .or_else(|| local.then(|| matches(line, "localhost")).flatten())?;
-                let rest = matches(matches(matches(rest, &port)?, database)?, user)?;
-                Some(unescape(rest))
+                let fields = after_field(line, host)
+                    .or_else(|| local.then(|| after_field(line, "localhost")).flatten())?;
+                let fields =
+                    after_field(after_field(after_field(fields, &port)?, database)?, user)?;
+                Some(unescape(fields))
             })
             // A matching line with an empty password ends the search.
             .filter(|password| !password.is_empty())
@@ -90,22 +91,22 @@ impl Passwords {
     }
 }
 
-/// The rest of `line` after its first field, if that field is `*` or equals `token`.
-fn matches<'a>(line: &'a str, token: &str) -> Option<&'a str> {
-    if let Some(rest) = line.strip_prefix("*:") {
-        return Some(rest);
+/// The text after the first field of `line`, if that field is `*` or equals `token`.
+fn after_field<'a>(line: &'a str, token: &str) -> Option<&'a str> {
+    if let Some(remaining) = line.strip_prefix("*:") {
+        return Some(remaining);
     }
-    let mut wanted = token.chars().peekable();
+    let mut expected = token.chars().peekable();
     let mut chars = line.char_indices();
     while let Some((at, c)) = chars.next() {
         let c = match c {
-            ':' if wanted.peek().is_none() => return Some(&line[at + 1..]),
+            ':' if expected.peek().is_none() => return Some(&line[at + 1..]),
             '\\' => chars.next()?.1,
             // As with libpq, a colon needs no backslash if the token has one there too: ::1
             // matches.
             c => c,
         };
-        if wanted.next() != Some(c) {
+        if expected.next() != Some(c) {
             return None;
         }
     }

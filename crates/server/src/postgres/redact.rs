@@ -1,6 +1,6 @@
 //! Hides passwords in a connection string.
 //!
-//! The string is rebuilt from the parsed parts; text that cannot be parsed is not shown at all.
+//! The string is rebuilt from the parsed parts; text that cannot be parsed is not shown.
 //! Must never: guess where a password is.
 
 use super::{conninfo, options, uri};
@@ -40,13 +40,13 @@ fn redact_uri(rest: &str) -> Option<String> {
     {
         return None;
     }
-    let mut shown = parts.user.unwrap_or("").to_owned();
+    let mut redacted = parts.user.unwrap_or("").to_owned();
     if parts.password.is_some() {
-        shown.push(':');
-        shown.push_str(MASK);
+        redacted.push(':');
+        redacted.push_str(MASK);
     }
-    if !shown.is_empty() {
-        shown.push('@');
+    if !redacted.is_empty() {
+        redacted.push('@');
     }
     let hosts: Vec<String> = parts
         .hosts
@@ -66,10 +66,10 @@ fn redact_uri(rest: &str) -> Option<String> {
             }
         })
         .collect();
-    shown.push_str(&hosts.join(","));
+    redacted.push_str(&hosts.join(","));
     if !parts.dbname.is_empty() {
-        shown.push('/');
-        shown.push_str(parts.dbname);
+        redacted.push('/');
+        redacted.push_str(parts.dbname);
     }
     if let Some(query) = parts.query.filter(|query| !query.is_empty()) {
         let parameters: Option<Vec<String>> = query
@@ -77,10 +77,10 @@ fn redact_uri(rest: &str) -> Option<String> {
             .split('&')
             .map(redact_parameter)
             .collect();
-        shown.push('?');
-        shown.push_str(&parameters?.join("&"));
+        redacted.push('?');
+        redacted.push_str(&parameters?.join("&"));
     }
-    Some(shown)
+    Some(redacted)
 }
 
 /// One redacted `key=value` of a query.
@@ -98,17 +98,17 @@ fn redact_conninfo(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     let pairs = conninfo::parse(text).ok()?;
-    let shown = pairs.iter().map(|(keyword, value)| match keyword.secret {
+    let redacted = pairs.iter().map(|(keyword, value)| match keyword.secret {
         true => format!("{}={MASK}", keyword.name),
         false => format!("{}={}", keyword.name, quote(value)),
     });
-    Some(shown.collect::<Vec<_>>().join(" "))
+    Some(redacted.collect::<Vec<_>>().join(" "))
 }
 
 /// Quotes a value for a conninfo string if needed.
 fn quote(value: &str) -> String {
-    let bare = |c: char| !conninfo::is_whitespace(c) && c != '\'' && c != '\\';
-    if !value.is_empty() && value.chars().all(bare) {
+    let needs_no_quotes = |c: char| !conninfo::is_whitespace(c) && c != '\'' && c != '\\';
+    if !value.is_empty() && value.chars().all(needs_no_quotes) {
         return value.to_owned();
     }
     format!("'{}'", value.replace('\\', "\\\\").replace('\'', "\\'"))

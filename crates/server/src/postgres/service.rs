@@ -35,13 +35,13 @@ pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Erro
         }
         searched.push(path);
     }
-    let places: Vec<String> = searched
+    let paths: Vec<String> = searched
         .iter()
         .map(|p| format!("\"{}\"", p.display()))
         .collect();
     Err(Error::Service {
         problem: format!("definition of service \"{service}\" not found"),
-        hint: format!("add a section [{service}] to one of: {}", places.join(", ")),
+        hint: format!("add a section [{service}] to one of: {}", paths.join(", ")),
     })
 }
 
@@ -65,25 +65,25 @@ fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
     files
 }
 
-/// Reads the first section with that name; returns whether there is one.
+/// Reads the first section with that name; returns whether there is such a section.
 fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result<bool, Error> {
-    let mut inside = false;
+    let mut in_section = false;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_matches(super::conninfo::is_whitespace);
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         if let Some(section) = line.strip_prefix('[') {
-            if inside {
+            if in_section {
                 break;
             }
             // libpq compares "name]" and ignores the rest of the line.
-            inside = section
+            in_section = section
                 .strip_prefix(service)
                 .is_some_and(|rest| rest.starts_with(']'));
             continue;
         }
-        if !inside {
+        if !in_section {
             continue;
         }
         let fail = |problem: &str, hint: String| Error::Service {
@@ -118,5 +118,5 @@ fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result
         };
         options.set_default(keyword, value.to_owned(), Origin::Service(path.to_owned()));
     }
-    Ok(inside)
+    Ok(in_section)
 }

@@ -1,7 +1,7 @@
 //! Builds one rustls configuration from the TLS options and their files.
 //!
-//! Must never: weaken what a mode promises. Connections share no session tickets or anything else
-//! that is locked: libpq does not resume sessions, and a lock would distort measurements.
+//! Must never: verify less than the mode requires. Session tickets are disabled, so that connections
+//! share no lock, which would distort measurements; libpq does not resume sessions either.
 
 use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};
@@ -37,17 +37,17 @@ pub(crate) fn build(
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
     let direct = is_direct(options)?;
-    let written = options.get("sslmode").unwrap_or("prefer");
+    let mode_name = options.get("sslmode").unwrap_or("prefer");
     if direct && mode < SslMode::Require {
         return Err(Error::tls(
-            format!("weak sslmode \"{written}\" may not be used with sslnegotiation=direct"),
+            format!("weak sslmode \"{mode_name}\" may not be used with sslnegotiation=direct"),
             "use sslmode=require, verify-ca or verify-full",
         ));
     }
-    let system = options.get("sslrootcert") == Some("system");
-    if system && mode != SslMode::VerifyFull {
+    let has_system_roots = options.get("sslrootcert") == Some("system");
+    if has_system_roots && mode != SslMode::VerifyFull {
         return Err(Error::tls(
-            format!("weak sslmode \"{written}\" may not be used with sslrootcert=system"),
+            format!("weak sslmode \"{mode_name}\" may not be used with sslrootcert=system"),
             "use sslmode=verify-full",
         ));
     }
@@ -80,7 +80,7 @@ pub(crate) fn build(
             builder
                 .with_client_auth_cert(chain, key)
                 .map_err(|e| Error::File {
-                    what: "client certificate",
+                    purpose: "client certificate",
                     path,
                     problem: e.to_string(),
                     hint: "sslcert and sslkey must belong together".into(),
@@ -90,7 +90,7 @@ pub(crate) fn build(
     };
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.resumption = Resumption::disabled();
-    // rustls never sends an IP address as a server name anyway.
+    // rustls never sends an IP address as a server name.
     config.enable_sni = options
         .get("sslsni")
         .is_none_or(|value| value.starts_with('1'));
@@ -122,10 +122,10 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
             ("tlsv1.2", 12),
             ("tlsv1.3", 13),
         ];
-        let found = names
+        let known = names
             .iter()
             .find(|(name, _)| value.eq_ignore_ascii_case(name));
-        found
+        known
             .map(|(_, number)| *number)
             .ok_or_else(|| Error::Value {
                 option,
@@ -145,7 +145,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
     }
     if max < 12 {
         return Err(Error::Unsupported {
-            what: "TLS below 1.2 (ssl_max_protocol_version)".into(),
+            feature: "TLS below 1.2 (ssl_max_protocol_version)".into(),
             hint: "use TLSv1.2 or TLSv1.3".into(),
         });
     }
@@ -159,7 +159,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
 
 /// Selects how the server's certificate is verified, and against which roots.
 ///
-/// This differs from libpq in one case: with a root file and `allow` or `prefer`, libpq verifies
+/// This differs from libpq in one case. With a root file and `allow` or `prefer`, libpq verifies
 /// and retries without TLS if that fails. Prony keeps such a connection on TLS, unverified, which
 /// is no less safe and saves a second connection attempt.
 pub(super) fn verifier(
@@ -202,14 +202,14 @@ pub(super) fn verifier(
         ));
     }
     let crls = revocation_lists(options, env, warnings)?;
-    let revocation = !crls.is_empty();
+    let has_crls = !crls.is_empty();
     let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
         .with_crls(crls)
         .enforce_revocation_expiration()
         .build()
         .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
     // Certificates of the system's roots need no exceptions.
-    let pinned = if explicit == Some("system") || revocation {
+    let pinned = if explicit == Some("system") || has_crls {
         Vec::new()
     } else {
         roots
@@ -228,7 +228,7 @@ fn no_root_file(explicit: Option<&str>, env: &Environment) -> Error {
         .map(PathBuf::from)
         .or_else(|| env.in_home(".postgresql/root.crt"));
     Error::File {
-        what: "root certificate file",
+        purpose: "root certificate file",
         path: path.unwrap_or_else(|| PathBuf::from("~/.postgresql/root.crt")),
         problem: "does not exist".into(),
         hint: "provide the file, use the system's trusted roots with sslrootcert=system, or \
@@ -239,24 +239,24 @@ fn no_root_file(explicit: Option<&str>, env: &Environment) -> Error {
 
 /// The roots that the operating system trusts.
 fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
-    let found = rustls_native_certs::load_native_certs();
-    if found.certs.is_empty() {
-        let why = found
+    let native = rustls_native_certs::load_native_certs();
+    if native.certs.is_empty() {
+        let reason = native
             .errors
             .first()
             .map_or("none found".to_owned(), ToString::to_string);
         return Err(Error::tls(
-            format!("the system's root certificates cannot be loaded: {why}"),
+            format!("the system's root certificates cannot be loaded: {reason}"),
             "install the package ca-certificates, or name a file with sslrootcert",
         ));
     }
-    Ok(found.certs)
+    Ok(native.certs)
 }
 
-/// Reads a file; `what` names it in the error.
-pub(crate) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
+/// Reads a file; `purpose` names it in the error.
+pub(crate) fn read(path: &Path, purpose: &'static str) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|e| Error::File {
-        what,
+        purpose,
         path: path.to_owned(),
         problem: e.to_string(),
         hint: "check the path and its permissions".into(),
@@ -266,9 +266,9 @@ pub(crate) fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, Error> {
 /// The certificates of a PEM file; at least one.
 pub(crate) fn certificates(
     path: &Path,
-    what: &'static str,
+    purpose: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let bytes = read(path, what)?;
+    let bytes = read(path, purpose)?;
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let problem = match parsed {
         Ok(list) if !list.is_empty() => return Ok(list),
@@ -277,7 +277,7 @@ pub(crate) fn certificates(
     };
     let hint = "it must be a PEM file with -----BEGIN CERTIFICATE-----".into();
     Err(Error::File {
-        what,
+        purpose,
         path: path.to_owned(),
         problem,
         hint,
@@ -285,7 +285,7 @@ pub(crate) fn certificates(
 }
 
 /// Reads `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing file is not an
-/// error; if the user named it, it is a warning.
+/// error; it is a warning if the user named it.
 fn revocation_lists(
     options: &Options,
     env: &Environment,
@@ -318,11 +318,11 @@ fn revocation_lists(
     paths.extend(file);
     let mut lists = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
-        let what = "certificate revocation list";
-        let bytes = read(path, what)?;
+        let purpose = "certificate revocation list";
+        let bytes = read(path, purpose)?;
         for list in CertificateRevocationListDer::pem_slice_iter(&bytes) {
             lists.push(list.map_err(|e| Error::File {
-                what,
+                purpose,
                 path: path.clone(),
                 problem: e.to_string(),
                 hint: "it must be a PEM file with -----BEGIN X509 CRL-----".into(),

@@ -1,4 +1,4 @@
-//! Connection URIs: `postgresql://user:password@host:port,host:port/dbname?keyword=value`.
+//! Parses connection URIs: `postgresql://user:password@host:port,host:port/dbname?keyword=value`.
 //!
 //! In: text. Out: keyword and value pairs. Must never: repeat the text in an error; it may contain
 //! a password, even in an unexpected place.
@@ -25,8 +25,8 @@ pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
         return Ok(());
     }
     let scheme = scheme.trim();
-    let plain = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
-    let problem = match plain {
+    let is_plain = scheme.len() <= 20 && scheme.bytes().all(|b| b.is_ascii_alphanumeric());
+    let problem = match is_plain {
         true => format!("\"{scheme}://\" is not a scheme of PostgreSQL"),
         false => "it does not begin with a scheme of PostgreSQL".to_owned(),
     };
@@ -48,16 +48,16 @@ pub(crate) struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// `what` is the word for this kind of text in messages.
+    /// Refuses an `@` in the hosts; `kind` names the text in messages.
     ///
     /// # Errors
     ///
     /// A host or port contains an `@`, which most likely belongs to the password.
-    pub(crate) fn refuse_second_at(&self, what: &str) -> Result<(), Error> {
+    pub(crate) fn refuse_second_at(&self, kind: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
         match texts.any(|text| text.contains('@')) {
             true => Err(Error::conninfo(
-                format!("the host part of the {what} contains a second \"@\""),
+                format!("the host part of the {kind} contains a second \"@\""),
                 "write %40 for an \"@\" in the user name or password",
             )),
             false => Ok(()),
@@ -139,9 +139,9 @@ pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error
     let parts = split(rest)?;
     parts.refuse_second_at("URI")?;
     let mut pairs = Vec::new();
-    let mut push = |name: &str, raw: &str, what: &str| -> Result<(), Error> {
+    let mut push = |name: &str, raw: &str, part: &str| -> Result<(), Error> {
         if !raw.is_empty() {
-            pairs.push((options::known(name), decode(raw, what)?));
+            pairs.push((options::known(name), decode(raw, part)?));
         }
         Ok(())
     };
@@ -165,7 +165,7 @@ pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error
     Ok(pairs)
 }
 
-/// Reads `key=value&key=value`.
+/// Adds the options of a query, `key=value&key=value`.
 fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Result<(), Error> {
     let hint = "write key=value, joined by \"&\"; write %3D for \"=\" and %26 for \"&\" in a value";
     // As with libpq, one trailing "&" is allowed; an empty parameter elsewhere is not.
@@ -203,11 +203,11 @@ fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Resul
     Ok(())
 }
 
-/// The error for a query key that is not an option. It names the key unless it may be part of an
+/// The error for a query key that is not an option. It shows the key unless that may be part of an
 /// unescaped password that contains an `&`.
-fn unknown(key: String, before: Option<&(&'static Keyword, String)>, location: String) -> Error {
-    let plain = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    if plain && !before.is_some_and(|(last, _)| last.secret) {
+fn unknown(key: String, last: Option<&(&'static Keyword, String)>, location: String) -> Error {
+    let is_plain = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    if is_plain && !last.is_some_and(|(keyword, _)| keyword.secret) {
         let hint = match key.as_str() {
             "ssl" => "write ssl=true, or better sslmode=require".to_owned(),
             _ => options::suggestion(&key),
@@ -225,11 +225,11 @@ fn unknown(key: String, before: Option<&(&'static Keyword, String)>, location: S
     )
 }
 
-/// Decodes percent-encoding; `what` names the part in errors.
-pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
+/// Decodes percent-encoding; `part` names the text in errors.
+pub(crate) fn decode(raw: &str, part: &str) -> Result<String, Error> {
     let error = |problem: &str| {
         Error::conninfo(
-            format!("{problem} in {what}"),
+            format!("{problem} in {part}"),
             "a \"%\" begins a two-digit hexadecimal code; write %25 for the sign itself",
         )
     };
@@ -237,7 +237,7 @@ pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
     let raw = raw.trim_matches(' ');
     if raw.contains(' ') {
         return Err(Error::conninfo(
-            format!("unexpected spaces in {what}"),
+            format!("unexpected spaces in {part}"),
             "write %20 for a space",
         ));
     }
@@ -249,7 +249,7 @@ pub(crate) fn decode(raw: &str, what: &str) -> Result<String, Error> {
             bytes.push(*first);
             continue;
         }
-        let digit = |at: usize| after.get(at).and_then(|b| char::from(*b).to_digit(16));
+        let digit = |index: usize| after.get(index).and_then(|b| char::from(*b).to_digit(16));
         let (Some(high), Some(low)) = (digit(0), digit(1)) else {
             return Err(error("invalid percent-encoded token"));
         };

@@ -121,7 +121,7 @@ pub(crate) fn tcp_options(options: &Options) -> Result<TcpOptions, Error> {
     })
 }
 
-/// `require_auth`: methods separated by commas, all or none of them with a `!`.
+/// `require_auth`: methods separated by commas, either all with a `!` or none.
 pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
     let Some(list) = options.non_empty("require_auth") else {
         return Ok(RequireAuth::Any);
@@ -169,12 +169,12 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
 ///
 /// # Errors
 ///
-/// GSS encryption, a check of the peer, SCRAM keys or another protocol version are required.
+/// GSS encryption, a check of the peer, SCRAM keys or protocol 3.2 are required.
 pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     let gss = [("disable", false), ("prefer", false), ("require", true)];
     if choice(options, "gssencmode", false, &gss)? {
         return Err(Error::Unsupported {
-            what: format!(
+            feature: format!(
                 "GSS encryption (gssencmode=require, {})",
                 options.origin("gssencmode")
             ),
@@ -187,7 +187,7 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     choice(options, "max_protocol_version", false, &versions)?;
     if choice(options, "min_protocol_version", false, &versions)? {
         return Err(Error::Unsupported {
-            what: format!("protocol 3.2 ({})", options.origin("min_protocol_version")),
+            feature: format!("protocol 3.2 ({})", options.origin("min_protocol_version")),
             hint: "Prony uses protocol 3.0, which every server supports: remove \
                    min_protocol_version"
                 .into(),
@@ -195,14 +195,14 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
     }
     if options.non_empty("requirepeer").is_some() {
         return Err(Error::Unsupported {
-            what: format!("requirepeer ({})", options.origin("requirepeer")),
+            feature: format!("requirepeer ({})", options.origin("requirepeer")),
             hint: "use a socket folder that only the server's user can write to".into(),
         });
     }
     for option in ["scram_client_key", "scram_server_key"] {
         if options.non_empty(option).is_some() {
             return Err(Error::Unsupported {
-                what: format!("{option} ({})", options.origin(option)),
+                feature: format!("{option} ({})", options.origin(option)),
                 hint: "give a password instead".into(),
             });
         }

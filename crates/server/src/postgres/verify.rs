@@ -1,12 +1,12 @@
 //! Verifies a server's certificate.
 //!
-//! Must never: skip the check that the server holds the certificate's key; without it, channel
+//! Must never: skip the check that the server has the certificate's private key; without it, channel
 //! binding would be meaningless.
 //!
-//! rustls verifies chains. OpenSSL, and so libpq, also accepts three things that rustls rejects and
-//! that the instructions in PostgreSQL's manual ("Creating Certificates") produce: a server
-//! certificate that is itself the trusted root, a certificate of X.509 version 1, and a host name
-//! in the subject's common name instead of a subject alternative name.
+//! rustls verifies chains. OpenSSL, and so libpq, also accepts three kinds of certificates that rustls
+//! rejects and that the instructions in PostgreSQL's manual ("Creating Certificates") produce: a
+//! server certificate that is itself the trusted root, a certificate of X.509 version 1, and one whose
+//! host name is in the subject's common name instead of a subject alternative name.
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -68,20 +68,20 @@ impl Verifier {
 
     /// Whether a trusted root signed this certificate directly and both are valid now.
     ///
-    /// Only for the two kinds that rustls cannot process: version 1, and a root that is itself the
-    /// server's certificate.
+    /// Used only for certificates that rustls cannot process: those of version 1, and a root that is
+    /// itself the server's certificate.
     fn signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
         let Ok(leaf) = Certificate::from_der(der) else {
             return false;
         };
         let tbs = leaf.tbs_certificate();
         let purpose = tbs.get_extension::<ExtendedKeyUsage>();
-        let serves = match purpose {
+        let is_for_servers = match purpose {
             Ok(Some((_, usage))) => usage.0.contains(&ID_KP_SERVER_AUTH),
             Ok(None) => true,
             Err(_) => false,
         };
-        if !serves || !is_valid_at(&leaf, now) || !has_only_known_restrictions(&leaf) {
+        if !is_for_servers || !is_valid_at(&leaf, now) || !has_only_known_restrictions(&leaf) {
             return false;
         }
         self.roots.iter().any(|root_der| {
@@ -162,12 +162,15 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let bad = Error::InvalidCertificate(CertificateError::BadSignature);
+        let bad_signature = Error::InvalidCertificate(CertificateError::BadSignature);
         let parsed = parse(cert)?;
         let key = parsed.tbs_certificate().subject_public_key_info();
-        let kind = contents(&key.algorithm).map_err(|_| bad.clone())?;
-        let bits = key.subject_public_key.as_bytes().ok_or(bad.clone())?;
-        let holds = self
+        let kind = contents(&key.algorithm).map_err(|_| bad_signature.clone())?;
+        let bits = key
+            .subject_public_key
+            .as_bytes()
+            .ok_or(bad_signature.clone())?;
+        let is_valid = self
             .algorithms
             .mapping
             .iter()
@@ -179,10 +182,10 @@ impl ServerCertVerifier for Verifier {
                     .verify_signature(bits, message, dss.signature())
                     .is_ok()
             });
-        if holds {
+        if is_valid {
             Ok(HandshakeSignatureValid::assertion())
         } else {
-            Err(bad)
+            Err(bad_signature)
         }
     }
 
@@ -223,7 +226,7 @@ fn is_valid_at(cert: &Certificate, now: UnixTime) -> bool {
     (start.to_unix_duration().as_secs()..=end.to_unix_duration().as_secs()).contains(&now.as_secs())
 }
 
-/// Whether a root may sign other certificates; one without extensions (version 1) may.
+/// Whether a root may sign other certificates. A root without extensions (version 1) may.
 fn is_authority(cert: &Certificate) -> bool {
     let tbs = cert.tbs_certificate();
     let (Ok(constraints), Ok(usage)) = (
@@ -239,7 +242,7 @@ fn is_authority(cert: &Certificate) -> bool {
 
 /// Whether this module checks every restriction in the certificate's extensions.
 fn has_only_known_restrictions(cert: &Certificate) -> bool {
-    let checked = [
+    let known = [
         BasicConstraints::OID,
         KeyUsage::OID,
         ExtendedKeyUsage::OID,
@@ -251,12 +254,12 @@ fn has_only_known_restrictions(cert: &Certificate) -> bool {
         .flatten()
         .all(|extension| {
             let id = extension.extn_id;
-            checked.contains(&id) || (!extension.critical && id != NameConstraints::OID)
+            known.contains(&id) || (!extension.critical && id != NameConstraints::OID)
         })
 }
 
-/// Whether the certificate names the host, by libpq's rules: the alternative names of the host's
-/// kind (DNS name or address), or if there are none, the common name.
+/// Whether the certificate names the host, by libpq's rules: one of the alternative names of the
+/// host's kind (DNS name or address) or, if there are none of that kind, the common name.
 fn names_host(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
     let Ok(cert) = Certificate::from_der(der) else {
         return false;
@@ -276,11 +279,11 @@ fn names_host(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
             (GeneralName::IpAddress(bytes), ServerName::IpAddress(ip)) => {
                 has_same_kind = true;
                 let ip = std::net::IpAddr::from(*ip);
-                let same = match ip {
+                let is_same = match ip {
                     std::net::IpAddr::V4(v4) => bytes.as_bytes() == v4.octets(),
                     std::net::IpAddr::V6(v6) => bytes.as_bytes() == v6.octets(),
                 };
-                if same {
+                if is_same {
                     return true;
                 }
             }
@@ -297,8 +300,8 @@ fn matches_host(pattern: &str, host: &str) -> bool {
         return true;
     }
     match (pattern.strip_prefix("*."), host.split_once('.')) {
-        (Some(rest), Some((first, domain))) => {
-            !first.is_empty() && rest.contains('.') && rest.eq_ignore_ascii_case(domain)
+        (Some(suffix), Some((first, domain))) => {
+            !first.is_empty() && suffix.contains('.') && suffix.eq_ignore_ascii_case(domain)
         }
         _ => false,
     }

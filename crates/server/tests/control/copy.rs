@@ -1,4 +1,4 @@
-//! COPY from the client.
+//! Tests of COPY from the client.
 
 use crate::support::Server;
 use prony_server::control::{Control, Error};
@@ -64,25 +64,25 @@ fn copy_in_detects_an_error_while_sending() {
         control.execute("CREATE TEMP TABLE t (n int)").unwrap();
         let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
         copy.write(b"1\n2\nnonsense\n").unwrap();
-        let more = b"3\n".repeat(100_000);
+        let rows = b"3\n".repeat(100_000);
         // The first messages may be in flight before the server reads them, but not far more than
         // the buffers hold.
         let error = (0..10_000)
-            .find_map(|_| copy.write(&more).err())
+            .find_map(|_| copy.write(&rows).err())
             .expect("an error");
         assert_eq!(error.sqlstate(), Some("22P02"));
         assert!(
             error.to_string().contains("CONTEXT:  COPY t, line 3"),
             "{error}"
         );
-        assert!(matches!(copy.write(&more), Err(Error::Usage(_))));
+        assert!(matches!(copy.write(&rows), Err(Error::Usage(_))));
         assert!(matches!(copy.finish(), Err(Error::Usage(_))));
         assert_eq!(
             control.query_value("SELECT 1").unwrap().as_deref(),
             Some("1")
         );
 
-        // An error that is only reported at the end.
+        // An error that the server reports only at the end.
         control
             .execute("ALTER TABLE t ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED")
             .unwrap();

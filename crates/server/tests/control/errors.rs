@@ -1,25 +1,25 @@
-//! Cancelled statements, terminated sessions and crashing servers.
+//! Tests of cancelled statements, terminated sessions and crashing servers.
 
 use crate::support::{Server, text};
 use prony_server::control::{Control, Error};
 use std::time::Duration;
 
 #[test]
-fn cancel_from_another_thread() {
+fn a_statement_can_be_cancelled_from_a_second_thread() {
     let server = Server::shared();
     for mode in ["disable", "require"] {
         let mut control = Control::connect(&server.tcp("postgres", "localhost", mode)).unwrap();
         let canceller = control.canceller();
-        let other = std::thread::spawn({
+        let canceller_thread = std::thread::spawn({
             let canceller = canceller.clone();
-            let watch = server.unix("postgres");
+            let observer = server.unix("postgres");
             let pid = control.backend_pid();
             move || {
-                let mut watch = Control::connect(&watch).unwrap();
+                let mut observer = Control::connect(&observer).unwrap();
                 let sql = format!(
                     "SELECT 1 FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep'"
                 );
-                while watch.query_value(&sql).unwrap().is_none() {
+                while observer.query_value(&sql).unwrap().is_none() {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 canceller.cancel().unwrap();
@@ -27,7 +27,7 @@ fn cancel_from_another_thread() {
         });
         let error = control.execute("SELECT pg_sleep(600)").unwrap_err();
         assert_eq!(error.sqlstate(), Some("57014"));
-        other.join().unwrap();
+        canceller_thread.join().unwrap();
         assert_eq!(
             control.query_value("SELECT 1").unwrap().as_deref(),
             Some("1")
@@ -36,53 +36,50 @@ fn cancel_from_another_thread() {
 }
 
 #[test]
-fn a_session_ended_by_the_server() {
+fn a_session_that_the_server_terminates_is_lost() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
-    let mut other = Control::connect(&server.unix("postgres")).unwrap();
+    let mut session = Control::connect(&server.unix("postgres")).unwrap();
     let end = format!(
         "SELECT pg_terminate_backend({}, 60000)",
-        other.backend_pid()
+        session.backend_pid()
     );
     control.execute(&end).unwrap();
-    let error = other.execute("SELECT 1").unwrap_err();
+    let error = session.execute("SELECT 1").unwrap_err();
     assert_eq!(error.sqlstate(), Some("57P01"), "{error}");
     assert!(error.is_lost());
-    assert!(matches!(other.execute("SELECT 1"), Err(Error::Dead)));
+    assert!(matches!(session.execute("SELECT 1"), Err(Error::Dead)));
 
-    let mut other = Control::connect(&server.unix("postgres")).unwrap();
-    other.execute("CREATE TEMP TABLE t (n int)").unwrap();
+    let mut session = Control::connect(&server.unix("postgres")).unwrap();
+    session.execute("CREATE TEMP TABLE t (n int)").unwrap();
     let end = format!(
         "SELECT pg_terminate_backend({}, 60000)",
-        other.backend_pid()
+        session.backend_pid()
     );
-    let mut copy = other.copy_in("COPY t FROM STDIN").unwrap();
+    let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
     control.execute(&end).unwrap();
-    let more = b"3\n".repeat(100_000);
+    let rows = b"3\n".repeat(100_000);
     let error = (0..1000)
-        .find_map(|_| copy.write(&more).err())
+        .find_map(|_| copy.write(&rows).err())
         .expect("an error");
     assert_eq!(error.sqlstate(), Some("57P01"), "{error}");
 }
 
 #[test]
-fn a_server_that_crashes_under_a_statement() {
+fn a_statement_fails_when_the_server_crashes() {
     let server = Server::start(&[]);
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     let pid = control.backend_pid();
     let waiting = std::thread::spawn(move || control.execute("SELECT pg_sleep(600)"));
-    let mut watch = Control::connect(&server.unix("postgres")).unwrap();
+    let mut observer = Control::connect(&server.unix("postgres")).unwrap();
     let sql =
         format!("SELECT 1 FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep'");
-    while watch.query_value(&sql).unwrap().is_none() {
+    while observer.query_value(&sql).unwrap().is_none() {
         std::thread::sleep(Duration::from_millis(10));
     }
     server.embedded.kill();
     let error = waiting.join().unwrap().unwrap_err();
     assert!(error.is_lost(), "{error}");
-    let refused = text(Control::connect(&server.unix("postgres")));
-    assert!(
-        refused.contains("Is the server running locally"),
-        "{refused}"
-    );
+    let error = text(Control::connect(&server.unix("postgres")));
+    assert!(error.contains("Is the server running locally"), "{error}");
 }

@@ -1,11 +1,11 @@
-//! Selection of the server: unreachable addresses and target_session_attrs.
+//! Tests of selecting a server: unreachable addresses and target_session_attrs.
 
 use crate::support::{Server, postgres_options, text};
 use prony_server::control::Control;
 use prony_server::{Address, SessionAttrs};
 
 #[test]
-fn unknown_database_and_no_server() {
+fn an_unknown_database_and_an_unreachable_server_are_reported() {
     let server = Server::shared();
     let mut target = server.unix("postgres");
     target.database = "nowhere".into();
@@ -16,26 +16,26 @@ fn unknown_database_and_no_server() {
     );
 
     let mut target = server.tcp("postgres", "127.0.0.1", "prefer");
-    let free = std::net::TcpListener::bind("127.0.0.1:0")
+    let unused = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    target.endpoints[0].address = Address::Tcp(free);
-    target.endpoints[0].port = free.port();
+    target.endpoints[0].address = Address::Tcp(unused);
+    target.endpoints[0].port = unused.port();
     let error = text(Control::connect(&target));
     let expected = format!(
         "connection to server at \"127.0.0.1\", port {} failed: Connection refused\n\tIs the \
          server running on that host and accepting TCP/IP connections?",
-        free.port()
+        unused.port()
     );
     assert_eq!(error, expected);
 
     // The second address is tried if the first is unreachable.
-    let alive = server
+    let reachable = server
         .tcp("postgres", "localhost", "prefer")
         .endpoints
         .remove(0);
-    target.endpoints.push(alive);
+    target.endpoints.push(reachable);
     assert_eq!(
         Control::connect(&target).unwrap().endpoint().host,
         "localhost"

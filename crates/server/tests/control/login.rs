@@ -1,11 +1,11 @@
-//! Logins with every method, over a unix socket, and with `require_auth`.
+//! Tests of logins with every method, over a unix socket, and with `require_auth`.
 
 use crate::support::{Server, target, text, with_password};
 use prony_server::Address;
 use prony_server::control::Control;
 
 #[test]
-fn trust_over_a_unix_socket() {
+fn login_with_trust_over_a_unix_socket() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     assert!(control.server_version() >= 130_000);
@@ -22,29 +22,32 @@ fn trust_over_a_unix_socket() {
 }
 
 #[test]
-fn every_password_method() {
+fn login_with_every_password_method() {
     let server = Server::shared();
     for user in ["clear_user", "md5_user", "scram_user"] {
         let target = server.unix(user);
         let mut control = Control::connect(&with_password(target.clone(), "sesame")).unwrap();
-        let who = control.query_value("SELECT current_user").unwrap();
-        assert_eq!(who.as_deref(), Some(user));
+        let current_user = control.query_value("SELECT current_user").unwrap();
+        assert_eq!(current_user.as_deref(), Some(user));
 
-        let wrong = text(Control::connect(&with_password(target.clone(), "open")));
+        let error = text(Control::connect(&with_password(target.clone(), "open")));
         let expected =
             format!("failed: FATAL:  password authentication failed for user \"{user}\"");
         assert!(
-            wrong.contains(&expected) && wrong.contains("PGPASSWORD"),
-            "{wrong}"
+            error.contains(&expected) && error.contains("PGPASSWORD"),
+            "{error}"
         );
-        assert!(!wrong.contains("open"), "{wrong}");
+        assert!(!error.contains("open"), "{error}");
         let error = Control::connect(&with_password(target.clone(), "open"))
             .err()
             .unwrap();
         assert_eq!(error.sqlstate(), Some("28P01"));
 
-        let none = text(Control::connect(&target));
-        assert!(none.contains("fe_sendauth: no password supplied"), "{none}");
+        let error = text(Control::connect(&target));
+        assert!(
+            error.contains("fe_sendauth: no password supplied"),
+            "{error}"
+        );
     }
 }
 
@@ -52,28 +55,28 @@ fn every_password_method() {
 fn a_hint_is_shown_once() {
     let server = Server::shared();
     let target = with_password(server.tcp("scram_user", "localhost", "prefer"), "open");
-    // Refused over TLS, then again without TLS, as in libpq.
-    let both = text(Control::connect(&target));
+    // The server refuses the password over TLS and then without TLS, as with libpq.
+    let error = text(Control::connect(&target));
     assert_eq!(
-        both.matches("password authentication failed").count(),
+        error.matches("password authentication failed").count(),
         2,
-        "{both}"
+        "{error}"
     );
-    assert_eq!(both.matches("Check the password").count(), 1, "{both}");
+    assert_eq!(error.matches("Check the password").count(), 1, "{error}");
 }
 
 #[test]
 fn require_auth_prevents_sending_the_password() {
     let server = Server::shared();
     let socket = server.embedded.socket_dir();
-    let with = |user: &str, methods: &str| {
+    let connect = |user: &str, methods: &str| {
         let (host, port) = (socket.display(), server.embedded.port());
         let conninfo =
             format!("host='{host}' port={port} user={user} dbname=postgres require_auth={methods}");
         Control::connect(&with_password(target(&conninfo), "sesame"))
     };
-    with("scram_user", "scram-sha-256").unwrap();
-    with("md5_user", "!password").unwrap();
+    connect("scram_user", "scram-sha-256").unwrap();
+    connect("md5_user", "!password").unwrap();
     for (user, methods, reason) in [
         (
             "clear_user",
@@ -93,14 +96,14 @@ fn require_auth_prevents_sending_the_password() {
             "server did not complete authentication",
         ),
     ] {
-        let refused = text(with(user, methods));
+        let error = text(connect(user, methods));
         let expected = format!("authentication method requirement \"{methods}\" failed: {reason}");
-        assert!(refused.contains(&expected), "{refused}");
+        assert!(error.contains(&expected), "{error}");
     }
 }
 
 #[test]
-fn too_many_connections() {
+fn too_many_connections_are_an_error_with_a_hint() {
     let server = Server::start(&[
         ("max_connections", "5"),
         ("superuser_reserved_connections", "1"),

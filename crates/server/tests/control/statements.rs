@@ -1,11 +1,11 @@
-//! Statements, their rows, parameters and errors.
+//! Tests of statements, their rows, parameters and errors.
 
 use crate::support::Server;
 use prony_server::control::{Control, Error};
 use prony_wire::Engine;
 
 #[test]
-fn statements_rows_and_errors() {
+fn statements_return_rows_or_errors() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     control
@@ -49,7 +49,7 @@ fn statements_rows_and_errors() {
     assert!(!error.is_lost());
     for copy in ["COPY t FROM STDIN", "SELECT 1; COPY t FROM STDIN; SELECT 2"] {
         let error = control.execute(copy).unwrap_err();
-        // Not the server's 57014, which would count as a timeout.
+        // The server's own error, 57014, would count as a timeout.
         assert!(matches!(error, Error::Usage(_)), "{copy}: {error}");
         assert!(
             error

@@ -7,7 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
-/// Roles are named after their login method; the password is `sesame`, if there is one.
+/// Roles are named after their login method; those with a password have `sesame`.
 const HBA: &str = "
 local all clear_user password
 local all md5_user md5
@@ -119,7 +119,7 @@ pub fn target(conninfo: &str) -> Target {
 pub fn postgres_options(target: &mut Target) -> &mut PostgresOptions {
     match &mut target.protocol {
         ProtocolOptions::PostgreSql(options) => options,
-        ProtocolOptions::MySql(_) => panic!("another protocol"),
+        ProtocolOptions::MySql(_) => panic!("not PostgreSQL's protocol"),
     }
 }
 

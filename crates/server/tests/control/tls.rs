@@ -1,11 +1,11 @@
-//! TLS: when it is used, which certificates are trusted, and fallbacks.
+//! Tests of TLS: when it is used, which certificates are trusted, and fallbacks.
 
 use crate::support::{Server, certify, postgres_options, text, with_password};
 use prony_server::control::Control;
 use prony_server::{ChannelBinding, SslMode};
 
 #[test]
-fn scram_plus_over_tls_with_a_verified_name() {
+fn login_with_scram_plus_over_tls_with_a_verified_name() {
     let server = Server::shared();
     let mut target = with_password(
         server.tcp("scram_user", "localhost", "verify-full"),
@@ -18,48 +18,48 @@ fn scram_plus_over_tls_with_a_verified_name() {
         "{:?}",
         control.tls()
     );
-    let seen = control
+    let reported = control
         .query("SELECT version, cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
         .unwrap();
-    let seen: Vec<&str> = seen[0]
+    let reported: Vec<&str> = reported[0]
         .iter()
         .map(|value| value.as_deref().unwrap())
         .collect();
-    assert_eq!(control.tls().unwrap(), seen.join(" "));
+    assert_eq!(control.tls().unwrap(), reported.join(" "));
 
-    let wrong = text(Control::connect(&with_password(target.clone(), "open")));
-    assert!(wrong.contains("password authentication failed"), "{wrong}");
+    let error = text(Control::connect(&with_password(target.clone(), "open")));
+    assert!(error.contains("password authentication failed"), "{error}");
     target.tls.mode = SslMode::Disable;
     target.tls.config = None;
-    let plain = text(Control::connect(&target));
+    let error = text(Control::connect(&target));
     assert!(
-        plain.contains("channel binding is required, but SSL is not in use"),
-        "{plain}"
+        error.contains("channel binding is required, but SSL is not in use"),
+        "{error}"
     );
 }
 
 #[test]
 fn wrong_name_and_unknown_authority_are_refused() {
     let server = Server::shared();
-    let wrong = text(Control::connect(&server.tcp(
+    let error = text(Control::connect(&server.tcp(
         "postgres",
         "example.org",
         "verify-full",
     )));
     assert!(
-        wrong.contains("The certificate is for another host name"),
-        "{wrong}"
+        error.contains("The certificate is for another host name"),
+        "{error}"
     );
     assert!(
-        wrong.starts_with("connection to server at \"example.org\" (127.0.0.1), port"),
-        "{wrong}"
+        error.starts_with("connection to server at \"example.org\" (127.0.0.1), port"),
+        "{error}"
     );
 
-    let other = server.embedded.directory().join("other.pem");
-    std::fs::write(&other, certify("Somebody else").0).unwrap();
-    let mut target = server.tcp_trusting("postgres", "localhost", "verify-ca", &other);
-    let unknown = text(Control::connect(&target));
-    assert!(unknown.contains("sslrootcert=FILE"), "{unknown}");
+    let other_authority = server.embedded.directory().join("other.pem");
+    std::fs::write(&other_authority, certify("Somebody else").0).unwrap();
+    let mut target = server.tcp_trusting("postgres", "localhost", "verify-ca", &other_authority);
+    let error = text(Control::connect(&target));
+    assert!(error.contains("sslrootcert=FILE"), "{error}");
     let any_name = server.tcp("postgres", "example.org", "verify-ca");
     assert!(Control::connect(&any_name).unwrap().tls().is_some());
     // With `prefer`, a failed TLS handshake leads to a connection without TLS.
@@ -69,7 +69,7 @@ fn wrong_name_and_unknown_authority_are_refused() {
 }
 
 #[test]
-fn allow_and_prefer_fall_back_both_ways() {
+fn allow_falls_back_to_tls_and_prefer_to_no_tls() {
     let server = Server::shared();
     let tls = |user, mode| {
         let control = Control::connect(&server.tcp(user, "localhost", mode)).unwrap();
@@ -82,16 +82,16 @@ fn allow_and_prefer_fall_back_both_ways() {
     assert!(!tls("postgres", "allow"));
     assert!(tls("postgres", "prefer"));
     assert!(!tls("postgres", "disable"));
-    let refused = text(Control::connect(&server.tcp(
+    let error = text(Control::connect(&server.tcp(
         "tls_only",
         "localhost",
         "disable",
     )));
-    assert!(refused.contains("no encryption") && refused.contains("\n\tThe server's pg_hba.conf"));
+    assert!(error.contains("no encryption") && error.contains("\n\tThe server's pg_hba.conf"));
 }
 
 #[test]
-fn a_server_without_tls() {
+fn a_server_without_tls_is_refused_by_require_and_accepted_by_prefer() {
     let server = Server::start(&[("ssl", "off")]);
     let target = server.tcp("postgres", "localhost", "require");
     let error = text(Control::connect(&target));

@@ -17,7 +17,7 @@ fn texts(rows: &[Vec<Option<String>>]) -> Vec<Vec<&str>> {
 }
 
 #[test]
-fn statements_rows_and_counts() {
+fn statements_return_rows_and_counts() {
     let mut control = database("control_rows");
     assert_eq!(control.engine(), Engine::MariaDb);
     assert!(
@@ -60,7 +60,7 @@ fn an_error_leaves_the_connection_usable() {
         control.query_value("SELECT 7").unwrap().as_deref(),
         Some("7")
     );
-    // An error after a successful statement of the same text.
+    // An error after a successful statement in the same text.
     assert!(matches!(
         control.query("SELECT 1; nonsense"),
         Err(Error::Statement(_))
@@ -154,7 +154,7 @@ fn procedures_return_several_results() {
     .iter()
     .enumerate()
     {
-        let error = error.server().expect("the server's");
+        let error = error.server().expect("a server error");
         assert_eq!((error.number, error.code()), (7777, "45000"), "{number}");
     }
     control
@@ -179,11 +179,11 @@ fn local_files_are_refused_unless_requested() {
     let mut control = connect(&url).unwrap();
     assert_eq!(control.load_data(sql, b"1\ta\n2\tb\n").unwrap(), 2);
     assert_eq!(control.load_data(sql, b"").unwrap(), 0);
-    let many: String = (0..400_000)
+    let rows: String = (0..400_000)
         .map(|n| format!("{n}\tabcdefghij0123456789012345678901\n"))
         .collect();
-    assert!(many.len() > 0xff_ffff - 1_000_000);
-    assert_eq!(control.load_data(sql, many.as_bytes()).unwrap(), 400_000);
+    assert!(rows.len() > 0xff_ffff - 1_000_000);
+    assert_eq!(control.load_data(sql, rows.as_bytes()).unwrap(), 400_000);
     let sum = control
         .query_value("SELECT COUNT(*) FROM control_infile.t")
         .unwrap();
@@ -196,23 +196,26 @@ fn local_files_are_refused_unless_requested() {
 
 #[test]
 fn a_deadlock_has_its_number_and_state() {
-    let mut one = database("control_deadlock");
-    one.execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
+    let mut first = database("control_deadlock");
+    first
+        .execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
         .unwrap();
-    one.execute("INSERT INTO t VALUES (1, 0), (2, 0)").unwrap();
-    let mut two = database("control_deadlock");
-    one.execute("BEGIN").unwrap();
-    two.execute("BEGIN").unwrap();
-    one.execute("UPDATE t SET v = 1 WHERE n = 1").unwrap();
-    two.execute("UPDATE t SET v = 2 WHERE n = 2").unwrap();
-    let other = std::thread::spawn(move || {
-        let outcome = two.execute("UPDATE t SET v = 2 WHERE n = 1").map(drop);
-        let _ = two.execute("ROLLBACK");
-        outcome
+    first
+        .execute("INSERT INTO t VALUES (1, 0), (2, 0)")
+        .unwrap();
+    let mut second = database("control_deadlock");
+    first.execute("BEGIN").unwrap();
+    second.execute("BEGIN").unwrap();
+    first.execute("UPDATE t SET v = 1 WHERE n = 1").unwrap();
+    second.execute("UPDATE t SET v = 2 WHERE n = 2").unwrap();
+    let thread = std::thread::spawn(move || {
+        let second_outcome = second.execute("UPDATE t SET v = 2 WHERE n = 1").map(drop);
+        let _ = second.execute("ROLLBACK");
+        second_outcome
     });
-    let mine = one.execute("UPDATE t SET v = 1 WHERE n = 2").map(drop);
-    let _ = one.execute("ROLLBACK");
-    let outcomes = [mine, other.join().unwrap()];
+    let first_outcome = first.execute("UPDATE t SET v = 1 WHERE n = 2").map(drop);
+    let _ = first.execute("ROLLBACK");
+    let outcomes = [first_outcome, thread.join().unwrap()];
     let failures: Vec<&Error> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
     assert_eq!(failures.len(), 1, "{failures:?}");
     let error = failures[0].server().unwrap();
@@ -224,23 +227,23 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
     let mut control = database("control_kill");
     let canceller = control.canceller();
     let id = control.backend_pid();
-    let mut other: Control = Control::connect(&target(&shared_mariadb().url())).unwrap();
-    let asleep = std::thread::spawn(move || {
+    let mut second: Control = Control::connect(&target(&shared_mariadb().url())).unwrap();
+    let sleeper = std::thread::spawn(move || {
         let outcome = control.query("SELECT SLEEP(600), 1 FROM DUAL WHERE SLEEP(600) = 5");
         (control, outcome.map(drop))
     });
     // Cancel once, when the statement runs: a second cancel could hit the next statement.
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     let sleeps = format!(
         "SELECT COUNT(*) FROM information_schema.processlist \
          WHERE id = {id} AND state = 'User sleep'"
     );
-    while other.query_value(&sleeps).unwrap().as_deref() != Some("1") {
-        assert!(begun.elapsed().as_secs() < 60, "it does not sleep");
+    while second.query_value(&sleeps).unwrap().as_deref() != Some("1") {
+        assert!(start.elapsed().as_secs() < 60, "the statement does not run");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     canceller.cancel().unwrap();
-    let (mut control, outcome) = asleep.join().unwrap();
+    let (mut control, outcome) = sleeper.join().unwrap();
     if let Err(error) = outcome {
         assert_eq!(
             error.server().map(|error| error.number),
@@ -252,7 +255,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
         control.query_value("SELECT 5").unwrap().as_deref(),
         Some("5")
     );
-    other.execute(&format!("KILL {id}")).unwrap();
+    second.execute(&format!("KILL {id}")).unwrap();
     let error = control.execute("SELECT 6").unwrap_err();
     assert!(error.is_lost(), "{error}");
     assert!(matches!(control.execute("SELECT 6"), Err(Error::Dead)));
@@ -264,8 +267,8 @@ fn the_servers_version_and_settings_are_known() {
     let facts = prony_server::read_server_facts(&mut control).unwrap();
     assert!(facts.version.contains("MariaDB"), "{}", facts.version);
     let setting = |name: &str| {
-        let found = facts.settings.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let setting = facts.settings.iter().find(|(known, _)| known == name);
+        setting.map(|(_, value)| value.as_str())
     };
     assert_eq!(setting("innodb_buffer_pool_size"), Some("67108864"));
     assert!(setting("innodb_flush_log_at_trx_commit").is_some());

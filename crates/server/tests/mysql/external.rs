@@ -6,7 +6,7 @@ use crate::support::connect;
 use prony_server::control::Control;
 use prony_wire::Engine;
 
-/// Plugins by server version, each with whether it needs a secure connection or a key.
+/// Authentication plugins, and whether each needs a secure connection or a key.
 const PLUGINS: [(&str, bool); 3] = [
     ("mysql_native_password", false),
     ("sha256_password", true),
@@ -32,12 +32,12 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         .flatten()
         .flatten()
         .collect();
-    let has = |(name, _): &(&str, bool)| active.iter().any(|plugin| plugin == name);
-    let found: Vec<_> = PLUGINS.into_iter().filter(has).collect();
+    let is_active = |(name, _): &(&str, bool)| active.iter().any(|plugin| plugin == name);
+    let plugins: Vec<_> = PLUGINS.into_iter().filter(is_active).collect();
     // Anonymous accounts for this host, which old servers have, take precedence over accounts for
     // any host.
     let _ = root.execute("DROP USER ''@'localhost'");
-    for (name, _) in &found {
+    for (name, _) in &plugins {
         let account = &name[..6];
         let _ = root.execute(&format!("DROP USER {account}@'%'"));
         let mysql = format!("CREATE USER {account}@'%' IDENTIFIED WITH {name} BY 'sesame'");
@@ -47,7 +47,7 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
             Engine::MariaDb => &mariadb,
             Engine::MySql | Engine::PostgreSql => &mysql,
         });
-        // MySQL 5.6 has another syntax for the password of a plugin.
+        // MySQL 5.6 has a different syntax for the password of a plugin.
         let Err(error) = outcome else { continue };
         eprintln!("{name}: {error}");
         root.execute(&format!("CREATE USER {account}@'%' IDENTIFIED WITH {name}"))
@@ -59,7 +59,7 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         ))
         .unwrap();
     }
-    found
+    plugins
 }
 
 fn url_of(server: &str, account: &str, password: &str, options: &str) -> String {
@@ -75,12 +75,12 @@ fn plugins_statements_and_errors_on_external_servers() {
         let mut root = connect(&server).unwrap_or_else(|error| panic!("{server}: {error}"));
         let tls = root.tls().is_some();
         let version = root.parameter("server_version").unwrap().to_owned();
-        let found = accounts(&mut root);
-        eprintln!("{version}, TLS {tls}: {found:?}");
-        for (plugin, needs_secure_connection) in found {
+        let plugins = accounts(&mut root);
+        eprintln!("{version}, TLS {tls}: {plugins:?}");
+        for (plugin, needs_secure_connection) in plugins {
             let account = &plugin[..6];
             let url = |options: &str| url_of(&server, account, "sesame", options);
-            let who = |options: &str| {
+            let log_in = |options: &str| {
                 connect(&url(options)).map(|mut control| {
                     let name = control.query_value("SELECT CURRENT_USER()").unwrap();
                     assert!(name.unwrap().starts_with(account));
@@ -88,7 +88,7 @@ fn plugins_statements_and_errors_on_external_servers() {
             };
             // With an empty cache the server needs the full password.
             root.execute("FLUSH PRIVILEGES").unwrap();
-            match (needs_secure_connection, who("ssl-mode=DISABLED")) {
+            match (needs_secure_connection, log_in("ssl-mode=DISABLED")) {
                 (false, outcome) => outcome.unwrap(),
                 (true, Ok(())) => panic!("{plugin} logged in without a secure connection"),
                 (true, Err(error)) => {
@@ -99,27 +99,27 @@ fn plugins_statements_and_errors_on_external_servers() {
             }
             if needs_secure_connection {
                 let key = "ssl-mode=DISABLED&get-server-public-key=1";
-                match who(key) {
+                match log_in(key) {
                     Ok(()) => eprintln!("{version}: {plugin} by RSA"),
                     // A server without an RSA key refuses.
                     Err(error) => eprintln!("{version}: {plugin} has no RSA: {error}"),
                 }
-                // Now cached, if the plugin caches: works without TLS.
+                // If the plugin caches passwords, this one is now cached and needs no TLS.
                 if plugin.starts_with("caching") {
-                    who(key).unwrap();
-                    who("ssl-mode=DISABLED").unwrap();
+                    log_in(key).unwrap();
+                    log_in("ssl-mode=DISABLED").unwrap();
                 }
             }
             root.execute("FLUSH PRIVILEGES").unwrap();
             if tls {
-                who("ssl-mode=REQUIRED").unwrap();
-                who("ssl-mode=REQUIRED").unwrap();
+                log_in("ssl-mode=REQUIRED").unwrap();
+                log_in("ssl-mode=REQUIRED").unwrap();
             } else {
-                let error = who("ssl-mode=REQUIRED").unwrap_err().to_string();
+                let error = log_in("ssl-mode=REQUIRED").unwrap_err().to_string();
                 assert!(error.contains("does not support SSL"), "{error}");
             }
-            let wrong = url_of(&server, account, "wrong", "get-server-public-key=1");
-            let error = connect(&wrong).err().expect("a refusal");
+            let wrong_url = url_of(&server, account, "wrong", "get-server-public-key=1");
+            let error = connect(&wrong_url).err().expect("a refusal");
             assert_eq!(
                 error.server().map(|error| error.number),
                 Some(1045),

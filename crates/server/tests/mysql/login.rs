@@ -39,13 +39,13 @@ fn every_plugin_works_over_every_transport() {
 #[test]
 fn refusals_have_the_servers_message() {
     let accounts = accounts();
-    let refused = |url: &str| match connect(url) {
+    let login_error = |url: &str| match connect(url) {
         Ok(_) => panic!("{url} logged in"),
         Err(error) => error,
     };
     for account in ["native", "edward"] {
         let url = accounts.url(account, "").replace("sesame", "wrong");
-        let error = refused(&url);
+        let error = login_error(&url);
         assert_eq!(
             error.server().map(|error| error.number),
             Some(1045),
@@ -61,15 +61,15 @@ fn refusals_have_the_servers_message() {
         // A refusal is final: there is no second attempt without TLS.
         assert_eq!(text.matches("failed:").count(), 1, "{text}");
     }
-    let number = |url: &str| refused(url).server().map(|error| error.number);
+    let number = |url: &str| login_error(url).server().map(|error| error.number);
     assert_eq!(number(&accounts.url("locked", "")), Some(4151));
     assert_eq!(
         number(&accounts.url("safe", "ssl-mode=DISABLED")),
         Some(1045)
     );
     assert!(connect(&accounts.url("safe", "ssl-mode=REQUIRED")).is_ok());
-    let nowhere = accounts.url("native", "database=nowhere");
-    assert!(matches!(number(&nowhere), Some(1044 | 1049)));
+    let unknown_database = accounts.url("native", "database=nowhere");
+    assert!(matches!(number(&unknown_database), Some(1044 | 1049)));
     // MariaDB accepts an expired account if the client cannot handle expired passwords, and refuses
     // its statements; with disconnect_on_expired_password it refuses the login.
     match connect(&accounts.url("expired", "")) {
@@ -82,7 +82,7 @@ fn refusals_have_the_servers_message() {
                 "{error}"
             );
             // The same hint as in the login's message.
-            let hint = error.hint().expect("what to do");
+            let hint = error.hint().expect("a hint");
             assert!(hint.contains("ALTER USER"), "{hint}");
         }
     }
@@ -92,9 +92,9 @@ fn refusals_have_the_servers_message() {
 fn certificates_are_verified_according_to_the_mode() {
     let accounts = accounts();
     let ca = accounts.authority.display();
-    let with = |mode: &str| accounts.url("native", &format!("ssl-mode={mode}&ssl-ca={ca}"));
-    assert!(connect(&with("VERIFY_CA")).unwrap().tls().is_some());
-    let error = connect(&with("VERIFY_IDENTITY"))
+    let url = |mode: &str| accounts.url("native", &format!("ssl-mode={mode}&ssl-ca={ca}"));
+    assert!(connect(&url("VERIFY_CA")).unwrap().tls().is_some());
+    let error = connect(&url("VERIFY_IDENTITY"))
         .err()
         .expect("a name mismatch");
     assert!(error.to_string().contains("SSL error"), "{error}");

@@ -1,4 +1,4 @@
-//! Misbehaving servers: each is a thread that executes a script.
+//! Misbehaving servers; each server is a thread that executes a script.
 
 use crate::support::connect;
 use prony_server::control::Error;
@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
-/// A greeting of MySQL 8 without TLS; the last two bytes of its flags are its capabilities.
+/// A greeting of MySQL 8 that does not offer TLS.
 const GREETING: &[u8] = b"\x4a\0\0\0\x0a8.0.99\0\x07\0\0\0\x01\x02\x03\x04\x05\x06\x07\x08\0\xff\xf7\xff\x02\0\xff\xdf\x15\
     \0\0\0\0\0\0\0\0\0\0\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\0caching_sha2_password\0";
 const OK: &[u8] = b"\0\0\0\x02\0\0\0";
@@ -19,9 +19,9 @@ fn serve(script: impl FnOnce(&mut TcpStream) + Send + 'static) -> (u16, JoinHand
         let (mut stream, _) = listener.accept().unwrap();
         script(&mut stream);
         let _ = stream.shutdown(std::net::Shutdown::Write);
-        let mut rest = Vec::new();
-        let _ = stream.read_to_end(&mut rest);
-        rest
+        let mut received = Vec::new();
+        let _ = stream.read_to_end(&mut received);
+        received
     });
     (port, thread)
 }
@@ -32,7 +32,7 @@ fn greeting() -> Vec<u8> {
     bytes
 }
 
-fn put(stream: &mut TcpStream, number: u8, payload: &[u8]) {
+fn send_packet(stream: &mut TcpStream, number: u8, payload: &[u8]) {
     let mut packet = (payload.len() as u32).to_le_bytes()[..3].to_vec();
     packet.push(number);
     packet.extend_from_slice(payload);
@@ -40,7 +40,7 @@ fn put(stream: &mut TcpStream, number: u8, payload: &[u8]) {
 }
 
 /// Reads one packet.
-fn take(stream: &mut TcpStream) -> Vec<u8> {
+fn read_packet(stream: &mut TcpStream) -> Vec<u8> {
     let mut header = [0; 4];
     stream.read_exact(&mut header).unwrap();
     let mut body = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
@@ -51,15 +51,15 @@ fn take(stream: &mut TcpStream) -> Vec<u8> {
 /// Lets the client log in.
 fn log_client_in(stream: &mut TcpStream) {
     stream.write_all(&greeting()).unwrap();
-    take(stream);
-    put(stream, 2, OK);
+    read_packet(stream);
+    send_packet(stream, 2, OK);
 }
 
 fn url(port: u16, options: &str) -> String {
     format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=DISABLED&{options}")
 }
 
-fn refused(port: u16, options: &str) -> String {
+fn login_error(port: u16, options: &str) -> String {
     connect(&url(port, options))
         .err()
         .expect("a refusal")
@@ -71,14 +71,14 @@ fn has_secret(bytes: &[u8]) -> bool {
 }
 
 #[test]
-fn other_kinds_of_servers_are_recognized() {
+fn servers_of_other_protocols_are_recognized() {
     for greeting in [
         &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
         b"\x01\0\0\0\x09",
     ] {
         let (port, thread) = serve(|stream| stream.write_all(greeting).unwrap());
-        let text = refused(port, "");
+        let text = login_error(port, "");
         assert!(text.contains("does not speak the MySQL protocol"), "{text}");
         assert!(text.contains("Check host and port"), "{text}");
         assert!(thread.join().unwrap().is_empty());
@@ -86,12 +86,12 @@ fn other_kinds_of_servers_are_recognized() {
 }
 
 #[test]
-fn a_silent_server_is_not_waited_for_forever() {
+fn connecting_to_a_silent_server_times_out() {
     let (port, thread) = serve(|stream| {
-        // Until the client disconnects.
+        // Waits until the client disconnects.
         let _ = stream.read(&mut [0; 16]);
     });
-    let text = refused(port, "connect-timeout=1");
+    let text = login_error(port, "connect-timeout=1");
     assert!(
         text.contains("timeout expired") && text.contains("connect_timeout"),
         "{text}"
@@ -111,42 +111,42 @@ fn a_password_is_not_sent_in_clear_text() {
     ] {
         let (port, thread) = serve(move |stream| {
             stream.write_all(&greeting()).unwrap();
-            take(stream);
+            read_packet(stream);
             let nonce = b"12345678901234567890\0";
-            put(
+            send_packet(
                 stream,
                 2,
                 &[b"\xfe", plugin.as_bytes(), b"\0", nonce].concat(),
             );
         });
-        let text = refused(port, "");
+        let text = login_error(port, "");
         assert!(text.contains(expected), "{text}");
         assert!(!has_secret(&thread.join().unwrap()), "{plugin}");
     }
     // Even if clear text is allowed, it is not sent without TLS.
     let (port, thread) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
-        take(stream);
-        put(stream, 2, b"\xfemysql_clear_password\0");
+        read_packet(stream);
+        send_packet(stream, 2, b"\xfemysql_clear_password\0");
     });
-    let text = refused(port, "enable-cleartext-plugin=1");
+    let text = login_error(port, "enable-cleartext-plugin=1");
     assert!(text.contains("requires a secure connection"), "{text}");
     assert!(!has_secret(&thread.join().unwrap()));
     // A request for the old plugin of MySQL 4.0 has no name.
     let (port, _) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
-        take(stream);
-        put(stream, 2, b"\xfe");
+        read_packet(stream);
+        send_packet(stream, 2, b"\xfe");
     });
-    assert!(refused(port, "").contains("mysql_old_password"));
+    assert!(login_error(port, "").contains("mysql_old_password"));
 }
 
 #[test]
 fn a_server_that_disconnects_during_a_query_is_lost() {
     let (port, _) = serve(|stream| {
         log_client_in(stream);
-        take(stream);
-        put(stream, 1, b"\x02");
+        read_packet(stream);
+        send_packet(stream, 1, b"\x02");
     });
     let mut control = connect(&url(port, "")).unwrap();
     let error = control.query("SELECT 1, 2").unwrap_err();
@@ -157,13 +157,13 @@ fn a_server_that_disconnects_during_a_query_is_lost() {
 #[test]
 fn the_last_message_of_a_server_that_disconnects_is_reported() {
     let reply = b"\xff\x1d\x04#08S01Server shutdown in progress";
-    for before in [true, false] {
+    for before_query in [true, false] {
         let (port, _) = serve(move |stream| {
             log_client_in(stream);
-            if !before {
-                take(stream);
+            if !before_query {
+                read_packet(stream);
             }
-            put(stream, 1, reply);
+            send_packet(stream, 1, reply);
         });
         let mut control = connect(&url(port, "")).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -187,8 +187,8 @@ fn invalid_packets_after_the_log_in_end_the_connection() {
     ] {
         let (port, thread) = serve(move |stream| {
             log_client_in(stream);
-            take(stream);
-            put(stream, number, payload);
+            read_packet(stream);
+            send_packet(stream, number, payload);
         });
         let mut control = connect(&url(port, "local-infile=1")).unwrap();
         let error = control.query("SELECT 1").unwrap_err();
@@ -202,18 +202,20 @@ fn invalid_packets_after_the_log_in_end_the_connection() {
 }
 
 #[test]
-fn failed_tls_is_an_error_or_skipped_depending_on_the_mode() {
-    // Flags with TLS.
-    let with_tls = || {
+fn failed_tls_is_an_error_if_required_and_skipped_if_preferred() {
+    let greeting_with_tls = || {
         let mut bytes = greeting();
-        let at = bytes.windows(2).position(|two| two == b"\xff\xf7").unwrap();
-        bytes[at + 1] = 0xff;
+        let index = bytes
+            .windows(2)
+            .position(|flags| flags == b"\xff\xf7")
+            .unwrap();
+        bytes[index + 1] = 0xff;
         bytes
     };
     let (port, _) = serve(move |stream| {
-        stream.write_all(&with_tls()).unwrap();
-        assert_eq!(take(stream).len(), 32);
-        stream.write_all(b"this is no TLS at all, is it").unwrap();
+        stream.write_all(&greeting_with_tls()).unwrap();
+        assert_eq!(read_packet(stream).len(), 32);
+        stream.write_all(b"this is not a TLS message").unwrap();
     });
     let error = connect(&format!(
         "mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=REQUIRED"
@@ -224,13 +226,13 @@ fn failed_tls_is_an_error_or_skipped_depending_on_the_mode() {
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        stream.write_all(&with_tls()).unwrap();
-        take(&mut stream);
-        stream.write_all(b"this is no TLS at all, is it").unwrap();
+        stream.write_all(&greeting_with_tls()).unwrap();
+        read_packet(&mut stream);
+        stream.write_all(b"this is not a TLS message").unwrap();
         let (mut stream, _) = listener.accept().unwrap();
-        stream.write_all(&with_tls()).unwrap();
-        assert!(take(&mut stream).len() > 32);
-        put(&mut stream, 2, OK);
+        stream.write_all(&greeting_with_tls()).unwrap();
+        assert!(read_packet(&mut stream).len() > 32);
+        send_packet(&mut stream, 2, OK);
     });
     let url = format!("mysql://ann:secret@127.0.0.1:{port}/?ssl-mode=PREFERRED");
     assert!(connect(&url).unwrap().tls().is_none());
@@ -241,7 +243,7 @@ fn failed_tls_is_an_error_or_skipped_depending_on_the_mode() {
 fn an_endless_log_in_is_an_error() {
     let (port, thread) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
-        take(stream);
+        read_packet(stream);
         // "The password is cached", repeated forever.
         for number in 0..10_000_u32 {
             let packet = [2, 0, 0, (number + 2) as u8, 1, 3];
@@ -250,7 +252,7 @@ fn an_endless_log_in_is_an_error() {
             }
         }
     });
-    let text = refused(port, "");
+    let text = login_error(port, "");
     assert!(text.contains("its login does not end"), "{text}");
     thread.join().unwrap();
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 pub fn target(url: &str) -> Target {
     let environment = Environment::without_home("tester");
-    resolve(url, &environment).expect("a good URL")
+    resolve(url, &environment).expect("a valid URL")
 }
 
 pub fn connect(url: &str) -> Result<Control, Error> {
@@ -30,7 +30,7 @@ pub fn database(name: &str) -> Control {
 /// A server with TLS and accounts; the password of each is `sesame`.
 pub struct Accounts {
     pub server: MariaDb,
-    /// Certificate file of the authority that signed its certificate.
+    /// Certificate file of the authority that signed the server's certificate.
     pub authority: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Observation of real servers.
+//! Tests of observing real servers.
 
 mod maria;
 mod postgres;
@@ -10,7 +10,7 @@ use prony_server::{Control, Environment, Target, resolve};
 /// Resolves a URL without the test's environment.
 fn target(url: &str) -> Target {
     let environment = Environment::without_home("tester");
-    resolve(url, &environment).expect("a good URL")
+    resolve(url, &environment).expect("a valid URL")
 }
 
 fn connect(url: &str) -> Control {
@@ -18,14 +18,14 @@ fn connect(url: &str) -> Control {
 }
 
 /// Waits until a condition holds, because statistics lag.
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..600 {
         if holds() {
             return;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    panic!("did not happen within 60 s: {what}");
+    panic!("not within 60 s: {condition}");
 }
 
 /// The process and thread that serve a connection; checks the server's root process.

@@ -1,4 +1,4 @@
-//! Observing MariaDB.
+//! Tests of observing MariaDB.
 
 use super::{check_common, connect, eventually, serving};
 use prony_server::embedded::shared_mariadb;
@@ -29,33 +29,33 @@ fn settings_tables_and_durability_are_read() {
     }
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
-    let found = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!(found.missing, []);
-    // The start time in the counters is the same within a second.
+    let state = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!(state.missing, []);
+    // The start time in the counters is the same within two seconds.
     let mut reader = CounterReader::new(&mut control).unwrap();
-    let again = reader.read(&mut control).unwrap().started_unix_s;
-    let apart_s = again.unwrap() - found.started_unix_s.unwrap();
-    assert!(apart_s.abs() <= 2.0, "{apart_s}");
-    assert!(found.cache_bytes > Some(1 << 20));
-    assert!(found.database_bytes > Some(0));
+    let started = reader.read(&mut control).unwrap().started_unix_s;
+    let difference_s = started.unwrap() - state.started_unix_s.unwrap();
+    assert!(difference_s.abs() <= 2.0, "{difference_s}");
+    assert!(state.cache_bytes > Some(1 << 20));
+    assert!(state.database_bytes > Some(0));
     assert_eq!(
-        (found.replication, found.is_replica),
+        (state.replication, state.is_replica),
         (Some(Replication::None), Some(false))
     );
-    let kept = found
+    let table = state
         .tables
         .iter()
         .find(|table| table.name == "kept")
         .unwrap();
     assert!(
-        kept.rows.is_some_and(|rows| rows > 500 && rows < 2000),
-        "{kept:?}"
+        table.rows.is_some_and(|rows| rows > 500 && rows < 2000),
+        "{table:?}"
     );
     assert!(
-        kept.statistics_age_s.is_some_and(|age| age.abs() < 3600.0),
-        "{kept:?}"
+        table.statistics_age_s.is_some_and(|age| age.abs() < 3600.0),
+        "{table:?}"
     );
-    let durability = found.durability.unwrap();
+    let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
     assert!(
         durability
@@ -73,21 +73,21 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
         control.execute(&sql).unwrap();
     }
     let facts = read_server_facts(&mut control).unwrap();
-    let safe = read_server_state(&mut control, &facts)
+    let durability = read_server_state(&mut control, &facts)
         .unwrap()
         .durability
         .unwrap();
     assert_eq!(
-        (safe.class, safe.tables_unknown),
+        (durability.class, durability.tables_unknown),
         (DurabilityClass::D3, false)
     );
     control
         .execute("CREATE TABLE z(n INT) ENGINE = MyISAM")
         .unwrap();
-    let found = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!((found.missing.len(), found.tables.len()), (0, 100));
-    assert!(!found.tables.iter().any(|table| table.unlogged));
-    let durability = found.durability.unwrap();
+    let state = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!((state.missing.len(), state.tables.len()), (0, 100));
+    assert!(!state.tables.iter().any(|table| table.unlogged));
+    let durability = state.durability.unwrap();
     assert_eq!(
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D0, false)
@@ -186,28 +186,28 @@ fn values_that_the_user_may_not_read_are_listed_as_missing() {
     ] {
         control.execute(sql).unwrap();
     }
-    let mut poor = connect(&shared_mariadb().url_for("observe_poor", "observe_rights"));
-    let facts = read_server_facts(&mut poor).unwrap();
-    let found = read_server_state(&mut poor, &facts).unwrap();
-    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
-    let wanted = [
+    let mut restricted = connect(&shared_mariadb().url_for("observe_poor", "observe_rights"));
+    let facts = read_server_facts(&mut restricted).unwrap();
+    let state = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
+    let expected = [
         Topic::StatisticsAge,
         Topic::OtherUsersThreads,
         Topic::IsReplica,
     ];
-    assert_eq!(what, wanted, "{:?}", found.missing);
+    assert_eq!(topics, expected, "{:?}", state.missing);
     assert_eq!(
-        (found.replication, found.is_replica),
+        (state.replication, state.is_replica),
         (None, None),
         "not known"
     );
-    let mut reader = CounterReader::new(&mut poor).unwrap();
-    let counters = reader.read(&mut poor).unwrap();
+    let mut reader = CounterReader::new(&mut restricted).unwrap();
+    let counters = reader.read(&mut restricted).unwrap();
     assert!(counters.commits.is_some() && counters.connections.is_some());
     assert_eq!(counters.is_replica, None);
     let missing = reader.take_missing();
     assert_eq!(missing.len(), 1, "{missing:?}");
-    assert_eq!(missing[0].what, Topic::ReplicationLag);
+    assert_eq!(missing[0].topic, Topic::ReplicationLag);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Observing PostgreSQL.
+//! Tests of observing PostgreSQL.
 
 use super::{check_common, connect, eventually, serving};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find, shared_postgres};
@@ -31,16 +31,16 @@ fn settings_tables_and_durability_are_read() {
     let facts = read_server_facts(&mut control).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
     assert_eq!(facts.setting("shared_buffers"), Some("64MB"));
-    let found = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!(found.missing, []);
-    assert_eq!(found.cache_bytes, Some(64 << 20));
-    assert!(found.database_bytes > Some(1 << 20));
+    let state = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!(state.missing, []);
+    assert_eq!(state.cache_bytes, Some(64 << 20));
+    assert!(state.database_bytes > Some(1 << 20));
     assert_eq!(
-        (found.replication, found.is_replica),
+        (state.replication, state.is_replica),
         (Some(Replication::None), Some(false))
     );
     let table = |name: &str| {
-        found
+        state
             .tables
             .iter()
             .find(|table| table.name == name)
@@ -55,7 +55,7 @@ fn settings_tables_and_durability_are_read() {
     assert!(table("kept").bytes > Some(8192));
     assert_eq!(table("lost").statistics_age_s, None);
     assert!(table("lost").unlogged && !table("other.t").unlogged);
-    let durability = found.durability.unwrap();
+    let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
     assert_eq!(durability.because, ["tables without a log: lost"]);
     control.execute("drop table lost").unwrap();
@@ -105,27 +105,27 @@ fn replicas_and_their_durability_are_observed() {
         .expect("it starts");
     let _receiver = KillOnDrop(receiver);
     eventually("a replica", || {
-        let found = read_server_state(&mut control, &facts).unwrap();
-        found.replication == Some(Replication::Asynchronous)
-            && found.durability.unwrap().class == DurabilityClass::D3
+        let state = read_server_state(&mut control, &facts).unwrap();
+        state.replication == Some(Replication::Asynchronous)
+            && state.durability.unwrap().class == DurabilityClass::D3
     });
     control
         .execute("alter system set synchronous_standby_names = 'pg_receivewal'")
         .unwrap();
     control.execute("select pg_reload_conf()").unwrap();
-    eventually("one that commits wait for", || {
-        let found = read_server_state(&mut control, &facts).unwrap();
-        found.replication == Some(Replication::Synchronous)
-            && found.durability.unwrap().class == DurabilityClass::D4
+    eventually("a replica that commits wait for", || {
+        let state = read_server_state(&mut control, &facts).unwrap();
+        state.replication == Some(Replication::Synchronous)
+            && state.durability.unwrap().class == DurabilityClass::D4
     });
-    let found = read_server_state(&mut control, &facts).unwrap();
-    assert_eq!(found.replicas[0].name, "pg_receivewal");
+    let state = read_server_state(&mut control, &facts).unwrap();
+    assert_eq!(state.replicas[0].name, "pg_receivewal");
     assert_eq!(
-        (found.replicas[0].mode.as_str(), found.is_replica),
+        (state.replicas[0].mode.as_str(), state.is_replica),
         ("sync", Some(false))
     );
     let mut reader = CounterReader::new(&mut control).unwrap();
-    eventually("its lag", || {
+    eventually("the replica's lag", || {
         reader
             .read(&mut control)
             .unwrap()
@@ -152,9 +152,9 @@ fn a_recreated_table_has_a_new_id() {
     };
     let first = id_after("insert into t values (1)");
     assert_eq!(id_after("update t set n = 2"), first);
-    let emptied = id_after("truncate t");
-    assert_eq!(emptied.0, first.0);
-    assert_ne!(emptied.1, first.1);
+    let truncated = id_after("truncate t");
+    assert_eq!(truncated.0, first.0);
+    assert_ne!(truncated.1, first.1);
     assert_ne!(id_after("drop table t; create table t(n int)").0, first.0);
 }
 
@@ -167,11 +167,11 @@ fn a_locked_table_does_not_block_observation() {
         .execute("begin; lock table t in access exclusive mode")
         .unwrap();
     let facts = read_server_facts(&mut control).unwrap();
-    let found = read_server_state(&mut control, &facts).unwrap();
-    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
-    assert_eq!((what, found.tables.len()), (vec![Topic::Tables], 0));
-    assert!(found.table_ids.is_some_and(|ids| ids.contains_key("t")));
-    assert!(found.database_bytes.is_some() && found.replication.is_some());
+    let state = read_server_state(&mut control, &facts).unwrap();
+    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
+    assert_eq!((topics, state.tables.len()), (vec![Topic::Tables], 0));
+    assert!(state.table_ids.is_some_and(|ids| ids.contains_key("t")));
+    assert!(state.database_bytes.is_some() && state.replication.is_some());
     holder.execute("commit").unwrap();
     assert_eq!(
         read_server_state(&mut control, &facts)
@@ -180,8 +180,8 @@ fn a_locked_table_does_not_block_observation() {
             .len(),
         1
     );
-    let left = control.query_value("show lock_timeout").unwrap();
-    assert_eq!(left.as_deref(), Some("0"));
+    let lock_timeout = control.query_value("show lock_timeout").unwrap();
+    assert_eq!(lock_timeout.as_deref(), Some("0"));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn counters_grow_under_load() {
     }
     worker.execute("checkpoint").unwrap();
     drop(worker);
-    eventually("20 commits more", || {
+    eventually("20 more commits", || {
         let now = reader.read(&mut control).unwrap();
         now.commits >= before.commits.map(|count| count + 20)
     });
@@ -275,21 +275,24 @@ fn values_that_the_role_may_not_read_are_listed_as_missing() {
         shared_postgres().socket_dir().display(),
         shared_postgres().port()
     );
-    let mut poor = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
-    let facts = read_server_facts(&mut poor).unwrap();
-    let found = read_server_state(&mut poor, &facts).unwrap();
-    assert_eq!(found.durability.unwrap().class, DurabilityClass::D3);
-    let mut reader = CounterReader::new(&mut poor).unwrap();
-    let counters = reader.read(&mut poor).unwrap();
+    let mut restricted = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
+    let facts = read_server_facts(&mut restricted).unwrap();
+    let state = read_server_state(&mut restricted, &facts).unwrap();
+    assert_eq!(state.durability.unwrap().class, DurabilityClass::D3);
+    let mut reader = CounterReader::new(&mut restricted).unwrap();
+    let counters = reader.read(&mut restricted).unwrap();
     assert_eq!(counters.checkpoint, None);
     assert!(counters.commits.is_some() && counters.log_bytes.is_some());
     let missing = reader.take_missing();
-    let what: Vec<Topic> = missing.iter().map(|one| one.what).collect();
-    assert_eq!(what, [Topic::OtherRolesWaits, Topic::Checkpoints]);
-    assert!(missing[0].why.contains("pg_monitor"), "{missing:?}");
-    assert!(missing[1].why.contains("permission denied"), "{missing:?}");
+    let topics: Vec<Topic> = missing.iter().map(|value| value.topic).collect();
+    assert_eq!(topics, [Topic::OtherRolesWaits, Topic::Checkpoints]);
+    assert!(missing[0].reason.contains("pg_monitor"), "{missing:?}");
+    assert!(
+        missing[1].reason.contains("permission denied"),
+        "{missing:?}"
+    );
     let before = reader.queries();
-    reader.read(&mut poor).unwrap();
+    reader.read(&mut restricted).unwrap();
     assert_eq!(reader.take_missing(), []);
     assert_eq!(
         reader.queries(),
@@ -313,12 +316,12 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
         shared_postgres().socket_dir().display(),
         shared_postgres().port()
     );
-    let mut unseeing = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
-    let facts = read_server_facts(&mut unseeing).unwrap();
-    let found = read_server_state(&mut unseeing, &facts).unwrap();
-    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
-    assert_eq!((what, found.tables.len()), (vec![Topic::Tables], 0));
-    let durability = found.durability.unwrap();
+    let mut restricted = Control::connect(&resolve(&conninfo, &environment).unwrap()).unwrap();
+    let facts = read_server_facts(&mut restricted).unwrap();
+    let state = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
+    assert_eq!((topics, state.tables.len()), (vec![Topic::Tables], 0));
+    let durability = state.durability.unwrap();
     assert_eq!(
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D0, false)
@@ -327,10 +330,10 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
     control
         .execute("revoke select on pg_class from public")
         .unwrap();
-    let found = read_server_state(&mut unseeing, &facts).unwrap();
-    let what: Vec<Topic> = found.missing.iter().map(|one| one.what).collect();
-    assert!(what.contains(&Topic::UnloggedTables), "{what:?}");
-    let durability = found.durability.unwrap();
+    let state = read_server_state(&mut restricted, &facts).unwrap();
+    let topics: Vec<Topic> = state.missing.iter().map(|value| value.topic).collect();
+    assert!(topics.contains(&Topic::UnloggedTables), "{topics:?}");
+    let durability = state.durability.unwrap();
     assert_eq!(
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D3, true)
@@ -350,22 +353,21 @@ fn settings_are_read_without_rights_on_pg_settings() {
         shared_postgres().port()
     );
     let target = resolve(&conninfo, &environment).unwrap();
-    let mut blind = Control::connect(&target).unwrap();
-    let refused = blind.query("select name from pg_settings").unwrap_err();
-    assert!(
-        refused.to_string().contains("permission denied"),
-        "{refused}"
-    );
-    let facts = read_server_facts(&mut blind).unwrap();
+    let mut restricted = Control::connect(&target).unwrap();
+    let error = restricted
+        .query("select name from pg_settings")
+        .unwrap_err();
+    assert!(error.to_string().contains("permission denied"), "{error}");
+    let facts = read_server_facts(&mut restricted).unwrap();
     control
         .execute("grant select on pg_settings to public")
         .unwrap();
-    // The same names and values as in the view.
-    let viewed = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
+    // SHOW ALL returns the same names and values as the view.
+    let from_view = read_server_facts(&mut Control::connect(&target).unwrap()).unwrap();
     assert!(facts.settings.len() > 300, "{}", facts.settings.len());
-    assert_eq!(facts, viewed);
-    let found = read_server_state(&mut blind, &facts).unwrap();
-    assert_eq!(found.durability.unwrap().class, DurabilityClass::D3);
+    assert_eq!(facts, from_view);
+    let state = read_server_state(&mut restricted, &facts).unwrap();
+    assert_eq!(state.durability.unwrap().class, DurabilityClass::D3);
 }
 
 #[test]
@@ -379,7 +381,10 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         let (process, thread) = serving(&mut control, server.pid());
         assert_eq!((process, thread), (control.backend_pid(), None));
         assert!(task_cpu_s(process, thread).unwrap() > 0.0);
-        let trip = round_trip(&mut control).unwrap().unwrap();
-        assert!(trip.samples > 0 && trip.min_ns <= trip.p50_ns, "{trip:?}");
+        let times = round_trip(&mut control).unwrap().unwrap();
+        assert!(
+            times.samples > 0 && times.min_ns <= times.p50_ns,
+            "{times:?}"
+        );
     }
 }

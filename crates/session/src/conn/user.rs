@@ -1,4 +1,4 @@
-//! The methods by which a user's handle changes the record of its connection.
+//! Methods with which a user's handle changes the record of its connection.
 
 use super::*;
 
@@ -48,16 +48,16 @@ impl Conn {
 
     /// Adds an execution to the request that [`Conn::sync`] sends.
     pub(crate) fn push(&self, statement: &Statement, values: &[Value<'_>]) {
-        let before = self.pushed.get();
+        let pushed = self.pushed.get();
         let mut exchange = self.exchange.borrow_mut();
-        exchange.push(before == 0, statement, values);
-        if before == 0 {
+        exchange.push(pushed == 0, statement, values);
+        if pushed == 0 {
             self.effect.set(Effect::Reads);
         }
         if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
             self.effect.set(statement.effect());
         }
-        self.pushed.set(before + 1);
+        self.pushed.set(pushed + 1);
     }
 
     pub(crate) fn prepare(&self, statement: &Statement) {
@@ -133,7 +133,7 @@ impl Conn {
             ended_ns: self.noticed_ns.get(),
             connect_ns: transaction.connect_ns,
             retries: transaction.retries,
-            parts: (!transaction.unstamped).then_some(transaction.parts),
+            parts: (!transaction.lacks_timestamp).then_some(transaction.parts),
         }
     }
 }

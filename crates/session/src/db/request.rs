@@ -21,11 +21,11 @@ impl Db {
     }
 
     /// Executes several statements in one round trip. The server runs them in order and, unless they are in
-    /// a block, as one transaction; after an error it skips the rest. MySQL executes prepared statements
-    /// one by one, and each outside a block is a separate transaction.
+    /// a block, as one transaction; after an error it skips the following ones. MySQL executes prepared
+    /// statements one by one, and each outside a block is a separate transaction.
     ///
     /// # Errors
-    /// [`DbError`]: the first of the batch.
+    /// [`DbError`]: the first error of the batch.
     pub async fn batch(
         &mut self,
         batch: &[(&Statement, &[Value<'_>])],
@@ -39,7 +39,7 @@ impl Db {
     /// until then. Only in the extended protocol.
     ///
     /// # Errors
-    /// [`DbError`] when the connection is not up; anything pushed before is lost with it.
+    /// [`DbError`] if the connection is not up; executions pushed earlier are then lost.
     pub fn push(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<(), DbError> {
         self.check()?;
         if self.mode() == QueryMode::Simple {
@@ -55,7 +55,7 @@ impl Db {
     /// Making another request first discards them.
     ///
     /// # Errors
-    /// [`DbError`]: the first of the batch.
+    /// [`DbError`]: the first error of the batch.
     pub async fn sync(&mut self) -> Result<DbReply<'_>, DbError> {
         self.check()?;
         self.conn.sync();
@@ -66,7 +66,7 @@ impl Db {
     /// Otherwise its first execution prepares it.
     ///
     /// # Errors
-    /// [`DbError`], as reported by the server. The statement counts as prepared all the same.
+    /// [`DbError`], as reported by the server. The statement counts as prepared anyway.
     pub async fn prepare(&mut self, statement: &Statement) -> Result<(), DbError> {
         self.check()?;
         self.conn.prepare(statement);
@@ -89,7 +89,7 @@ impl Db {
         self.conn.exchange().mode()
     }
 
-    /// Executes text as it stands, as a simple query.
+    /// Executes text unchanged, as a simple query.
     ///
     /// # Errors
     /// [`DbError`], as [`Db::exec`].
@@ -142,7 +142,7 @@ impl Db {
         self.conn.exchange().text().map(str::to_owned)
     }
 
-    /// Whether the last request started a COPY, because of which the connection was closed.
+    /// Whether the last request started a COPY, which closed the connection.
     pub fn started_copy(&self) -> bool {
         self.conn.exchange().started_copy()
     }

@@ -48,7 +48,7 @@ impl Db {
 
     /// Returns a handle of another connection of this user, which is closed until [`Db::renew`] opens it.
     /// Use it only for statements: transactions, sleeps and the pace belong to this handle, and requests
-    /// made there count into the transaction that is under way here. A user waits for one connection at a
+    /// made on the new handle are part of the transaction of this one. A user waits for one connection at a
     /// time.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Db {
         Ok(Db::new(conn, Rc::clone(&self.context)))
     }
 
-    /// Closes the connection; [`Db::renew`] opens another one.
+    /// Closes the connection; [`Db::renew`] opens a new one.
     pub async fn close_connection(&mut self) {
         self.wait(UserPhase::Close).await;
     }

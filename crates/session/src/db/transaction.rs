@@ -1,6 +1,6 @@
 //! Transactions from one start to the next: their tries, and what follows an error. Starts follow the pace
-//! and the worker's rules; samples go to the worker's context. Never starts a transaction that the run has
-//! no time for.
+//! and the worker's rules; samples go to the worker's context. Starts no transaction after the end
+//! of the run.
 
 use super::Db;
 use crate::conn::{CurrentTransaction, UserPhase};
@@ -49,9 +49,9 @@ impl Db {
             } else if self.last_start_ns == Some(ready_ns) {
                 // It has made no request since its last start. A program that never does, such as a script
                 // without SQL, would block the loop forever.
-                let (allowed, left) = self.consecutive_starts;
-                self.consecutive_starts.1 = left.checked_sub(1).unwrap_or(allowed);
-                if left == 0 {
+                let (limit, remaining) = self.consecutive_starts;
+                self.consecutive_starts.1 = remaining.checked_sub(1).unwrap_or(limit);
+                if remaining == 0 {
                     self.sleep(Duration::from_nanos(1)).await;
                 }
             }
@@ -123,8 +123,8 @@ impl Db {
     /// # Errors
     /// [`UserExit`] when the run stops meanwhile, or the program left its transaction block open.
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), UserExit> {
-        // Counted by its end, as in the figures: a transaction under way when the warm-up ends is measured
-        // too.
+        // A transaction is counted by its end, as in the figures: one in progress at the end of the warm-up
+        // is measured.
         self.done += u64::from(self.context.is_counted(self.conn.noticed_ns()));
         match result {
             Ok(outcome) => {
@@ -190,9 +190,9 @@ impl Db {
     /// commits nothing.
     async fn roll_back(&mut self) -> bool {
         let committed = self.conn.has_committed();
-        let done = self.query("ROLLBACK").await.is_ok();
+        let succeeded = self.query("ROLLBACK").await.is_ok();
         self.conn.set_committed(committed);
-        done
+        succeeded
     }
 
     /// Time from the scheduled start of the transaction to its last reply, in nanoseconds.

@@ -25,15 +25,15 @@ pub struct Figures {
     /// Length of the part, seconds.
     #[serde(alias = "seconds")]
     pub length_s: f64,
-    /// All kinds together first, then one entry a kind.
+    /// All kinds together first, then one entry per kind.
     pub kinds: Vec<KindFigures>,
     /// Failed transactions by kind, class and code.
     pub errors: Vec<ErrorCount>,
-    /// Transactions still in flight at the end of the part, in none of the figures above.
+    /// Transactions still in flight at the end of the part; the figures above do not include them.
     pub unfinished: u64,
     /// Their outcomes; absent if unknown.
     pub in_flight: Option<InFlight>,
-    /// Scheduled starts that were due and had not begun at the end of the part (rate only).
+    /// Scheduled starts that were due but had not begun at the end of the part (rate only).
     pub never_started: u64,
     /// Queries, if the workload counts them.
     pub queries: Option<QueryCounts>,
@@ -53,9 +53,9 @@ impl Figures {
 pub struct InFlight {
     /// Committed after the end of the window.
     pub committed: u64,
-    /// Intentionally rolled back after it.
+    /// Intentionally rolled back after the end of the window.
     pub rolled_back: u64,
-    /// Failed after it, without a commit.
+    /// Failed after the end of the window, without a commit.
     pub failed: u64,
     /// May have committed: the commit was sent, and no reply came before the connection was lost or
     /// the run ended.
@@ -85,7 +85,7 @@ pub struct KindFigures {
     /// Committed transactions over the latency limit.
     #[serde(default)]
     pub late: u64,
-    /// Committed transactions a second of the part.
+    /// Committed transactions per second of the part.
     pub tps: f64,
     /// Response time of committed transactions: from the scheduled start.
     pub response: Latency,
@@ -201,17 +201,17 @@ pub struct Second {
     /// CPU time of the client's threads, seconds; absent if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_cpu_s: Option<f64>,
-    /// Longest turn of any event loop, nanoseconds.
+    /// Longest iteration of any event loop, nanoseconds.
     pub loop_delay_max_ns: u64,
     /// Connections that were up at its end: a snapshot, not a mean. With a connection for each transaction
-    /// it means little, because it counts those that happen to be open at that moment.
+    /// the value means little, because it counts the connections that happen to be open at that time.
     pub connections: u32,
     /// Queries, if the workload counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<QueryCounts>,
 }
 
-/// Percentiles of the response time over the last seconds: as many seconds as it takes to have enough
+/// Percentiles of the response time over the last seconds: as many seconds as are needed for enough
 /// transactions, at most 60.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RollingPercentiles {
@@ -229,15 +229,15 @@ pub struct RollingPercentiles {
 pub struct ErrorCount {
     /// Kind of transaction; null for all kinds together.
     pub kind: Option<String>,
-    /// Why they did not commit, independent of the protocol: `deadlock`, `lost connection`...
+    /// Why the transactions did not commit, independent of the protocol: `deadlock`, `lost connection`...
     #[serde(with = "error_class")]
     #[schemars(with = "String")]
     pub class: ErrorClass,
     /// SQLSTATE.
     pub code: String,
-    /// How many.
+    /// Number of transactions.
     pub count: u64,
-    /// The first message among them.
+    /// The first error message.
     pub example: String,
 }
 

@@ -1,4 +1,4 @@
-//! How a run was made: the Prony build, the client machines, the server and the load.
+//! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use super::values::{
     BuildProfile, Network, PlannedEnd, ServerAddress, ServerEngine, Severity, SplitSource,
@@ -29,9 +29,9 @@ pub struct Build {
 pub struct ClientMachine {
     /// The machine.
     pub host: Host,
-    /// Clients that it drove.
+    /// Number of clients on it.
     pub clients: u32,
-    /// Threads that drove them.
+    /// Number of threads that drove them.
     pub threads: u32,
     /// Its health in the measured window.
     pub health: ClientHealth,
@@ -82,7 +82,7 @@ pub struct Workload {
     pub title: String,
     /// Scale factor.
     pub scale: u32,
-    /// Options that decide what its figures mean: runs with different values are not comparable.
+    /// Options that determine the meaning of its figures: runs with different values are not comparable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
     /// Response-time limits of its specification.
@@ -175,18 +175,18 @@ pub struct ScaleUnit {
 pub struct ScaledTable {
     /// Its name.
     pub name: String,
-    /// Rows for each unit of scale after a load.
+    /// Rows per unit of scale after a load.
     pub rows_per_scale: u64,
-    /// Rows added by transactions after which the data counts as grown, for each unit of scale.
+    /// Rows added by transactions after which the data counts as grown, per unit of scale.
     pub grows_per_scale: Option<u64>,
 }
 
 /// Rows for which transactions of all clients wait on each other's locks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contention {
-    /// Number of clients for each unit of scale up to which such waits are negligible.
+    /// Number of clients per unit of scale up to which such waits are negligible.
     pub clients_per_scale: u32,
-    /// Why more clients wait, as the end of a sentence.
+    /// The reason why more clients wait, as the end of a sentence.
     pub because: String,
 }
 
@@ -220,14 +220,14 @@ pub struct Drive {
     pub threads: u32,
     /// Whether transactions start by a schedule, at a rate; otherwise in a closed loop.
     pub open_loop: bool,
-    /// The scheduled rate, transactions a second; absent in a closed loop, or if an imported tool does not print
-    /// it.
+    /// The scheduled rate, transactions per second; absent in a closed loop, or if an imported tool does not
+    /// print it.
     pub rate_tps: Option<f64>,
     /// Gaps between scheduled starts.
     pub arrival: Option<Arrival>,
     /// The planned end; absent if unknown.
     pub stop: Option<PlannedEnd>,
-    /// How statements were sent; absent if an imported tool does not print it.
+    /// The protocol mode; absent if an imported tool does not print it.
     #[serde(default, with = "query_mode")]
     #[schemars(with = "Option<String>", extend("enum" = ["simple", "extended", "prepared", null]))]
     pub protocol: Option<QueryMode>,
@@ -255,12 +255,13 @@ pub struct ClientHealth {
     /// The busiest worker's share of one CPU, 0 to 1.
     #[serde(alias = "busiest_thread", skip_serializing_if = "Option::is_none")]
     pub busiest_thread_share: Option<f64>,
-    /// CPU time for each committed transaction, microseconds; also absent if none was committed.
+    /// CPU time per committed transaction, microseconds; also absent if none was committed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_per_transaction_us: Option<f64>,
-    /// Longest turn of any event loop, nanoseconds: a reply may have waited that long before it was noticed.
+    /// Longest iteration of any event loop, nanoseconds: a reply may have waited that long before it was
+    /// noticed.
     pub loop_delay_max_ns: u64,
-    /// Time that worker threads were ready to run and had no CPU, seconds.
+    /// Time for which worker threads were ready to run but had no CPU, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_queue_s: Option<f64>,
     /// CPU time stolen by the hypervisor, share of the machine, 0 to 1.
@@ -274,28 +275,28 @@ pub struct ClientHealth {
     pub batch: Option<BatchScheduling>,
 }
 
-/// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does not
-/// preempt the server's processes on the same machine.
+/// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does
+/// not preempt the server's processes on the same machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(rename = "Batch")]
 pub struct BatchScheduling {
-    /// Ran under it to the end.
+    /// Workers that ran under it to the end.
     pub under: u32,
-    /// Returned to the default policy during the run, because other programs made them wait.
+    /// Workers that returned to the default policy during the run, because other programs made them wait.
     pub left: u32,
-    /// Were refused it by the system.
+    /// Workers to which the system refused it.
     pub refused: u32,
 }
 
 /// The quality of the split of the response time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
-    /// Where the parts of the service time come from.
+    /// The source of the parts of the service time.
     pub split: SplitSource,
     /// Replies with a usable stamp.
     pub stamped: u64,
-    /// Replies without one.
+    /// Replies without a usable stamp.
     pub unstamped: u64,
     /// Stamps earlier than their request or later than the moment the reply was noticed; discarded.
     pub impossible: u64,
@@ -322,14 +323,14 @@ pub struct Check {
     pub advice: String,
 }
 
-/// A run's place in an experiment: a plan with variants, each run several times.
+/// A run's position in an experiment: a plan with variants, each run several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
     /// Id of the experiment, the same in all its runs: the id of its first run.
     pub id: String,
-    /// Which variant was run.
+    /// The name of the variant.
     pub variant: String,
-    /// Which repeat of that variant, from 1.
+    /// Number of the repeat of that variant, from 1.
     pub repeat: u32,
     /// Position of this run in the experiment, from 1, in order of execution.
     pub position: u32,
@@ -339,8 +340,7 @@ pub struct Experiment {
     pub order: Order,
     /// Seed of a random order; absent for other orders.
     pub order_seed: Option<u64>,
-    /// Names of all variants in the order of the plan, whatever the order of execution; empty in documents of older
-    /// versions.
+    /// Names of all variants in the order of the plan; empty in documents of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<String>,
 }

@@ -32,14 +32,14 @@ macro_rules! named_values {
 }
 
 named_values! {
-    /// How a run ended.
+    /// Whether a run is in progress, or how it ended.
     #[derive(Default)]
     #[schemars(rename = "State")]
     RunState {
         /// Still in progress (the document of a live run).
         #[default]
         Running = "running",
-        /// As planned.
+        /// Ended as planned.
         Complete = "complete",
         /// Ended early by a signal, an error or a kill; its figures cover what was measured.
         Partial = "partial",
@@ -47,9 +47,9 @@ named_values! {
 
     /// The severity of a finding.
     Severity {
-        /// For information.
+        /// Information.
         Note = "note",
-        /// To be read together with the figure.
+        /// The figure is valid, but the finding has to be considered with it.
         Caveat = "caveat",
         /// The figure must not be used.
         Invalid = "invalid",
@@ -83,9 +83,9 @@ named_values! {
         D1 = "D1",
         /// A crash of its machine may lose commits.
         D2 = "D2",
-        /// Neither loses commits.
+        /// Neither kind of crash loses commits.
         D3 = "D3",
-        /// Nor does the loss of the machine lose commits, because a replica has each commit first.
+        /// Even the loss of the machine loses no commits, because a replica has each commit first.
         D4 = "D4",
     }
 
@@ -211,9 +211,9 @@ pub enum Network {
     Unix,
     /// All over TCP.
     Tcp,
-    /// Over its unix socket, except some that used TCP to estimate the server time.
+    /// Over its unix socket, except for some clients that used TCP to estimate the server time.
     UnixWithTcpSample {
-        /// How many used TCP.
+        /// Number of clients that used TCP.
         clients: u32,
     },
 }
@@ -235,7 +235,7 @@ impl fmt::Display for Network {
 pub enum PlannedEnd {
     /// After this many seconds of the measured window.
     DurationS(f64),
-    /// After this many seconds no transaction starts; those in flight are counted.
+    /// No transaction starts after this many seconds; transactions in flight are counted.
     StartsDurationS(f64),
     /// After this many transactions of each client.
     TransactionsPerClient(u64),
@@ -243,7 +243,7 @@ pub enum PlannedEnd {
     Transactions(u64),
 }
 
-/// Where the parts of the service time come from.
+/// The source of the parts of the service time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SplitSource {
@@ -258,7 +258,7 @@ pub enum SplitSource {
     },
     /// There are no parts.
     Unavailable {
-        /// Why; empty if unknown.
+        /// The reason; empty if unknown.
         reason: String,
     },
 }
@@ -283,7 +283,7 @@ impl Default for SplitSource {
 }
 
 impl SplitSource {
-    /// No parts, for this reason.
+    /// The split is unavailable, for this reason.
     pub fn unavailable(reason: impl Into<String>) -> SplitSource {
         SplitSource::Unavailable {
             reason: reason.into(),
@@ -297,15 +297,15 @@ pub(super) mod error_class {
 
     pub(in super::super) fn serialize<S: Serializer>(
         class: &ErrorClass,
-        to: S,
+        serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        to.serialize_str(class.name())
+        serializer.serialize_str(class.name())
     }
 
     pub(in super::super) fn deserialize<'a, D: Deserializer<'a>>(
-        from: D,
+        deserializer: D,
     ) -> Result<ErrorClass, D::Error> {
-        let name = String::deserialize(from)?;
+        let name = String::deserialize(deserializer)?;
         Ok(ErrorClass::from_name(&name).unwrap_or(ErrorClass::Other))
     }
 }
@@ -318,15 +318,15 @@ pub(crate) mod query_mode {
 
     pub(crate) fn serialize<S: Serializer>(
         mode: &Option<QueryMode>,
-        to: S,
+        serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        mode.map(QueryMode::name).serialize(to)
+        mode.map(QueryMode::name).serialize(serializer)
     }
 
     pub(crate) fn deserialize<'a, D: Deserializer<'a>>(
-        from: D,
+        deserializer: D,
     ) -> Result<Option<QueryMode>, D::Error> {
-        let name = Option::<String>::deserialize(from)?;
+        let name = Option::<String>::deserialize(deserializer)?;
         let mode = name.map(|name| {
             QueryMode::from_name(&name).ok_or_else(|| Error::custom(format!("no protocol: {name}")))
         });

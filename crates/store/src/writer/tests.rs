@@ -1,4 +1,4 @@
-//! Journals on a full disk, and what can be read of them.
+//! Journals on a full disk, and how they are read.
 
 use super::*;
 use prony_measure::{ErrorClass, Interval, Outcome, ProcessHealth, RunSchedule, Sample, Shape};
@@ -12,7 +12,7 @@ fn event(detail: &str) -> Event {
 }
 
 /// A writer whose store filled up after its first event.
-fn full(name: &str) -> (PathBuf, (RunWriter, File), StoreError) {
+fn writer_with_full_disk(name: &str) -> (PathBuf, (RunWriter, File), StoreError) {
     let folder = std::env::temp_dir().join(format!("prony-full-{name}-{}", std::process::id()));
     let store = RunStore::open(Some(&folder)).unwrap();
     let mut writer = store.begin(&mut Run::default()).unwrap();
@@ -25,9 +25,9 @@ fn full(name: &str) -> (PathBuf, (RunWriter, File), StoreError) {
 
 #[test]
 fn a_journal_on_a_full_disk_continues_in_the_temporary_folder() {
-    let (folder, (writer, lock), error) = full("killed");
+    let (folder, (writer, lock), error) = writer_with_full_disk("killed");
     let StoreError::Diverted {
-        fallback: Some(other),
+        fallback: Some(fallback),
         ..
     } = &error
     else {
@@ -36,8 +36,8 @@ fn a_journal_on_a_full_disk_continues_in_the_temporary_folder() {
     assert!(error.is_full(), "{error}");
     let text = error.to_string();
     assert!(text.contains("No space left on device"), "{text}");
-    assert!(text.contains(&other.display().to_string()), "{text}");
-    let mode = fs::metadata(other).unwrap().permissions().mode();
+    assert!(text.contains(&fallback.display().to_string()), "{text}");
+    let mode = fs::metadata(fallback).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let (store, id) = (writer.store.clone(), writer.id.clone());
     let live = store.load(&id).unwrap();
@@ -46,27 +46,30 @@ fn a_journal_on_a_full_disk_continues_in_the_temporary_folder() {
     drop((writer, lock));
     let (run, path) = store.load_from(&id).unwrap();
     assert_eq!((run.state, run.events.len()), (RunState::Partial, 3));
-    let why = run.ended_because.unwrap();
-    assert!(why.starts_with("interrupted: Prony was killed"), "{why}");
-    assert!(why.contains("No space left on device"), "{why}");
+    let reason = run.ended_because.unwrap();
+    assert!(
+        reason.starts_with("interrupted: Prony was killed"),
+        "{reason}"
+    );
+    assert!(reason.contains("No space left on device"), "{reason}");
     assert_eq!(path, store.document_path(&id), "it is in the store now");
-    assert!(!other.exists() && !store.journal_path(&id).exists());
+    assert!(!fallback.exists() && !store.journal_path(&id).exists());
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_document_that_cannot_be_stored_is_saved_elsewhere_and_moved_later() {
-    let (folder, (writer, _), _) = full("refused");
+    let (folder, (writer, _), _) = writer_with_full_disk("refused");
     let (store, id) = (writer.store.clone(), writer.id.clone());
     // A path over which no file can be renamed simulates a disk that is still full.
-    let taken = store.document_path(&id);
-    fs::create_dir_all(taken.join("taken")).unwrap();
+    let blocked = store.document_path(&id);
+    fs::create_dir_all(blocked.join("blocked")).unwrap();
     let mut run = Run {
         id: id.clone(),
         state: RunState::Complete,
         ..Run::default()
     };
-    run.workload.name = "whole".into();
+    run.workload.name = "complete".into();
     let error = writer.finish(&run).unwrap_err();
     let StoreError::StoredElsewhere { path, .. } = &error else {
         panic!("{error:?}");
@@ -74,10 +77,10 @@ fn a_document_that_cannot_be_stored_is_saved_elsewhere_and_moved_later() {
     assert!(error.to_string().contains(&path.display().to_string()));
     let (loaded, source) = store.load_from(&id).unwrap();
     assert_eq!((&loaded, &source), (&run, path));
-    fs::remove_dir_all(&taken).unwrap();
+    fs::remove_dir_all(&blocked).unwrap();
     let listed = store.list(&crate::RunFilter::default()).unwrap();
     assert_eq!(listed.runs[0].state, RunState::Complete);
-    assert_eq!(store.load_from(&id).unwrap(), (run, taken));
+    assert_eq!(store.load_from(&id).unwrap(), (run, blocked));
     assert!(!path.exists() && !store.journal_path(&id).exists());
     fs::remove_dir_all(folder).unwrap();
 }
@@ -91,24 +94,24 @@ fn files_that_the_journal_could_not_name_are_found_in_the_temporary_folder() {
         writer.journal.refuse_overwrites();
         let lock = writer.journal.fill_disk();
         writer.event(&event("after")).unwrap_err();
-        let other = writer.journal.diverted_path().unwrap().to_owned();
-        (writer, lock, other)
+        let journal = writer.journal.diverted_path().unwrap().to_owned();
+        (writer, lock, journal)
     };
-    let (writer, lock, other) = diverted();
+    let (writer, lock, journal) = diverted();
     let id = writer.id.clone();
     drop((writer, lock));
     assert_eq!(store.load(&id).unwrap().events.len(), 1, "as after a kill");
-    assert!(!other.exists() && store.document_path(&id).exists());
+    assert!(!journal.exists() && store.document_path(&id).exists());
 
-    let (writer, lock, other) = diverted();
+    let (writer, lock, journal) = diverted();
     let id = writer.id.clone();
-    fs::create_dir_all(store.document_path(&id).join("taken")).unwrap();
+    fs::create_dir_all(store.document_path(&id).join("blocked")).unwrap();
     let mut run = Run {
         id: id.clone(),
         state: RunState::Complete,
         ..Run::default()
     };
-    run.workload.name = "whole".into();
+    run.workload.name = "complete".into();
     let error = writer.finish(&run).unwrap_err();
     drop(lock);
     let StoreError::StoredElsewhere { path, is_noted, .. } = &error else {
@@ -118,10 +121,10 @@ fn files_that_the_journal_could_not_name_are_found_in_the_temporary_folder() {
         !is_noted && error.to_string().contains("keep that file"),
         "{error}"
     );
-    assert!(other.exists(), "the journal may name it");
+    assert!(journal.exists(), "the journal may name it");
     fs::remove_dir_all(store.document_path(&id)).unwrap();
     assert_eq!(store.load(&id).unwrap(), run);
-    assert!(!path.exists() && !other.exists() && !store.journal_path(&id).exists());
+    assert!(!path.exists() && !journal.exists() && !store.journal_path(&id).exists());
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -141,24 +144,31 @@ fn dropped_lines_are_counted() {
         writer.event(&event(name)).unwrap();
     }
     writer.journal.free_disk(file);
-    // The buffer is still full at the first of these.
+    // The buffer is still full at the first of these events.
     writer.event(&event("6")).unwrap();
     writer.event(&event("7")).unwrap();
     drop(writer);
     let run = store.load(&id).unwrap();
-    let names: Vec<&str> = run.events.iter().map(|one| one.detail.as_str()).collect();
+    let names: Vec<&str> = run
+        .events
+        .iter()
+        .map(|event| event.detail.as_str())
+        .collect();
     assert_eq!(names, ["1", "2", "7"]);
-    let why = run.ended_because.unwrap();
-    assert!(why.contains("4 lines before that are missing"), "{why}");
+    let reason = run.ended_because.unwrap();
+    assert!(
+        reason.contains("4 lines before that are missing"),
+        "{reason}"
+    );
     fs::remove_dir(blocked).unwrap();
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_file_that_others_can_write_is_not_trusted() {
-    let (folder, (writer, _), error) = full("foreign");
+    let (folder, (writer, _), error) = writer_with_full_disk("foreign");
     let StoreError::Diverted {
-        fallback: Some(other),
+        fallback: Some(fallback),
         ..
     } = error
     else {
@@ -166,25 +176,25 @@ fn a_file_that_others_can_write_is_not_trusted() {
     };
     let (store, id) = (writer.store.clone(), writer.id.clone());
     drop(writer);
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o666)).unwrap();
-    // Another user, another host or a container cannot read the rest either: the shorter run must not
-    // become final.
+    fs::set_permissions(&fallback, fs::Permissions::from_mode(0o666)).unwrap();
+    // Another user, another host or a container cannot read the remaining lines either: the shorter run must
+    // not become final.
     let run = store.load(&id).unwrap();
     assert_eq!((run.state, run.events.len()), (RunState::Partial, 1));
-    let why = run.ended_because.unwrap();
-    let expected = format!("the rest is in {}", other.display());
-    assert!(why.contains(&expected), "{why}");
+    let reason = run.ended_because.unwrap();
+    let expected = format!("the rest is in {}", fallback.display());
+    assert!(reason.contains(&expected), "{reason}");
     let listed = store.list(&crate::RunFilter::default()).unwrap();
     assert_eq!(listed.runs.len(), 1);
-    assert!(other.exists() && store.journal_path(&id).exists());
+    assert!(fallback.exists() && store.journal_path(&id).exists());
     assert!(!store.document_path(&id).exists());
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(&fallback, fs::Permissions::from_mode(0o600)).unwrap();
     assert_eq!(store.load(&id).unwrap().events.len(), 3);
-    assert!(!other.exists() && store.document_path(&id).exists());
+    assert!(!fallback.exists() && store.document_path(&id).exists());
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A journal with one second in which a transaction failed, whose kinds of transaction are these.
+/// A journal with one second in which a transaction failed; `kinds` are the run's kinds of transaction.
 fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
     let folder = std::env::temp_dir().join(format!("prony-second-{name}-{}", std::process::id()));
     let store = RunStore::open(Some(&folder)).unwrap();
@@ -195,7 +205,7 @@ fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
     let mut interval = Interval::new(span, Shape::closed(1));
     interval.record(&Sample {
         kind: 0,
-        // A server sends what it likes; these bytes are not UTF-8.
+        // A server may send any bytes; these are not UTF-8.
         outcome: Outcome::Failed(ErrorClass::Other, [b'X', 0xff, 0, 0xc3, b'1']),
         scheduled_ns: 0,
         started_ns: 0,

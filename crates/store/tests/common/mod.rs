@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use prony_measure::{
-    CollectedFigures, Collector, ErrorClass, IntervalRow, Leftover, Outcome, Recorder, RunSchedule,
-    Sample, ServiceTimeParts, Shape,
+    CollectedFigures, Collector, ErrorClass, ExcludedTransactions, IntervalRow, Outcome, Recorder,
+    RunSchedule, Sample, ServiceTimeParts, Shape,
 };
 use prony_store::*;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Drop for Folder {
     }
 }
 
-/// A run with a bit of everything except figures.
+/// A run with a value in each section except the figures.
 pub fn run() -> Run {
     Run {
         started_at: "2026-11-20T23:33:42.125+01:00".into(),
@@ -90,7 +90,7 @@ pub fn schedule(warmup_ns: u64, window_ns: u64) -> RunSchedule {
     RunSchedule::seconds(LOAD_START_NS, warmup_ns, Some(window_ns))
 }
 
-/// The `number`th sample, a millisecond after the one before.
+/// Sample number `number`, a millisecond after the previous one.
 pub fn sample(number: u64) -> Sample {
     let service_ns = 90_000 + number * 7_919 % 100_000;
     let ended_ns = LOAD_START_NS + number * 1_000_000;
@@ -126,13 +126,16 @@ pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
         recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         for number in (worker..samples + 5).step_by(2) {
             recorder.record(&sample(number));
-            recorder.turn(1_000 + number, 1);
-            recorder.stamps().stamped += 1;
+            recorder.record_iteration(1_000 + number, 1);
+            recorder.timestamps().usable += 1;
             while let Some(interval) = recorder.take() {
                 collector.add(worker as usize, interval);
             }
         }
-        recorder.finish(schedule.window_end_ns() + S / 4, Leftover::default());
+        recorder.finish(
+            schedule.window_end_ns() + S / 4,
+            ExcludedTransactions::default(),
+        );
         while let Some(interval) = recorder.take() {
             collector.add(worker as usize, interval);
         }
@@ -141,7 +144,7 @@ pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
     (rows, collector.finish())
 }
 
-/// The finished document of this load.
+/// The finished document of a load.
 pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
     let run = run();
     let kinds = run.workload.kinds.clone();
@@ -160,7 +163,7 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
             health: client_health(&collected.measured),
             ..ClientMachine::default()
         }],
-        timing: timing(&collected.measured.stamps, SplitSource::KernelStamps),
+        timing: timing(&collected.measured.timestamps, SplitSource::KernelStamps),
         ..run
     }
 }

@@ -1,7 +1,7 @@
 //! The authentication plugins.
 //!
 //! In: a plugin's name, the server's random bytes, a login. Out: the answer. Must never: send a
-//! password that others could read, or one that the caller did not permit to be sent.
+//! password in a form that others could read or that the caller did not permit.
 //! Source: MySQL documentation, "Authentication Methods"; MariaDB's for `client_ed25519`.
 
 use super::session::Login;
@@ -102,7 +102,7 @@ impl Plugin {
                     None => Err(ConnectError::SecureTransportNeeded(self.name())),
                 }
             }
-            // The requested key, and only if it was requested.
+            // A key is accepted only if it was requested.
             (Plugin::CachingSha2 | Plugin::Sha256, pem @ [b'-', ..])
                 if login.get_server_public_key && !over_tls =>
             {

@@ -77,8 +77,8 @@ pub(super) fn trim_end(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Writes the types of the values into `types`; returns whether they differ from those that the server
-/// knows. A NULL has the type that its parameter's values have, so that they need no other type later:
-/// the declared one or, without that, the known one.
+/// knows. A NULL gets the declared type of its parameter, or else the known type, so that later values need
+/// no new type.
 pub(super) fn update_types(
     statement: &Statement,
     values: &[Value<'_>],

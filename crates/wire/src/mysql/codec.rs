@@ -74,7 +74,7 @@ enum CommandKind {
     /// Text to which more statements can be added.
     Joined,
     Prepare,
-    /// True: its number is not known yet.
+    /// True if the statement's number is not known yet.
     Execute(bool),
     /// The file content that the previous command requests.
     Data,
@@ -182,8 +182,8 @@ impl Codec {
     /// Adds an execution to the text that is the request's last command, or begins such a text.
     fn join(&mut self, statement: &Statement, values: &[Value<'_>]) {
         let last = self.commands.last();
-        let begun = last.filter(|last| last.kind == CommandKind::Joined);
-        if let Some(range) = begun.map(|last| last.bytes.clone()) {
+        let joined = last.filter(|last| last.kind == CommandKind::Joined);
+        if let Some(range) = joined.map(|last| last.bytes.clone()) {
             self.bytes.extend_from_slice(b"\n;");
             bind::put_statement_text(
                 statement,
@@ -287,8 +287,8 @@ impl Codec {
         }
     }
 
-    /// Like [`Codec::outgoing`], without the preceding bytes; after the last reply, those of the last
-    /// command.
+    /// Like [`Codec::outgoing`], without the preceding bytes; after the last reply, the bytes of the
+    /// last command.
     pub(crate) fn command(&self) -> &[u8] {
         let command = self.commands.get(self.at).or(self.commands.last());
         command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
@@ -301,7 +301,7 @@ impl Codec {
         self.commands.iter().filter(executes).count()
     }
 
-    /// Sets the reply that is expected. True: it has arrived already.
+    /// Expects the reply to the command in flight. Returns true if it has arrived already.
     pub(crate) fn expect(&self, reply: &mut Reply) -> bool {
         let Some(command) = self.commands.get(self.at) else {
             return true;
@@ -346,8 +346,8 @@ impl Codec {
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
         }
         self.at += 1;
-        let skipped = |command: &&Command| command.kind == CommandKind::Data;
-        if self.commands.get(self.at).filter(skipped).is_some() {
+        let is_data = |command: &&Command| command.kind == CommandKind::Data;
+        if self.commands.get(self.at).filter(is_data).is_some() {
             // The server did not request it.
             self.at += 1;
         }

@@ -1,7 +1,7 @@
 //! Opens a connection: greeting, TLS, authentication.
 //!
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
-//! never: do I/O or read a clock; send more than a request for TLS in the clear if TLS is to be used.
+//! never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear.
 //! Source: MySQL documentation, "Connection Phase".
 
 use super::auth::{Answer, Plugin};
@@ -15,7 +15,7 @@ use crate::{CancelKey, Channel, ConnectError, Parameters, Session};
 use rustls::ClientConnection;
 use std::sync::Arc;
 
-/// Most packets of a login: a normal one takes fewer than ten.
+/// Maximum number of packets of a login; a normal one takes fewer than ten.
 const LOG_IN_PACKETS_MAX: u32 = 100;
 
 /// Longest packet of a login that is accepted, in bytes.
@@ -35,7 +35,7 @@ enum Phase {
     Authentication,
 }
 
-/// One connection being opened.
+/// A connection that is being opened.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,
@@ -79,7 +79,7 @@ impl Connector {
         !self.channel.is_plain()
     }
 
-    /// Sends nothing, because the server sends first; call it once all the same.
+    /// Checks the login. Call it once; it sends nothing, because the server sends first.
     ///
     /// # Errors
     /// The login cannot be expressed in the protocol.
@@ -146,7 +146,7 @@ impl Connector {
                 deprecate_eof: self.capabilities & flags::DEPRECATE_EOF != 0,
                 status,
             },
-            leftover: std::mem::take(&mut self.inbox),
+            trailing_bytes: std::mem::take(&mut self.inbox),
             ..Session::default()
         }
     }
@@ -239,8 +239,8 @@ impl Connector {
         requested
     }
 
-    /// Appends capabilities, longest packet, character set and reserved bytes: the whole request for
-    /// TLS, and the head of the answer.
+    /// Appends capabilities, longest packet, character set and reserved bytes: the complete request
+    /// for TLS, and the start of the login packet.
     fn put_header(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.capabilities.to_le_bytes());
         out.extend_from_slice(&MAX_ALLOWED_PACKET.to_le_bytes());
@@ -259,7 +259,7 @@ impl Connector {
         let over_tls = self.over_tls();
         let login = self.login.clone();
         let answer = match self.plugin.first_answer(&login, &self.nonce, over_tls) {
-            // The account's own plugin may be another one, which needs no secure connection.
+            // The account may use a different plugin, which needs no secure connection.
             Err(ConnectError::SecureTransportNeeded(_)) => {
                 self.plugin = Plugin::Native;
                 self.plugin.first_answer(&login, &self.nonce, over_tls)?
@@ -346,8 +346,8 @@ impl Connector {
         let mut reader = Reader(rest);
         let name = String::from_utf8_lossy(reader.text()).into_owned();
         self.plugin = Plugin::from_name(&name).ok_or(ConnectError::PluginUnsupported(name))?;
-        // Some servers end it with a zero, some do not, and a random byte may be zero too: each plugin
-        // takes as many bytes as it uses.
+        // Some servers end the nonce with a zero, and a random byte may be zero too: each plugin takes as
+        // many bytes as it needs.
         self.nonce = reader.0.to_vec();
         let answer = self
             .plugin
@@ -366,6 +366,6 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-fn not_mysql(why: &str) -> ConnectError {
-    ConnectError::NotMysql(why.to_owned())
+fn not_mysql(problem: &str) -> ConnectError {
+    ConnectError::NotMysql(problem.to_owned())
 }

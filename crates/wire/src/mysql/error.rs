@@ -29,12 +29,12 @@ pub(crate) fn number(payload: &[u8]) -> u32 {
 
 /// Reads the payload of an ERR packet. Before the login it has no SQLSTATE.
 pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
-    let rest = payload.get(3..).unwrap_or_default();
-    let marked = rest.strip_prefix(b"#").and_then(|rest| {
-        let (code, message) = rest.split_at_checked(5)?;
+    let text_bytes = payload.get(3..).unwrap_or_default();
+    let with_sqlstate = text_bytes.strip_prefix(b"#").and_then(|bytes| {
+        let (code, message) = bytes.split_at_checked(5)?;
         Some((parse_sqlstate(code)?, message))
     });
-    let (code, message) = marked.unwrap_or((*b"HY000", rest));
+    let (code, message) = with_sqlstate.unwrap_or((*b"HY000", text_bytes));
     // 0 is reserved for errors without a number; if a server sends 0, use 1.
     let number = number(payload).max(1);
     let message = text(message);
@@ -65,7 +65,7 @@ pub(crate) fn parse(payload: &[u8]) -> ServerError {
     }
 }
 
-/// What an error means. Source: MySQL documentation, "Server Error Message Reference"; MariaDB's "Error
+/// Classifies an error. Source: MySQL documentation, "Server Error Message Reference"; MariaDB's "Error
 /// Codes". The number decides, because MySQL's SQLSTATE of a deadlock is PostgreSQL's of a
 /// serialization failure.
 pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classification {
@@ -94,10 +94,10 @@ pub(crate) fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
         return code;
     }
     let mut digits = code;
-    let mut rest = number;
+    let mut remaining = number;
     for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        *digit = b'0' + (remaining % 10) as u8;
+        remaining /= 10;
     }
     digits
 }
@@ -151,10 +151,10 @@ mod tests {
     }
 
     #[test]
-    fn survives_every_truncation() {
-        let whole = b"\xff\xbd\x04#40001Deadlock found";
-        for end in 0..whole.len() {
-            assert!(parse(&whole[..end]).number > 0);
+    fn a_truncated_packet_is_parsed_without_panic() {
+        let packet = b"\xff\xbd\x04#40001Deadlock found";
+        for end in 0..packet.len() {
+            assert!(parse(&packet[..end]).number > 0);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 /// The server is MySQL, or an old MariaDB: the upper bits are not MariaDB's.
 pub(crate) const LONG_PASSWORD: u32 = 1;
-/// `affected` counts rows that matched, not rows that changed.
+/// `affected` counts rows that matched instead of rows that changed.
 pub(crate) const FOUND_ROWS: u32 = 1 << 1;
 pub(crate) const LONG_FLAG: u32 = 1 << 2;
 /// The login names a database.

@@ -22,7 +22,7 @@ pub(super) struct Greeting {
 /// Parses a greeting.
 ///
 /// # Errors
-/// What is wrong with it, as text.
+/// A description of the problem.
 pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
     let mut reader = Reader(payload);
     match reader.byte() {
@@ -58,8 +58,8 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
     }
     if capabilities & flags::SECURE_CONNECTION != 0 {
         let more = nonce_bytes.saturating_sub(8).max(13);
-        let rest = reader.take(more.min(reader.0.len()))?;
-        nonce.extend_from_slice(rest);
+        let second_part = reader.take(more.min(reader.0.len()))?;
+        nonce.extend_from_slice(second_part);
     }
     if capabilities & flags::PLUGIN_AUTH != 0 {
         plugin = String::from_utf8_lossy(reader.text()).into_owned();

@@ -32,8 +32,8 @@ pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     let mut sequence = sequence;
     // If a payload fills its last packet, an empty packet ends it.
     let end: &[u8] = &[];
-    let ended = payload.len().is_multiple_of(MAX_PAYLOAD).then_some(end);
-    for chunk in payload.chunks(MAX_PAYLOAD).chain(ended) {
+    let terminator = payload.len().is_multiple_of(MAX_PAYLOAD).then_some(end);
+    for chunk in payload.chunks(MAX_PAYLOAD).chain(terminator) {
         let at = out.len();
         out.extend_from_slice(&[0; HEADER]);
         put_header(&mut out[at..], chunk.len(), sequence);
@@ -43,8 +43,8 @@ pub(crate) fn frame(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<
     sequence
 }
 
-/// Extends the single packet at `at`, the last one, over the bytes appended after it; false if it
-/// would no longer fit into one packet.
+/// Extends the last packet, which begins at `at`, over the bytes appended after it. Returns false if it
+/// would not fit into one packet.
 pub(crate) fn lengthen(out: &mut [u8], at: usize) -> bool {
     let length = out.len() - at - HEADER;
     let fits = length < MAX_PAYLOAD && header(out, at).is_some_and(|(old, _)| old <= length);
@@ -85,7 +85,7 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a payload from its front. Every method returns `None` if too few bytes are left.
+/// Reads a payload from its front. Every method returns `None` if too few bytes remain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -183,13 +183,13 @@ mod tests {
         let packets = |length: usize| {
             let mut out = vec![7; 3];
             let next = frame(&mut out, 254, |out| out.resize(out.len() + length, 1));
-            let (mut at, mut found) = (3, Vec::new());
+            let (mut at, mut headers) = (3, Vec::new());
             while let Some((length, sequence)) = header(&out, at) {
-                found.push((length, sequence));
+                headers.push((length, sequence));
                 at += HEADER + length;
             }
             assert_eq!(at, out.len());
-            (found, next)
+            (headers, next)
         };
         assert_eq!(packets(0), (vec![(0, 254)], 255));
         assert_eq!(packets(5), (vec![(5, 254)], 255));

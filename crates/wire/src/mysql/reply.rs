@@ -21,7 +21,7 @@ mod scan;
 const PAYLOAD_MAX: usize = 1 << 30;
 
 /// A buffer that grew beyond this is freed after the reply.
-const MAX_KEPT_CAPACITY: usize = 64 * 1024;
+const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The form of a command's reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ enum ExpectedPacket {
 /// The position of one result.
 #[derive(Clone, Copy, Debug, Default)]
 struct ResultPosition {
-    /// Number of columns; 0: no rows, an OK packet instead.
+    /// Number of columns; 0 for an OK packet instead of rows.
     columns: u64,
     /// Offset of the first column description.
     columns_at: usize,
@@ -92,7 +92,7 @@ pub(crate) struct Reply {
     /// End of the reply; bytes after it arrived with it.
     end: Option<usize>,
     block: Block,
-    /// The command may have opened a transaction even if it failed.
+    /// Whether the command may have opened a transaction even if it failed.
     may_open_transaction: bool,
     no_backslash_escapes: bool,
     deprecate_eof: bool,
@@ -114,7 +114,7 @@ impl Reply {
         self.bytes.clear();
     }
 
-    /// Sets what the login and its status flags determined.
+    /// Sets the flags that the login determined.
     pub(crate) fn set_session_flags(&mut self, deprecate_eof: bool, status: u16) {
         self.deprecate_eof = deprecate_eof;
         self.set_status(status);
@@ -124,7 +124,7 @@ impl Reply {
     pub(crate) fn begin(&mut self) {
         if self.scanned == self.bytes.len() {
             self.bytes.clear();
-            if self.bytes.capacity() > MAX_KEPT_CAPACITY {
+            if self.bytes.capacity() > MAX_RETAINED_CAPACITY {
                 self.bytes = Vec::new();
             }
         } else {
@@ -139,7 +139,8 @@ impl Reply {
     }
 
     /// Expects the reply to a command; `sequence` follows the number of the command's last packet.
-    /// `may_open_transaction`: it may open a transaction even if it fails. True: the reply has arrived already.
+    /// `may_open_transaction`: whether the command may open a transaction even if it fails. Returns true if
+    /// the reply has arrived already.
     pub(crate) fn expect(
         &mut self,
         format: ReplyFormat,
@@ -160,7 +161,7 @@ impl Reply {
         self.expected = ExpectedPacket::ResultHeader;
     }
 
-    /// Feeds bytes that arrived. True: the reply to the command is now complete, or waits for data.
+    /// Feeds bytes that arrived. Returns true if the reply to the command is now complete, or waits for data.
     ///
     /// # Errors
     /// If the server violates the protocol; the connection can no longer be used then.
@@ -169,8 +170,8 @@ impl Reply {
         self.scan()
     }
 
-    /// If the server waits for the data of a `LOAD DATA LOCAL`: the sequence number of the first
-    /// packet.
+    /// The sequence number of the first data packet, if the server waits for the data of a `LOAD DATA
+    /// LOCAL`.
     pub(crate) fn data_wanted(&self) -> Option<u8> {
         (self.expected == ExpectedPacket::Data).then_some(self.sequence)
     }
@@ -180,7 +181,7 @@ impl Reply {
         self.prepared_id
     }
 
-    /// Number of the reply's error; 0: none.
+    /// Number of the reply's error; 0 if there is none.
     pub(crate) fn error_number(&self) -> u32 {
         self.error().map_or(0, number)
     }

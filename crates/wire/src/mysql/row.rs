@@ -18,7 +18,7 @@ pub(crate) struct Row<'a> {
     binary: Option<Binary<'a>>,
 }
 
-/// What is needed to decode a binary row.
+/// The context for decoding a binary row.
 #[derive(Clone, Copy, Debug)]
 struct Binary<'a> {
     reply: &'a Reply,
@@ -128,19 +128,19 @@ pub(crate) struct TextRows {
 }
 
 impl TextRows {
-    /// Converts all rows; those that are text already take no space.
-    pub(super) fn of<'a>(rows: impl Iterator<Item = Row<'a>>) -> TextRows {
+    /// Converts all rows; text rows take no space.
+    pub(super) fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> TextRows {
         let mut text_rows = TextRows::default();
-        let mut word = Vec::new();
+        let mut text = Vec::new();
         for row in rows {
             for (column, binary_value) in row.binary_values() {
                 if let BinaryValue::Null = binary_value {
                     text_rows.bytes.push(NULL);
                     continue;
                 }
-                word.clear();
-                binary_value.write(column, &mut word);
-                put_bytes(&mut text_rows.bytes, &word);
+                text.clear();
+                binary_value.write(column, &mut text);
+                put_bytes(&mut text_rows.bytes, &text);
             }
             text_rows.ends.push(text_rows.bytes.len());
         }

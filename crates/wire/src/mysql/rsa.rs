@@ -1,7 +1,7 @@
 //! Encrypts a password for the server: RSA-OAEP with SHA-1, as MySQL's `sha256_password` and
 //! `caching_sha2_password` require without TLS.
 //!
-//! In: a public key in PEM, a short message. Out: the message encrypted. Must never: encrypt twice
+//! In: a public key in PEM, a short message. Out: the encrypted message. Must never: encrypt twice
 //! with the same random bytes.
 //! Source: RFC 8017, sections 7.1.1 and B.2.1. The only arithmetic is one modular power with a public
 //! exponent, hence `num-bigint` and not a whole RSA library; `ring` only verifies.
@@ -21,7 +21,7 @@ const HASH: usize = 20;
 /// Encrypts `message` for the holder of the key.
 ///
 /// # Errors
-/// What is wrong with the key, or that the message is too long for it, as text.
+/// A description of the problem: the key cannot be used, or the message is too long for it.
 pub(super) fn encrypt(pem: &[u8], message: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut seed = [0; HASH];
     SystemRandom::new()
@@ -31,11 +31,11 @@ pub(super) fn encrypt(pem: &[u8], message: &[u8]) -> Result<Vec<u8>, &'static st
 }
 
 fn encrypt_with(pem: &[u8], message: &[u8], seed: [u8; HASH]) -> Result<Vec<u8>, &'static str> {
-    let bad = "the server's RSA key cannot be read";
-    let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|_| bad)?;
-    let (modulus, exponent) = public_key(&der).ok_or(bad)?;
+    let unreadable = "the server's RSA key cannot be read";
+    let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|_| unreadable)?;
+    let (modulus, exponent) = public_key(&der).ok_or(unreadable)?;
     let length = (modulus.bits() as usize).div_ceil(8);
-    // Below 1024 bits it is not a real key; the upper limits stop a hostile key from keeping us busy.
+    // Keys below 1024 bits are not real; the upper limits bound the CPU time that a hostile key can cost.
     if !(128..=2048).contains(&length) || exponent.bits() > 64 {
         return Err("the server's RSA key has an unsupported size");
     }
@@ -111,8 +111,8 @@ x58d+hUfW/is4+KNgQIDAQAB\n\
             hex,
             "310636464d23e91d11018d814c23e83ee618d473281bae752d3996d691726b7c"
         );
-        let (one, two) = (encrypt(KEY.as_bytes(), b"x"), encrypt(KEY.as_bytes(), b"x"));
-        assert_ne!(one.unwrap(), two.unwrap());
+        let (first, second) = (encrypt(KEY.as_bytes(), b"x"), encrypt(KEY.as_bytes(), b"x"));
+        assert_ne!(first.unwrap(), second.unwrap());
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use crate::Secret;
 
-/// The credentials of a login and its permissions. All connections to one endpoint share one.
+/// The credentials of a login and its permissions. All connections to one endpoint share it.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
     /// Account.
     pub user: String,
-    /// Default database; empty: none.
+    /// Default database; empty for none.
     pub database: String,
     /// Password, if there is one.
     pub password: Option<Secret>,

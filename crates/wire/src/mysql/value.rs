@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn values_are_written_as_the_server_writes_them() {
-        for (kind, unsigned, decimals, bytes, wanted) in [
+        for (kind, unsigned, decimals, bytes, expected) in [
             (kind::TINY, false, 0, &b"\xff"[..], "-1"),
             (kind::TINY, true, 0, b"\xff", "255"),
             (kind::SHORT, false, 0, b"\0\x80", "-32768"),
@@ -247,7 +247,7 @@ mod tests {
             (246, false, 2, b"\x0412.5", "12.5"),
         ] {
             let written = text(kind, unsigned, decimals, bytes);
-            assert_eq!(written.as_deref(), Some(wanted), "type {kind}");
+            assert_eq!(written.as_deref(), Some(expected), "type {kind}");
             for end in 0..bytes.len() {
                 let _ = text(kind, unsigned, decimals, &bytes[..end]);
             }

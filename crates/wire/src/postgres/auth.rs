@@ -27,11 +27,11 @@ impl AuthMethods {
     pub const MD5: AuthMethods = AuthMethods(2);
     /// SCRAM-SHA-256, with or without channel binding.
     pub const SCRAM_SHA_256: AuthMethods = AuthMethods(4);
-    /// No authentication at all.
+    /// No authentication.
     pub const NONE: AuthMethods = AuthMethods(8);
     /// Kerberos, which Prony does not support.
     pub const GSS: AuthMethods = AuthMethods(16);
-    /// Windows' own, which Prony does not support.
+    /// Windows authentication, which Prony does not support.
     pub const SSPI: AuthMethods = AuthMethods(32);
     /// Any method that the server requests: the default.
     pub const ANY: AuthMethods = AuthMethods(u8::MAX);
@@ -259,8 +259,8 @@ fn choose(
             "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
         ));
     }
-    let wanted = login.channel_binding != ChannelBinding::Disable;
-    match tls.server_end_point.filter(|_| wanted) {
+    let is_wanted = login.channel_binding != ChannelBinding::Disable;
+    match tls.server_end_point.filter(|_| is_wanted) {
         Some(hash) if plus => Ok((SCRAM_PLUS, Binding::ServerEndPoint(hash.to_vec()))),
         _ if login.channel_binding == ChannelBinding::Require => {
             Err(ConnectError::ChannelBinding(match (tls.in_use, plus) {
@@ -327,7 +327,7 @@ fn malformed() -> ConnectError {
 
 /// The form in which a server stores a role's password under this `password_encryption`. The server
 /// accepts it in place of the password, so that the password appears in no statement and no log.
-/// `None`: an unknown encryption.
+/// Returns `None` for an unknown encryption.
 pub fn stored_password(encryption: &str, role: &str, password: &Secret) -> Option<String> {
     let password = password.reveal();
     match encryption {

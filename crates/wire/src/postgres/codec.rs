@@ -1,7 +1,7 @@
 //! Encodes statements, for a connection that is logged in.
 //!
-//! In: statements and values. Out: messages appended to a buffer. Must never: wait for anything; a
-//! statement that is not yet prepared on this connection has its Parse in front.
+//! In: statements and values. Out: messages appended to a buffer. Must never: wait for a reply.
+//! The Parse of a statement precedes its first execution on a connection.
 //! Source: PostgreSQL documentation, "Message Formats".
 
 use crate::parameter_type::ParameterType;
@@ -18,7 +18,7 @@ pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
 pub(crate) const END_COPY: &[u8] = b"c\0\0\0\x04X\0\0\0\x04";
 pub(crate) const END_COPY_EXTENDED: &[u8] = b"c\0\0\0\x04S\0\0\0\x04X\0\0\0\x04";
 
-/// The header of one piece of a COPY's data. `None`: a piece cannot be that long.
+/// The header of one piece of a COPY's data. Returns `None` if a piece cannot be that long.
 pub fn copy_data_header(bytes: usize) -> Option<[u8; 5]> {
     let [a, b, c, d] = u32::try_from(bytes + 4).ok()?.to_be_bytes();
     Some([b'd', a, b, c, d])
@@ -52,7 +52,7 @@ pub struct Codec {
 #[derive(Debug, Default)]
 struct PendingCloses {
     ids: Vec<u16>,
-    /// The number of them in the current request, which is not answered yet.
+    /// Number of `ids` that the current, unanswered request closes.
     sent: usize,
 }
 
@@ -76,8 +76,8 @@ impl Codec {
         self.pending_closes = None;
     }
 
-    /// Appends one request of several executions. The server answers it with one `ReadyForQuery`: it
-    /// runs them in turn and, outside a block, as one transaction; after an error it skips the rest.
+    /// Appends one request of several executions. The server answers it with one `ReadyForQuery`: it runs
+    /// them in order and, outside a block, as one transaction; after an error it skips the following ones.
     pub fn request<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,

@@ -1,4 +1,4 @@
-//! Opens a connection: login and TLS together, so that an owner only moves bytes.
+//! Opens a connection: login and TLS together, so that the caller only transfers bytes.
 //!
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`crate::Session`] with its
 //! [`Channel`]. Must never: do I/O or read a clock. The blocking control connection and the loop both
@@ -11,13 +11,13 @@ use crate::{CancelKey, Channel, ConnectError};
 use rustls::ClientConnection;
 use std::sync::Arc;
 
-/// One connection being opened.
+/// A connection that is being opened.
 pub struct Connector {
     handshake: Handshake,
     channel: Channel,
     tls: Option<TlsParts>,
     direct: bool,
-    /// TLS is established, and the login has been informed.
+    /// Whether TLS is established and the handshake has been notified.
     established: bool,
 }
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 /// Reads the body of an ErrorResponse or NoticeResponse: everything after the length.
 ///
-/// Unknown fields and missing ends are skipped: a partly read error is better than none.
+/// Unknown fields are skipped, and a truncated body is accepted: a partial error is better than none.
 pub fn parse_error(body: &[u8]) -> ServerError {
     let summary = summary(body);
     let mut error = ServerError {
@@ -81,12 +81,12 @@ pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
 
 /// The fields of a body, each with its type.
 fn fields(body: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
-    let mut rest = body;
+    let mut unread = body;
     std::iter::from_fn(move || {
-        let (&kind, tail) = rest.split_first().filter(|(kind, _)| **kind != 0)?;
+        let (&kind, tail) = unread.split_first().filter(|(kind, _)| **kind != 0)?;
         let end = tail.iter().position(|&byte| byte == 0);
-        let (value, behind) = tail.split_at(end.unwrap_or(tail.len()));
-        rest = behind.get(1..).unwrap_or_default();
+        let (value, remaining) = tail.split_at(end.unwrap_or(tail.len()));
+        unread = remaining.get(1..).unwrap_or_default();
         Some((kind, value))
     })
 }
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn survives_every_truncation_and_cuts_long_text() {
+    fn truncated_bodies_are_parsed_and_long_text_is_cut() {
         for end in 0..BODY.len() {
-            let whole = parse_error(&BODY[..end]);
+            let error = parse_error(&BODY[..end]);
             let summary = summary(&BODY[..end]);
             assert_eq!(
                 (summary.code, &*summary.message),
-                (whole.code, &*whole.message)
+                (error.code, &*error.message)
             );
         }
         let mut long = b"M".to_vec();

@@ -16,9 +16,9 @@ use std::sync::Arc;
 /// The longest message that a server may send before the first ReadyForQuery, in bytes. libpq
 /// allows 2,000 for most and 30,000 for an error.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
-/// Most bytes that a server may send before the first ReadyForQuery.
+/// Maximum number of bytes that a server may send before the first ReadyForQuery.
 const MAX_START_UP_BYTES: usize = 1024 * 1024;
-/// Most notices of the startup that are kept.
+/// Maximum number of startup notices that are stored.
 const MAX_NOTICES: usize = 16;
 
 const PROTOCOL_3_0: u32 = 3 << 16;
@@ -167,17 +167,17 @@ impl Handshake {
         }
         let mut bytes = std::mem::take(&mut self.partial);
         bytes.extend_from_slice(input);
-        let mut taken = 0;
-        while let Some((tag, body)) = first_message(&bytes[taken..])? {
-            taken += 5 + body.len();
+        let mut consumed = 0;
+        while let Some((tag, body)) = first_message(&bytes[consumed..])? {
+            consumed += 5 + body.len();
             if self.message(tag, body, out)? {
                 self.state = HandshakeState::Finished;
                 let mut session = std::mem::take(&mut self.session);
-                session.leftover = bytes.split_off(taken);
+                session.trailing_bytes = bytes.split_off(consumed);
                 return Ok(HandshakeStep::Done(session));
             }
         }
-        bytes.drain(..taken);
+        bytes.drain(..consumed);
         self.partial = bytes;
         Ok(HandshakeStep::NeedBytes)
     }
@@ -225,7 +225,7 @@ impl Handshake {
         }
     }
 
-    /// Handles one complete message. True: it was the first ReadyForQuery.
+    /// Handles one complete message. Returns true if it is the first ReadyForQuery.
     fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool, ConnectError> {
         match (&self.state, tag) {
             (_, b'E') => return Err(parse_error(body).into()),
@@ -265,13 +265,13 @@ impl Handshake {
                 "a reply to a request to cancel".into(),
             ));
         };
-        let facts = TlsState {
+        let tls_state = TlsState {
             in_use: self.tls_binding.is_some(),
             server_end_point: self.tls_binding.as_ref().and_then(|hash| hash.as_deref()),
         };
-        let complete = self.auth.receive(body, login, &facts, out)?;
+        let complete = self.auth.receive(body, login, &tls_state, out)?;
         let is_cleartext = body.starts_with(&auth::CLEARTEXT_PASSWORD.to_be_bytes());
-        self.session.password_in_clear |= is_cleartext && !facts.in_use;
+        self.session.password_in_clear |= is_cleartext && !tls_state.in_use;
         if complete {
             self.state = HandshakeState::Starting;
         }

@@ -12,7 +12,7 @@ use std::ops::Range;
 const MESSAGE_MAX: usize = 1 << 30;
 
 /// A buffer that grew beyond this is freed after the reply.
-const MAX_KEPT_CAPACITY: usize = 64 * 1024;
+const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The reply to one request.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Reply {
     /// Body of the last CommandComplete.
     complete: Option<Range<usize>>,
     block: Block,
-    /// A COPY is in progress; true: the server waits for its data.
+    /// Set while a COPY is in progress; true if the server waits for its data.
     copy: Option<bool>,
     /// Whether a COPY is allowed; otherwise it is a protocol violation.
     allows_copy: bool,
@@ -60,10 +60,10 @@ impl Reply {
 
     /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages.
     pub fn expect(&mut self, ready: u32) {
-        let rest = self.scanned < self.bytes.len();
-        if !rest {
+        let has_unread = self.scanned < self.bytes.len();
+        if !has_unread {
             self.bytes.clear();
-            if self.bytes.capacity() > MAX_KEPT_CAPACITY {
+            if self.bytes.capacity() > MAX_RETAINED_CAPACITY {
                 self.bytes = Vec::new();
             }
         } else {
@@ -76,7 +76,7 @@ impl Reply {
         self.notices = 0;
         self.error = None;
         self.complete = None;
-        if rest {
+        if has_unread {
             // If the server has sent a final error, that is the reply to this request. A violation
             // stays unread, and the next bytes reveal it.
             let _ = self.scan();
@@ -126,7 +126,7 @@ impl Reply {
                 };
                 self.copy = None;
                 self.pending_ready = match self.pending_ready.checked_sub(1) {
-                    Some(left) => left,
+                    Some(remaining) => remaining,
                     None => return Err(Violation::Unexpected(kind)),
                 };
                 return Ok(());
@@ -244,23 +244,23 @@ impl Reply {
     /// the server described none.
     pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         let mut number = 0;
-        let mut rest: &[u8] = &[];
+        let mut unread: &[u8] = &[];
         for (kind, body) in self.messages() {
             match kind {
                 kind if ends_result(kind) => number += 1,
                 b'T' if number == result => {
                     // After the number of columns.
-                    rest = self.bytes[body].get(2..).unwrap_or_default();
+                    unread = self.bytes[body].get(2..).unwrap_or_default();
                     break;
                 }
                 _ => {}
             }
         }
         std::iter::from_fn(move || {
-            let end = rest.iter().position(|byte| *byte == 0)?;
-            let name = &rest[..end];
+            let end = unread.iter().position(|byte| *byte == 0)?;
+            let name = &unread[..end];
             // Table, column number, type, its length and modifier, format.
-            rest = rest.get(end + 1 + 18..)?;
+            unread = unread.get(end + 1 + 18..)?;
             Some(name)
         })
     }
@@ -303,17 +303,17 @@ pub struct Row<'a> {
 impl<'a> Row<'a> {
     /// The values in order; `None` is NULL. Ends early if the row is malformed.
     pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let mut rest = self.body.get(2..).unwrap_or(&[]);
+        let mut unread = self.body.get(2..).unwrap_or(&[]);
         std::iter::from_fn(move || {
-            let (length, tail) = rest.split_first_chunk::<4>()?;
+            let (length, tail) = unread.split_first_chunk::<4>()?;
             match usize::try_from(i32::from_be_bytes(*length)) {
                 Err(_) => {
-                    rest = tail;
+                    unread = tail;
                     Some(None)
                 }
                 Ok(length) => {
                     let value = tail.get(..length)?;
-                    rest = &tail[length..];
+                    unread = &tail[length..];
                     Some(Some(value))
                 }
             }

@@ -4,8 +4,8 @@
 //! knows the password too. Must never: keep a password longer than the exchange, or accept an
 //! iteration count without bound.
 //!
-//! It replaces postgres-protocol's for one reason: salting a password costs milliseconds by design,
-//! and ten thousand connections with one password need it once, not ten thousand times.
+//! It replaces the implementation of postgres-protocol, because salting a password costs milliseconds by
+//! design: ten thousand connections with one password must salt it only once.
 
 use crate::ConnectError;
 use base64::Engine;
@@ -15,11 +15,11 @@ use ring::{digest, hmac, pbkdf2};
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 
-/// The most rounds of salting that a server may request: a few seconds of one CPU. PostgreSQL's own
+/// Maximum number of salting iterations that a server may request: a few seconds of one CPU. PostgreSQL's
 /// default is 4096.
 const MAX_ITERATIONS: u32 = 10_000_000;
 
-/// The keys derived from a password and one salt: enough to log in, so as secret as the password.
+/// The keys derived from a password and one salt: enough to log in, so they are as secret as the password.
 #[derive(Clone)]
 struct Keys {
     client_key: [u8; 32],
@@ -184,7 +184,7 @@ impl Scram {
         }
         let encoded = server_final
             .strip_prefix(b"v=")
-            .and_then(|rest| rest.split(|&byte| byte == b',').next())
+            .and_then(|fields| fields.split(|&byte| byte == b',').next())
             .ok_or(ConnectError::Scram(
                 "the server's last message is malformed",
             ))?;

@@ -4,7 +4,7 @@ use super::auth::AuthMethods;
 use super::scram::KeyCache;
 use crate::Secret;
 
-/// The credentials and options of a login. All connections to one endpoint share one.
+/// The credentials and options of a login. All connections to one endpoint share it.
 #[derive(Debug, Default)]
 pub struct Login {
     /// Role.

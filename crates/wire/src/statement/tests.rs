@@ -75,24 +75,24 @@ fn raw_text_is_not_parsed() {
 
 #[test]
 fn the_first_word_determines_the_effect() {
-    let of = |sql| Statements::new().add(sql).effect();
-    assert_eq!(of(" SELECT 1"), Effect::Reads);
-    assert_eq!(of("END;"), Effect::Commits);
+    let effect_of = |sql| Statements::new().add(sql).effect();
+    assert_eq!(effect_of(" SELECT 1"), Effect::Reads);
+    assert_eq!(effect_of("END;"), Effect::Commits);
     // Several in one text: pgbench's `\\;`.
     assert_eq!(
-        of("begin; insert into t values (1); commit"),
+        effect_of("begin; insert into t values (1); commit"),
         Effect::Commits
     );
-    assert_eq!(of("select 1; delete from t"), Effect::Writes);
-    assert_eq!(of("select 1; select 2;"), Effect::Reads);
-    assert_eq!(of("insert into t values (1)"), Effect::Writes);
+    assert_eq!(effect_of("select 1; delete from t"), Effect::Writes);
+    assert_eq!(effect_of("select 1; select 2;"), Effect::Reads);
+    assert_eq!(effect_of("insert into t values (1)"), Effect::Writes);
     // Comments before a statement are not part of it, whatever they contain.
-    assert_eq!(of("/* x */ COMMIT"), Effect::Commits);
-    assert_eq!(of("-- a; b\n\t-- c\nEnd"), Effect::Commits);
-    assert_eq!(of("select 1; /* ; */ commit"), Effect::Commits);
-    assert_eq!(of("/* commit */ select 1 /* ; */"), Effect::Writes);
-    assert_eq!(of("-- commit"), Effect::Reads);
-    assert_eq!(of("- 1"), Effect::Writes);
+    assert_eq!(effect_of("/* x */ COMMIT"), Effect::Commits);
+    assert_eq!(effect_of("-- a; b\n\t-- c\nEnd"), Effect::Commits);
+    assert_eq!(effect_of("select 1; /* ; */ commit"), Effect::Commits);
+    assert_eq!(effect_of("/* commit */ select 1 /* ; */"), Effect::Writes);
+    assert_eq!(effect_of("-- commit"), Effect::Reads);
+    assert_eq!(effect_of("- 1"), Effect::Writes);
     let mut set = Statements::new();
     assert_eq!(set.add("select f()").writing().effect(), Effect::Writes);
     assert_eq!(set.add("commit").writing().effect(), Effect::Commits);

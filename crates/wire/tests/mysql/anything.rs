@@ -72,7 +72,7 @@ proptest! {
         let flags = if eof { SessionFlags::default() } else { without_eof() };
         let mut exchange = exchange(mode, flags);
         let statement = Statements::new().add("select $1");
-        exchange.request(one(&statement, &[Value::Int(1)]));
+        exchange.request(execution(&statement, &[Value::Int(1)]));
         if prepared_mode {
             let answer = if eof { recorded!("prepare_mysql_eof") as &[u8] } else { recorded!("prepare_mysql") };
             let fed = exchange.feed(answer);

@@ -15,7 +15,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn recorded_logins_at_every_split() {
+fn recorded_logins_succeed_at_every_split() {
     // The responses were computed separately from the recordings, by Python or by MariaDB's own
     // client.
     let native = "896ca77962e1887bb28a6d1553582ff46049dd65";
@@ -28,11 +28,11 @@ fn recorded_logins_at_every_split() {
         ("edward", ED25519, ed25519, "10.11.19-MariaDB", 2),
     ] {
         for pieces in cuts(recording) {
-            let (sent, ended) = replay(login(user), &pieces);
-            let session = ended.unwrap().expect("a session");
+            let (sent, result) = replay(login(user), &pieces);
+            let session = result.unwrap().expect("a session");
             let reported = session.parameters.get("server_version").unwrap();
             assert!(reported.starts_with(version));
-            assert!(session.cancel.backend_pid > 0 && session.leftover.is_empty());
+            assert!(session.cancel.backend_pid > 0 && session.trailing_bytes.is_empty());
             let sent = packets(&sent);
             assert_eq!(sent.len(), sent_packets);
             assert_eq!(sent[0].0, 1);
@@ -44,20 +44,20 @@ fn recorded_logins_at_every_split() {
 }
 
 #[test]
-fn a_recorded_rsa_login_at_every_split() {
+fn a_recorded_rsa_login_succeeds_at_every_split() {
     for pieces in cuts(SHA2_RSA) {
-        let (sent, ended) = replay(login("rec"), &pieces);
-        assert!(ended.unwrap().is_some());
+        let (sent, result) = replay(login("rec"), &pieces);
+        assert!(result.unwrap().is_some());
         let sent = packets(&sent);
         // The login; the request for the key; the password encrypted with it, different each time.
         assert_eq!(sent.len(), 3);
         assert_eq!((sent[1].0, sent[1].1), (3, &[2][..]));
         assert_eq!((sent[2].0, sent[2].1.len()), (5, 256));
     }
-    let mut careful = login("rec");
-    careful.get_server_public_key = false;
-    let (sent, ended) = replay(careful, &[SHA2_RSA]);
-    let error = ended.unwrap_err();
+    let mut without_key_request = login("rec");
+    without_key_request.get_server_public_key = false;
+    let (sent, result) = replay(without_key_request, &[SHA2_RSA]);
+    let error = result.unwrap_err();
     assert!(
         matches!(error, ConnectError::SecureTransportNeeded(_)),
         "{error}"
@@ -67,7 +67,7 @@ fn a_recorded_rsa_login_at_every_split() {
 }
 
 #[test]
-fn a_recorded_refusal_at_every_split() {
+fn a_recorded_refusal_is_reported_at_every_split() {
     for pieces in cuts(REFUSED) {
         let error = replay(login("native"), &pieces).1.unwrap_err();
         let error = error.server().expect("the server's");
@@ -89,8 +89,8 @@ fn tls_is_requested_before_credentials_are_sent() {
     let receive = |tls_use, bytes: &[u8]| {
         let mut connector = Connector::new(Arc::new(login("native")), tls_use, None);
         let mut out = Vec::new();
-        let ended = connector.receive(bytes, &mut out);
-        (out, ended.map(drop).unwrap_err())
+        let result = connector.receive(bytes, &mut out);
+        (out, result.map(drop).unwrap_err())
     };
     // This server does not support TLS.
     let (out, error) = receive(TlsUse::Must, greeting);

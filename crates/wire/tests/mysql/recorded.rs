@@ -5,7 +5,7 @@ use crate::support::*;
 use prony_wire::{Block, FeedStatus, QueryMode, SessionFlags, Statements, Value};
 
 #[test]
-fn recorded_texts_at_every_split() {
+fn recorded_text_results_are_parsed_at_every_split() {
     for (recording, flags) in [
         (&recorded!("text_mariadb")[..], without_eof()),
         (recorded!("text_mysql"), without_eof()),
@@ -18,9 +18,9 @@ fn recorded_texts_at_every_split() {
             assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
             assert_eq!(exchange.results(), 3);
             let long = "y".repeat(300);
-            let wanted = [["1", "NULL", "x"], ["-2", "3", &long]];
-            let wanted = wanted.map(|row| (0, row.map(str::to_owned).to_vec()));
-            assert_eq!(rows(&exchange), wanted);
+            let expected = [["1", "NULL", "x"], ["-2", "3", &long]];
+            let expected = expected.map(|row| (0, row.map(str::to_owned).to_vec()));
+            assert_eq!(rows(&exchange), expected);
             let first = exchange.rows().next().unwrap().1;
             assert_eq!(
                 (first.int(0), first.int(1), first.text(2)),
@@ -35,7 +35,7 @@ fn recorded_texts_at_every_split() {
 }
 
 #[test]
-fn recorded_prepared_statements_at_every_split() {
+fn recorded_prepared_statements_are_parsed_at_every_split() {
     let statement = Statements::new().add("select ... where 1 = $1");
     for (prepare, execute, flags) in [
         (
@@ -84,8 +84,8 @@ fn recorded_prepared_statements_at_every_split() {
                 "NULL",
                 "text",
             ];
-            let wanted = [(0, row.map(str::to_owned).to_vec())];
-            assert_eq!(rows(&exchange), wanted);
+            let expected = [(0, row.map(str::to_owned).to_vec())];
+            assert_eq!(rows(&exchange), expected);
             let row = exchange.rows().next().unwrap().1;
             assert_eq!(
                 (row.int(0), row.int(1), row.int(6)),
@@ -97,7 +97,7 @@ fn recorded_prepared_statements_at_every_split() {
 }
 
 #[test]
-fn recorded_procedures_blocks_and_errors_at_every_split() {
+fn recorded_procedures_blocks_and_errors_are_parsed_at_every_split() {
     let call = recorded!("call_mariadb");
     for pieces in cuts(call) {
         let mut exchange = exchange(QueryMode::Simple, without_eof());

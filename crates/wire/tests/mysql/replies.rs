@@ -13,16 +13,16 @@ fn a_requested_file_is_sent_only_from_data_of_the_request() {
     assert!(exchange.load("load data ...", b"1\n"));
     assert_eq!(exchange.feed(file_request).unwrap(), FeedStatus::Send);
     assert_eq!(packets(exchange.outgoing()), [(2, &b"1\n"[..]), (3, b"")]);
-    let mut done = OK.to_vec();
-    done[3] = 4;
-    assert_eq!(exchange.feed(&done).unwrap(), FeedStatus::Complete);
+    let mut ok = OK.to_vec();
+    ok[3] = 4;
+    assert_eq!(exchange.feed(&ok).unwrap(), FeedStatus::Complete);
     // A server that does not request the file gets nothing.
     exchange.load("do 0", b"1\n");
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
 }
 
 #[test]
-fn the_error_that_ends_a_session_is_kept() {
+fn the_error_that_ends_a_session_is_available() {
     let killed = refusal(1927, "70100");
     // It arrives while no request is open.
     let mut idle = exchange(QueryMode::Simple, without_eof());
@@ -75,7 +75,7 @@ fn a_row_of_several_packets_is_reassembled_at_any_split() {
     let tail = [framed(5, b"\x011"), framed(6, b"\xfe\0\0\x02\0\0\0")].concat();
     let bytes = [head.clone(), row, tail].concat();
     let second = head.len() + 4 + PACKET;
-    let places = [
+    let split_offsets = [
         head.len() + 2,
         head.len() + 9,
         second - 1,
@@ -83,9 +83,10 @@ fn a_row_of_several_packets_is_reassembled_at_any_split() {
         second + 2,
         second + 4,
     ];
-    for at in places
-        .into_iter()
-        .chain([second + 7, second + 9, second + 12, bytes.len() - 3])
+    for at in
+        split_offsets
+            .into_iter()
+            .chain([second + 7, second + 9, second + 12, bytes.len() - 3])
     {
         let mut exchange = exchange(QueryMode::Simple, without_eof());
         exchange.query("select long");

@@ -1,4 +1,4 @@
-//! What is sent in each protocol mode, and in which order.
+//! The commands that are sent in each protocol mode, and their order.
 
 use crate::support::*;
 use prony_wire::{
@@ -9,7 +9,7 @@ use prony_wire::{
 fn parameter_types_are_sent_only_when_they_change() {
     let statement = Statements::new().add("insert into t values ($1, $2, $1)");
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
-    exchange.request(one(&statement, &[Value::Int(-2), Value::Null]));
+    exchange.request(execution(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(exchange.outgoing()[5..], *b"insert into t values (?, ?, ?)");
     assert_eq!(exchange.feed(&prepared(9, 3)).unwrap(), FeedStatus::Send);
     let minus_two = (-2_i64).to_le_bytes();
@@ -22,53 +22,53 @@ fn parameter_types_are_sent_only_when_they_change() {
     );
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     // The same types: they are not sent again.
-    exchange.request(one(&statement, &[Value::Int(-2), Value::Null]));
+    exchange.request(execution(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(
         sent(&exchange),
         [head, &[2, 0], &minus_two[..], &minus_two].concat()
     );
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    // NULL has any type, a text does not.
-    exchange.request(one(&statement, &[Value::Null, Value::Text("ab")]));
+    // NULL fits any type; text needs a different one.
+    exchange.request(execution(&statement, &[Value::Null, Value::Text("ab")]));
     let types: &[u8] = &[1, 8, 0, 253, 0, 8, 0];
     assert_eq!(sent(&exchange), [head, &[5], types, b"\x02ab"].concat());
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    exchange.request(one(&statement, &[Value::Float(0.5), Value::Null]));
+    exchange.request(execution(&statement, &[Value::Float(0.5), Value::Null]));
     let half = 0.5_f64.to_le_bytes();
     let types: &[u8] = &[1, 5, 0, 253, 0, 5, 0];
     assert_eq!(sent(&exchange), [head, &[2], types, &half, &half].concat());
 }
 
 #[test]
-fn decimals_are_sent_as_text_of_their_own_type() {
+fn decimals_are_sent_as_text_with_the_decimal_type() {
     let decimal = |unscaled, scale| Value::Decimal { unscaled, scale };
     let statement = Statements::new().add("do $1, $2");
     let mut prepared_mode = exchange(QueryMode::Prepared, without_eof());
     let values = [decimal(-1_230, 2), decimal(1, 252)];
-    prepared_mode.request(one(&statement, &values));
+    prepared_mode.request(execution(&statement, &values));
     assert_eq!(
         prepared_mode.feed(&prepared(9, 2)).unwrap(),
         FeedStatus::Send
     );
     let zeros = "0".repeat(251);
     // The longest one needs a length of three bytes: 254.
-    let wanted = [
+    let expected = [
         &b"\x17\x09\0\0\0\0\x01\0\0\0\0\x01\xf6\0\xf6\0\x06-12.30\xfc\xfe\0"[..],
         b"0.",
         zeros.as_bytes(),
         b"1",
     ];
-    assert_eq!(packets(prepared_mode.outgoing())[0].1, wanted.concat());
+    assert_eq!(packets(prepared_mode.outgoing())[0].1, expected.concat());
     let mut simple_mode = exchange(QueryMode::Simple, without_eof());
-    for (values, wanted) in [
+    for (values, expected) in [
         (
             [decimal(5, 2), decimal(-1_230, 2)],
             &b"\x03do 0.05, (-12.30)"[..],
         ),
         ([decimal(7, 0), decimal(-7, 0)], b"\x03do 7., (-7.)"),
     ] {
-        simple_mode.request(one(&statement, &values));
-        assert_eq!(packets(simple_mode.outgoing())[0].1, wanted);
+        simple_mode.request(execution(&statement, &values));
+        assert_eq!(packets(simple_mode.outgoing())[0].1, expected);
         assert_eq!(simple_mode.feed(OK).unwrap(), FeedStatus::Complete);
     }
 }
@@ -87,7 +87,7 @@ fn a_null_has_the_type_of_its_parameter() {
     ];
     let statement = Statements::new().add("do $1, $2, $3, $4").with_types(types);
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
-    exchange.request(one(&statement, &[Value::Null; 4]));
+    exchange.request(execution(&statement, &[Value::Null; 4]));
     assert_eq!(exchange.feed(&prepared(9, 4)).unwrap(), FeedStatus::Send);
     let head: &[u8] = b"\x17\x09\0\0\0\0\x01\0\0\0";
     let sent = |exchange: &Exchange| packets(exchange.outgoing())[0].1.to_vec();
@@ -100,7 +100,7 @@ fn a_null_has_the_type_of_its_parameter() {
         scale: 1,
     };
     let values = [Value::Int(3), amount, Value::Text("ab"), Value::Null];
-    exchange.request(one(&statement, &values));
+    exchange.request(execution(&statement, &values));
     let three = 3_i64.to_le_bytes();
     assert_eq!(
         sent(&exchange),
@@ -131,7 +131,7 @@ fn statements_that_cannot_be_prepared_are_sent_as_text() {
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     assert_eq!((exchange.results(), exchange.error()), (3, None));
     assert!(exchange.is_prepared(&begin) && exchange.is_prepared(&add));
-    exchange.request(one(&begin, &[]));
+    exchange.request(execution(&begin, &[]));
     assert_eq!(sent(&exchange), b"\x03begin");
     exchange.reset();
     assert!(!exchange.is_prepared(&begin) && !exchange.is_prepared(&add));
@@ -150,7 +150,7 @@ fn a_batch_prepares_each_statement_once() {
             payload[..payload.len().min(5)].to_vec()
         };
         exchange.request(batch.into_iter());
-        let again = mode == QueryMode::Extended;
+        let prepares_again = mode == QueryMode::Extended;
         assert_eq!(sent(&exchange), b"\x16one ");
         assert_eq!(exchange.feed(&prepared(4, 1)).unwrap(), FeedStatus::Send);
         assert_eq!(sent(&exchange), [0x17, 4, 0, 0, 0]);
@@ -159,11 +159,14 @@ fn a_batch_prepares_each_statement_once() {
         assert_eq!(exchange.feed(&prepared(5, 0)).unwrap(), FeedStatus::Send);
         assert_eq!(sent(&exchange), [0x17, 5, 0, 0, 0]);
         assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
-        if again {
+        if prepares_again {
             assert_eq!(sent(&exchange), b"\x16one ");
             assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), FeedStatus::Send);
         }
-        assert_eq!(sent(&exchange), [0x17, if again { 6 } else { 4 }, 0, 0, 0]);
+        assert_eq!(
+            sent(&exchange),
+            [0x17, if prepares_again { 6 } else { 4 }, 0, 0, 0]
+        );
         assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
         assert_eq!(exchange.results(), 3);
     }
@@ -183,7 +186,7 @@ fn an_error_ends_the_request() {
     assert_eq!(exchange.error().unwrap().number, 1064);
     // It is prepared again at its next execution; its failure to prepare is remembered.
     assert!(exchange.is_prepared(&bad) && !exchange.is_prepared(&good));
-    exchange.request(one(&bad, &[]));
+    exchange.request(execution(&bad, &[]));
     assert_eq!(packets(exchange.outgoing())[0].1, b"\x16bad");
     // A statement that the server has forgotten is prepared again.
     assert_eq!(exchange.feed(&prepared(1, 0)).unwrap(), FeedStatus::Send);
@@ -191,15 +194,15 @@ fn an_error_ends_the_request() {
         exchange.feed(&refusal(1243, "HY000")).unwrap(),
         FeedStatus::Complete
     );
-    exchange.request(one(&bad, &[]));
+    exchange.request(execution(&bad, &[]));
     assert_eq!(packets(exchange.outgoing())[0].1, b"\x16bad");
     // The server counts a different number of placeholders.
     let fed = exchange.feed(&prepared(1, 2));
     assert_eq!(
         fed,
         Err(Violation::Placeholders {
-            found: 0,
-            counted: 2
+            parsed: 0,
+            reported: 2
         })
     );
 }
@@ -247,11 +250,14 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
             [(0, &b"\x03begin\n;do 7"[..])]
         );
         // Two results of one text; the second one has no "more results" flag.
-        let both = [
+        let two_results = [
             &b"\x07\0\0\x01\0\0\0\x09\0\0\0"[..],
             b"\x07\0\0\x02\0\0\0\x01\0\0\0",
         ];
-        assert_eq!(exchange.feed(&both.concat()).unwrap(), FeedStatus::Send);
+        assert_eq!(
+            exchange.feed(&two_results.concat()).unwrap(),
+            FeedStatus::Send
+        );
         assert_eq!(packets(exchange.outgoing())[0].1, b"\x16select 1");
         assert_eq!(exchange.feed(&prepared(3, 0)).unwrap(), FeedStatus::Send);
         assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
@@ -261,7 +267,10 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
             "{}",
             text.len()
         );
-        assert_eq!(exchange.feed(&both.concat()).unwrap(), FeedStatus::Send);
+        assert_eq!(
+            exchange.feed(&two_results.concat()).unwrap(),
+            FeedStatus::Send
+        );
         assert!(
             packets(exchange.outgoing())[0]
                 .1
@@ -282,7 +291,7 @@ fn extended_mode_prepares_each_time_and_closes_the_previous() {
     let mut exchange = exchange(QueryMode::Extended, without_eof());
     let value = [Value::Int(1)];
     for number in [5, 6] {
-        exchange.request(one(&statement, &value));
+        exchange.request(execution(&statement, &value));
         let sent = packets(exchange.outgoing());
         assert_eq!(sent.last().unwrap().1, b"\x16do ?");
         // The previous one is closed in the same request.
@@ -310,7 +319,7 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
         sent.iter().map(|(_, payload)| payload.to_vec()).collect()
     };
     let old = set.add("old $1");
-    exchange.request(one(&old, &[Value::Int(1)]));
+    exchange.request(execution(&old, &[Value::Int(1)]));
     assert_eq!(exchange.feed(&prepared(5, 1)).unwrap(), FeedStatus::Send);
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.close(&old);
@@ -327,7 +336,7 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
     assert!(exchange.is_prepared(&new));
     exchange.close(&new);
     assert!(!exchange.is_prepared(&new));
-    exchange.request(one(&new, &[Value::Int(1)]));
+    exchange.request(execution(&new, &[Value::Int(1)]));
     assert_eq!(sent(&exchange), [b"\x16new ?"]);
     assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), FeedStatus::Send);
     // Its types are sent: the server has not received them for this statement.
@@ -341,7 +350,7 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     // Error messages name it once its reply has arrived.
     assert_eq!(exchange.text(), Some("x"));
-    exchange.request(one(&new, &[Value::Int(1)]));
+    exchange.request(execution(&new, &[Value::Int(1)]));
     assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), FeedStatus::Send);
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.close(&new);

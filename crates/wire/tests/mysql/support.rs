@@ -118,7 +118,7 @@ pub fn prepared(id: u8, parameters: u8) -> Vec<u8> {
     bytes
 }
 
-pub fn one<'a>(
+pub fn execution<'a>(
     statement: &'a Statement,
     values: &'a [Value<'a>],
 ) -> impl Iterator<Item = (&'a Statement, &'a [Value<'a>])> {

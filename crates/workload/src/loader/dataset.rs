@@ -1,4 +1,4 @@
-//! What the loader needs to know about a workload's data: tables, rows, indexes, and what is already loaded.
+//! The loader's view of a workload's data: tables, rows, indexes, and the parts that are already loaded.
 
 use crate::catalog::{self, Tables};
 use crate::copy::RowSource;
@@ -31,17 +31,17 @@ impl LoadPart {
     }
 }
 
-/// The parts whose first rows are missing. `first` returns the first unit of each loaded part, and -1 if the
-/// part that begins with the first table is loaded.
+/// Returns the parts whose first rows are missing. `query` selects the first unit of each loaded part, and -1
+/// if the part that begins with the first table is loaded.
 ///
 /// # Errors
 /// The server refused.
 pub fn missing_parts(
     control: &mut Control,
     all: &[LoadPart],
-    first: &str,
+    query: &str,
 ) -> Result<Vec<LoadPart>, Error> {
-    let rows = sql::query_rows(control, "looking for loaded rows", first)?;
+    let rows = sql::query_rows(control, "looking for loaded rows", query)?;
     let loaded: HashSet<i64> = rows.iter().filter_map(|row| row.int(0)).collect();
     let is_missing = |part: &&LoadPart| match part.tables.start {
         0 => !loaded.contains(&-1),
@@ -53,10 +53,10 @@ pub fn missing_parts(
 /// The tables that exist when a load begins.
 #[derive(Debug, Default)]
 pub struct ExistingTables {
-    /// Tables of an unfinished load of the same data, which is continued.
-    pub kept: Vec<String>,
-    /// Other tables, which are replaced.
-    pub replaced: Vec<String>,
+    /// Tables of an unfinished load of the same data; the load continues it.
+    pub unfinished: Vec<String>,
+    /// Other tables; the load replaces them.
+    pub obsolete: Vec<String>,
 }
 
 /// An index that is built after the rows are loaded.
@@ -128,11 +128,11 @@ pub trait Dataset: Sync {
     /// The statements that record in the note that the load has finished.
     fn finish_statements(&self) -> Vec<String>;
 
-    /// All parts; always the same for the same data.
+    /// All parts; the same data always has the same parts.
     fn parts(&self) -> Vec<LoadPart>;
 
-    /// Those of all parts that are not stored yet. A part is one transaction, so its first row proves that all of
-    /// it is stored.
+    /// Returns the parts that are not stored yet. A part is one transaction, so its first row proves that the
+    /// whole part is stored.
     ///
     /// # Errors
     /// The server refused.
@@ -142,7 +142,7 @@ pub trait Dataset: Sync {
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error>;
 
-    /// Number of rows of some parts.
+    /// Number of rows in these parts.
     fn row_count(&self, parts: &[LoadPart]) -> u64;
 
     /// The rows of a table.
@@ -151,7 +151,8 @@ pub trait Dataset: Sync {
     /// The indexes to build, the slowest first.
     fn indexes(&self) -> Vec<IndexBuild>;
 
-    /// Whether the data is small enough for one transaction, if there is one loader and the server supports that.
+    /// Whether the data is small enough to load in one transaction, if there is one loader and the server supports
+    /// that.
     fn fits_one_transaction(&self) -> bool;
 
     /// Whether rows of this table may be frozen.
@@ -164,7 +165,7 @@ pub trait Dataset: Sync {
         false
     }
 
-    /// The argument `loaders` of [`BulkStatement::of`].
+    /// The argument `loaders` of [`BulkStatement::choose`](super::mysql::BulkStatement::choose).
     fn loaders_per_table(&self) -> u32 {
         0
     }
@@ -184,29 +185,34 @@ pub trait Dataset: Sync {
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
 }
 
-/// The existing tables of a data set in which one note covers all tables. `is_same` recognises the note of
-/// the same data.
+/// Finds the existing tables of a data set in which one note covers all tables. `is_same` recognises the note
+/// of the same data.
 ///
 /// # Errors
-/// A table is not the workload's; or one of an unfinished load was dropped.
+/// A table is foreign, or a table of an unfinished load was dropped.
 pub fn existing<T: Tables>(
     control: &mut Control,
     data: &'static str,
     is_same: impl Fn(&LoadNote) -> bool,
 ) -> Result<ExistingTables, Error> {
-    let found = catalog::find::<T>(control)?;
-    catalog::refuse_foreign(&found)?;
-    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    let tables = catalog::find::<T>(control)?;
+    catalog::refuse_foreign(&tables)?;
+    let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished() && is_same(note));
-    let names = found.iter().map(|found| found.facts.name.clone()).collect();
+    let names = tables
+        .iter()
+        .map(|table| table.facts.name.clone())
+        .collect();
     let Some(note) = note else {
         return Ok(ExistingTables {
-            replaced: names,
+            obsolete: names,
             ..ExistingTables::default()
         });
     };
-    let mut all = T::ALL.iter();
-    if let Some(table) = all.find(|table| found.iter().all(|found| found.table != **table)) {
+    let mut expected_tables = T::ALL.iter();
+    if let Some(table) =
+        expected_tables.find(|expected| tables.iter().all(|table| table.table != **expected))
+    {
         return Err(Error::Data {
             problem: format!(
                 "{}, and table {} was dropped since",
@@ -220,7 +226,7 @@ pub fn existing<T: Tables>(
         });
     }
     Ok(ExistingTables {
-        kept: names,
+        unfinished: names,
         ..ExistingTables::default()
     })
 }

@@ -1,13 +1,13 @@
-//! What an unfinished load leaves behind.
+//! The state in which an unfinished load leaves the database.
 //!
-//! Builds the user's error message from the load's progress and the cause of the failure. Must never
-//! promise more than is known.
+//! Builds the user's error message from that state and the cause of the failure. Must never claim more
+//! than is known.
 
 use crate::Error;
 use crate::remedy::{LoadSpec, Remedy};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How far a load got.
+/// The progress of a load that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadState {
     /// Nothing was changed, or only in a transaction that did not commit.
@@ -20,7 +20,7 @@ pub enum LoadState {
     Loaded,
 }
 
-/// The load, as commands and messages describe it.
+/// The description of a load in commands and messages.
 pub struct LoadSubject {
     /// The load.
     pub load: LoadSpec,
@@ -31,7 +31,7 @@ pub struct LoadSubject {
 }
 
 impl LoadState {
-    /// Adds to an error what is left behind and what to do.
+    /// Adds to an error what the load left behind, and what to do.
     pub fn explain(self, error: Error, subject: &LoadSubject, stop: &AtomicBool) -> Error {
         let left_behind = match self {
             LoadState::Untouched => "nothing: the database is unchanged",
@@ -60,7 +60,7 @@ impl LoadState {
                 remedy,
             };
         }
-        let first = match &error {
+        let first_step = match &error {
             Error::Server { source, .. } if source.is_silent() => {
                 Some("check that the server is up and reachable over the network".to_owned())
             }
@@ -68,22 +68,22 @@ impl LoadState {
                 Some(hint) => Some(hint.into_owned()),
                 None => advice(source.sqlstate(), subject),
             },
-            // Impossible options, or a foreign table: those errors already include what to do.
+            // Invalid options, or a foreign table: those errors already include what to do.
             _ if self == LoadState::Untouched => return error,
             _ => None,
         };
         Error::LoadFailed {
             cause: Box::new(error),
             left_behind,
-            remedy: Box::new(match first {
-                Some(first) => Remedy::First(first, Box::new(remedy)),
+            remedy: Box::new(match first_step {
+                Some(advice) => Remedy::First(advice, Box::new(remedy)),
                 None => remedy,
             }),
         }
     }
 }
 
-/// What to do first about an error with this SQLSTATE; `code` is `None` if the connection itself failed.
+/// Returns the first step after an error with this SQLSTATE; `code` is `None` if the connection failed.
 fn advice(code: Option<&str>, subject: &LoadSubject) -> Option<String> {
     let (scale, size_mb) = (subject.scale, subject.bytes / 1_000_000);
     let text = match code {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_state_what_is_left_behind() {
+    fn errors_describe_the_state_and_the_remedy() {
         let invalid_request = || Error::InvalidRequest {
             problem: "x".to_owned(),
             hint: "y".to_owned(),
@@ -138,8 +138,8 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{text}");
         }
-        let refused = LoadState::Untouched.explain(invalid_request(), &subject(), &stop);
-        assert_eq!(refused.to_string(), "x\n  hint: y");
+        let untouched = LoadState::Untouched.explain(invalid_request(), &subject(), &stop);
+        assert_eq!(untouched.to_string(), "x\n  hint: y");
         stop.store(true, Ordering::Relaxed);
         let stopped = LoadState::Committing.explain(invalid_request(), &subject(), &stop);
         let check = "hint: `prony check oltp_read_only` shows which";

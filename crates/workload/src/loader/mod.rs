@@ -1,6 +1,5 @@
-//! Loading, common to all workloads: `dataset` has the procedure, this module the connections.
-//!
-//! Opens sessions suited for a long load, and sends rows. It must not know any workload.
+//! Loading, common to all workloads. `procedure` defines the steps; this module opens sessions suited for a
+//! long load, and sends rows. It must not know any workload.
 
 pub mod dataset;
 pub mod load_state;
@@ -14,19 +13,21 @@ use crate::{Error, sql};
 use prony_server::{Control, Target};
 use prony_wire::Engine;
 
-/// Additional loaders would only queue for a table's extension lock.
+/// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
 
-/// Overrides settings of a role or database that would break a long load, and suppresses notices of
-/// tables that do not exist. For this session only.
+/// Overrides, for the session, settings of a role or database that would break a long load, and suppresses
+/// notices about tables that do not exist.
 const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
 
 /// The same for MySQL and MariaDB: rows are committed statement by statement.
 const MYSQL_SESSION: &str = "set autocommit = 1";
 
+/// Checks the number of loaders.
+///
 /// # Errors
-/// This number of loaders is not possible.
+/// The number is 0 or above the maximum.
 pub fn check_jobs(jobs: u32) -> Result<(), Error> {
     if (1..=JOBS_MAX).contains(&jobs) {
         return Ok(());
@@ -42,7 +43,7 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
 pub struct Loader<'a> {
     /// Counts the progress and displays it.
     pub meter: &'a ProgressMeter<'a>,
-    /// Tells whether to continue.
+    /// Knows whether to continue.
     pub watcher: &'a StopWatcher<'a>,
 }
 
@@ -60,10 +61,9 @@ impl Loader<'_> {
         Ok(control)
     }
 
-    /// Locks out other loads, which would fill the same tables. `workload` is the name that `prony
-    /// load` takes.
+    /// Locks out other loads of the same tables. `workload` is the name for `prony load`.
     pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
-        let busy = || Error::Data {
+        let busy_error = || Error::Data {
             problem: format!("another load of {workload} is under way in this database"),
             remedy: "wait until it ends, or stop it: it can be continued".into(),
         };
@@ -77,7 +77,7 @@ impl Loader<'_> {
                     sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;
                 match lock.int(0) {
                     Some(1) => Ok(()),
-                    _ => Err(busy()),
+                    _ => Err(busy_error()),
                 }
             }
             Engine::PostgreSql => {
@@ -87,8 +87,8 @@ impl Loader<'_> {
                      set lock_timeout = 0"
                 );
                 match control.execute(&sql) {
-                    Err(error) if error.sqlstate() == Some("55P03") => Err(busy()),
-                    locked => locked
+                    Err(error) if error.sqlstate() == Some("55P03") => Err(busy_error()),
+                    result => result
                         .map(drop)
                         .map_err(|source| sql::server_error(activity, source)),
                 }
@@ -96,8 +96,8 @@ impl Loader<'_> {
         }
     }
 
-    /// The server of an existing connection: if the target has several hosts, the other connections
-    /// must load into the same one.
+    /// Restricts a target to the server of an existing connection: if the target has several hosts, all
+    /// connections must load into the same one.
     pub fn same_server(control: &Control, target: &Target) -> Target {
         Target {
             endpoints: vec![control.endpoint().clone()],
@@ -105,8 +105,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Flushes the session's counts of inserted rows. A session withholds them for up to a second; if
-    /// they arrived after the VACUUM, they would look like rows not yet vacuumed.
+    /// Flushes the session's counts of inserted rows. A session withholds them for up to a second; counts
+    /// that arrived after the VACUUM would look like rows not yet vacuumed.
     pub fn flush_counts(&self, control: &mut Control) -> Result<(), Error> {
         let activity = "flushing the session's statistics";
         let version = "select current_setting('server_version_num')::int";
@@ -136,30 +136,31 @@ impl Loader<'_> {
         mut rows: impl RowSource,
     ) -> Result<(), Error> {
         let activity = format!("sending rows of {table}");
-        let failed = |source| sql::server_error(&activity, source);
+        let copy_error = |source| sql::server_error(&activity, source);
         self.check_stop()?;
         let with = match options {
             "" => String::new(),
             options => format!(" with ({options})"),
         };
         let statement = format!("copy {table} from stdin{with}");
-        let mut copy = control.copy_in(&statement).map_err(failed)?;
+        let mut copy = control.copy_in(&statement).map_err(copy_error)?;
         let sent = send(&mut rows, &mut copy, |count, bytes| {
             self.meter.add_sent(count, bytes);
             self.watcher.should_continue()
         });
-        let Some(sent) = sent.map_err(failed)? else {
+        let Some(sent) = sent.map_err(copy_error)? else {
             // Dropping an unfinished copy aborts it.
             drop(copy);
             return self.check_stop();
         };
-        let stored = copy.finish().map_err(failed)?;
+        let stored = copy.finish().map_err(copy_error)?;
         check_all_stored(table, sent, stored)
     }
 
+    /// Checks whether the load must end.
+    ///
     /// # Errors
-    /// The user requested a stop, or another loader failed (whose error is reported instead of this
-    /// one).
+    /// The user requested a stop, or a loader failed; that loader's error is then reported instead.
     pub fn check_stop(&self) -> Result<(), Error> {
         if self.watcher.should_continue() {
             return Ok(());
@@ -171,12 +172,14 @@ impl Loader<'_> {
     }
 }
 
-/// SQL for the name of a lock of MySQL or MariaDB: such locks are server-wide, and their names have
-/// at most 64 characters. Avoids hashes that newer servers drop, as MySQL 9.6 does MD5.
-pub fn lock_name(what: &str) -> String {
-    format!("concat('{what} ', crc32(database()), ' ', left(database(), 16))")
+/// SQL for the name of a user-level lock of MySQL or MariaDB. Such locks are server-wide, and their names have
+/// at most 64 characters. Uses CRC32, because newer servers drop other hashes: MySQL 9.6 has no MD5.
+pub fn lock_name(prefix: &str) -> String {
+    format!("concat('{prefix} ', crc32(database()), ' ', left(database(), 16))")
 }
 
+/// Checks that the server stored all rows.
+///
 /// # Errors
 /// The server stored more or fewer rows than it was sent.
 pub fn check_all_stored(table: &str, sent: u64, stored: u64) -> Result<(), Error> {

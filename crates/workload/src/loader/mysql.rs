@@ -7,11 +7,10 @@ use crate::copy::RowSource;
 use crate::{Error, sql};
 use prony_server::Control;
 
-/// Bytes of rows in one statement, if the server accepts that many; a stop has to wait for one
-/// statement.
+/// Bytes of rows in a `LOAD DATA`, if the server accepts that many; a stop has to wait for one statement.
 const STATEMENT_BYTES: u64 = 4 << 20;
-/// The same for an `INSERT`, of which the server holds each value separately before it stores the
-/// first.
+/// Bytes of rows in an `INSERT`, if the server accepts that many. It is smaller because the server parses all
+/// values before it stores the first row.
 const INSERT_BYTES: u64 = 1 << 20;
 /// Space for the statement's other text, plus at most the last row.
 const RESERVED_BYTES: u64 = 8 << 10;
@@ -23,20 +22,20 @@ const ROW_BYTES: usize = 4096;
 pub struct BulkStatement {
     /// `LOAD DATA LOCAL` from memory, if the server allows it; otherwise multi-row `INSERT`s.
     pub is_load_data: bool,
-    /// Once this many bytes are reached, no further row is added.
+    /// Size in bytes from which no further row is added to a statement.
     bytes: usize,
 }
 
 impl BulkStatement {
-    /// Chooses the method by the server's settings. `loaders`: number of loaders that fill one table
-    /// with auto-increment numbers; 0 if each loader has its own tables, or rows come with their
+    /// Chooses the statement by the server's settings. `loaders` is the number of loaders that fill one
+    /// table with auto-increment numbers; 0 if each loader has its own tables, or the rows contain their
     /// numbers.
-    pub fn of(control: &mut Control, loaders: u32) -> Result<Self, Error> {
+    pub fn choose(control: &mut Control, loaders: u32) -> Result<Self, Error> {
         let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::query_row(control, "reading the server's limits", settings)?;
-        // With another autoinc lock mode, a LOAD DATA blocks all other inserts into such a table until
-        // it ends. It takes the server half the time of an INSERT, so for two loaders taking turns
-        // costs nothing.
+        // Unless the autoinc lock mode is 2, a LOAD DATA blocks all other inserts into such a table until
+        // it ends. It takes the server half the time of an INSERT, so two loaders lose nothing by waiting
+        // for each other.
         let blocks_others = loaders > 2 && row.int(2) != Some(2);
         let is_load_data = row.int(0) == Some(1) && !blocks_others;
         let limit = if is_load_data {
@@ -51,7 +50,7 @@ impl BulkStatement {
         })
     }
 
-    /// The name for the report of a load.
+    /// The name in the report of a load.
     pub fn name(self) -> &'static str {
         match self.is_load_data {
             true => "LOAD DATA from memory",
@@ -88,7 +87,7 @@ impl BulkStatement {
             let stored = match self.is_load_data {
                 true => control.load_data(&begin, &bytes),
                 false => {
-                    // The trailing comma.
+                    // Remove the trailing comma.
                     bytes.pop();
                     control.execute(std::str::from_utf8(&bytes).unwrap_or_default())
                 }

@@ -1,12 +1,13 @@
-//! The procedure of every load: existing tables, one transaction or part by part, indexes, the note.
+//! The steps of every load: replaces existing tables, sends the rows in one transaction or in parts, builds
+//! the indexes, and sets the note.
 //!
 //! Takes a data set, which knows its tables and rows; produces loaded tables and a report. A load must
-//! never leave a half-loaded database that looks complete, resend a part that is stored, or go on after a
-//! stop request.
+//! never leave a half-loaded database that looks complete, resend a part that is stored, or continue after
+//! a stop request.
 //!
-//! A note (`note`) in a table's comment records what is loaded, and whether the load has finished. On
+//! A note (`note`) in a table's comment records the loaded data, and whether the load has finished. On
 //! PostgreSQL, a single loader with little data does everything in one transaction, which leaves the old
-//! tables intact if it fails; the price is that old and new tables must fit on the disk together. COPY may
+//! tables intact if it fails; old and new tables must therefore fit on the disk together. COPY may
 //! freeze rows of a table only in the transaction that created or truncated it. Otherwise the rows are
 //! loaded in parts, each in its own transaction, so that the first row of a part proves that all of it is
 //! stored; as many loaders as there are jobs take parts from a queue. If a load is restarted with the same
@@ -35,7 +36,7 @@ const STATEMENTS_PER_BATCH: usize = 200;
 /// Loads a data set. `prepare` creates it once the server is connected and other loads are locked out.
 ///
 /// # Errors
-/// The error states what failed, what is left behind, and what to do.
+/// The error states the cause, the state of the database, and the remedy.
 pub fn load<D: Dataset>(
     request: &LoadRequest<'_>,
     subject: &LoadSubject,
@@ -85,13 +86,13 @@ struct LoadRun<'a, D> {
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
-    /// Runs the load; returns the method, for the report.
+    /// Runs the load; returns its method as text, for the report.
     fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
         let existing = self.data.existing(control)?;
         let in_one_transaction = match self.dialect {
             SqlDialect::PostgreSql => {
                 self.request.jobs == 1
-                    && existing.kept.is_empty()
+                    && existing.unfinished.is_empty()
                     && self.data.fits_one_transaction()
             }
             // On MySQL, creating a table commits the transaction.
@@ -164,15 +165,15 @@ impl<D: Dataset> LoadRun<'_, D> {
         labels.find(|label| *label == name).unwrap_or_default()
     }
 
-    /// The statements that replace old tables by new ones.
+    /// Returns the statements that drop obsolete tables and create missing ones.
     fn create_statements(&self, existing: &ExistingTables, stage: TableStage) -> Vec<String> {
         self.loader.meter.enter_phase(LoadPhase::Create, "");
-        let replaced: Vec<&str> = existing.replaced.iter().map(String::as_str).collect();
-        let drops = replaced
+        let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
+        let drops = obsolete
             .chunks(STATEMENTS_PER_BATCH)
             .map(catalog::drop_tables);
         let tables = 0..self.data.table_count();
-        let missing = tables.filter(|table| !existing.kept.contains(&self.data.name(*table)));
+        let missing = tables.filter(|table| !existing.unfinished.contains(&self.data.name(*table)));
         drops
             .chain(missing.map(|table| self.data.create_statement(table, stage)))
             .collect()
@@ -191,7 +192,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let statements = self.create_statements(existing, TableStage::Filling);
         self.execute_in_batches(control, "creating the tables", &statements)?;
         let parts = data.parts();
-        let (missing, continued) = match existing.kept.is_empty() {
+        let (missing, continued) = match existing.unfinished.is_empty() {
             true => (parts, String::new()),
             false => {
                 let missing = data.missing_parts(control, &parts)?;
@@ -208,7 +209,7 @@ impl<D: Dataset> LoadRun<'_, D> {
             SqlDialect::MySql => {
                 // A load statement carries its rows; no file is ever read.
                 target.allow_load_data();
-                Some(BulkStatement::of(control, data.loaders_per_table())?)
+                Some(BulkStatement::choose(control, data.loaders_per_table())?)
             }
         };
         self.send_parts(&target, &missing, bulk)?;
@@ -364,8 +365,8 @@ impl<D: Dataset> LoadRun<'_, D> {
         for batch in statements.chunks(STATEMENTS_PER_BATCH) {
             match self.dialect {
                 SqlDialect::PostgreSql => {
-                    let all = format!("begin; {}; commit", batch.join("; "));
-                    self.loader.execute(control, activity, &all)?;
+                    let transaction = format!("begin; {}; commit", batch.join("; "));
+                    self.loader.execute(control, activity, &transaction)?;
                 }
                 SqlDialect::MySql => {
                     for statement in batch {

@@ -1,4 +1,4 @@
-//! The values with which a script's coroutine is resumed. Never keeps a reply alive.
+//! The values with which a script's coroutine is resumed. They must not hold references to a reply.
 
 use mlua::{IntoLua, IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
 use prony_wire::WireRow;
@@ -8,17 +8,17 @@ pub enum Answer {
     /// The request is done; it has no result.
     Done,
     Flag(bool),
-    /// The number of rows and of columns of a reply; without columns, the first is the number of changed rows.
+    /// The numbers of rows and of columns of a reply; without columns, the number of changed rows and 0.
     Reply(u64, usize),
     Number(usize),
-    /// A prepared statement: its number, and how many values it takes.
+    /// A prepared statement: its number, and its number of parameters.
     Prepared(usize, usize),
     /// All rows of a result.
     Rows(Table),
     Failed(FailedAnswer),
 }
 
-/// Why a statement failed, as scripts see it.
+/// The error of a failed statement, as scripts see it.
 #[derive(Clone, Debug)]
 pub struct FailedAnswer {
     /// MySQL's error number; 0 on PostgreSQL.
@@ -27,7 +27,7 @@ pub struct FailedAnswer {
     pub state: String,
     /// The server's message.
     pub message: String,
-    /// Whether the error is ignored, so that the event starts over.
+    /// Whether the error is ignored, which restarts the event.
     pub ignorable: bool,
 }
 
@@ -64,21 +64,21 @@ impl FailedAnswer {
     }
 }
 
-/// The rows of one result of a reply, each a table of texts.
+/// Converts the rows of one result of a reply to Lua tables of strings.
 pub fn rows<'a>(
     lua: &Lua,
     reply: impl Iterator<Item = (usize, WireRow<'a>)>,
     result: usize,
 ) -> Result<Table> {
-    let all = lua.create_table()?;
-    for (_, row) in reply.filter(|(of, _)| *of == result) {
+    let rows = lua.create_table()?;
+    for (_, row) in reply.filter(|(index, _)| *index == result) {
         let table = lua.create_table()?;
         for (index, value) in row.values().enumerate() {
             if let Some(bytes) = value {
                 table.raw_set(index + 1, lua.create_string(bytes)?)?;
             }
         }
-        all.raw_push(table.into_lua(lua)?)?;
+        rows.raw_push(table.into_lua(lua)?)?;
     }
-    Ok(all)
+    Ok(rows)
 }

@@ -1,4 +1,4 @@
-//! The scripts that come with Prony, written from scratch: they contain no line of sysbench's.
+//! The bundled scripts. They are written from scratch and contain no code of sysbench.
 
 /// Texts by module name.
 const FILES: [(&str, &str); 15] = [
@@ -43,8 +43,8 @@ const FILES: [(&str, &str); 15] = [
     ("common", include_str!("bundled/common.lua")),
 ];
 
-/// The text of a bundled script.
+/// Returns the text of a bundled script.
 pub fn text(name: &str) -> Option<&'static str> {
-    let found = FILES.iter().find(|(file, _)| *file == name);
-    found.map(|(_, text)| *text)
+    let script = FILES.iter().find(|(file, _)| *file == name);
+    script.map(|(_, text)| *text)
 }

@@ -1,6 +1,6 @@
-//! What a command word means to a script, and why a script is rejected. Messages never contain a password.
+//! The commands of a script, and the errors of reading or running it. Messages never contain a password.
 
-/// What the second word of a command line means to a script.
+/// The meaning of the second word of a command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run the load.
@@ -17,13 +17,13 @@ pub enum Command {
     Unknown,
 }
 
-/// Why a script cannot be read or run.
+/// An error that prevents a script from being read or run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LuaScriptError {
-    /// The command line is wrong; the text is for standard error and ends in a newline.
+    /// The command line is invalid; the text is for standard error and ends in a newline.
     #[error("{0}")]
     Usage(String),
-    /// The script is wrong.
+    /// The script is invalid.
     #[error("{0}")]
     Fatal(String),
     /// A function of the script failed.

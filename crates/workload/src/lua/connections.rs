@@ -1,5 +1,5 @@
-//! The connections of one script thread, and the one that it currently uses. A prepared statement of one connection
-//! is never used on another.
+//! The connections of one script thread, one of which is current. A prepared statement is never used on a
+//! different connection.
 
 use super::sql_errors::DeferredError;
 use super::statements::PreparedStatements;
@@ -28,20 +28,20 @@ impl Connection {
     }
 }
 
-/// The connections of one thread, by number. The first is the user's own handle, which sleeps and
-/// transactions use too; it exists before it is connected.
+/// The connections of one thread, by number. The first is the user's handle, which is also used for sleeps and
+/// transactions; it exists before it is connected.
 pub struct Connections {
     all: Vec<Connection>,
     current: usize,
-    /// Numbers of the connections that are closed.
+    /// Numbers of closed connections.
     free: Vec<usize>,
-    /// Whether a script sees the first of several results and requests the others; otherwise it sees the
-    /// last.
+    /// Whether a script first sees the first of several results, and requests the others; otherwise it sees
+    /// only the last.
     sees_first_result: bool,
 }
 
 impl Connections {
-    /// The connections of a user, none of which is open.
+    /// Creates the connections of a user; none is open.
     pub fn new(user_db: Db, sees_first_result: bool) -> Connections {
         Connections {
             all: vec![Connection::new(user_db)],
@@ -51,7 +51,7 @@ impl Connections {
         }
     }
 
-    /// The user's own handle.
+    /// The user's handle.
     pub fn user_db(&mut self) -> &mut Db {
         &mut self.all[0].db
     }
@@ -61,7 +61,7 @@ impl Connections {
         &mut self.all[self.current]
     }
 
-    /// Makes this the connection that the script uses.
+    /// Makes this connection the current one.
     pub fn switch_to(&mut self, number: usize) {
         if number < self.all.len() {
             self.current = number;
@@ -71,7 +71,7 @@ impl Connections {
     /// Opens a connection, which becomes the current one, and returns its number.
     ///
     /// # Errors
-    /// The server's refusal, or why no connection could be made.
+    /// The server refused, or could not be reached.
     pub async fn connect(&mut self) -> Result<usize, DbError> {
         let number = match self.free.pop() {
             Some(number) => number,
@@ -84,12 +84,12 @@ impl Connections {
         let connection = &mut self.all[number];
         connection.prepared = PreparedStatements::default();
         connection.deferred = None;
-        let opened = connection.db.renew().await;
-        match opened {
+        let result = connection.db.renew().await;
+        match result {
             Ok(()) => self.current = number,
             Err(_) => self.free.push(number),
         }
-        opened.map(|()| number)
+        result.map(|()| number)
     }
 
     /// Closes a connection.
@@ -108,7 +108,7 @@ impl Connections {
         }
     }
 
-    /// Recovers from an error, so that the event, if one is under way, can start over.
+    /// Recovers from an error, so that the current event, if any, can be restarted.
     ///
     /// # Errors
     /// The run is over, or lost connections are not reopened.
@@ -120,13 +120,13 @@ impl Connections {
         Ok(())
     }
 
-    /// Whether a script sees the first of several results, not the last.
+    /// Whether a script first sees the first of several results, instead of the last.
     pub fn sees_first_result(&self) -> bool {
         self.sees_first_result
     }
 }
 
-/// The index of the result, among `results`, that a script sees without requesting another.
+/// Returns the index of the result that a script sees first, given the number of results.
 pub fn visible_result(sees_first_result: bool, results: usize) -> usize {
     match sees_first_result {
         true => 0,
@@ -134,12 +134,12 @@ pub fn visible_result(sees_first_result: bool, results: usize) -> usize {
     }
 }
 
-/// The number of rows that a result returned or changed, and of its columns.
+/// Returns the number of rows that a result returned or changed, and its number of columns.
 pub fn rows_and_columns(reply: &DbReply<'_>, result: usize) -> (u64, usize) {
     (reply.affected_by(result), reply.columns(result).count())
 }
 
-/// The number of rows and columns of the result that a script sees without requesting another.
+/// Returns the number of rows and columns of the result that a script sees first.
 pub fn visible_reply(sees_first_result: bool, reply: &DbReply<'_>) -> (u64, usize) {
     rows_and_columns(reply, visible_result(sees_first_result, reply.results()))
 }

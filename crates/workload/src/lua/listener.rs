@@ -37,28 +37,27 @@ pub struct SqlFailure<'a> {
 pub trait Listener: Send + Sync {
     /// Output of a script, newlines included, in any encoding.
     fn output(&self, text: &[u8]);
-    /// An error that ends the run, in the words of sysbench.
+    /// An error that ends the run, with sysbench's text.
     fn fatal(&self, text: &str);
     /// An error that does not end the run.
     fn alert(&self, text: &str);
     /// A warning.
     fn warning(&self, text: &str);
-    /// A script needs a driver or a connection, and there is none; `lines` are the settings' log lines for
-    /// that case.
+    /// A script needs a driver or a connection, but there is none; `lines` are the log lines from
+    /// [`ScriptSettings`](super::ScriptSettings) for this case.
     fn unreachable(&self, lines: &str);
     /// A connection that a script opened outside of threads was refused.
     fn connection_refused(&self, error: &prony_server::control::Error);
-    /// A script has occupied its OS thread for some time without making a request, and the other users of that
-    /// thread had to wait. Called once.
+    /// A script has blocked its OS thread, without making a request, while other users of the thread waited.
+    /// Called once.
     fn thread_blocked(&self);
     /// A statement failed.
     fn sql_failed(&self, failure: &SqlFailure<'_>);
     /// A function of the script failed: its thread cannot continue, and the run must end. `function` is
-    /// sysbench's name for it, empty if nothing is to be printed.
+    /// sysbench's name for it, or empty if nothing should be printed.
     fn function_failed(&self, function: &str, reason: &str);
-    /// A thread's `thread_done` failed. Its events are done, so the run continues to its report.
+    /// A thread's `thread_done` failed. Its events have ended, so the run continues to its report.
     fn thread_done_failed(&self, reason: &str);
-    /// A script has run so long without making a request that it counts as stuck, and it cannot be stopped
-    /// from outside: the process must exit.
+    /// A script has run too long without making a request, and cannot be interrupted: the process must exit.
     fn stuck(&self, reason: &str);
 }

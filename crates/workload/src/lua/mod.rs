@@ -1,13 +1,13 @@
 //! Lua scripts, as sysbench runs them: on LuaJIT, with sysbench's API.
 //!
-//! From a script and the command line's [`ScriptSettings`] come its options and commands, the program of its
-//! threads, and its reports. Never prints, never blocks a worker unless the script itself does, and a
-//! mistake in a script is never more than an error of that script.
+//! Takes a script and the [`ScriptSettings`] of the command line; provides the script's options and commands,
+//! the program of its threads, and its reports. Never prints, and never blocks a worker unless the script does.
+//! A mistake in a script causes only an error of that script.
 //!
-//! A sysbench thread is a virtual user: a separate Lua state, in which the script is read again, and one
-//! coroutine. The script makes blocking calls (`con:query()`); underneath, the coroutine yields a request,
-//! and [`user`] resumes it with the loop's answer. The API that scripts see is written in Lua (`prelude/`),
-//! so that LuaJIT can compile through it.
+//! A sysbench thread is a virtual user with a separate Lua state, in which the script is read again, and one
+//! coroutine. The script makes blocking calls (`con:query()`); the coroutine yields a request, and [`user`]
+//! resumes it with the answer of the event loop. The API for scripts is written in Lua (`prelude/`), so that
+//! LuaJIT can compile across its calls.
 
 mod answer;
 mod bundled;

@@ -1,6 +1,6 @@
 //! Serves the Lua states that run outside of the load: `init()`, `done()`, commands that are not parallel,
-//! and the script's top level. There is no event loop here: requests use blocking connections and are answered
-//! at once. Never part of a load.
+//! and the script's top level. Without an event loop, requests use blocking connections and are answered
+//! immediately. Must never be used in a load.
 
 use super::answer::{Answer, FailedAnswer, rows};
 use super::connections::visible_result;
@@ -35,10 +35,10 @@ struct OutsideConnections {
     context: Arc<ScriptContext>,
     all: Vec<OutsideConnection>,
     current: usize,
-    /// Numbers that the script does not use. A connection that could not be reopened is closed, but still in use.
+    /// Numbers that are not in use. A connection that could not be reopened is closed, but its number is in use.
     free: Vec<usize>,
     values: BoundValues,
-    /// Whether a script sees the first of several results and requests the others itself.
+    /// Whether a script first sees the first of several results, and requests the others.
     sees_first_result: bool,
 }
 
@@ -50,7 +50,7 @@ struct OutsideConnection {
     deferred: Option<DeferredError>,
 }
 
-/// Installs the function that answers a state's requests. Tells the watchdog while a request waits for the server.
+/// Installs the function that answers a state's requests, and informs the watchdog while it waits for the server.
 pub(super) fn install_answer(
     state: &ScriptState,
     context: &Arc<ScriptContext>,
@@ -97,8 +97,8 @@ impl OutsideConnections {
             }
             Request::Query(text) => self.query(&text.as_bytes()),
             Request::Prepare(text) => self.prepare(&text.as_bytes()),
-            Request::Execute(id, first, rest) => {
-                self.execute(id, std::iter::once(&first).chain(rest.iter()))
+            Request::Execute(id, first, others) => {
+                self.execute(id, std::iter::once(&first).chain(others.iter()))
             }
             Request::Close(id) => {
                 if let Some(connection) = self.all.get_mut(self.current) {
@@ -136,9 +136,9 @@ impl OutsideConnections {
                 self.current = number;
                 Answer::Number(number)
             }
-            failed => {
+            failure => {
                 self.free.push(number);
-                failed
+                failure
             }
         }
     }
@@ -161,15 +161,15 @@ impl OutsideConnections {
         }
     }
 
-    /// Connects the numbered entry; `None` if there is no such entry, or no server.
+    /// Opens the connection with this number; `None` if there is no such number, or no server.
     fn open(&mut self, number: usize) -> Option<std::result::Result<(), Error>> {
         let settings = &self.context.settings;
         let (target, connection) = (settings.server.as_ref()?, self.all.get_mut(number)?);
         // Close the old connection before the new one opens.
         connection.blocking = None;
         connection.deferred = None;
-        let opened = BlockingConnection::connect(target, settings.mode);
-        Some(opened.map(|blocking| connection.blocking = Some(blocking)))
+        let result = BlockingConnection::connect(target, settings.mode);
+        Some(result.map(|blocking| connection.blocking = Some(blocking)))
     }
 
     fn query(&mut self, sql: &[u8]) -> Answer {
@@ -215,12 +215,12 @@ impl OutsideConnections {
         let text = connection.prepared.text(id).unwrap_or_default();
         let mut bound = std::mem::take(&mut self.values);
         bound.take(values, statement.parameters());
-        let all: Vec<Value<'_>> = (0..bound.len()).map(|index| bound.get(index)).collect();
-        let (operation, text_sent) = sent_statement(&self.context.settings, text, &statement, &all);
-        let answer = self.execute_request(operation, &text_sent, |exchange| {
-            exchange.request(std::iter::once((&*statement, &all[..])));
+        let params: Vec<Value<'_>> = (0..bound.len()).map(|index| bound.get(index)).collect();
+        let (operation, sql) = sent_statement(&self.context.settings, text, &statement, &params);
+        let answer = self.execute_request(operation, &sql, |exchange| {
+            exchange.request(std::iter::once((&*statement, &params[..])));
         });
-        drop(all);
+        drop(params);
         self.values = bound;
         answer
     }
@@ -266,7 +266,7 @@ impl OutsideConnections {
         }
     }
 
-    /// Another result of the last reply, or the error that the server sent instead of it.
+    /// Answers with a result of the last reply, or with the error that the server sent instead.
     fn result(&mut self, result: usize) -> Answer {
         let Some(connection) = self.all.get_mut(self.current) else {
             return no_server();
@@ -284,7 +284,7 @@ impl OutsideConnections {
             .count_reply(rows_and_columns(blocking.exchange(), result))
     }
 
-    /// A statement failed.
+    /// Handles the error of a statement: recovers if it is ignored, otherwise reports it.
     #[cold]
     fn handle_error(&mut self, operation: SqlOperation, sql: &str, error: &DbError) -> Answer {
         let context = Arc::clone(&self.context);
@@ -307,12 +307,12 @@ impl OutsideConnections {
         error_answer(settings, error, true)
     }
 
-    /// Tries to reconnect the current connection until `patience_s` has passed. Outside of a run,
-    /// nothing else would stop the attempts.
+    /// Tries to reconnect the current connection for up to `max_query_gap_s`. Outside of a run, nothing else
+    /// would end the attempts.
     fn retry_reconnect(&mut self) -> bool {
         let context = Arc::clone(&self.context);
         let settings = &context.settings;
-        let deadline = Instant::now() + Duration::from_secs(settings.patience_s);
+        let deadline = Instant::now() + Duration::from_secs(settings.max_query_gap_s);
         loop {
             match self.open(self.current) {
                 Some(Ok(())) => return true,
@@ -339,11 +339,11 @@ impl OutsideConnections {
 impl OutsideConnection {
     /// The number of results of the last reply, including an error in place of one.
     fn results(&self) -> usize {
-        let all = self
+        let results = self
             .blocking
             .as_ref()
             .map_or(0, |blocking| blocking.exchange().results());
-        all + usize::from(self.deferred.is_some())
+        results + usize::from(self.deferred.is_some())
     }
 
     fn close(&mut self, id: usize) {
@@ -373,7 +373,7 @@ fn no_server() -> Answer {
     Answer::Failed(FailedAnswer::internal("there is no server to query here"))
 }
 
-/// Converts the error of a blocking connection to that of the event loop.
+/// Converts the error of a blocking connection to the error type of the event loop.
 fn to_db_error(error: &Error) -> DbError {
     match error {
         Error::Statement(error) => DbError::from(&**error),

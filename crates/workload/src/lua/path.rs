@@ -1,9 +1,9 @@
-//! The search path for Lua modules. Never reads the environment itself.
+//! The search path for Lua modules. Never reads the environment.
 
 /// Where distributions install sysbench's scripts.
 const SYSBENCH_SCRIPTS: &str = "/usr/share/sysbench";
 
-/// The path of `require` and of a test's name: `LUA_PATH` if it is set, with the default in place of `;;`.
+/// Returns the search path for modules and test names: `LUA_PATH` with `;;` replaced by the default, or the default.
 pub fn search_path(home: Option<&str>, lua_path: Option<&str>) -> String {
     let mut templates = vec![
         "./?.lua".to_owned(),

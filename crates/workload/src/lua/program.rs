@@ -7,10 +7,10 @@ use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What the threads of a script do.
+/// The task of a script's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// Run events, one after the other.
+    /// Run events, one at a time.
     Run,
     /// Run a parallel command once in each thread, as one transaction of the loop.
     Command {
@@ -40,15 +40,15 @@ impl LuaProgram {
         }
     }
 
-    /// The number of users that the program expects: the threads of the command line.
+    /// The number of users: the threads of the command line.
     pub fn users(&self) -> u32 {
         self.context.settings.threads
     }
 
     /// Whether a thread has connected; a script that never connects measures no database.
     pub fn has_connected(&self) -> bool {
-        let connected = &self.context.has_connected;
-        connected.load(std::sync::atomic::Ordering::Relaxed)
+        let has_connected = &self.context.has_connected;
+        has_connected.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     fn heartbeat(&self, worker: u32) -> Arc<Heartbeat> {

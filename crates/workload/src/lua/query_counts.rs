@@ -1,11 +1,11 @@
-//! Counts queries for sysbench's report: those of threads through the worker, those made outside of threads
-//! separately. Never counts events.
+//! Counts queries for sysbench's report. Queries of threads are counted by the worker, and queries made outside
+//! of threads separately. Never counts events.
 
 use super::answer::Answer;
 use prony_session::{Db, QueryKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The kind of a query by sysbench's rule, from the number of rows and columns of its reply.
+/// Returns the kind of a query by sysbench's rule, from the number of rows and columns of its reply.
 fn classify((rows, fields): (u64, usize)) -> QueryKind {
     match (fields, rows) {
         (0, 0) => QueryKind::Other,

@@ -1,10 +1,10 @@
-//! Reports that a script prints itself: its hooks get the figures of an interval or of the whole run, and
-//! write to the listener. Never called from a worker.
+//! Reports that a script prints: its hooks get the figures of an interval or of the whole run, and write to
+//! the listener. Never called from a worker.
 
 use super::command::LuaScriptError;
 use super::script::{OutsideState, script_error};
 
-/// The figures of a report, as its hook gets them.
+/// The figures that a report hook gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {
     /// Running threads.
@@ -27,9 +27,9 @@ pub struct ReportFigures {
     pub errors: u64,
     /// Reopened connections.
     pub reconnects: u64,
-    /// Only for an interval: events that wait and events that run; 0 without a rate.
+    /// Waiting and running events, in the report of an interval; 0 without a rate.
     pub queue: Option<(u64, u64)>,
-    /// Only for the whole run: minimum, maximum, mean and sum of the latency, in seconds.
+    /// Minimum, maximum, mean and sum of the latency in seconds, in the report of the whole run.
     pub latency_s: Option<[f64; 4]>,
 }
 
@@ -48,7 +48,7 @@ impl Reporter {
         Reporter { state }
     }
 
-    /// Whether the script prints the intermediate reports itself.
+    /// Whether the script prints the intermediate reports.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -56,7 +56,7 @@ impl Reporter {
         has(&self.state, INTERMEDIATE)
     }
 
-    /// Whether the script prints the checkpoint reports itself.
+    /// Whether the script prints the checkpoint reports.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -80,7 +80,7 @@ impl Reporter {
         report(&self.state, CUMULATIVE, figures)
     }
 
-    /// Called after the last report, to close what the reports have opened.
+    /// Closes the connections that the reports have opened. Call it after the last report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -95,7 +95,7 @@ pub(super) fn has(state: &OutsideState, name: &str) -> Result<bool, LuaScriptErr
     Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
 }
 
-/// Closes what the reports have opened.
+/// Closes the connections that the reports have opened.
 pub(super) fn end(state: &OutsideState) -> Result<(), LuaScriptError> {
     state.call("reports_end", mlua::Nil).map(drop)
 }

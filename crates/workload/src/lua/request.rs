@@ -1,5 +1,5 @@
-//! The requests that a script's coroutine yields. The values are never trusted, because a script can call
-//! `coroutine.yield` itself.
+//! The requests that a script's coroutine yields. All values are checked, because a script can call
+//! `coroutine.yield` directly.
 
 use mlua::{Error, LuaString, Value, Variadic};
 
@@ -19,11 +19,11 @@ pub enum Request {
     Execute(usize, Value, Variadic<Value>),
     /// Prepare a statement.
     Prepare(LuaString),
-    /// Return rows of the last reply: those of this result, or of the one that scripts see by default.
+    /// Return rows of the last reply: those of this result, or of the result that scripts see first.
     Rows(Option<usize>),
-    /// Wait until the next event is due; return whether there is one.
+    /// Wait until the next event is due; return false if there is none.
     WaitForEvent,
-    /// Begin an event, unless one is under way.
+    /// Begin an event, unless one has begun.
     Start,
     /// End the event.
     Stop,
@@ -37,15 +37,15 @@ pub enum Request {
     Count(i64),
     /// A function failed: its name and the reason.
     Fail(String, String),
-    /// All events are done, but the thread is not finished yet.
-    Linger,
+    /// Keep the thread alive: its events have ended, but it has not.
+    KeepAlive,
     /// The thread is ready for its events.
     Ready,
-    /// End the event, wait for the next one, and return whether there is one.
+    /// End the event and wait until the next one is due; return false if there is none.
     NextEvent,
     /// Close a prepared statement.
     Close(usize),
-    /// Open another connection.
+    /// Open an additional connection.
     Connect,
     /// Close a connection.
     Disconnect(usize),
@@ -53,7 +53,7 @@ pub enum Request {
     UseConnection(usize),
     /// Return the number of results of the last reply.
     Results,
-    /// Return another result of the last reply.
+    /// Return this result of the last reply.
     Result(usize),
 }
 
@@ -91,14 +91,14 @@ impl Request {
     /// # Errors
     /// The values do not come from the prelude.
     #[inline]
-    pub fn decode((code, first, second, rest): Yielded) -> mlua::Result<Self> {
+    pub fn decode((code, first, second, others): Yielded) -> mlua::Result<Self> {
         if code.is_nil() {
             return Ok(Request::Finished);
         }
         let code = number(&code).ok_or_else(unknown)?;
         Ok(match (code - BASE) as i64 {
             1 => Request::Query(text(first)?),
-            2 => Request::Execute(index(&first)?, second, rest),
+            2 => Request::Execute(index(&first)?, second, others),
             3 => Request::Prepare(text(first)?),
             4 => Request::Rows(number(&first).map(|result| result as usize)),
             5 => Request::WaitForEvent,
@@ -109,7 +109,7 @@ impl Request {
             10 => Request::Reconnect,
             11 => Request::Count(number(&first).unwrap_or_default() as i64),
             12 => Request::Fail(lossy_text(&first), lossy_text(&second)),
-            13 => Request::Linger,
+            13 => Request::KeepAlive,
             14 => Request::Ready,
             15 => Request::NextEvent,
             16 => Request::Close(index(&first)?),

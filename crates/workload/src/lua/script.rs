@@ -1,8 +1,8 @@
-//! A script outside of the load, read once in a Lua state of its own: its commands, its help, `init()`,
-//! `done()`, and the program of its threads. Never runs an event.
+//! A script outside of the load, in a separate Lua state: its commands, its help, `init()`, `done()`, and the
+//! program of its threads. Never runs an event.
 
 use super::command::{Command, LuaScriptError};
-use super::compiled::Compiled;
+use super::compiled::ChunkCache;
 use super::program::{LuaProgram, Task};
 use super::query_counts::{OutsideCounters, OutsideQueries};
 use super::report::{self, ReportFigures, Reporter};
@@ -22,7 +22,7 @@ pub struct Script {
     is_legacy: bool,
 }
 
-/// A Lua state outside of the load, with what is needed to call into it.
+/// A Lua state outside of the load, with its context and watchdog.
 pub(super) struct OutsideState {
     pub context: Arc<ScriptContext>,
     pub state: ScriptState,
@@ -67,7 +67,7 @@ impl OutsideState {
         Ok(outside_state)
     }
 
-    /// Calls one of Prony's own Lua functions and returns its results.
+    /// Calls one of Prony's Lua functions and returns its results.
     pub fn call(&self, name: &str, argument: impl IntoLua) -> Result<MultiValue, LuaScriptError> {
         let lua = &self.state.lua;
         let settings = &self.context.settings;
@@ -111,14 +111,14 @@ impl OutsideState {
 }
 
 impl Script {
-    /// Reads a script: runs its top level and checks the given options against those it declares.
+    /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
     ///
     /// # Errors
-    /// The script is wrong, or an option is not one of the script's.
+    /// The script is invalid, or does not declare an option.
     pub fn open(settings: ScriptSettings) -> Result<Script, LuaScriptError> {
         let context = Arc::new(ScriptContext {
             settings,
-            compiled: Compiled::default(),
+            chunks: ChunkCache::default(),
             has_connected: AtomicBool::new(false),
             outside_counters: OutsideCounters::default(),
         });
@@ -131,7 +131,7 @@ impl Script {
         })
     }
 
-    /// What a command word means to the script.
+    /// Returns the meaning of a command word.
     ///
     /// # Errors
     /// The script's command tables are malformed.
@@ -154,7 +154,7 @@ impl Script {
     /// Prints the script's help through the listener.
     ///
     /// # Errors
-    /// The script's own `help()` failed.
+    /// The script's `help()` failed.
     pub fn help(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("help", mlua::Nil).map(drop)
     }
@@ -234,7 +234,7 @@ impl Script {
         )?))
     }
 
-    /// Whether the script prints the final report itself.
+    /// Whether the script prints the final report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -250,7 +250,7 @@ impl Script {
         report::report(&self.main_state, report::CUMULATIVE, figures)
     }
 
-    /// Called after the last report, to close what the reports have opened.
+    /// Closes the connections that the reports have opened. Call it after the last report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -258,15 +258,15 @@ impl Script {
         report::end(&self.main_state)
     }
 
-    /// Queries made outside of threads since the last call.
+    /// Returns the queries made outside of threads since the last call.
     pub fn take_outside_queries(&self) -> OutsideQueries {
         self.main_state.context.outside_counters.take()
     }
 
     /// Whether a thread has connected; a script that never connects measures no database.
     pub fn has_connected(&self) -> bool {
-        let connected = &self.main_state.context.has_connected;
-        connected.load(std::sync::atomic::Ordering::Relaxed)
+        let has_connected = &self.main_state.context.has_connected;
+        has_connected.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
 

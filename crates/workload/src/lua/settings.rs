@@ -1,4 +1,4 @@
-//! The settings of a script. Never print them as a whole: the general options include passwords, because
+//! The settings of a script. Never print them completely: the general options include passwords, because
 //! scripts may read them.
 
 use super::listener::Listener;
@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Default memory limit of one Lua state, in bytes.
 pub const MEMORY_LIMIT_BYTES: usize = 1 << 30;
-/// Default time that a script may run without making a request before it counts as stuck, in seconds.
-pub const PATIENCE_S: u64 = 60;
+/// Default maximum time between two requests of a script, in seconds.
+pub const MAX_QUERY_GAP_S: u64 = 60;
 
 /// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]
@@ -27,14 +27,14 @@ pub enum ScriptOptionValue {
     List(Vec<String>),
 }
 
-/// An option that is not one of sysbench's general options; the script decides whether it knows it.
+/// An option that is not one of sysbench's general options; the script may declare it.
 #[derive(Clone)]
 pub struct ScriptOption {
     /// Name, with `_` instead of `-`.
     pub name: String,
     /// `None` if the option has no `=`.
     pub value: Option<String>,
-    /// As written, for messages; a value that may be a password is left out.
+    /// The option as written, for messages; without a value that may be a password.
     pub shown: String,
     /// Whether it comes from a configuration file, where an unknown option is only a warning.
     pub from_file: bool,
@@ -45,11 +45,11 @@ pub struct ScriptOption {
 pub struct RandomSettings {
     /// The distribution of `sysbench.rand.default`.
     pub default: Distribution,
-    /// Uniform numbers averaged for a Gaussian one, at least 1.
+    /// Number of uniform numbers averaged for `gaussian` and `special`, at least 1.
     pub iterations: u32,
-    /// Size of the middle part of `special`, in per cent.
+    /// Size of the middle part of `special`, as a percentage of the range.
     pub part_pct: u32,
-    /// Draws from that part, in per cent.
+    /// Percentage of draws from that part.
     pub share_pct: u32,
     /// Parameter of `pareto`, above 0 and below 1.
     pub pareto_h: f64,
@@ -66,7 +66,7 @@ pub struct ScriptSettings {
     pub path: String,
     /// The last part of the script's name on the command line.
     pub name: String,
-    /// Provide the API of sysbench 1.1 instead of 1.0.
+    /// Whether to provide the API of sysbench 1.1 instead of 1.0.
     pub is_v1_1: bool,
     /// The version that scripts read, such as `1.0.20`.
     pub version: String,
@@ -78,8 +78,8 @@ pub struct ScriptSettings {
     pub command: Option<String>,
     /// The general options, by name with `_` instead of `-`.
     pub general: Vec<(String, ScriptOptionValue)>,
-    /// All other options.
-    pub given: Vec<ScriptOption>,
+    /// All other options of the command line.
+    pub script_options: Vec<ScriptOption>,
     /// Threads, at least 1.
     pub threads: u32,
     /// The database driver.
@@ -92,34 +92,34 @@ pub struct ScriptSettings {
     pub no_driver: Option<String>,
     /// Log lines that explain why there is no server.
     pub no_server: Option<String>,
-    /// Errors after which an event starts over.
+    /// Errors after which an event is restarted.
     pub ignored: IgnoredErrors,
     /// Settings of the random functions.
     pub random: RandomSettings,
     /// Where `require` looks, in the form of Lua's `package.path`; see [`super::search_path`].
     pub search_path: String,
-    /// The same for modules in C; `None` for Lua's default.
+    /// The search path for modules in C, as Lua's `package.cpath`; `None` for Lua's default.
     pub c_search_path: Option<String>,
     /// Memory limit of one Lua state, in bytes.
     pub memory_limit_bytes: usize,
-    /// How long a script may run without making a request before it counts as stuck, and how long a lost
-    /// connection is retried outside of threads, in seconds.
-    pub patience_s: u64,
-    /// Set from outside when everything must end at once: after a signal, or because a function failed. No
-    /// script is resumed then, and a running one is stopped soon.
+    /// Maximum time between two requests of a script, and maximum time to reconnect outside of threads, in
+    /// seconds.
+    pub max_query_gap_s: u64,
+    /// Set by the caller when all scripts must end: after a signal, or because a function failed. No script is
+    /// resumed then, and a running script is interrupted soon.
     pub end: Arc<AtomicBool>,
     /// Receives the scripts' output and errors.
     pub listener: Arc<dyn Listener>,
 }
 
 impl ScriptSettings {
-    /// Whether everything must end at once.
+    /// Whether all scripts must end.
     pub(super) fn is_over(&self) -> bool {
         self.end.load(Ordering::Relaxed)
     }
 
     /// The default memory limit, in bytes.
     pub const MEMORY_LIMIT_BYTES: usize = MEMORY_LIMIT_BYTES;
-    /// The default patience, in seconds.
-    pub const PATIENCE_S: u64 = PATIENCE_S;
+    /// The default maximum time between two requests, in seconds.
+    pub const MAX_QUERY_GAP_S: u64 = MAX_QUERY_GAP_S;
 }

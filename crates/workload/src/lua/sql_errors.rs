@@ -1,5 +1,5 @@
-//! Turns the error of a failed statement into the script's answer and a message for the listener, both for
-//! threads and outside of them.
+//! Converts the error of a failed statement to an answer for the script and a message for the listener, in
+//! threads and outside of threads.
 
 use super::answer::{Answer, FailedAnswer};
 use super::listener::{SqlFailure, SqlOperation};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 /// 4 KiB.
 const MESSAGE_BYTES_MAX: usize = 3_900;
 
-/// The error of a statement after the first in a text. A script that requests results one by one gets the error when
+/// The error of a statement after the first in a text. A script that requests results one at a time gets the error when
 /// it reaches that statement.
 pub struct DeferredError {
     /// The operation that failed.
@@ -26,7 +26,7 @@ pub struct DeferredError {
 }
 
 impl DeferredError {
-    /// The error of a later statement; `first` is the operation of the whole text.
+    /// The error of a later statement; `first` is the operation that sent the text.
     pub fn new(first: SqlOperation, sql: &str, error: DbError) -> DeferredError {
         DeferredError {
             operation: match first {
@@ -46,7 +46,7 @@ pub fn lossy(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
-/// The statement's text as sysbench's driver sends it: PostgreSQL's placeholders are numbered.
+/// Returns the text as sysbench's driver sends it: with numbered placeholders on PostgreSQL.
 pub fn statement_text<'a>(
     settings: &ScriptSettings,
     text: &'a [u8],
@@ -58,8 +58,8 @@ pub fn statement_text<'a>(
     }
 }
 
-/// The text that was sent for a prepared statement, as messages show it. With `--db-ps-mode=disable` statements are
-/// sent as text, which includes the values.
+/// Returns the operation and text of a prepared statement for messages. With `--db-ps-mode=disable` the text includes
+/// the values.
 pub fn sent_statement(
     settings: &ScriptSettings,
     text: &[u8],
@@ -90,8 +90,8 @@ pub fn sent_statement(
     (SqlOperation::Query, lossy(&sent).into_owned())
 }
 
-/// Reports an error that is not ignored to the listener, and returns the answer. `server_error` is
-/// the server's error, with its position in the statement.
+/// Reports an error that is not ignored to the listener, and returns the answer for the script. `server_error`
+/// is the server's error, with its position in the statement.
 #[cold]
 pub fn report_failure(
     settings: &ScriptSettings,
@@ -119,7 +119,7 @@ pub fn report_failure(
     error_answer(settings, error, false)
 }
 
-/// The part of a statement that messages show.
+/// Returns the part of a statement that messages show.
 fn truncated(sql: &str) -> &str {
     let mut end = sql.len().min(MESSAGE_BYTES_MAX);
     while !sql.is_char_boundary(end) {
@@ -128,7 +128,7 @@ fn truncated(sql: &str) -> &str {
     &sql[..end]
 }
 
-/// The answer that a script gets for an error.
+/// Returns a script's answer for an error.
 pub fn error_answer(settings: &ScriptSettings, error: &DbError, ignorable: bool) -> Answer {
     let reported = settings.driver.report(error);
     Answer::Failed(FailedAnswer {

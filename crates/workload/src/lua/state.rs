@@ -1,9 +1,8 @@
-//! One Lua state with sysbench's API loaded, ready to read the script. A script never gets more memory than
-//! the settings allow.
+//! One Lua state with sysbench's API, ready to read the script. The settings limit its memory.
 
 use super::bundled;
 use super::command::LuaScriptError;
-use super::compiled::Compiled;
+use super::compiled::ChunkCache;
 use super::query_counts::OutsideCounters;
 use super::settings::{ScriptOptionValue, ScriptSettings};
 use super::user_random::{UserRandom, functions};
@@ -13,7 +12,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The parts of the API, each of which uses the previous ones.
+/// The parts of the API; each uses the previous ones.
 const PRELUDE: [(&str, &str); 9] = [
     ("core", include_str!("prelude/core.lua")),
     ("blocking", include_str!("prelude/blocking.lua")),
@@ -26,11 +25,11 @@ const PRELUDE: [(&str, &str); 9] = [
     ("files", include_str!("prelude/files.lua")),
 ];
 
-/// What the Lua states of a script have in common.
+/// The data shared by all Lua states of a script.
 pub struct ScriptContext {
     pub settings: ScriptSettings,
-    pub compiled: Compiled,
-    /// Whether any state has connected; if so, the script measures a database.
+    pub chunks: ChunkCache,
+    /// Whether a state has connected; otherwise the script measures no database.
     pub has_connected: AtomicBool,
     /// Counts of queries made outside of threads.
     pub outside_counters: OutsideCounters,
@@ -39,24 +38,23 @@ pub struct ScriptContext {
 /// The user to which a state belongs.
 pub struct StateOwner {
     pub id: UserId,
-    /// Whether the script declares no options; `None` before it has been read once.
+    /// Whether the script declares no options; `None` before it has been read.
     pub is_legacy: Option<bool>,
-    /// Whether the state runs outside of the load, where there is no loop.
+    /// Whether the state runs outside of the load, without an event loop.
     pub is_outside_load: bool,
 }
 
 /// One Lua state.
 pub struct ScriptState {
     pub lua: Lua,
-    /// The table of Prony's own functions in it.
+    /// The Lua table of Prony's functions.
     pub core: Table,
-    /// The generator behind its random functions. It is declared last so that it is dropped after the
-    /// state.
+    /// The generator of its random functions. Declared last, so that it is dropped after the state.
     _random: PinnedRandom,
 }
 
-/// A generator on the heap, whose address a Lua state holds. A raw pointer, because moving a `Box` would assert
-/// unique access and invalidate that address.
+/// A generator on the heap; a Lua state holds its address. It is a raw pointer, because moving a `Box` would
+/// assert unique access and invalidate that address.
 struct PinnedRandom(*mut UserRandom);
 
 impl PinnedRandom {
@@ -68,21 +66,21 @@ impl PinnedRandom {
 impl Drop for PinnedRandom {
     fn drop(&mut self) {
         // SAFETY: the pointer comes from a `Box` and is freed only here. The state that holds its address
-        // is already gone: `ScriptState` drops its fields in order, and this one last.
+        // has already been dropped: `ScriptState` drops its fields in order, and this field last.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
 
 impl ScriptState {
-    /// Creates a state with the API; the script is not read yet.
+    /// Creates a state with the API, without reading the script.
     ///
     /// # Errors
-    /// The memory limit is too small even for the API.
+    /// The memory limit is too small for the API.
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
         // Declared before the state, so that it outlives the state if a later step fails.
         let random = PinnedRandom::new(UserRandom::new(owner.id, context.settings.random));
-        // SAFETY: sysbench's scripts may use `ffi` and `debug`; a user who runs one trusts it like any
-        // other program. Prony's own code uses neither to break Lua's rules.
+        // SAFETY: sysbench's scripts may use `ffi` and `debug`; a user who runs a script trusts it like any
+        // other program. Prony's own code does not break Lua's rules with them.
         let lua = unsafe { Lua::unsafe_new() };
         lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
@@ -93,7 +91,7 @@ impl ScriptState {
                 continue;
             }
             let name = format!("=prony/{name}.lua");
-            let chunk = context.compiled.load(&lua, &name, text.as_bytes())?;
+            let chunk = context.chunks.load(&lua, &name, text.as_bytes())?;
             chunk.call::<()>((host.clone(), core.clone()))?;
         }
         Ok(ScriptState {
@@ -110,7 +108,7 @@ impl ScriptState {
     pub fn chunk(&self, context: &ScriptContext) -> Result<Function> {
         let settings = &context.settings;
         let text = &settings.text;
-        // Skip a `#!` line, which is not Lua, but keep its newline so that line numbers stay right.
+        // Skip a `#!` line, which is not Lua, but keep its newline to preserve line numbers.
         let skipped_bytes = match text.starts_with(b"#") {
             true => text
                 .iter()
@@ -123,14 +121,14 @@ impl ScriptState {
             path => format!("@{path}"),
         };
         context
-            .compiled
+            .chunks
             .load(&self.lua, &name, &text[skipped_bytes..])
     }
 
-    /// One of Prony's own functions.
+    /// Returns one of Prony's Lua functions.
     ///
     /// # Errors
-    /// There is no function of that name.
+    /// There is no function with this name.
     pub fn core_function(&self, name: &str) -> Result<Function> {
         self.core.raw_get(name)
     }
@@ -191,7 +189,7 @@ fn host(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<T
     }
     host.set("argv", argv)?;
     host.set("general", general(lua, settings)?)?;
-    host.set("given", given(lua, settings)?)?;
+    host.set("given", script_options(lua, settings)?)?;
     let addresses = lua.create_table()?;
     for (name, address) in functions() {
         addresses.set(name, LightUserData(address))?;
@@ -215,17 +213,17 @@ fn general(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
     Ok(general)
 }
 
-fn given(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
-    let all = lua.create_table()?;
-    for given in &settings.given {
+fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
+    let options = lua.create_table()?;
+    for option in &settings.script_options {
         let table = lua.create_table()?;
-        table.raw_set("name", given.name.as_str())?;
-        table.raw_set("value", given.value.as_deref())?;
-        table.raw_set("shown", given.shown.as_str())?;
-        table.raw_set("from_file", given.from_file)?;
-        all.raw_push(table)?;
+        table.raw_set("name", option.name.as_str())?;
+        table.raw_set("value", option.value.as_deref())?;
+        table.raw_set("shown", option.shown.as_str())?;
+        table.raw_set("from_file", option.from_file)?;
+        options.raw_push(table)?;
     }
-    Ok(all)
+    Ok(options)
 }
 
 /// Adds the functions through which the API reports to the listener and loads bundled scripts.
@@ -269,7 +267,7 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         let name = name.to_string_lossy();
         let load = |text: &str| {
             bundled_context
-                .compiled
+                .chunks
                 .load(lua, &format!("@{name}.lua"), text.as_bytes())
         };
         bundled::text(&name).map(load).transpose()

@@ -1,5 +1,5 @@
-//! The prepared statements of one connection, from texts with `?`. Never opens more than a
-//! connection can hold, nor keeps one that was closed as often as it was opened.
+//! The prepared statements of one connection, from texts with `?`. Limits the number of open statements to what
+//! a connection can hold, and counts how often each is open.
 
 use prony_wire::{Statement, Statements};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 /// Maximum number of open statements: they are numbered with 16 bits.
 const STATEMENTS_MAX: usize = u16::MAX as usize;
 
-/// A statement, and how often it is open.
+/// An open statement.
 struct OpenStatement {
     statement: Rc<Statement>,
     text: Vec<u8>,
@@ -28,10 +28,10 @@ impl PreparedStatements {
     /// Opens a statement and returns its number; `None` if too many are open.
     pub fn open(&mut self, text: &[u8]) -> Option<(usize, Rc<Statement>)> {
         if let Some(number) = self.by_text.get(text)
-            && let Some(opened) = &mut self.all[*number]
+            && let Some(slot) = &mut self.all[*number]
         {
-            opened.open_count += 1;
-            return Some((*number, Rc::clone(&opened.statement)));
+            slot.open_count += 1;
+            return Some((*number, Rc::clone(&slot.statement)));
         }
         if self.by_text.len() >= STATEMENTS_MAX {
             return None;
@@ -53,8 +53,8 @@ impl PreparedStatements {
 
     /// The statement with this number.
     pub fn get(&self, number: usize) -> Option<Rc<Statement>> {
-        let opened = self.all.get(number)?.as_ref()?;
-        Some(Rc::clone(&opened.statement))
+        let slot = self.all.get(number)?.as_ref()?;
+        Some(Rc::clone(&slot.statement))
     }
 
     /// The text of the statement with this number, as the script wrote it.
@@ -62,19 +62,19 @@ impl PreparedStatements {
         Some(&self.all.get(number)?.as_ref()?.text)
     }
 
-    /// Closes a statement once. Returns it if it is no longer open: the connection must then close it
-    /// before another one is opened, which may reuse its number.
+    /// Closes a statement once. Returns the statement if it is no longer open: the connection must then close it
+    /// before a new statement reuses its number.
     pub fn close(&mut self, number: usize) -> Option<Rc<Statement>> {
         let slot = self.all.get_mut(number)?;
-        let opened = slot.as_mut()?;
-        opened.open_count -= 1;
-        if opened.open_count > 0 {
+        let statement = slot.as_mut()?;
+        statement.open_count -= 1;
+        if statement.open_count > 0 {
             return None;
         }
-        let opened = slot.take()?;
-        self.by_text.remove(&opened.text);
-        self.set.remove(&opened.statement);
-        Some(opened.statement)
+        let closed = slot.take()?;
+        self.by_text.remove(&closed.text);
+        self.set.remove(&closed.statement);
+        Some(closed.statement)
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_closed_when_it_was_closed_as_often_as_opened() {
+    fn statement_is_dropped_after_as_many_closes_as_opens() {
         let mut prepared = PreparedStatements::default();
         let mut open = |text: &str| prepared.open(text.as_bytes()).map(|(number, _)| number);
         assert_eq!(
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_open_statements_is_limited() {
+    fn number_of_open_statements_is_limited() {
         let mut prepared = PreparedStatements::default();
         for number in 0..STATEMENTS_MAX {
             assert!(prepared.open(number.to_string().as_bytes()).is_some());

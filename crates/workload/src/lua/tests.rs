@@ -1,4 +1,4 @@
-//! Tests of the API in a state without a loop.
+//! Tests of the API in a state without an event loop.
 
 use super::listener::{Listener, SqlFailure};
 use super::script::Script;
@@ -53,7 +53,7 @@ impl Listener for Recorder {
 }
 
 fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> ScriptSettings {
-    let given = options.iter().map(|(name, value)| ScriptOption {
+    let script_options = options.iter().map(|(name, value)| ScriptOption {
         name: (*name).to_owned(),
         value: Some((*value).to_owned()),
         shown: format!("--{name}={value}"),
@@ -69,7 +69,7 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         argv: vec!["sysbench".to_owned(), "./unit.lua".to_owned()],
         command: Some("run".to_owned()),
         general: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
-        given: given.collect(),
+        script_options: script_options.collect(),
         threads: 1,
         driver: Driver::Mysql,
         server: None,
@@ -88,7 +88,7 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         search_path: search_path(None, None),
         c_search_path: None,
         memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
-        patience_s: ScriptSettings::PATIENCE_S,
+        max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
         end: Arc::default(),
         listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
@@ -101,7 +101,7 @@ fn open_script(text: &str, options: &[(&str, &str)]) -> (Result<Script, LuaScrip
     (script, output)
 }
 
-/// The output of a script while it is read.
+/// Returns the output of a script while it is read.
 fn output_of(text: &str) -> String {
     let (script, output) = open_script(text, &[]);
     if let Err(error) = script {
@@ -133,7 +133,7 @@ fn options_are_converted_to_their_type() {
         recorder.0.lock().expect("one thread").clone()
     };
     assert_eq!(output_with(&[]), "1024\t1.5\t\t\tfalse\t1\t1\t1\n");
-    let given = [
+    let changed = [
         ("size", "3M"),
         ("double", "2e1x"),
         ("list", "a,b"),
@@ -142,7 +142,10 @@ fn options_are_converted_to_their_type() {
         ("int", " 7"),
         ("checked", "4"),
     ];
-    assert_eq!(output_with(&given), "3145728\t20\ta+b\tt\ttrue\t7\t8\t1\n");
+    assert_eq!(
+        output_with(&changed),
+        "3145728\t20\ta+b\tt\ttrue\t7\t8\t1\n"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! One sysbench thread: a Lua state, its coroutine, and the connections that serve it. Turns the
-//! coroutine's requests into requests to the event loop, and resumes it with the replies. Two threads never share a
-//! Lua state, and an error that the script may catch never ends the run.
+//! One sysbench thread: a Lua state, its coroutine, and its connections. Forwards the coroutine's requests to the
+//! event loop, and resumes it with the replies. Threads never share a Lua state, and an error that the script may
+//! catch never ends the run.
 //!
 //! Longer than 400 lines: a thread's requests, replies and errors change one state.
 
@@ -34,12 +34,12 @@ use std::time::Duration;
 /// The hook that a thread calls last.
 const THREAD_DONE: &str = "thread_done";
 
-/// Up to this many values are passed to an execution without an allocation.
+/// Maximum number of values that an execution passes without allocating.
 const INLINE_VALUES_MAX: usize = 8;
 
 thread_local! {
-    /// The Lua states of this worker's users. Closing one takes longer than an event, so they are closed
-    /// when the worker ends, not while other users are still being measured.
+    /// The Lua states of this worker's users. Closing a state takes longer than an event, so states are closed
+    /// when the worker ends, not while other users are being measured.
     static LUA_STATES: RefCell<Vec<Rc<ScriptState>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -49,19 +49,19 @@ pub struct ScriptUser {
     thread: Thread,
     state: Rc<ScriptState>,
     heartbeat: Arc<Heartbeat>,
-    /// Whether its worker runs other users too.
+    /// Whether its worker also runs other users.
     has_others: bool,
     values: BoundValues,
-    /// Whether it is waiting for its next event; if so, it can be resumed with "no more events".
+    /// Whether it waits for its next event, and can be resumed with "no more events".
     is_waiting: bool,
-    /// When its event began, in nanoseconds of the run's clock.
+    /// Start of its event, in nanoseconds of the run's clock.
     event_started_ns: u64,
 }
 
-/// The request of the script's coroutine, or why the user ends.
+/// The request of the script's coroutine, or the reason why the user ends.
 type ResumeResult = Result<Request, UserExit>;
 
-/// The answer to a request, or why the user ends.
+/// The answer to a request, or the reason why the user ends.
 type AnswerResult = Result<Answer, UserExit>;
 
 impl ScriptUser {
@@ -109,7 +109,7 @@ impl ScriptUser {
     /// Runs the script until its next request.
     fn resume(&mut self, answer: Answer) -> ResumeResult {
         self.heartbeat.enter(self.state.lua.state());
-        let resumed = match answer {
+        let result = match answer {
             // The hot path's answers are passed directly.
             Answer::Reply(rows, fields) => self.thread.resume::<Yielded>((rows, fields)),
             Answer::Done => self.thread.resume::<Yielded>(()),
@@ -117,16 +117,16 @@ impl ScriptUser {
             other => self.thread.resume::<Yielded>(other),
         };
         self.heartbeat.leave();
-        resumed
+        result
             .and_then(Request::decode)
             .map_err(|error| self.fail("thread_run", &error_message(&error)))
     }
 
-    /// A function of the script failed.
+    /// Reports that a function of the script failed; returns the end of the user.
     #[cold]
     fn fail(&self, function: &str, reason: &str) -> UserExit {
         if self.settings().is_over() {
-            // The run stopped it; the reason is already known.
+            // The function failed because the run ended.
             return UserExit::Stopped;
         }
         let reason = explain_memory_limit(reason, self.settings());
@@ -137,7 +137,7 @@ impl ScriptUser {
         })
     }
 
-    /// `thread_done` failed. The thread has nothing else left to do.
+    /// Reports that `thread_done` failed. The thread's events have already ended.
     #[cold]
     fn thread_done_failed(&self, reason: &str) {
         if self.settings().is_over() {
@@ -159,11 +159,11 @@ impl ScriptUser {
             }
             let request = match self.resume(answer) {
                 Ok(request) => request,
-                Err(ended) => return ended,
+                Err(exit) => return exit,
             };
             answer = match self.handle_request(request, &mut connections).await {
                 Ok(answer) => answer,
-                Err(ended) => return ended,
+                Err(exit) => return exit,
             };
         }
     }
@@ -174,8 +174,8 @@ impl ScriptUser {
         connections: &mut Connections,
     ) -> AnswerResult {
         Ok(match request {
-            Request::Execute(id, first, rest) => {
-                let values = std::iter::once(&first).chain(rest.iter());
+            Request::Execute(id, first, others) => {
+                let values = std::iter::once(&first).chain(others.iter());
                 self.execute(id, values, connections).await?
             }
             Request::NextEvent => {
@@ -223,7 +223,7 @@ impl ScriptUser {
                 }
                 Answer::Done
             }
-            Request::Linger => {
+            Request::KeepAlive => {
                 connections.user_db().keep_alive();
                 Answer::Done
             }
@@ -274,7 +274,7 @@ impl ScriptUser {
         })
     }
 
-    /// Another result of the last reply, or the error that the server sent instead of it.
+    /// Answers with a result of the last reply, or with the error that the server sent instead.
     async fn result(&mut self, result: usize, connections: &mut Connections) -> AnswerResult {
         let connection = connections.current();
         if result >= connection.db.last_reply().results()
@@ -310,9 +310,9 @@ impl ScriptUser {
     /// Waits for the next event.
     async fn wait_for_event(&mut self, db: &mut Db) -> AnswerResult {
         self.is_waiting = true;
-        let started = db.start(0).await;
+        let result = db.start(0).await;
         self.is_waiting = false;
-        match started {
+        match result {
             Ok(()) => {
                 self.event_started_ns = db.noticed_ns();
                 Ok(Answer::Flag(true))
@@ -390,8 +390,8 @@ impl ScriptUser {
                 });
             db.exec(&statement, &inline[..count]).await
         } else {
-            let all: Vec<Value<'_>> = (0..count).map(|index| self.values.get(index)).collect();
-            db.exec(&statement, &all).await
+            let values: Vec<Value<'_>> = (0..count).map(|index| self.values.get(index)).collect();
+            db.exec(&statement, &values).await
         };
         let result = result.map(|reply| visible_reply(sees_first_result, &reply));
         match result {
@@ -409,7 +409,7 @@ impl ScriptUser {
         }
     }
 
-    /// Answers with the error of a later statement, which the script has now reached.
+    /// Answers with a deferred error, after the script has reached its statement.
     async fn handle_deferred(
         &mut self,
         deferred: DeferredError,
@@ -420,7 +420,7 @@ impl ScriptUser {
             .await
     }
 
-    /// A statement failed. If it is a later one of a text with several, the script gets the result of the first.
+    /// Handles a failed statement. If it is not the first of a text, the script gets the result of the first.
     #[cold]
     async fn handle_statement_error(
         &mut self,
@@ -441,7 +441,7 @@ impl ScriptUser {
         Ok(count_reply(&connection.db, first))
     }
 
-    /// A statement failed. After an ignored error, the connection recovers at once and the event is restarted.
+    /// Handles the error of a statement. After an ignored error, the connection recovers and the event is restarted.
     #[cold]
     async fn handle_error(
         &mut self,
@@ -457,17 +457,17 @@ impl ScriptUser {
         if !is_ignored {
             return Ok(report_failure(settings, operation, sql, &error, None));
         }
-        let recovered = connections.recover().await;
+        let recovery = connections.recover().await;
         let db = connections.user_db();
-        match recovered {
+        match recovery {
             Ok(()) => {}
             Err(UserExit::Failed(reason)) => return Err(self.fail("thread_run", &reason)),
-            Err(ended) => {
+            Err(exit) => {
                 // The run is over: this was the last try.
                 if db.is_in_transaction() {
                     let _ = db.end(Err(error)).await;
                 }
-                return Err(ended);
+                return Err(exit);
             }
         }
         if is_lost(&error) {

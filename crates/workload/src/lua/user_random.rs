@@ -1,5 +1,5 @@
-//! Random numbers for scripts: C functions over a user's generator, which LuaJIT calls from compiled code
-//! like any other. Never panics, and never outlives the user whose state holds the context.
+//! Random numbers for scripts: C functions on a user's generator, which LuaJIT calls from compiled code. They must
+//! not panic; the generator outlives the Lua state that holds its address.
 
 use super::settings::RandomSettings;
 use crate::oltp::distribution::{Distribution, RangeSampler};
@@ -12,7 +12,7 @@ use std::ffi::{c_char, c_void};
 pub struct UserRandom {
     random: Random,
     settings: RandomSettings,
-    /// The ranges drawn from most recently: most scripts use one or two.
+    /// Samplers for recently used ranges; most scripts use one or two.
     recent: [Option<(Distribution, i64, i64, RangeSampler)>; 4],
     next_recent: usize,
     unique: UniqueNumbers,
@@ -33,21 +33,21 @@ impl UserRandom {
     }
 
     fn draw(&mut self, distribution: Distribution, low: f64, high: f64) -> f64 {
-        // Converted to integers as in C.
+        // Convert to integers as C does.
         let (low, high) = (low as i64, high as i64);
         if distribution == Distribution::Uniform {
             return self.random.uniform(low, high) as f64;
         }
-        let is_same = |known: &&(Distribution, i64, i64, RangeSampler)| {
-            (known.0, known.1, known.2) == (distribution, low, high)
+        let is_same = |entry: &&(Distribution, i64, i64, RangeSampler)| {
+            (entry.0, entry.1, entry.2) == (distribution, low, high)
         };
-        let known = self
+        let cached = self
             .recent
             .iter()
             .flatten()
             .find(is_same)
-            .map(|known| known.3);
-        let sampler = known.unwrap_or_else(|| {
+            .map(|entry| entry.3);
+        let sampler = cached.unwrap_or_else(|| {
             let sampler = RangeSampler::new(distribution, low, high);
             self.recent[self.next_recent] = Some((distribution, low, high, sampler));
             self.next_recent = (self.next_recent + 1) % self.recent.len();
@@ -58,7 +58,7 @@ impl UserRandom {
 
     /// Fills a template: `#` becomes a digit, `@` a lower-case letter; all other bytes stay.
     fn fill(&mut self, format: &[u8], out: &mut [u8]) {
-        let (mut bits, mut chars_left) = (0u64, 0);
+        let (mut bits, mut remaining) = (0u64, 0);
         for (byte, target) in format.iter().zip(out) {
             let (first, count) = match byte {
                 b'#' => (b'0', 10),
@@ -68,12 +68,12 @@ impl UserRandom {
                     continue;
                 }
             };
-            if chars_left == 0 {
-                (bits, chars_left) = (self.random.next_u64(), 4);
+            if remaining == 0 {
+                (bits, remaining) = (self.random.next_u64(), 4);
             }
-            // 16 bits a character: of 26 letters, none is more than 1 in 2,500 too likely.
+            // 16 bits per character: the probability of each letter is off by less than 1 in 2,500.
             let index = ((bits & 0xffff) * count) >> 16;
-            (bits, chars_left) = (bits >> 16, chars_left - 1);
+            (bits, remaining) = (bits >> 16, remaining - 1);
             *target = first + index as u8;
         }
     }
@@ -96,6 +96,8 @@ pub fn functions() -> [(&'static str, *mut c_void); 11] {
     ]
 }
 
+/// Converts the context pointer of a C call.
+///
 /// # Safety
 /// `context` must be the user's [`UserRandom`], alive and not otherwise in use: a user's state runs on one
 /// thread, and none of these functions calls back.

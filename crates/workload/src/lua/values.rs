@@ -1,11 +1,11 @@
-//! Converts a statement's values from Lua's types to the wire's. Never keeps a Lua value, and allocates
-//! nothing once the buffer has grown to what the script binds.
+//! Converts a statement's values from Lua's types to those of the wire protocol. Must not hold Lua values, or
+//! allocate once the buffers are large enough for the script's values.
 
 use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
-/// From here on, doubles no longer represent every integer.
+/// 2^53: below it, doubles represent every integer.
 const EXACT_INTEGERS_MAX: f64 = 9_007_199_254_740_992.0;
 
 enum Slot {
@@ -23,7 +23,7 @@ pub struct BoundValues {
 }
 
 impl BoundValues {
-    /// Takes the first `count` values; missing ones become NULL.
+    /// Stores the first `count` values; missing values become NULL.
     pub fn take<'a>(&mut self, mut values: impl Iterator<Item = &'a LuaValue>, count: usize) {
         self.texts.clear();
         self.slots.clear();
@@ -54,7 +54,7 @@ impl BoundValues {
         self.slots.len()
     }
 
-    /// The value at this position.
+    /// The value with this index.
     pub fn get(&self, index: usize) -> Value<'_> {
         match &self.slots[index] {
             Slot::Null => Value::Null,

@@ -1,6 +1,6 @@
-//! Stops scripts that run too long without making a request. It is notified when a Lua state starts and stops
-//! running, and raises an error at the script's current line; if it cannot, it notifies the listener. Never touches a
-//! state that is not running, and costs a script at most two atomic operations per turn.
+//! Interrupts scripts that run too long without making a request. Threads record when a Lua state starts and stops
+//! running; the watchdog raises an error at the script's current line, or notifies the listener if it cannot. Must
+//! never touch a state that is not running, or cost a script more than two atomic operations per resume.
 
 use super::state::ScriptContext;
 use mlua::ffi::{self, lua_Debug, lua_State};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Time between two polls of the watchdog.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Polls between an attempt to stop a script and the next, stronger one.
+/// Polls between two attempts to stop a script; each attempt is stronger.
 const POLLS_BETWEEN_ATTEMPTS: u64 = 50;
 /// Polls before the first attempt, and between attempts, once the run must end.
 const POLLS_AT_END: u64 = 10;
@@ -21,19 +21,19 @@ const STUCK_MESSAGE: &str = "a script has run too long without making a request,
 /// The message for a script that still waits for the server when the run must end.
 const WAITING_MESSAGE: &str =
     "a script is still waiting for the server at the end of the run, and cannot be interrupted";
-/// Set in `turns` while the watchdog uses the state.
+/// Set in `epoch` while the watchdog uses the state.
 const HELD_BIT: u64 = 1 << 63;
 
 /// The activity of the Lua states that one OS thread runs, one at a time.
 #[derive(Default)]
 pub struct Heartbeat {
-    /// Counts starts and stops: odd while a state runs.
-    turns: AtomicU64,
+    /// Counts starts and stops of states; odd while a state runs.
+    epoch: AtomicU64,
     state: AtomicPtr<lua_State>,
-    /// The thread runs more than one state, and the run has begun: a state that does not yield blocks the
+    /// Whether the run has begun and the thread runs several states: a state that does not yield blocks the
     /// others.
     has_others: AtomicBool,
-    /// The running state waits for the server.
+    /// Whether the running state waits for the server.
     is_waiting: AtomicBool,
 }
 
@@ -43,8 +43,8 @@ impl Heartbeat {
         self.has_others.store(true, Ordering::Relaxed);
     }
 
-    /// Marks whether the running state waits for the server without yielding, which has no time limit until the
-    /// run must end.
+    /// Marks whether the running state waits for the server without yielding. Such a wait is not limited until
+    /// the run must end.
     pub fn set_waiting(&self, is_waiting: bool) {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
     }
@@ -52,37 +52,38 @@ impl Heartbeat {
     /// Marks that a state begins to run.
     pub fn enter(&self, state: *mut lua_State) {
         self.state.store(state, Ordering::Relaxed);
-        self.turns.fetch_add(1, Ordering::Release);
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// Marks that the state no longer runs.
     pub fn leave(&self) {
-        if self.turns.fetch_add(1, Ordering::AcqRel) & HELD_BIT != 0 {
-            // The watchdog is interrupting the state, which must not be closed before that is done.
-            while self.turns.load(Ordering::Acquire) & HELD_BIT != 0 {
+        if self.epoch.fetch_add(1, Ordering::AcqRel) & HELD_BIT != 0 {
+            // Wait until the watchdog has interrupted the state, which must not be closed before.
+            while self.epoch.load(Ordering::Acquire) & HELD_BIT != 0 {
                 std::hint::spin_loop();
             }
         }
     }
 }
 
-/// What the watchdog has observed of one thread.
+/// The watchdog's observations of one thread.
 #[derive(Clone, Copy, Default)]
 struct ThreadObservation {
-    turns: u64,
+    epoch: u64,
     polls: u64,
-    /// Attempts to stop it, and the poll at which the last one was made.
+    /// Number of attempts to stop it.
     attempts: u32,
+    /// Poll of the last attempt.
     last_attempt: u64,
 }
 
 impl ThreadObservation {
-    /// Records that a script is still running at another poll. Returns the number of the attempt that is due, if
-    /// any.
-    fn poll(&mut self, patience: u64, pause: u64) -> Option<u32> {
+    /// Records a poll at which the script is still running. Returns the number of the attempt that is due, if any:
+    /// the first after `limit` polls, the others every `pause` polls.
+    fn poll(&mut self, limit: u64, pause: u64) -> Option<u32> {
         self.polls += 1;
         let due = match self.attempts {
-            0 => patience,
+            0 => limit,
             _ => self.last_attempt + pause,
         };
         if self.polls < due {
@@ -113,7 +114,7 @@ impl Watchdog {
         watchdog
     }
 
-    /// Registers a thread that runs scripts from now on.
+    /// Registers a thread that runs scripts.
     pub fn heartbeat(&self) -> Arc<Heartbeat> {
         let heartbeat = Arc::new(Heartbeat::default());
         let mut heartbeats = self
@@ -128,45 +129,45 @@ impl Watchdog {
 
 fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
     let settings = &context.settings;
-    let patience = settings.patience_s * 1000 / POLL_INTERVAL.as_millis() as u64;
+    let limit = settings.max_query_gap_s * 1000 / POLL_INTERVAL.as_millis() as u64;
     let mut blocked_polls = 0;
     loop {
         std::thread::sleep(POLL_INTERVAL);
         let Some(watchdog) = watchdog.upgrade() else {
             return;
         };
-        let (patience, pause) = match settings.is_over() {
-            true => (patience.min(POLLS_AT_END), POLLS_AT_END),
-            false => (patience, POLLS_BETWEEN_ATTEMPTS),
+        let (limit, pause) = match settings.is_over() {
+            true => (limit.min(POLLS_AT_END), POLLS_AT_END),
+            false => (limit, POLLS_BETWEEN_ATTEMPTS),
         };
         let mut heartbeats = watchdog
             .heartbeats
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         for (heartbeat, observation) in heartbeats.iter_mut() {
-            let turns = heartbeat.turns.load(Ordering::Acquire);
+            let epoch = heartbeat.epoch.load(Ordering::Acquire);
             let is_waiting = heartbeat.is_waiting.load(Ordering::Relaxed) && !settings.is_over();
-            if turns % 2 == 0 || turns != observation.turns || is_waiting {
+            if epoch % 2 == 0 || epoch != observation.epoch || is_waiting {
                 *observation = ThreadObservation {
-                    turns,
+                    epoch,
                     ..ThreadObservation::default()
                 };
                 continue;
             }
-            // Running in the same turn as at the previous poll. A single such poll may be due to the machine.
+            // The state has run since the previous poll. A single such poll may be caused by a busy machine.
             if heartbeat.has_others.load(Ordering::Relaxed) && !settings.is_over() {
                 blocked_polls += 1;
                 if blocked_polls == 2 {
                     settings.listener.thread_blocked();
                 }
             }
-            match observation.poll(patience, pause) {
+            match observation.poll(limit, pause) {
                 // LuaJIT calls no hook while the state waits for the server.
                 Some(_) if heartbeat.is_waiting.load(Ordering::Relaxed) => {
                     settings.listener.stuck(WAITING_MESSAGE)
                 }
-                Some(1) => interrupt(heartbeat, turns, raise_once),
-                Some(2) => interrupt(heartbeat, turns, raise_always),
+                Some(1) => interrupt(heartbeat, epoch, raise_once),
+                Some(2) => interrupt(heartbeat, epoch, raise_always),
                 Some(3) => settings.listener.stuck(STUCK_MESSAGE),
                 _ => {}
             }
@@ -176,40 +177,40 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
 
 type Hook = unsafe extern "C-unwind" fn(*mut lua_State, *mut lua_Debug);
 
-/// Makes a state call `hook` at its next instruction, if it has been running since the turn `turns`.
-fn interrupt(heartbeat: &Heartbeat, turns: u64, hook: Hook) {
-    let held = heartbeat.turns.compare_exchange(
-        turns,
-        turns | HELD_BIT,
+/// Makes a state call `hook` at its next instruction, if it has been running since `epoch`.
+fn interrupt(heartbeat: &Heartbeat, epoch: u64, hook: Hook) {
+    let hold = heartbeat.epoch.compare_exchange(
+        epoch,
+        epoch | HELD_BIT,
         Ordering::AcqRel,
         Ordering::Relaxed,
     );
-    if held.is_err() {
+    if hold.is_err() {
         return;
     }
     let state = heartbeat.state.load(Ordering::Relaxed);
     // SAFETY: the state runs and is not closed while it is held. LuaJIT allows a hook to be set from
     // another thread (lj_record.c, LUAJIT_ENABLE_CHECKHOOK).
     unsafe { ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, 1) };
-    heartbeat.turns.fetch_and(!HELD_BIT, Ordering::Release);
+    heartbeat.epoch.fetch_and(!HELD_BIT, Ordering::Release);
 }
 
-/// Raises an error once, at the script's current line.
-unsafe extern "C-unwind" fn raise_once(state: *mut lua_State, at: *mut lua_Debug) {
+/// A hook that raises an error once, at the script's current line.
+unsafe extern "C-unwind" fn raise_once(state: *mut lua_State, record: *mut lua_Debug) {
     // SAFETY: Lua calls this with a running state and its debug record.
     unsafe {
-        if is_script(state, at) {
+        if is_script(state, record) {
             ffi::lua_sethook(state, None, 0, 0);
             raise(state);
         }
     }
 }
 
-/// Raises an error wherever the script continues.
-unsafe extern "C-unwind" fn raise_always(state: *mut lua_State, at: *mut lua_Debug) {
+/// A hook that raises an error at every line.
+unsafe extern "C-unwind" fn raise_always(state: *mut lua_State, record: *mut lua_Debug) {
     // SAFETY: Lua calls this with a running state and its debug record.
     unsafe {
-        if is_script(state, at) {
+        if is_script(state, record) {
             raise(state);
         }
     }
@@ -219,24 +220,26 @@ unsafe extern "C-unwind" fn raise_always(state: *mut lua_State, at: *mut lua_Deb
 ///
 /// # Safety
 /// Call it inside a hook, with the hook's own arguments.
-unsafe fn is_script(state: *mut lua_State, at: *mut lua_Debug) -> bool {
+unsafe fn is_script(state: *mut lua_State, record: *mut lua_Debug) -> bool {
     // SAFETY: as the caller promises; the source is a string that lives as long as its function.
     unsafe {
-        if ffi::lua_getinfo(state, c"S".as_ptr(), at) == 0 || (*at).source.is_null() {
+        if ffi::lua_getinfo(state, c"S".as_ptr(), record) == 0 || (*record).source.is_null() {
             return true;
         }
-        let source = std::ffi::CStr::from_ptr((*at).source);
+        let source = std::ffi::CStr::from_ptr((*record).source);
         !source.to_bytes().starts_with(b"=prony/")
     }
 }
 
+/// Raises the error.
+///
 /// # Safety
-/// Call it inside a hook. It does not return, so no local value here may need to be dropped.
+/// Call it inside a hook. It does not return, so its local values must not need to be dropped.
 unsafe fn raise(state: *mut lua_State) {
     const TEXT: &[u8] =
         b"the script has run too long without making a request; is this an infinite loop? The limit is \
           PRONY_LUA_PATIENCE, in seconds";
-    // SAFETY: as the caller promises; a hook has room for two values on the stack.
+    // SAFETY: as the caller promises; in a hook, the stack has space for two values.
     unsafe {
         ffi::luaL_where(state, 0);
         ffi::lua_pushlstring(state, TEXT.as_ptr().cast(), TEXT.len());
@@ -247,7 +250,7 @@ unsafe fn raise(state: *mut lua_State) {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // A closed state must not be read.
+        // The states may be closed from now on.
         let heartbeats = self
             .heartbeats
             .get_mut()
@@ -264,19 +267,24 @@ mod tests {
 
     #[test]
     fn attempts_become_stronger_and_start_early_at_the_end() {
-        let due = |polls: &[(u64, u64)]| {
+        let attempts = |polls: &[(u64, u64)]| {
             let mut observation = ThreadObservation::default();
-            let all = polls.iter().enumerate();
-            let due = all.filter_map(|(at, (patience, pause))| {
-                observation
-                    .poll(*patience, *pause)
-                    .map(|attempt| (at, attempt))
-            });
-            due.collect::<Vec<_>>()
+            let attempts = polls
+                .iter()
+                .enumerate()
+                .filter_map(|(index, (limit, pause))| {
+                    observation
+                        .poll(*limit, *pause)
+                        .map(|attempt| (index, attempt))
+                });
+            attempts.collect::<Vec<_>>()
         };
-        assert_eq!(due(&[(4, 3); 12]), [(3, 1), (6, 2), (9, 3), (12, 4)][..3]);
+        assert_eq!(
+            attempts(&[(4, 3); 12]),
+            [(3, 1), (6, 2), (9, 3), (12, 4)][..3]
+        );
         let mut polls = vec![(120, 10); 5];
         polls.extend([(2, 2); 6]);
-        assert_eq!(due(&polls), [(5, 1), (7, 2), (9, 3)]);
+        assert_eq!(attempts(&polls), [(5, 1), (7, 2), (9, 3)]);
     }
 }

@@ -1,5 +1,5 @@
-//! The workload under which the store records Lua scripts. Never creates or drops a table: the script's commands do
-//! that.
+//! The workload under which runs of Lua scripts are stored. Never creates or drops tables, which the script's
+//! commands do.
 
 use crate::describe::OptionKind::Text;
 use crate::describe::{OptionSpec, ScaleUnit, option};

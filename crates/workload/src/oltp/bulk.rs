@@ -1,12 +1,12 @@
-//! The statements of `bulk_insert`: as many rows as fit into a packet.
+//! The statements of `bulk_insert`: each has as many rows as fit into a packet.
 //!
 //! Builds the text for a user's table, starting after its highest id. Must never use an id
 //! twice, or allocate after the first full packet.
 //!
-//! In sysbench each thread has its own table, and an event is a row that is only added to the packet
-//! until it is full. Here a transaction is the `INSERT` that is really sent to the server, so that
-//! its time is meaningful, unless the run's error policy says otherwise. If there are fewer tables
-//! than users, several users share a table.
+//! In sysbench each thread has its own table, and an event adds one row to the packet; only the event
+//! that fills the packet sends it. Here a transaction is one `INSERT` of a full packet, so that its time
+//! is meaningful, unless [`OltpPolicy::event_is_row`](super::policy::OltpPolicy::event_is_row) is set.
+//! If there are fewer tables than users, several users share a table.
 
 use super::statements;
 use prony_session::UserId;
@@ -20,7 +20,7 @@ pub struct Packet {
     text: String,
     /// Length of the text before the rows, in bytes.
     prefix_len: usize,
-    /// Number of the next row, and the step from one row to the next.
+    /// Id of the next row, and the difference between consecutive ids.
     next: u64,
     step: u64,
 }
@@ -36,7 +36,7 @@ impl Packet {
             prefix_len: text.len(),
             text,
             next: highest_ids.get(table as usize).copied().unwrap_or(0) + 1 + position,
-            // The number of users of this table, which take its numbers in turn.
+            // The number of users of this table, because their ids alternate.
             step: (clients - table).div_ceil(tables).max(1),
         }
     }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn users_of_one_table_never_insert_the_same_id() {
-        let mut seen = HashSet::new();
+        let mut ids = HashSet::new();
         for client in 0..5 {
             // Clients 0, 2 and 4 share the first table, 1 and 3 the second.
             let mut packet = Packet::new(user(client, 5), &[0, 100]);
@@ -126,10 +126,10 @@ mod tests {
                 let number = row.split(['(', ',']).nth(1).expect("a number");
                 let number: u64 = number.parse().expect("a number");
                 assert!(table == 1 || number > 100);
-                assert!(seen.insert((table, number)), "{number} twice in {table}");
+                assert!(ids.insert((table, number)), "{number} twice in {table}");
             }
         }
-        assert!(seen.contains(&(1, 1)) && seen.contains(&(1, 2)) && seen.contains(&(1, 3)));
-        assert!(seen.contains(&(2, 101)) && seen.contains(&(2, 102)));
+        assert!(ids.contains(&(1, 1)) && ids.contains(&(1, 2)) && ids.contains(&(1, 3)));
+        assert!(ids.contains(&(2, 101)) && ids.contains(&(2, 102)));
     }
 }

@@ -1,6 +1,6 @@
 //! Checks that the tables are complete.
 //!
-//! Returns findings; tables with the same result share one. Must never report the normal effect of
+//! Returns findings; tables with the same result share a finding. Must never report the normal effect of
 //! a workload as wrong without naming the workload.
 
 use super::Oltp;
@@ -23,10 +23,10 @@ struct TableContents {
     wrong_lengths: u64,
     /// Number of rows that were loaded, from the note.
     loaded: Option<u64>,
-    /// Rows numbered from 1 to `loaded`.
+    /// Number of existing rows with ids from 1 to `loaded`.
     loaded_present: u64,
-    /// Its load has not finished.
-    unfinished: bool,
+    /// Whether its load has not finished.
+    is_unfinished: bool,
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
@@ -40,27 +40,30 @@ pub fn check(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Erro
 }
 
 fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, Error> {
-    let found = tables::find(control)?;
-    let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = found
+    let tables = tables::find(control)?;
+    let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = tables
         .into_iter()
-        .partition(|found| found.columns == workload.columns());
+        .partition(|table| table.columns == workload.columns());
     let mut findings = check_numbers(&own_tables, workload);
-    findings.extend(foreign.iter().map(|found| {
+    findings.extend(foreign.iter().map(|table| {
         let text = format!(
             "{} has the columns ({}), which are not those of this workload",
-            found.facts.name, found.columns
+            table.facts.name, table.columns
         );
         finding(FindingState::Wrong, "table-foreign", text)
     }));
     findings.extend(unfinished_load(&own_tables, workload));
     let mut contents = Vec::new();
-    for found in &mut own_tables {
-        let read = read_table(control, found, workload)?;
-        found.facts.rows = read.rows;
-        contents.push(read);
+    for table in &mut own_tables {
+        let table_contents = read_table(control, table, workload)?;
+        table.facts.rows = table_contents.rows;
+        contents.push(table_contents);
     }
     // Rows that an unfinished load has not stored yet are not missing.
-    let finished: Vec<&TableContents> = contents.iter().filter(|read| !read.unfinished).collect();
+    let finished: Vec<&TableContents> = contents
+        .iter()
+        .filter(|table| !table.is_unfinished)
+        .collect();
     findings.extend(check_rows(&finished, workload));
     if !workload.is_bulk() {
         findings.extend(check_lengths(&contents));
@@ -99,18 +102,18 @@ fn check_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
 }
 
 fn unfinished_load(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
-    let mut notes = own_tables.iter().filter_map(|found| found.note.as_ref());
+    let mut notes = own_tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished())?;
     Some(note.finding(workload.load_of(tables::load_options(note))))
 }
 
 fn read_table(
     control: &mut Control,
-    found: &SbtestTable,
+    table: &SbtestTable,
     workload: &Oltp,
 ) -> Result<TableContents, Error> {
-    let name = found.facts.name.clone();
-    let loaded = found.note.as_ref().and_then(|note| note.number("rows"));
+    let name = table.facts.name.clone();
+    let loaded = table.note.as_ref().and_then(|note| note.number("rows"));
     let wrong_lengths = match workload.is_bulk() {
         true => "false",
         false => "length(c) <> 119 or length(pad) <> 59",
@@ -134,20 +137,20 @@ fn read_table(
         highest: row.int(2),
         wrong_lengths: count(3),
         loaded_present: count(4),
-        unfinished: found.note.as_ref().is_some_and(LoadNote::is_unfinished),
+        is_unfinished: table.note.as_ref().is_some_and(LoadNote::is_unfinished),
         name,
         loaded,
     })
 }
 
-/// Checks that the loaded rows still exist; names the first table that has lost one.
+/// Checks that the loaded rows still exist; names the first table with missing rows.
 fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
     let id = "rows";
-    let mut lost = contents.iter().filter_map(|read| {
-        let loaded = read.loaded?;
-        (read.loaded_present < loaded).then_some((read, loaded - read.loaded_present))
+    let mut lost = contents.iter().filter_map(|table| {
+        let loaded = table.loaded?;
+        (table.loaded_present < loaded).then_some((table, loaded - table.loaded_present))
     });
-    if let Some((read, missing)) = lost.next() {
+    if let Some((table, missing)) = lost.next() {
         let others = match lost.count() {
             0 => String::new(),
             count => format!(", and {count} other tables have lost rows too"),
@@ -155,18 +158,21 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
         let text = format!(
             "{} has lost {} of the {} rows that were loaded{others}: oltp_delete does that; \
              load again",
-            read.name,
+            table.name,
             grouped(missing),
-            grouped(read.loaded.unwrap_or(0)),
+            grouped(table.loaded.unwrap_or(0)),
         );
         return vec![finding(FindingState::Wrong, id, text)];
     }
-    let all: u64 = contents.iter().map(|read| read.rows).sum();
+    let all: u64 = contents.iter().map(|table| table.rows).sum();
     let added: u64 = contents
         .iter()
-        .filter_map(|read| Some(read.rows - read.loaded?.min(read.rows)))
+        .filter_map(|table| Some(table.rows - table.loaded?.min(table.rows)))
         .sum();
-    let known = contents.iter().filter(|read| read.loaded.is_some()).count();
+    let known = contents
+        .iter()
+        .filter(|table| table.loaded.is_some())
+        .count();
     let mut findings = Vec::new();
     if known > 0 {
         let text = format!("{} rows; every table has its loaded rows", grouped(all));
@@ -184,9 +190,10 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
         findings.push(finding(FindingState::Note, "rows-added", text));
     }
     if known < contents.len() {
-        let gaps = contents.iter().filter(|read| read.loaded.is_none());
-        let gaps = gaps
-            .filter(|read| read.lowest != Some(1) || read.highest != i64::try_from(read.rows).ok());
+        let gaps = contents.iter().filter(|table| table.loaded.is_none());
+        let gaps = gaps.filter(|table| {
+            table.lowest != Some(1) || table.highest != i64::try_from(table.rows).ok()
+        });
         let text = format!(
             "{} tables were not loaded by Prony, so their expected number of rows is unknown; \
              {} of them have ids other than 1 to the number of rows",
@@ -200,12 +207,11 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
 
 fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
     let id = "shape";
-    let read = contents.iter().find(|read| read.wrong_lengths > 0);
-    if let Some(read) = read {
+    if let Some(table) = contents.iter().find(|table| table.wrong_lengths > 0) {
         let text = format!(
             "{} rows of {} have texts that are not 119 and 59 characters long; load again",
-            grouped(read.wrong_lengths),
-            read.name
+            grouped(table.wrong_lengths),
+            table.name
         );
         return Some(finding(FindingState::Wrong, id, text));
     }
@@ -216,12 +222,12 @@ fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
 fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
     let names = |without: &dyn Fn(&&SbtestTable) -> bool| {
         let names = own_tables.iter().filter(without);
-        let names: Vec<&str> = names.map(|found| found.facts.name.as_str()).collect();
+        let names: Vec<&str> = names.map(|table| table.facts.name.as_str()).collect();
         names.join(", ")
     };
     let mut findings = Vec::new();
-    let without_index = names(&|found| !found.indexed[0]);
-    let without_key = names(&|found| !found.has_primary_key && found.indexed[0]);
+    let without_index = names(&|table| !table.indexed[0]);
+    let without_key = names(&|table| !table.has_primary_key && table.indexed[0]);
     if !without_index.is_empty() {
         let text = format!("{without_index}: no index on id; the load did not finish");
         findings.push(finding(FindingState::Wrong, "key", text));
@@ -232,7 +238,7 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
         let text = "all tables have their primary key (id)".to_owned();
         findings.push(finding(FindingState::Ok, "key", text));
     }
-    let without_secondary = names(&|found| !found.indexed[1]);
+    let without_secondary = names(&|table| !table.indexed[1]);
     if !workload.is_bulk() && !without_secondary.is_empty() {
         let text = format!("{without_secondary}: no index on k (create_secondary off)");
         findings.push(finding(FindingState::Note, "index", text));

@@ -8,24 +8,24 @@
 use crate::random::Random;
 use crate::zipf::Zipf;
 
-/// A distribution of numbers over a range.
+/// A distribution of numbers over a range. A "bell" is the mean of several uniform numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
     /// All numbers are equally probable.
     Uniform,
-    /// The mean of several uniform numbers: a bell over the whole range.
+    /// A bell over the whole range.
     Gaussian {
-        /// Number of uniform numbers, at least 1.
+        /// Number of uniform numbers that are averaged, at least 1.
         iterations: u32,
     },
-    /// Mostly a few numbers in the middle of the range, otherwise a bell.
+    /// Mostly a few numbers in the middle of the range; the remaining draws are a bell.
     Special {
-        /// Number of uniform numbers whose mean forms the bell, at least 1.
+        /// Number of uniform numbers that are averaged, at least 1.
         iterations: u32,
-        /// Size of the middle part in per cent of the range, plus one number.
+        /// Size of the middle part as a percentage of the range, plus one number.
         part_pct: u32,
-        /// Per cent of draws from the middle part. They cover the same percentage of it, its upper
-        /// end, so sysbench's hot set is that much smaller than its documentation says.
+        /// Percentage of draws from the middle part. These draws hit only the same percentage of the
+        /// middle part, at its upper end: sysbench's hot set is smaller than its documentation says.
         share_pct: u32,
     },
     /// Low numbers are the most frequent: a share of 1 - `h` of the draws hits the first share `h`
@@ -84,7 +84,7 @@ enum SamplerShape {
 }
 
 impl RangeSampler {
-    /// Draws from `low` to `high` inclusive; always `low` if `high` is below it.
+    /// Samples from `low` to `high` inclusive; always `low` if `high` is below it.
     pub fn new(distribution: Distribution, low: i64, high: i64) -> Self {
         let count = high.saturating_sub(low).saturating_add(1).max(1);
         let shape = match distribution {
@@ -95,11 +95,11 @@ impl RangeSampler {
                 part_pct,
                 share_pct,
             } => {
-                let whole = count as f64;
-                let part = whole * f64::from(part_pct) / 100.0 + 1.0;
+                let size = count as f64;
+                let part = size * f64::from(part_pct) / 100.0 + 1.0;
                 SamplerShape::Special {
                     iterations,
-                    middle: ((whole - part) / 2.0, part),
+                    middle: ((size - part) / 2.0, part),
                     bell_below: 1.0 - f64::from(share_pct) / 100.0,
                 }
             }
@@ -120,11 +120,11 @@ impl RangeSampler {
                 middle: (start, part),
                 bell_below,
             } => {
-                let drawn = random.unit();
-                if drawn < bell_below {
+                let fraction = random.unit();
+                if fraction < bell_below {
                     self.bell(random, iterations)
                 } else {
-                    ((start + drawn * part) as i64).clamp(0, self.count - 1)
+                    ((start + fraction * part) as i64).clamp(0, self.count - 1)
                 }
             }
             SamplerShape::Power(power) => self.offset_at(random.unit().powf(power)),
@@ -138,7 +138,7 @@ impl RangeSampler {
         self.offset_at(sum / f64::from(iterations))
     }
 
-    /// The offset at a fraction of the range, 0 to 1. Rounding may lead to one past the last.
+    /// The offset at a fraction of the range, 0 to 1; limited, because rounding may exceed the last offset.
     fn offset_at(&self, fraction: f64) -> i64 {
         ((self.count as f64 * fraction) as i64).min(self.count - 1)
     }

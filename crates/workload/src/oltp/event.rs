@@ -1,6 +1,6 @@
-//! What each workload does, in one place.
+//! The events of all workloads.
 //!
-//! Lists the parts of an event in order, and its number of queries by type. Must not use
+//! Defines the parts of an event in order, and its number of queries by type. Must not use
 //! connections.
 
 use super::options::OltpOptions;
@@ -36,7 +36,7 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// All kinds, by number.
+    /// All kinds, in the order of their discriminants.
     pub const ALL: [StatementKind; 12] = [
         StatementKind::PointSelect,
         StatementKind::SimpleRange,
@@ -52,8 +52,8 @@ impl StatementKind {
         StatementKind::HotUpdate,
     ];
 
-    /// Whether it returns rows and so counts as a read. Any other statement counts as a write if it
-    /// changed a row.
+    /// Whether it returns rows, and therefore counts as a read. Any other statement counts as a write
+    /// if it changed a row.
     pub fn is_read(self) -> bool {
         (self as usize) < StatementKind::IndexUpdate as usize
             || matches!(
@@ -66,27 +66,27 @@ impl StatementKind {
 /// A part of an event: statements of one kind on one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventPart {
-    /// A statement, repeated as often as its option says.
+    /// A statement, repeated as often as its option specifies.
     Statement(StatementKind),
-    /// Deletes a row and inserts it again, as often as `delete_inserts` says.
+    /// Deletes a row and inserts it again, repeated as often as `delete_inserts` specifies.
     DeleteInserts,
     /// An `INSERT` of a new row, sent as text in every protocol mode.
     TextInsert,
 }
 
-/// What a workload does.
+/// The content of a workload's transaction.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// Statements on the shared tables.
     Parts {
-        /// In order of execution.
+        /// The parts, in order of execution.
         parts: &'static [EventPart],
-        /// In a transaction block, unless `skip_trx` is set.
+        /// Whether they run in a transaction block, unless `skip_trx` is set.
         in_block: bool,
-        /// Each part is executed once, whatever the options say.
+        /// Whether each part is executed once, regardless of the options.
         once: bool,
     },
-    /// Appends rows by `INSERT`s as large as a packet, to separate tables.
+    /// Appends rows by `INSERT`s of packet size, to a separate set of tables.
     Bulk,
 }
 
@@ -136,7 +136,7 @@ const fn block(parts: &'static [EventPart]) -> Event {
     }
 }
 
-/// Statements outside a transaction block, repeated as their options say.
+/// Statements outside a transaction block, repeated as often as their options specify.
 pub const fn bare(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
@@ -161,8 +161,8 @@ impl Event {
             return Vec::new();
         };
         let count = |part: &EventPart| if *once { 1 } else { options.count(*part) };
-        let all = parts.iter().map(|part| (*part, count(part)));
-        all.filter(|(_, count)| *count > 0).collect()
+        let repeated = parts.iter().map(|part| (*part, count(part)));
+        repeated.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Whether it runs in a transaction block.
@@ -190,7 +190,7 @@ impl Event {
         queries
     }
 
-    /// Whether it uses up its rows: the share of its statements that still find one is then unknown.
+    /// Whether it deletes rows for good; the expected share of statements that find a row is then unknown.
     pub fn consumes_rows(&self) -> bool {
         let Event::Parts { parts, .. } = self else {
             return false;

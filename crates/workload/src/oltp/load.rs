@@ -1,17 +1,15 @@
-//! Creates and fills the tables.
+//! Creates and fills the tables, with keys, indexes and statistics.
 //!
-//! The result is tables with rows, keys, indexes and statistics.
-//!
-//! Each table has its own note. On PostgreSQL, if there are as many tables as jobs, a part is a whole
-//! table, whose rows COPY may freeze; otherwise it is a range of rows. The note records the number of rows
-//! in a part, so that a load with a different number of jobs continues with the same parts.
+//! Each table has its own note. On PostgreSQL, with at least as many tables as jobs, a part is one complete
+//! table, so that COPY may freeze its rows; otherwise a part is a range of rows. The note records the number
+//! of rows in a part, so that a load with a different number of jobs continues with the same parts.
 
 use super::Oltp;
 use super::distribution::RangeSampler;
 use super::options::{self, OltpOptions};
 use super::rows::{RowContent, SbtestRows};
 use super::statements::{Index, table_name};
-use super::tables::{self, describe_data};
+use super::tables::{self, SbtestTable, describe_data};
 use crate::copy::RowSource;
 use crate::loader::dataset::{Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
@@ -24,15 +22,15 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Up to this many tables and rows, a single job loads everything in one transaction, which bounds locks
-/// and time.
+/// Maximum tables and rows that a single job loads in one transaction, which limits the number of locks
+/// and the time.
 const ONE_TRANSACTION: (u32, u64) = (200, 20_000_000);
-/// Rows of a part that is not a whole table; about 8 MB.
+/// Rows of a part that is a range of a table; about 8 MB.
 const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
 const ROW_BYTES: u64 = 270;
 
-/// Loads the tables; see the top of this file.
+/// Loads the tables.
 pub fn load(
     workload: &Oltp,
     request: &LoadRequest<'_>,
@@ -102,14 +100,15 @@ impl SbtestTables<'_> {
 
     /// Rows of a part of an unfinished load of the same data.
     fn unfinished_part_rows(&self, control: &mut Control) -> Result<Option<u32>, Error> {
-        let found = tables::find(control)?;
-        let mut notes = found.iter().filter_map(|found| found.note.as_ref());
-        let part = notes.find_map(|note| {
-            let part = note.number("part_rows").filter(|_| note.is_unfinished())?;
-            let part = u32::try_from(part).ok()?;
-            (note.description == self.description_in_parts(part)).then_some(part)
+        let tables = tables::find(control)?;
+        let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
+        let part_rows = notes.find_map(|note| {
+            let part_rows = note.number("part_rows").filter(|_| note.is_unfinished())?;
+            let part_rows = u32::try_from(part_rows).ok()?;
+            let is_same = note.description == self.description_in_parts(part_rows);
+            is_same.then_some(part_rows)
         });
-        Ok(part)
+        Ok(part_rows)
     }
 
     fn description_in_parts(&self, part_rows: u32) -> String {
@@ -127,24 +126,24 @@ impl SbtestTables<'_> {
 
 impl Dataset for SbtestTables<'_> {
     fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
-        let found = tables::find(control)?;
-        tables::refuse_foreign(&found, self.workload.columns(), self.tables)?;
+        let tables = tables::find(control)?;
+        tables::refuse_foreign(&tables, self.workload.columns(), self.tables)?;
         let description = self.description_in_parts(self.part_rows);
-        let is_kept = |found: &tables::SbtestTable| {
-            let mut note = found.note.iter().filter(|note| note.is_unfinished());
-            found.number <= self.tables && note.any(|note| note.description == description)
+        let is_unfinished = |table: &SbtestTable| {
+            let mut note = table.note.iter().filter(|note| note.is_unfinished());
+            table.number <= self.tables && note.any(|note| note.description == description)
         };
-        let own_tables = found
+        let own_tables = tables
             .into_iter()
-            .filter(|found| found.columns == self.workload.columns());
-        let (kept, replaced): (Vec<_>, Vec<_>) = own_tables.partition(is_kept);
-        let names = |found: Vec<tables::SbtestTable>| {
-            let names = found.into_iter().map(|found| found.facts.name);
+            .filter(|table| table.columns == self.workload.columns());
+        let (unfinished, obsolete): (Vec<_>, Vec<_>) = own_tables.partition(is_unfinished);
+        let names = |tables: Vec<SbtestTable>| {
+            let names = tables.into_iter().map(|table| table.facts.name);
             names.collect()
         };
         Ok(ExistingTables {
-            kept: names(kept),
-            replaced: names(replaced),
+            unfinished: names(unfinished),
+            obsolete: names(obsolete),
         })
     }
 
@@ -164,9 +163,9 @@ impl Dataset for SbtestTables<'_> {
         let (number, is_bulk) = (table_number(index), self.workload.is_bulk());
         let create = self.dialect.create_table(number, &self.options, is_bulk);
         let note = self.note(stage);
-        // Created with its note, so that no table is ever without one; each change waits for the disk. But
-        // the user's options may end in something that no comment can follow, or contain a comment
-        // themselves.
+        // On MySQL, the statement includes the note, which saves a statement that waits for the disk, and no
+        // table ever lacks one. But the user's options may set a comment, or end in something that no comment
+        // can follow.
         if self.dialect == SqlDialect::MySql && self.options.create_table_options.is_empty() {
             return self.dialect.with_comment(&create, &note);
         }
@@ -189,9 +188,9 @@ impl Dataset for SbtestTables<'_> {
             .collect()
     }
 
-    /// Alternates between tables, so that loaders work on different ones.
+    /// Returns the parts. Consecutive parts are of different tables, so that loaders work on different tables.
     fn parts(&self) -> Vec<LoadPart> {
-        let of_table = |part: LoadPart| {
+        let part_of_each_table = |part: LoadPart| {
             (0..self.table_count()).map(move |index| LoadPart {
                 tables: index..index + 1,
                 ..part.clone()
@@ -199,7 +198,7 @@ impl Dataset for SbtestTables<'_> {
         };
         let (rows, size) = (u64::from(self.rows), u64::from(self.part_rows));
         LoadPart::split(&(0..1), rows, size)
-            .flat_map(of_table)
+            .flat_map(part_of_each_table)
             .collect()
     }
 
@@ -212,11 +211,11 @@ impl Dataset for SbtestTables<'_> {
         let size = self.part_rows.max(1);
         let parts = self.rows.div_ceil(size);
         for index in 0..self.table_count() {
-            let first = format!(
+            let select = format!(
                 "select id - 1 from {} where (id - 1) % {size} = 0 limit {parts}",
                 self.name(index)
             );
-            let rows = sql::query_rows(control, "looking for stored rows", &first)?;
+            let rows = sql::query_rows(control, "looking for stored rows", &select)?;
             stored.extend(rows.iter().map(|row| (index, row.count(0))));
         }
         let is_missing =
@@ -237,7 +236,7 @@ impl Dataset for SbtestTables<'_> {
 
     fn indexes(&self) -> Vec<IndexBuild> {
         let kinds = self.dialect.indexes(&self.options, self.workload.is_bulk());
-        let of_table = |number| {
+        let indexes_of_table = |number| {
             kinds.iter().map(move |kind: &Index| {
                 let name = table_name(number);
                 match kind {
@@ -247,7 +246,7 @@ impl Dataset for SbtestTables<'_> {
                 }
             })
         };
-        (1..=self.tables).flat_map(of_table).collect()
+        (1..=self.tables).flat_map(indexes_of_table).collect()
     }
 
     fn fits_one_transaction(&self) -> bool {
@@ -265,11 +264,11 @@ impl Dataset for SbtestTables<'_> {
     }
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
-        let mut found = tables::find(control)?;
-        found.retain(|found| found.number <= self.tables);
-        for found in &mut found {
-            found.facts.rows = u64::from(self.rows);
+        let mut tables = tables::find(control)?;
+        tables.retain(|table| table.number <= self.tables);
+        for table in &mut tables {
+            table.facts.rows = u64::from(self.rows);
         }
-        Ok(tables::facts(found))
+        Ok(tables::facts(tables))
     }
 }

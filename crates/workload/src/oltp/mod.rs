@@ -57,7 +57,7 @@ static BULK_TABLES: [TableSpec; 1] = [TableSpec {
     rows: TableRows::Fixed(0),
     ..TABLES[0]
 }];
-/// The name under which the tables are loaded that all workloads except `bulk_insert` share.
+/// The workload under whose name the shared tables are loaded; all workloads except `bulk_insert` use them.
 const SHARED_DATASET: &str = "oltp_read_write";
 
 /// One of the workloads.
@@ -67,7 +67,7 @@ pub struct Oltp {
     pub name: &'static str,
     /// One-line description.
     pub title: &'static str,
-    /// What a transaction is.
+    /// The content of a transaction.
     pub event: Event,
     /// The workload under whose name its tables are loaded.
     dataset: &'static str,
@@ -131,9 +131,9 @@ pub static HOT_ROW: Oltp = Oltp {
     default_size: HOT_SIZE,
 };
 
-/// The workload of this family with this name.
+/// Returns the sysbench workload (or `hot-row`) with this name.
 pub fn named(name: &str) -> Option<&'static Oltp> {
-    let all = [
+    let workloads = [
         &OLTP_READ_WRITE,
         &OLTP_READ_ONLY,
         &OLTP_WRITE_ONLY,
@@ -147,11 +147,11 @@ pub fn named(name: &str) -> Option<&'static Oltp> {
         &BULK_INSERT,
         &HOT_ROW,
     ];
-    all.into_iter().find(|workload| workload.name == name)
+    workloads.into_iter().find(|workload| workload.name == name)
 }
 
 impl Oltp {
-    /// Its load, with these options.
+    /// The load of this workload with these options.
     fn load_of(&self, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload: self.name,
@@ -192,7 +192,7 @@ impl Oltp {
         }
     }
 
-    /// Number of rows loaded into each table: none if users insert all of them.
+    /// Number of rows loaded into each table; 0 if users insert all rows.
     pub fn rows(&self, options: &OltpOptions) -> u32 {
         let users_insert_all = self.has(EventPart::TextInsert) && !options.auto_inc;
         if self.is_bulk() || users_insert_all {
@@ -239,7 +239,7 @@ impl Workload for Oltp {
     }
 
     fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
-        // One row, or none at first: the size depends on the run.
+        // The tables start with a hundred rows or none, so their size depends on the run.
         if self.is_bulk() || self.is_hot() {
             return None;
         }

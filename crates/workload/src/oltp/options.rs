@@ -69,7 +69,7 @@ impl OltpOptions {
             .contains("comment")
     }
 
-    /// How numbers are drawn.
+    /// The distribution of row numbers.
     pub fn distribution(&self) -> Distribution {
         match Distribution::NAMES[self.rand_type] {
             "uniform" => Distribution::Uniform,
@@ -106,7 +106,7 @@ impl OltpOptions {
         }
     }
 
-    /// The settings that figures of this workload depend on, with this number and size of tables.
+    /// The settings that affect the figures of this workload, with this number and size of tables.
     pub fn settings(&self, workload: &Oltp, tables: u32, size: u32) -> Vec<(&'static str, String)> {
         let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
         let mut settings = vec![("tables", tables.to_string())];
@@ -203,7 +203,7 @@ pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Err
     reader.finish(options)
 }
 
-/// The number of tables is also the scale.
+/// Returns the number of tables, which is also the scale.
 fn tables(reader: &mut OptionReader<'_>, plan: &WorkloadPlan, option: Option<u32>) -> Option<u32> {
     if let Some(scale) = plan.scale.filter(|scale| !(1..=TABLES_MAX).contains(scale)) {
         let problem = format!("a scale of {scale} tables is not possible");
@@ -252,7 +252,7 @@ fn check_combinations(reader: &mut OptionReader<'_>, options: &OltpOptions, work
             reader.problems.push(Error::Value {
                 key: key.to_owned(),
                 value: text.clone(),
-                what: "a part of one statement",
+                expected: "a part of one statement",
                 hint: "remove semicolons and line breaks".to_owned(),
             });
         }

@@ -1,4 +1,4 @@
-//! What an error does to an event, and what counts as an event of `bulk_insert`.
+//! The error policy of a run, and its definition of an event of `bulk_insert`.
 //!
 //! Decides, from an error and its statement, whether the event is retried, fails, or ends its user. Called only
 //! after an error.
@@ -21,10 +21,10 @@ pub struct StatementFailure<'a> {
     pub prepared: bool,
 }
 
-/// What is done with the event.
+/// The consequence of an error for its event and user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorAction {
-    /// The error is counted, and the event is retried with new values, on a new connection if the old one was lost.
+    /// The error is counted, and the event is retried with new values; on a new connection if the old one was lost.
     Retry,
     /// The event fails, and its user continues with the next one.
     Fail,
@@ -32,25 +32,25 @@ pub enum ErrorAction {
     EndUser(String),
 }
 
-/// Decides what is done after an error.
+/// Decides the consequence of an error.
 pub trait ErrorPolicy: Send + Sync {
-    /// What is done with the event whose statement failed.
+    /// Returns the consequence of a failed statement.
     fn action(&self, failure: &StatementFailure<'_>) -> ErrorAction;
 }
 
 /// How a run handles errors and counts events.
 #[derive(Clone, Default)]
 pub struct OltpPolicy {
-    /// Decides what is done after an error. If absent, the event is retried after an error that sysbench ignores by
-    /// default, and fails after any other.
+    /// The error policy. If absent, an event is retried after errors that sysbench ignores by default, and fails
+    /// after others.
     pub errors: Option<Arc<dyn ErrorPolicy>>,
-    /// An event of `bulk_insert` is a row that is added to the packet, as in sysbench; otherwise it
-    /// is the `INSERT` of a full packet.
+    /// Whether an event of `bulk_insert` adds a row to the packet, as in sysbench; otherwise it is the
+    /// `INSERT` of a full packet.
     pub event_is_row: bool,
 }
 
 impl OltpPolicy {
-    /// What is done with the event whose statement failed.
+    /// Returns the consequence of a failed statement.
     pub(super) fn action(
         &self,
         dialect: SqlDialect,

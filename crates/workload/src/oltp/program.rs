@@ -3,7 +3,7 @@
 //! Executes the events of a plan on the loaded tables. Must never count a failure as a success, or
 //! allocate for an event.
 //!
-//! Longer than 400 lines: the events of all of sysbench's tests share a user's state.
+//! Longer than 400 lines: the events of all sysbench tests share a user's state.
 
 use super::Oltp;
 use super::bulk;
@@ -25,7 +25,7 @@ use prony_wire::{Statement, Statements, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of `bulk_insert` that a user adds before it yields to others.
+/// Rows of `bulk_insert` that a user adds before it yields to other users.
 const CONSECUTIVE_ROWS: u32 = 256;
 
 /// The program of a run.
@@ -34,7 +34,7 @@ pub struct OltpProgram {
     name: [&'static str; 1],
 }
 
-/// State shared by all users of a run; read-only except for what users add when they end.
+/// State shared by all users of a run; read-only except for the counts, which users add when they end.
 pub(super) struct SharedState {
     pub(super) workload: Oltp,
     pub(super) options: OltpOptions,
@@ -104,8 +104,8 @@ impl OltpProgram {
         Self::for_tables(control, workload, options, tables)
     }
 
-    /// The program for tables of the number and size in the plan, without checking them: a missing
-    /// row is simply not found.
+    /// The program for tables of the number and size in the plan, without checking them: statements
+    /// for missing rows find nothing.
     ///
     /// # Errors
     /// The options are wrong, or the server does not answer.
@@ -163,8 +163,8 @@ impl OltpProgram {
         let block = in_block.then(|| [BEGIN, COMMIT].map(|sql| set.add(sql)));
         let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();
         for kind in workload.event.statement_kinds(&options) {
-            let of_table = |number| set.add(&dialect.event_statement(kind, number, &options));
-            statements[kind as usize] = (1..=tables).map(of_table).collect();
+            let statement = |number| set.add(&dialect.event_statement(kind, number, &options));
+            statements[kind as usize] = (1..=tables).map(statement).collect();
         }
         let shared = SharedState {
             parts: workload.event.parts(&options),
@@ -185,12 +185,12 @@ impl OltpProgram {
         }
     }
 
-    /// The same program with another error policy.
+    /// Replaces the error policy.
     ///
     /// # Panics
-    /// If users of it exist already.
+    /// If the program already has users.
     pub fn with_policy(mut self, policy: OltpPolicy) -> Self {
-        let shared = Arc::get_mut(&mut self.shared).expect("nobody runs it yet");
+        let shared = Arc::get_mut(&mut self.shared).expect("the program has no users yet");
         shared.policy = policy;
         self
     }
@@ -245,8 +245,8 @@ impl Program for OltpProgram {
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let Err(ended) = shared.run(id, db).await;
-            ended
+            let Err(exit) = shared.run(id, db).await;
+            exit
         })
     }
 }
@@ -260,9 +260,9 @@ impl SharedState {
             db.allow_consecutive_starts(CONSECUTIVE_ROWS);
         }
         loop {
-            if let Err(ended) = db.start(0).await {
+            if let Err(exit) = db.start(0).await {
                 self.send_last_rows(&mut user, &mut db).await;
-                return Err(ended);
+                return Err(exit);
             }
             let result = loop {
                 let mut queries = Queries::default();
@@ -283,15 +283,15 @@ impl SharedState {
                         if db.is_over() {
                             break Err(error);
                         }
-                        let lost = !db.is_up();
-                        if let Err(ended) = db.retry().await {
-                            if let UserExit::Stopped = ended {
+                        let was_lost = !db.is_up();
+                        if let Err(exit) = db.retry().await {
+                            if let UserExit::Stopped = exit {
                                 // The run ended while the connection was lost: this was the last try.
                                 let _ = db.end(Err(error)).await;
                             }
-                            return Err(ended);
+                            return Err(exit);
                         }
-                        if lost {
+                        if was_lost {
                             db.count_reconnect();
                         }
                     }
@@ -429,7 +429,7 @@ impl SharedState {
                 let row = Value::Int(i64::from(self.options.row));
                 db.exec(statement, &[row]).await?
             }
-            // Only follows a delete, with more values.
+            // `execute_part` sends inserts, which need more values.
             StatementKind::Insert => return Ok(()),
         };
         let query = match kind.is_read() {
@@ -442,7 +442,7 @@ impl SharedState {
     }
 }
 
-/// Counts a query, for its event and for the second in which it ends.
+/// Counts a query for its event, and for the interval in which it ends.
 #[inline]
 fn count(db: &Db, queries: &mut Queries, query: QueryKind) {
     queries.count(query);

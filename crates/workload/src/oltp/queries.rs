@@ -1,7 +1,7 @@
 //! Counts the queries that users sent, by sysbench's rule.
 //!
-//! Computes their shares, and those expected from an event. Counting must not take a lock per
-//! statement: a user adds its counts once, when it ends.
+//! Computes actual and expected shares. Counting must not take a lock per statement: a user adds its
+//! counts once, when it ends.
 //!
 //! The rule: a statement that returns rows is a read; otherwise, one that changed rows is a write;
 //! everything else, including `BEGIN` and `COMMIT`, is other.
@@ -19,7 +19,7 @@ pub fn write_kind(rows: u64) -> QueryKind {
     }
 }
 
-/// Counts of what users did.
+/// Query counts of all users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OltpCounts {
     /// Queries of the events that completed.
@@ -34,26 +34,26 @@ pub struct OltpCounts {
 impl OltpCounts {
     /// All queries as sysbench counts them: a retry counts its statements again.
     pub fn all(&self) -> Queries {
-        let mut all = self.completed;
-        all.add(&self.failed_tries);
-        all
+        let mut sum = self.completed;
+        sum.add(&self.failed_tries);
+        sum
     }
 
-    /// The shares of completed events. `expected` has the queries of one event; `exact` means that
-    /// each event has exactly these.
+    /// Returns the shares of completed events. `expected` has the queries of one event; `exact` means that
+    /// every event has exactly these.
     pub fn shares(&self, expected: &Queries, exact: bool) -> Vec<ActionShare> {
-        let whole = self.completed.all();
+        let total = self.completed.all();
         let queries_per_event = expected.all().max(1) as f64;
         [
             ("reads", self.completed.reads, expected.reads),
             ("writes", self.completed.writes, expected.writes),
             ("others", self.completed.others, expected.others),
         ]
-        .map(|(name, part, expected)| ActionShare {
+        .map(|(name, count, expected)| ActionShare {
             name,
-            of: "queries",
-            part,
-            whole,
+            base: "queries",
+            count,
+            total,
             expected: exact.then_some(expected as f64 / queries_per_event),
             exact,
             minimum: None,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn counts_of_users_are_summed_and_have_shares() {
-        let all = Mutex::default();
+        let total = Mutex::default();
         let expected = Queries {
             reads: 14,
             writes: 4,
@@ -102,23 +102,23 @@ mod tests {
             ..Queries::default()
         };
         for _ in 0..2 {
-            let mut user_counts = UserCounts::new(&all);
+            let mut user_counts = UserCounts::new(&total);
             user_counts.counts.completed.add(&expected);
             user_counts.counts.failed_tries.count(write_kind(1));
             user_counts.counts.failed_tries.count(write_kind(0));
             user_counts.counts.ignored += 1;
         }
-        let all = *all.lock().expect("one thread");
-        assert_eq!(all.completed.all(), 40);
-        assert_eq!(all.all().all(), 44);
-        assert_eq!(all.ignored, 2);
-        let shares = all.shares(&expected, true);
+        let total = *total.lock().expect("one thread");
+        assert_eq!(total.completed.all(), 40);
+        assert_eq!(total.all().all(), 44);
+        assert_eq!(total.ignored, 2);
+        let shares = total.shares(&expected, true);
         let parts: Vec<_> = shares
             .iter()
-            .map(|share| (share.name, share.part))
+            .map(|share| (share.name, share.count))
             .collect();
         assert_eq!(parts, [("reads", 28), ("writes", 8), ("others", 4)]);
         assert_eq!(shares[0].expected, Some(0.7));
-        assert_eq!(all.shares(&expected, false)[0].expected, None);
+        assert_eq!(total.shares(&expected, false)[0].expected, None);
     }
 }

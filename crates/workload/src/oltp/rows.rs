@@ -1,7 +1,7 @@
 //! The rows of the tables, in the same format as sysbench's.
 //!
-//! A row depends only on the seed, the table and the row number, so that the data is the same however it is split
-//! over loaders. Generating a row must not allocate.
+//! A row depends only on the seed, the table and the row number, so that any split over loaders yields the same
+//! data. Generating a row must not allocate.
 
 use super::distribution::RangeSampler;
 use crate::copy::RowSource;
@@ -22,13 +22,13 @@ pub const fn text_length(groups: usize) -> usize {
     groups * (GROUP + 1) - 1
 }
 
-/// A number of 11 digits; all are equally probable.
+/// Draws a number of 11 digits; all are equally probable.
 #[inline]
 fn group(random: &mut Random) -> [u8; GROUP] {
-    // The upper half of the product: all numbers are equally frequent to within 1 in 10^8.
-    let wide = u128::from(random.next_u64()) * 100_000_000_000;
-    let number = (wide >> 64) as u64;
-    // Two halves of 32 bits, and two digits at a time: a row has fifteen such numbers.
+    // The upper 64 bits of the product: all numbers are equally frequent to within 1 in 10^8.
+    let product = u128::from(random.next_u64()) * 100_000_000_000;
+    let number = (product >> 64) as u64;
+    // Split into 32-bit halves and pairs of digits for speed: a row has fifteen such numbers.
     let (mut high, mut low) = ((number / 1_000_000) as u32, (number % 1_000_000) as u32);
     let mut digits = [b'0'; GROUP];
     for position in [9, 7, 5] {
@@ -43,7 +43,7 @@ fn group(random: &mut Random) -> [u8; GROUP] {
     digits
 }
 
-/// Writes a number below 100.
+/// Writes a number below 100 as two digits.
 #[inline]
 fn set_pair(digits: &mut [u8; GROUP], position: usize, number: u32) {
     digits[position] = b'0' + (number / 10) as u8;
@@ -74,7 +74,7 @@ pub fn set_groups(random: &mut Random, groups: usize, text: &mut String) {
 pub struct RowContent {
     /// Seed of the data.
     pub seed: u64,
-    /// How `k` is drawn.
+    /// The sampler for `k`.
     pub k: RangeSampler,
 }
 
@@ -97,7 +97,7 @@ pub struct SbtestRows<F> {
 }
 
 impl<F> SbtestRows<F> {
-    /// This range of rows of a table.
+    /// A range of the rows of a table.
     pub fn new(content: RowContent, table: u32, rows: Range<u64>) -> Self {
         SbtestRows {
             content,

@@ -1,7 +1,7 @@
 //! Statements, by SQL dialect.
 //!
-//! Builds the statements for a table number and options; placeholders are `$1`, which each protocol
-//! converts to its own form. A statement must never be sent to an engine of another dialect.
+//! Builds the statements for a table number and options. Placeholders have the form `$1`, which each
+//! protocol converts. A statement must never be sent to an engine of a different dialect.
 
 use super::event::StatementKind;
 use super::options::OltpOptions;
@@ -24,20 +24,20 @@ pub fn table_name(number: u32) -> String {
     format!("sbtest{number}")
 }
 
-/// A hint for ApsaraDB: queue for the row, and end the transaction with the statement.
+/// ApsaraDB's hint for hot rows: the server queues updates of the row, and commits with the statement.
 const HOT_HINT: &str = "/*+commit_on_success rollback_on_fail target_affect_row(1) */ ";
 
 /// The declaration of the column `k`.
 const K_COLUMN: &str = "k integer default '0' not null";
 
-/// Opens a transaction block.
+/// Begins a transaction block.
 pub const BEGIN: &str = "BEGIN";
-/// Commits it.
+/// Commits a transaction block.
 pub const COMMIT: &str = "COMMIT";
 
 impl SqlDialect {
-    /// The statement that puts a note in the table's comment or, if the user's options set that, in the
-    /// comment of its column `k`.
+    /// The statement that puts a note in the table's comment; or in the comment of its column `k`, if the
+    /// user's options set a table comment.
     pub fn note_statement(self, number: u32, text: &str, options: &OltpOptions) -> String {
         match (self, options.has_table_comment()) {
             (SqlDialect::MySql, true) => {
@@ -194,7 +194,7 @@ mod tests {
     use prony_wire::Protocol;
 
     #[test]
-    fn tables_are_created_for_each_engine() {
+    fn create_table_depends_on_the_dialect() {
         let options = OltpOptions::default();
         let text = SqlDialect::PostgreSql.create_table(3, &options, false);
         assert_eq!(
@@ -314,7 +314,7 @@ mod tests {
         }
         assert!(
             !SqlDialect::MySql.is_ignored(&numbered(1062)),
-            "it ends sysbench"
+            "this error ends sysbench"
         );
         assert!(
             !SqlDialect::MySql.is_ignored(&postgres(b"40001")),
@@ -338,14 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn the_users_table_comment_is_kept() {
+    fn note_preserves_the_users_table_comment() {
         let with_table_options = |text: &str| OltpOptions {
             create_table_options: text.to_owned(),
             ..OltpOptions::default()
         };
-        let own = with_table_options("row_format=dynamic Comment='foo'");
+        let with_comment = with_table_options("row_format=dynamic Comment='foo'");
         assert_eq!(
-            SqlDialect::MySql.note_statement(2, "it's", &own),
+            SqlDialect::MySql.note_statement(2, "it's", &with_comment),
             "alter table sbtest2 modify k integer default '0' not null comment 'it''s'"
         );
         for text in ["", "row_format=dynamic"] {
@@ -353,7 +353,7 @@ mod tests {
             assert_eq!(note, "alter table sbtest2 comment = 'x'");
         }
         // On PostgreSQL the comment is not a table option.
-        let note = SqlDialect::PostgreSql.note_statement(2, "x", &own);
+        let note = SqlDialect::PostgreSql.note_statement(2, "x", &with_comment);
         assert_eq!(note, "comment on table sbtest2 is 'x'");
     }
 }

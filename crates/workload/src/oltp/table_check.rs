@@ -1,5 +1,5 @@
-//! Checks that the tables are usable, and determines their number and size. Must never read a whole table, or let
-//! a run start on a half-loaded one.
+//! Checks that a run can use the tables, and determines their number and size. Must never read a table completely,
+//! or let a run start on a half-loaded table.
 
 use super::options::OltpOptions;
 use super::tables::{self, SbtestTable};
@@ -33,35 +33,35 @@ pub fn check_tables(
     workload: &Oltp,
     options: &OltpOptions,
 ) -> Result<RunTables, Error> {
-    let found = tables::find(control)?;
+    let tables = tables::find(control)?;
     let load_error = |problem: String| Error::Data {
         problem,
         remedy: Remedy::Load(workload.load_of(load_options(options.tables, options.table_size))),
     };
-    let existing = found.len() as u32;
+    let table_count = tables.len() as u32;
     let requested = options.tables.unwrap_or(if workload.uses_one_table() {
         1
     } else {
-        existing
+        table_count
     });
     for number in 1..=requested.max(1) {
-        if !found.iter().any(|found| found.number == number) {
+        if !tables.iter().any(|table| table.number == number) {
             return Err(load_error(format!(
                 "table {} is missing",
                 statements::table_name(number)
             )));
         }
     }
-    tables::refuse_foreign(&found, workload.columns(), requested)?;
-    let used = &found[..requested.max(1) as usize];
-    let notes = used.iter().filter_map(|found| found.note.as_ref());
+    tables::refuse_foreign(&tables, workload.columns(), requested)?;
+    let run_tables = &tables[..requested.max(1) as usize];
+    let notes = run_tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.clone().find(|note| note.is_unfinished()) {
         return Err(note.unfinished_error(workload.load_of(tables::load_options(note))));
     }
-    if let Some(found) = used.iter().find(|found| !found.indexed[0]) {
+    if let Some(table) = run_tables.iter().find(|table| !table.indexed[0]) {
         return Err(load_error(format!(
             "{} has no index on id: a load did not finish",
-            found.facts.name
+            table.facts.name
         )));
     }
     if workload.is_bulk() {
@@ -70,32 +70,32 @@ pub fn check_tables(
             table_size: 0,
         });
     }
-    let table_size = usable_rows(control, workload, options, used)?;
+    let table_size = usable_rows(control, workload, options, run_tables)?;
     Ok(RunTables {
         tables: requested,
         table_size,
     })
 }
 
-/// Rows of each table: as requested, as recorded in the note, or the highest id.
+/// Returns the rows that a run uses of each table: as requested, or as loaded (from the note or the highest id).
 fn usable_rows(
     control: &mut Control,
     workload: &Oltp,
     options: &OltpOptions,
-    used: &[SbtestTable],
+    run_tables: &[SbtestTable],
 ) -> Result<u32, Error> {
     let mut smallest: Option<(u32, &str)> = None;
-    for found in used {
-        let noted = found
+    for table in run_tables {
+        let note_size = table
             .note
             .as_ref()
             .and_then(|note| note.number("table_size"));
-        let size = match noted.and_then(|size| u32::try_from(size).ok()) {
+        let size = match note_size.and_then(|size| u32::try_from(size).ok()) {
             Some(size) => size,
-            None => highest_id(control, &found.facts.name)?,
+            None => highest_id(control, &table.facts.name)?,
         };
         if smallest.is_none_or(|(rows, _)| size < rows) {
-            smallest = Some((size, &found.facts.name));
+            smallest = Some((size, &table.facts.name));
         }
     }
     let (loaded_rows, name) = smallest.unwrap_or((0, "sbtest1"));
@@ -116,7 +116,7 @@ fn usable_rows(
     Ok(requested)
 }
 
-/// The highest id in a table: one lookup in the primary key.
+/// Returns the highest id in a table, by one lookup in the primary key.
 fn highest_id(control: &mut Control, name: &str) -> Result<u32, Error> {
     let sql = format!("select max(id) from {name}");
     let row = sql::query_row(control, &format!("reading the size of {name}"), &sql)?;

@@ -1,10 +1,10 @@
 //! Finds the existing tables, their properties, and the note that a load leaves on them; also drops
 //! them.
 //!
-//! Must never touch a table that merely has one of the names.
+//! Must never touch a foreign table with the same name.
 //!
-//! The note is the comment on each table: it records what was loaded, and whether the load has finished.
-//! Tables that sysbench created have none, and are used as they are.
+//! The note is the comment on each table: it records the loaded data, and whether the load has finished.
+//! Tables that sysbench created have no note; runs use them unchanged.
 
 use super::options::OltpOptions;
 use crate::catalog::{self, RelationNames};
@@ -16,7 +16,7 @@ use prony_server::Control;
 /// Tables dropped per statement: each takes several of the server's locks.
 const TABLES_PER_DROP: usize = 100;
 
-/// An existing table with one of the names, the first in the search path.
+/// An existing table named `sbtest` and a number; the first in the search path.
 #[derive(Clone, Debug)]
 pub struct SbtestTable {
     /// Its number, from 1.
@@ -64,9 +64,9 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
         ("table_size", "table_size"),
         ("seed", "seed"),
     ];
-    let option = |(noted, name)| {
-        let number = note.number(noted).filter(|number| *number > 0)?;
-        Some((name, number.to_string()))
+    let option = |(note_name, option_name)| {
+        let number = note.number(note_name).filter(|number| *number > 0)?;
+        Some((option_name, number.to_string()))
     };
     names.into_iter().filter_map(option).collect()
 }
@@ -78,25 +78,27 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
 pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     const PREFIX: &str = "sbtest";
     let entries = catalog::read(control, &RelationNames::Numbered(PREFIX))?.into_iter();
-    let found = entries.filter(|entry| entry.is_table).filter_map(|entry| {
-        let has = |column| entry.indexed.split(',').any(|one| one == column);
+    let tables = entries.filter(|entry| entry.is_table).filter_map(|entry| {
+        let has_index = |column| entry.indexed.split(',').any(|indexed| indexed == column);
         Some(SbtestTable {
             number: entry.facts.name.strip_prefix(PREFIX)?.parse().ok()?,
             has_primary_key: entry.key == "id",
-            indexed: [has("id"), has("k")],
+            indexed: [has_index("id"), has_index("k")],
             columns: entry.columns,
             note: entry.note,
             facts: entry.facts,
         })
     });
-    Ok(found.collect())
+    Ok(tables.collect())
 }
 
+/// Rejects foreign tables: those with different columns, up to this number.
+///
 /// # Errors
-/// A table up to this number is not one of these; the error names the first.
-pub fn refuse_foreign(found: &[SbtestTable], columns: &str, up_to: u32) -> Result<(), Error> {
-    let mut found = found.iter().filter(|found| found.number <= up_to);
-    let Some(foreign) = found.find(|found| found.columns != columns) else {
+/// There is a foreign table; the error names the first.
+pub fn refuse_foreign(tables: &[SbtestTable], columns: &str, up_to: u32) -> Result<(), Error> {
+    let mut tables = tables.iter().filter(|table| table.number <= up_to);
+    let Some(foreign) = tables.find(|table| table.columns != columns) else {
         return Ok(());
     };
     let drop_remedy = |data| {
@@ -124,11 +126,11 @@ pub fn refuse_foreign(found: &[SbtestTable], columns: &str, up_to: u32) -> Resul
 /// # Errors
 /// One of the tables is foreign (then none is dropped), or the server refuses.
 pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
-    let found = find(control)?;
-    refuse_foreign(&found, columns, u32::MAX)?;
-    let names: Vec<&str> = found
+    let tables = find(control)?;
+    refuse_foreign(&tables, columns, u32::MAX)?;
+    let names: Vec<&str> = tables
         .iter()
-        .map(|found| found.facts.name.as_str())
+        .map(|table| table.facts.name.as_str())
         .collect();
     for batch in names.chunks(TABLES_PER_DROP) {
         sql::execute(control, "dropping the tables", &catalog::drop_tables(batch))?;
@@ -136,18 +138,18 @@ pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error>
     Ok(names.into_iter().map(str::to_owned).collect())
 }
 
-/// The facts of the tables: one entry each if there are few, one sum if there are many.
-pub fn facts(found: Vec<SbtestTable>) -> Vec<TableFacts> {
+/// Returns the facts of the tables: one entry per table, or one sum if there are more than ten.
+pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
     const LISTED_MAX: usize = 10;
-    if found.len() <= LISTED_MAX {
-        return found.into_iter().map(|found| found.facts).collect();
+    if tables.len() <= LISTED_MAX {
+        return tables.into_iter().map(|table| table.facts).collect();
     }
-    let sum = |of: fn(&TableFacts) -> u64| found.iter().map(|found| of(&found.facts)).sum();
+    let sum = |field: fn(&TableFacts) -> u64| tables.iter().map(|table| field(&table.facts)).sum();
     let oldest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
-    let ages = found.iter().map(|found| found.facts.statistics_age_s);
-    let visible = found.iter().filter_map(|found| found.facts.all_visible);
+    let ages = tables.iter().map(|table| table.facts.statistics_age_s);
+    let visible = tables.iter().filter_map(|table| table.facts.all_visible);
     vec![TableFacts {
-        name: format!("{} tables sbtest", found.len()),
+        name: format!("{} tables sbtest", tables.len()),
         rows: sum(|facts| facts.rows),
         table_bytes: sum(|facts| facts.table_bytes),
         index_bytes: sum(|facts| facts.index_bytes),
@@ -164,7 +166,7 @@ mod tests {
     use crate::note::TableStage;
 
     #[test]
-    fn a_note_survives_the_table_comment() {
+    fn note_can_be_read_back_from_the_table_comment() {
         let options = OltpOptions {
             create_table_options: "with (fillfactor = 80, x = 'y; z')".to_owned(),
             ..OltpOptions::default()

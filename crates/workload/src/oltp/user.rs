@@ -1,6 +1,6 @@
-//! The state of one virtual user: random numbers, texts, a packet, and the statement it sent last.
+//! The state of one virtual user: random numbers, texts, a packet, and the last statement sent.
 //!
-//! Provides the values for statements and handles errors. Must never allocate after the user has begun,
+//! Provides the values for statements, and handles errors. Must never allocate after the user has started,
 //! except after an error.
 
 use super::bulk::Packet;
@@ -20,16 +20,16 @@ use std::fmt::Write;
 /// Generators and buffers of one user; all are allocated before its first event.
 pub(super) struct OltpUser {
     pub(super) random: Random,
-    /// Draws row numbers, and values of `k`.
+    /// Draws row ids, and values of `k`.
     pub(super) row_id: RangeSampler,
-    /// Draws numbers from this user's own slice of the range.
+    /// Draws numbers from this user's slice of the range.
     pub(super) slice: RangeSampler,
     pub(super) c: String,
     pub(super) pad: String,
     /// Values of a statement with many parameters.
     pub(super) values: Vec<Value<'static>>,
     pub(super) text: String,
-    /// Assigns numbers to new rows.
+    /// Assigns ids to new rows.
     numbers: UniqueNumbers,
     pub(super) packet: Option<Packet>,
     pub(super) current: CurrentStatement,
@@ -53,9 +53,9 @@ impl SharedState {
             return;
         };
         if self.policy.event_is_row && !packet.is_empty() && db.is_up() {
-            // There is no event left that could fail.
-            let sent = db.query(packet.text()).await.map(|rows| rows.affected());
-            if let Ok(inserted) = sent {
+            // An error is ignored: the last event has already ended.
+            let result = db.query(packet.text()).await.map(|rows| rows.affected());
+            if let Ok(inserted) = result {
                 db.count(write_kind(inserted));
             }
         }
@@ -112,8 +112,8 @@ impl SharedState {
                 text,
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
             ),
-            (by_server, _) => {
-                let id = if by_server {
+            (is_numbered_by_server, _) => {
+                let id = if is_numbered_by_server {
                     0
                 } else {
                     i64::from(user.numbers.draw()) - (1 << 31)
@@ -154,7 +154,8 @@ impl OltpUser {
         set_groups(&mut self.random, PAD_GROUPS, &mut self.pad);
     }
 
-    /// Draws values from this user's slice; for ranges, each is followed by the end of its range.
+    /// Draws values from this user's slice. With `delta`, each value is the start of a range, and is followed
+    /// by the end of that range.
     pub(super) fn draw_values(&mut self, count: u32, delta: Option<u32>) {
         self.values.clear();
         for _ in 0..count {

@@ -1,4 +1,4 @@
-//! A parsed script. Never changes after it is parsed: all clients share it.
+//! A parsed script. Immutable, because all clients share it.
 
 use super::expr::Expr;
 use super::variables::VariableId;
@@ -20,8 +20,7 @@ pub struct Script {
 pub struct Command {
     /// The line on which it begins, from 1.
     pub line: usize,
-    /// Its text in reports: the first line of a statement (at most 127 bytes), or the whole of a backslash
-    /// command.
+    /// Its text in reports: the first line of a statement (at most 127 bytes), or a whole backslash command.
     pub first_line: String,
     /// The words of a backslash command as written, its name first; if it has an expression, only the words
     /// before it. Empty for a statement.
@@ -64,22 +63,22 @@ pub enum CommandKind {
     If {
         /// The condition.
         condition: Expr,
-        /// Where to continue otherwise: at an `\elif`, which is then evaluated, or after an `\else` or
-        /// `\endif`.
+        /// The number of the command to continue at if the condition does not hold: an `\elif`, which is
+        /// evaluated, or an `\else` or `\endif`, which is skipped.
         otherwise: usize,
     },
     /// `\elif`: execution that reaches it from the branch above continues after `end`.
     Elif {
-        /// The condition, evaluated if those before it did not hold.
+        /// The condition, evaluated if none before it holds.
         condition: Expr,
         /// As in `If`.
         otherwise: usize,
-        /// The `\endif`.
+        /// The number of the `\endif`.
         end: usize,
     },
     /// `\else`: execution that reaches it from the branch above continues after `end`.
     Else {
-        /// The `\endif`.
+        /// The number of the `\endif`.
         end: usize,
     },
     /// `\endif`.
@@ -97,7 +96,7 @@ pub enum CommandKind {
 pub struct AssignmentTarget {
     /// Its name as written.
     pub name: String,
-    /// `None` if no variable can have that name, which is an error at run time, not of the script.
+    /// `None` if the name is invalid, which is an error at run time, not of the script.
     pub id: Option<VariableId>,
 }
 
@@ -108,26 +107,26 @@ pub struct SqlCommand {
     pub text: String,
     /// Its text with `$1`, `$2`, ... for the variables.
     pub numbered: String,
-    /// What happens to its results.
+    /// How its results are stored, if they are.
     pub results: Option<StoreColumns>,
     pub(super) pieces: Vec<Piece>,
     pub(super) parameters: Vec<VariableId>,
 }
 
-/// A piece of a statement's text.
+/// Plain text of a statement and the variable after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Plain text before the variable.
+    /// Range of the plain text before the variable.
     pub plain: Range<usize>,
-    /// The variable, colon included. It ends where the next piece begins.
+    /// The variable and the range of its reference, colon included, which the next piece follows.
     pub variable: Option<(VariableId, Range<usize>)>,
 }
 
 /// `\gset` and `\aset`: store columns in variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreColumns {
-    /// True for `\aset`, which stores the last row of each of the joined statements, if there is one; false
-    /// for `\gset`, which stores the last statement's only row.
+    /// True for `\aset`, which stores the last row, if any, of each joined statement; false for `\gset`,
+    /// which stores the only row of the last statement.
     pub all: bool,
     /// Prefix of the variables' names, before the column name.
     pub prefix: String,
@@ -140,7 +139,7 @@ impl StoreColumns {
     }
 }
 
-/// A shell command: words that are joined by single blanks when it runs.
+/// A shell command: words, which are joined by single blanks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShellCommand {
     pub(super) words: Vec<ShellWord>,
@@ -150,15 +149,15 @@ pub struct ShellCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellWord {
     Plain(String),
-    /// A variable with the word as written; `None` if no variable can have that name.
+    /// A variable, `None` if its name is invalid, and the word as written.
     Variable(Option<VariableId>, String),
 }
 
-/// A waiting time.
+/// The duration of a `\sleep`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SleepTime {
     pub(super) amount: Amount,
-    /// Microseconds of the unit.
+    /// Microseconds per unit.
     pub(super) unit_us: i64,
 }
 

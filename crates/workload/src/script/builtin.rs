@@ -1,5 +1,5 @@
-//! The builtin scripts. They match pgbench's byte for byte: `-r` prints the lines, servers log the
-//! statements, and random numbers are drawn in their order.
+//! The builtin scripts, byte for byte as in pgbench: `-r` prints their lines, servers log their statements,
+//! and their order decides which random numbers are drawn.
 
 use super::ast::Script;
 use super::error::ScriptError;
@@ -80,18 +80,21 @@ impl Builtin {
     }
 }
 
-/// The builtin script whose name starts with `start`; exactly one must.
-pub fn builtin(start: &str) -> Result<&'static Builtin, ScriptError> {
+/// The builtin script whose name starts with `prefix`.
+///
+/// # Errors
+/// No script, or more than one, has such a name.
+pub fn builtin(prefix: &str) -> Result<&'static Builtin, ScriptError> {
     let matches = || {
         BUILTINS
             .iter()
-            .filter(|builtin| builtin.name.starts_with(start))
+            .filter(|builtin| builtin.name.starts_with(prefix))
     };
     let problem = match (matches().count(), matches().next()) {
         (1, Some(only)) => return Ok(only),
-        (0, _) => format!("no builtin script found for name \"{start}\""),
+        (0, _) => format!("no builtin script found for name \"{prefix}\""),
         (count, _) => {
-            format!("ambiguous builtin name: {count} builtin scripts found for prefix \"{start}\"")
+            format!("ambiguous builtin name: {count} builtin scripts found for prefix \"{prefix}\"")
         }
     };
     Err(ScriptError::Builtin { problem })
@@ -104,15 +107,15 @@ mod tests {
     #[test]
     fn a_unique_prefix_is_enough() {
         let problem = |start: &str| builtin(start).expect_err(start).to_string();
-        assert_eq!(builtin("t").expect("one").name, "tpcb-like");
-        assert_eq!(builtin("si").expect("one").name, "simple-update");
+        assert_eq!(builtin("t").expect("a builtin").name, "tpcb-like");
+        assert_eq!(builtin("si").expect("a builtin").name, "simple-update");
         assert!(problem("s").contains("2 builtin scripts found"));
         assert!(problem("").contains("3 builtin scripts found"));
         assert!(problem("select-onlyx").starts_with("no builtin"));
     }
 
     #[test]
-    fn builtins_have_their_number_of_statements() {
+    fn builtins_have_the_expected_number_of_statements() {
         assert_eq!(BUILTINS[0].text.matches(";\n").count(), 7);
         assert_eq!(BUILTINS[1].text.matches(";\n").count(), 5);
         assert_eq!(BUILTINS[2].text.lines().count(), 2);

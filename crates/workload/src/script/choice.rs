@@ -7,12 +7,12 @@ use crate::random::Random;
 /// The cumulative weights of a run's scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptChooser {
-    /// For each script, the sum of the weights up to and including its own.
+    /// For each script, the sum of its weight and those of the scripts before it.
     sums: Vec<i64>,
 }
 
 impl ScriptChooser {
-    /// Creates a choice among scripts; `None` if all weights are zero.
+    /// Creates a chooser; `None` if all weights are zero.
     pub fn new(scripts: &[Script]) -> Option<ScriptChooser> {
         let mut sum = 0;
         let sums = scripts
@@ -30,8 +30,8 @@ impl ScriptChooser {
         match self.sums[..] {
             [] | [_] => 0,
             [.., total] => {
-                let drawn = random.uniform(0, total - 1);
-                self.sums.partition_point(|sum| *sum <= drawn)
+                let number = random.uniform(0, total - 1);
+                self.sums.partition_point(|sum| *sum <= number)
             }
         }
     }

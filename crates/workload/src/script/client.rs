@@ -1,5 +1,5 @@
-//! A client's part of each command other than evaluating expressions: conditions, variables, waiting times
-//! and shell command lines. Never waits, and never runs a command.
+//! What a client computes for its commands besides expressions: branches, assignments, sleep times and shell
+//! command lines. Never waits, and never runs a shell command.
 
 use super::ast::{
     Amount, AssignmentTarget, CommandKind, Script, ShellCommand, ShellWord, SleepTime, StoreColumns,
@@ -11,12 +11,12 @@ use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
 use std::borrow::Cow;
 
-/// From this length in bytes on, a shell command is too long.
+/// A shell command line must be shorter than this, in bytes.
 const SHELL_COMMAND_MAX: usize = 255;
 
 impl Script {
-    /// Evaluates the condition of the `\if` with this number and returns the number of the command to
-    /// continue with. The `\elif`s are evaluated as needed, with their own command numbers.
+    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s as needed; returns
+    /// the number of the command to continue with.
     ///
     /// Skips a command that is not an `\if`. `script` is this script's number in the run.
     pub fn branch(
@@ -25,9 +25,9 @@ impl Script {
         client: &mut Evaluator,
         script: u32,
     ) -> Result<usize, EvalError> {
-        let mut at = number;
+        let mut current = number;
         loop {
-            match self.commands.get(at).map(|command| &command.kind) {
+            match self.commands.get(current).map(|command| &command.kind) {
                 Some(
                     CommandKind::If {
                         condition,
@@ -39,16 +39,16 @@ impl Script {
                         ..
                     },
                 ) => {
-                    let command = at as u32;
+                    let command = current as u32;
                     if client
                         .eval(condition, CommandIndex { script, command })?
                         .is_truthy()
                     {
-                        return Ok(at + 1);
+                        return Ok(current + 1);
                     }
-                    at = *otherwise;
+                    current = *otherwise;
                 }
-                _ => return Ok(at + 1),
+                _ => return Ok(current + 1),
             }
         }
     }
@@ -81,8 +81,8 @@ impl Evaluator {
         }
     }
 
-    /// Sets a variable by its name to a text, as an option does; `context` (`option`, `startup`) is for the
-    /// error message. If no script uses the name, it is only checked.
+    /// Sets a variable to a text, by name; `context` (`option`, `startup`) is for the error message. A name
+    /// that no script uses is only validated.
     pub fn define(
         &mut self,
         context: &str,
@@ -117,7 +117,7 @@ impl Evaluator {
         Ok(self.names().find(&name))
     }
 
-    /// How long to wait, in microseconds; zero or less means not at all. `word` is the command's name.
+    /// The time to sleep, in microseconds; zero or less for none. `word` is the command's name.
     pub fn sleep_us(&self, sleep: &SleepTime, word: &str) -> Result<i64, EvalError> {
         let amount = match &sleep.amount {
             Amount::Fixed(amount) => *amount,
@@ -150,10 +150,10 @@ impl Evaluator {
             }
             match word {
                 ShellWord::Plain(word) => out.push_str(word),
-                ShellWord::Variable(id, written) => {
+                ShellWord::Variable(id, reference) => {
                     if !id.is_some_and(|id| self.variables.append_text(id, out)) {
                         return Err(EvalError::new(format!(
-                            "{name}: undefined variable \"{written}\""
+                            "{name}: undefined variable \"{reference}\""
                         )));
                     }
                 }

@@ -1,5 +1,5 @@
-//! Reports what goes wrong in a script: in pgbench's wording to the policy's listener, and as a reason with
-//! file, line and command to everyone else. Never decides what happens to the client.
+//! Reports errors of a running script: in pgbench's wording to the policy's listener, and as a message with
+//! file, line and command to other callers. Never decides what happens to the client.
 
 use super::ast::{Command, CommandKind, Script};
 use super::error::EvalError;
@@ -39,14 +39,15 @@ impl CommandContext<'_> {
             .debug(|| format!("client {client} executing \\{}", command.words.join(" ")));
     }
 
-    /// `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of meta-command failed`.
-    pub fn native_message(&self, problem: &str, what: &str) -> String {
+    /// The message for native runs: `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of
+    /// meta-command failed`.
+    pub fn native_message(&self, problem: &str, reason: &str) -> String {
         let CommandContext {
             script, command, ..
         } = self;
         let colon = if problem.is_empty() { "" } else { "; " };
         format!(
-            "{}:{}: {problem}{colon}command {} ({}): {what}",
+            "{}:{}: {problem}{colon}command {} ({}): {reason}",
             script.name,
             command.line,
             self.number() + 1,
@@ -54,27 +55,27 @@ impl CommandContext<'_> {
         )
     }
 
-    /// The client cannot continue. Reports `problem` first, if there is one; `word` is the command.
+    /// Reports that the client aborts, after `problem` if it is not empty; `word` is the command's name.
     #[cold]
-    pub fn abort(&self, problem: &str, word: &str, what: &str) -> Halt {
+    pub fn abort(&self, problem: &str, word: &str, reason: &str) -> Halt {
         if !problem.is_empty() {
             self.policy.error(problem);
         }
-        self.report_abort(word, what);
-        Halt::Abort(self.native_message(problem, what))
+        self.report_abort(word, reason);
+        Halt::Abort(self.native_message(problem, reason))
     }
 
-    fn report_abort(&self, word: &str, what: &str) {
+    fn report_abort(&self, word: &str, reason: &str) {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
         self.policy.error(&format!(
-            "client {client} aborted in command {command} ({word}) of script {script}; {what}"
+            "client {client} aborted in command {command} ({word}) of script {script}; {reason}"
         ));
     }
 
     #[cold]
     pub fn evaluation_failed(&self, error: &EvalError) -> Halt {
-        let what = "evaluation of meta-command failed";
-        self.abort(&error.to_string(), self.command.name(), what)
+        let reason = "evaluation of meta-command failed";
+        self.abort(&error.to_string(), self.command.name(), reason)
     }
 
     #[cold]
@@ -82,7 +83,7 @@ impl CommandContext<'_> {
         self.abort(&error.to_string(), word, "execution of meta-command failed")
     }
 
-    /// A statement's result is not what `\gset` or `\aset` needs.
+    /// Reports a result that `\gset` or `\aset` cannot store.
     #[cold]
     pub fn unusable_result(&self, query: usize, problem: &str) -> Halt {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
@@ -92,10 +93,10 @@ impl CommandContext<'_> {
         Halt::Abort(self.native_message(problem, "execution of meta-command failed"))
     }
 
-    /// `client 2 repeats the transaction after the error (try 1/3)`.
+    /// The message after a failed try: `client 2 repeats the transaction after the error (try 1/3)`.
     #[cold]
     pub fn retry_message(&self, retry: bool, tries: u32, response_ns: u64) -> String {
-        let what = if retry {
+        let action = if retry {
             "repeats the transaction after the error"
         } else {
             "ends the failed transaction"
@@ -104,21 +105,24 @@ impl CommandContext<'_> {
             0 => String::new(),
             max_tries => format!("/{max_tries}"),
         };
-        let used = self.policy.latency_limit_ns.map(|limit| {
+        let limit_share = self.policy.latency_limit_ns.map(|limit| {
             let percent = 100.0 * response_ns as f64 / limit as f64;
             format!(", {percent:.3}% of the maximum time of tries was used")
         });
-        let used = used.unwrap_or_default();
-        format!("client {} {what} (try {tries}{limit}{used})", self.client)
+        let limit_share = limit_share.unwrap_or_default();
+        format!(
+            "client {} {action} (try {tries}{limit}{limit_share})",
+            self.client
+        )
     }
 
-    /// The whole message of the server, as libpq prints it; `text` is what was sent in simple mode.
+    /// The server's message as libpq prints it; `text` is the statement sent in simple mode.
     #[cold]
     pub fn server_message(&self, text: &str, error: &DbError, db: &Db) -> String {
         let sql = match (&self.command.kind, db.mode()) {
             (CommandKind::Sql(_), QueryMode::Simple) => text,
             (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered.as_str(),
-            // libpq does not have a prepared statement's text.
+            // libpq does not know the text of a prepared statement.
             _ => "",
         };
         match db.server_error() {
@@ -127,7 +131,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// A statement failed, and the client cannot continue.
+    /// Reports that the client aborts because of a failed statement.
     #[cold]
     pub fn statement_failed(&self, text: &str, error: &DbError, db: &Db) -> String {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
@@ -135,11 +139,11 @@ impl CommandContext<'_> {
             self.policy
                 .error("COPY is not supported in pgbench, aborting");
         } else if !db.is_up() && db.server_error().is_none() {
-            let what = "perhaps the backend died while processing";
-            self.report_abort("SQL", what);
-            return self.native_message(&error.message, what);
+            let reason = "perhaps the backend died while processing";
+            self.report_abort("SQL", reason);
+            return self.native_message(&error.message, reason);
         } else {
-            // pgbench counts within each statement, and reads those of a pipeline one by one.
+            // pgbench counts results within a statement; it reads those of a pipeline one by one.
             let query = match self.command.kind {
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
                 _ => db.results(),

@@ -1,9 +1,9 @@
-//! Errors of scripts, and of values at run time, in pgbench's wording, with the lines that show the
+//! Errors of scripts, and of evaluation at run time, in pgbench's wording, with the lines that show the
 //! position.
 
 use std::fmt;
 
-/// Why a script cannot be loaded.
+/// Why a script cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScriptError {
     /// A backslash command is malformed.
@@ -16,7 +16,7 @@ pub enum ScriptError {
         script: String,
         /// Number of the command, from 1; one past the last if an `\endif` is missing.
         command: usize,
-        /// What does not match.
+        /// The mismatch.
         problem: &'static str,
     },
     /// The script has no commands.
@@ -25,7 +25,7 @@ pub enum ScriptError {
         /// The script's name.
         script: String,
     },
-    /// A statement has more variables than the extended protocol's messages can carry here.
+    /// A statement has more variables than the extended protocol supports here.
     #[error("statement has too many arguments (maximum is {maximum}): {statement}")]
     TooManyArguments {
         /// The maximum number of variables.
@@ -56,7 +56,7 @@ pub struct SyntaxError {
     pub command: Option<String>,
     /// The whole command as written.
     pub text: Option<String>,
-    /// Byte in `text` at which the error was noticed, from 0.
+    /// Offset in `text` at which the error was detected, in bytes.
     pub column: Option<usize>,
 }
 
@@ -84,7 +84,7 @@ impl ScriptError {
     /// the name under which it was called.
     pub fn as_pgbench(&self, program: &str, level: u32) -> String {
         let word = if level >= 15 { "error" } else { "fatal" };
-        // The only message that every version reports as an error.
+        // Every version reports this message as an error.
         let word = match self {
             ScriptError::TooManyArguments { .. } => "error",
             _ => word,
@@ -96,7 +96,7 @@ impl ScriptError {
             out.push_str(text);
             out.push('\n');
             if let Some(column) = error.column {
-                // Not a width in the format string, whose maximum a long line can exceed.
+                // `repeat`, because a long line can exceed the maximum width of a format string.
                 out.push_str(&" ".repeat(column));
                 out.push_str("^ error found here\n");
             }
@@ -111,7 +111,7 @@ pub enum EvalError {
     /// What is wrong.
     #[error("{0}")]
     Message(String),
-    /// Only "the command failed" in pgbench: a variable holds an empty text.
+    /// A failure without a message, as in pgbench: a variable's text is empty.
     #[error("")]
     Silent,
 }

@@ -1,5 +1,5 @@
 //! Evaluates expressions with a client's variables and random numbers, and collects the output of
-//! `debug()`. Never recurses, and allocates nothing once it is warm.
+//! `debug()`. Never recurses; once warm, never allocates.
 
 use super::error::EvalError;
 use super::expr::{Expr, Instruction, Operator};
@@ -32,7 +32,7 @@ pub struct CommandIndex {
 }
 
 impl Evaluator {
-    /// Creates a client without variables; `names` are those of all scripts of the run.
+    /// Creates a client without defined variables; `names` are those of all scripts of the run.
     pub fn new(names: Arc<VariableNames>, random: Random) -> Self {
         Evaluator {
             variables: Variables::new(&names),
@@ -48,7 +48,7 @@ impl Evaluator {
         &self.names
     }
 
-    /// Takes the output of `debug()` since the last call, in whole lines. Print it to standard error before
+    /// Takes the lines that `debug()` has printed since the last call. Print them to standard error before
     /// any error of the evaluation.
     pub fn take_debug(&mut self) -> Option<String> {
         (!self.debug.is_empty()).then(|| std::mem::take(&mut self.debug))
@@ -121,12 +121,12 @@ impl Evaluator {
 
     #[inline]
     fn pop(&mut self) -> Value {
-        // The parser ensures that every instruction finds its operands.
+        // The parser guarantees that every instruction has its operands.
         self.stack.pop().unwrap_or(Value::Null)
     }
 
-    /// Checks the left side of AND (`decisive` is false) or OR (true), and returns how many instructions of the
-    /// right side to skip. Unlike in SQL, NULL decides too.
+    /// Checks the left operand of AND (`decisive` is false) or OR (true), and returns how many instructions
+    /// of the right operand to skip. Unlike in SQL, a NULL also decides the result.
     fn skip_if_decided(&mut self, decisive: bool, skip: u32) -> Result<usize, EvalError> {
         let left = self.pop();
         let decided = left == Value::Null || left.to_bool()? == decisive;
@@ -172,7 +172,7 @@ pub(super) fn modulo(left: Value, right: Value) -> Result<Value, EvalError> {
     operate(Operator::Modulo, left, right)
 }
 
-/// Whether an operator works on doubles if one of its operands is one.
+/// Whether an operator computes with doubles if an operand is a double.
 fn takes_doubles(operator: Operator) -> bool {
     match operator {
         Operator::Add
@@ -207,9 +207,9 @@ fn operate_on_doubles(operator: Operator, left: f64, right: f64) -> Value {
 
 #[inline]
 fn operate_on_ints(operator: Operator, left: i64, right: i64) -> Result<Value, EvalError> {
-    let checked = |result: Option<i64>, word: &str| match result {
+    let checked = |result: Option<i64>, operation: &str| match result {
         Some(value) => Ok(Value::Int(value)),
-        None => Err(EvalError::new(format!("bigint {word} out of range"))),
+        None => Err(EvalError::new(format!("bigint {operation} out of range"))),
     };
     match operator {
         Operator::Add => checked(left.checked_add(right), "add"),
@@ -219,7 +219,7 @@ fn operate_on_ints(operator: Operator, left: i64, right: i64) -> Result<Value, E
             Err(EvalError::new("division by zero"))
         }
         Operator::Divide => checked(left.checked_div(right), "div"),
-        // Wrapping: the smallest number modulo -1 is 0.
+        // Wrapping, so that the smallest integer modulo -1 is 0.
         Operator::Modulo => Ok(Value::Int(left.wrapping_rem(right))),
         Operator::Equal => Ok(Value::Bool(left == right)),
         Operator::NotEqual => Ok(Value::Bool(left != right)),
@@ -228,7 +228,7 @@ fn operate_on_ints(operator: Operator, left: i64, right: i64) -> Result<Value, E
         Operator::BitAnd => Ok(Value::Int(left & right)),
         Operator::BitOr => Ok(Value::Int(left | right)),
         Operator::BitXor => Ok(Value::Int(left ^ right)),
-        // The processor's rule, on which pgbench relies: the distance is taken modulo 64.
+        // The distance is taken modulo 64, as processors do and pgbench relies on.
         Operator::ShiftLeft => Ok(Value::Int(left.wrapping_shl(right as u32))),
         Operator::ShiftRight => Ok(Value::Int(left.wrapping_shr(right as u32))),
     }

@@ -1,6 +1,6 @@
-//! Parses expressions into the instructions of a stack machine. The instructions are in pgbench's order of evaluation,
-//! which decides which call draws the next random number. Never recurses deeper than `DEPTH_MAX`: a long
-//! chain of operators is parsed in a loop, and evaluation never recurses.
+//! Parses expressions into the instructions of a stack machine. The instructions are in pgbench's order of
+//! evaluation, which decides which call draws the next random number. Never recurses deeper than `DEPTH_MAX`:
+//! a long chain of operators is parsed in a loop.
 //!
 //! Longer than 400 lines: operators, functions and CASE share the parser and the stack machine.
 
@@ -31,17 +31,19 @@ pub(super) enum Instruction {
     Not,
     /// Pops two values and pushes whether they have the same type and are equal; for IS.
     IsSame,
-    /// After the left side of AND: it decides (NULL, false), or is popped before the right side.
+    /// After the left operand of AND: skips the right one if the left is NULL or false; otherwise pops the
+    /// left.
     And(u32),
-    /// After the left side of OR: it decides (NULL, true), or is popped before the right side.
+    /// After the left operand of OR: skips the right one if the left is NULL or true; otherwise pops the
+    /// left.
     Or(u32),
-    /// After the right side of AND and OR: it must be a boolean or NULL.
+    /// After the right operand of AND and OR: fails unless it is a boolean or NULL.
     RequireBool,
     /// Pops a condition, and jumps if it does not hold.
     JumpUnless(u32),
     Jump(u32),
     Call(Function, u8),
-    /// A call with more arguments than a call may have.
+    /// Fails: a call has too many arguments.
     TooManyArguments,
 }
 
@@ -134,7 +136,7 @@ struct Parser<'a, 's, 'p> {
     source: &'p mut Source<'a>,
     location: &'p CommandLocation<'s>,
     names: &'p mut VariableNames,
-    /// The next symbol; the source is positioned after it.
+    /// The next token; the source is positioned after it.
     token: Token<'a>,
     instructions: Vec<Instruction>,
     depth: usize,
@@ -148,7 +150,7 @@ impl<'a> Parser<'a, '_, '_> {
                 Ok(())
             }
             Err(TokenError { message, detail }) => {
-                // After an unreadable symbol, continue with the rest of the line.
+                // Continue after an invalid token with the remaining line.
                 self.token = Token::Comma;
                 Err(self.error(message, Some(detail)))
             }
@@ -167,7 +169,7 @@ impl<'a> Parser<'a, '_, '_> {
         self.error("syntax error", None)
     }
 
-    /// An error at the next symbol, with the whole command read. As in pgbench, a later unreadable symbol
+    /// An error at the next token. Reads the command to its end; as in pgbench, a later invalid token
     /// replaces the error.
     #[cold]
     fn error(&mut self, message: &str, detail: Option<&str>) -> ScriptError {
@@ -189,7 +191,7 @@ impl<'a> Parser<'a, '_, '_> {
             message: message.to_owned(),
             detail: detail.map(str::to_owned),
             command: Some(self.location.command.to_owned()),
-            text: Some(self.source.since(self.location.start).to_owned()),
+            text: Some(self.source.text_from(self.location.start).to_owned()),
             column: Some(end - 1 - self.location.start),
         }))
     }
@@ -220,30 +222,30 @@ impl<'a> Parser<'a, '_, '_> {
         Ok(())
     }
 
-    /// Parses the rest of `x IS [NOT] NULL|TRUE|FALSE`, `x ISNULL`, `x NOTNULL`.
+    /// Parses the operator in `x IS [NOT] NULL|TRUE|FALSE`, `x ISNULL`, `x NOTNULL`.
     fn is(&mut self) -> Result<(), ScriptError> {
         let mut negated = self.token == Token::NotNull;
-        let mut compared = Instruction::Null;
+        let mut constant = Instruction::Null;
         if self.token == Token::Is {
             self.advance()?;
             if self.token == Token::Not {
                 negated = true;
                 self.advance()?;
             }
-            compared = match self.token {
+            constant = match self.token {
                 Token::Null => Instruction::Null,
                 Token::Bool(value) => Instruction::Bool(value),
                 _ => return Err(self.syntax_error()),
             };
         }
-        self.instructions.extend([compared, Instruction::IsSame]);
+        self.instructions.extend([constant, Instruction::IsSame]);
         if negated {
             self.instructions.push(Instruction::Not);
         }
         self.advance()
     }
 
-    /// Parses the right side of an operator; the instructions of the left side begin at `start`.
+    /// Parses the right operand of an operator; the instructions of the left operand begin at `start`.
     fn binary(&mut self, binary: BinaryOperator, start: usize) -> Result<(), ScriptError> {
         let right_precedence = precedence_of(binary) + 1;
         let right_start = self.instructions.len();
@@ -276,7 +278,7 @@ impl<'a> Parser<'a, '_, '_> {
             _ => Operator::ShiftRight,
         };
         if let BinaryOperator::Greater | BinaryOperator::GreaterEqual = binary {
-            // a > b is b < a, and b is evaluated first. Jumps are relative, so instructions can move.
+            // a > b is evaluated as b < a, with b first. Jumps are relative, so instructions can move.
             self.instructions[start..].rotate_left(right_start - start);
         }
         self.instructions.push(Instruction::Operator(operator));
@@ -294,7 +296,7 @@ impl<'a> Parser<'a, '_, '_> {
 
     /// Number of instructions between the jump at `from` and the end.
     fn distance(&self, from: usize) -> u32 {
-        // An instruction takes at least a byte of script, and scripts are smaller than 4 GiB.
+        // Each instruction needs at least one byte of script, and scripts are smaller than 4 GiB.
         (self.instructions.len() - from - 1) as u32
     }
 
@@ -337,7 +339,7 @@ impl<'a> Parser<'a, '_, '_> {
             Token::Tilde => {
                 self.advance()?;
                 self.instructions.push(Instruction::Int(-1));
-                // Sums and products belong to the operand: ~1+2 is ~(1+2).
+                // Sums and products bind more strongly: ~1+2 is ~(1+2).
                 self.expression(precedence::BITS + 1)?;
                 self.instructions
                     .push(Instruction::Operator(Operator::BitXor));
@@ -353,7 +355,7 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// Parses the operand of a minus: 0 - operand, computed at once for a plain number.
+    /// Parses the operand of a minus as 0 - operand; a literal is negated at once.
     fn minus(&mut self) -> Result<(), ScriptError> {
         let start = self.instructions.len();
         self.instructions.push(Instruction::Int(0));
@@ -403,7 +405,7 @@ impl<'a> Parser<'a, '_, '_> {
 
     /// Parses the arguments of a call up to its closing parenthesis, and returns how many there are.
     ///
-    /// pgbench allows the first one to be missing before a comma: `least(, 1)` has one argument.
+    /// As in pgbench, the first argument may be missing before a comma: `least(, 1)` has one argument.
     fn arguments(&mut self) -> Result<usize, ScriptError> {
         let mut count = 0;
         if !matches!(self.token, Token::Close | Token::Comma) {
@@ -416,7 +418,7 @@ impl<'a> Parser<'a, '_, '_> {
             self.expression(precedence::ANY)?;
             count += 1;
             if count > ARGUMENTS_MAX {
-                // It is an error at run time, raised after the first arguments have been evaluated.
+                // This is an error at run time, after the first arguments have been evaluated.
                 self.instructions.truncate(start);
             }
         }
@@ -431,7 +433,7 @@ impl<'a> Parser<'a, '_, '_> {
         if self.token != Token::When {
             return Err(self.syntax_error());
         }
-        let mut ends = Vec::new();
+        let mut branch_ends = Vec::new();
         while self.token == Token::When {
             self.advance()?;
             self.expression(precedence::ANY)?;
@@ -439,7 +441,7 @@ impl<'a> Parser<'a, '_, '_> {
             self.instructions.push(Instruction::JumpUnless(0));
             self.expect(Token::Then)?;
             self.expression(precedence::ANY)?;
-            ends.push(self.instructions.len());
+            branch_ends.push(self.instructions.len());
             self.instructions.push(Instruction::Jump(0));
             self.instructions[condition_end] =
                 Instruction::JumpUnless(self.distance(condition_end));
@@ -450,7 +452,7 @@ impl<'a> Parser<'a, '_, '_> {
         } else {
             self.instructions.push(Instruction::Null);
         }
-        for end in ends {
+        for end in branch_ends {
             self.instructions[end] = Instruction::Jump(self.distance(end));
         }
         self.expect(Token::EndCase)

@@ -1,5 +1,5 @@
-//! The functions of the script language. A function never draws a random number before it has checked every
-//! argument, so that a failing call leaves the sequence as it was.
+//! The functions of the script language. A function checks every argument before it draws a random number, so
+//! that a failing call does not advance the generator.
 
 use super::error::EvalError;
 use super::number::fixed;
@@ -9,7 +9,7 @@ use crate::random::Random;
 /// A function of the script language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// Distance from zero.
+    /// Absolute value.
     Abs,
     /// Returns its argument, and prints it.
     Debug,
@@ -23,7 +23,7 @@ pub enum Function {
     HashFnv1a,
     /// MurmurHash2 of a number, with a seed.
     HashMurmur2,
-    /// Its argument rounded to a whole number.
+    /// Its argument rounded to an integer.
     Int,
     /// The smallest argument.
     Least,
@@ -39,7 +39,7 @@ pub enum Function {
     Pow,
     /// A uniform random number.
     Random,
-    /// A random number from an exponential distribution; small ones are likelier.
+    /// A random number from an exponential distribution; low numbers are more likely.
     RandomExponential,
     /// A random number from a Gaussian distribution.
     RandomGaussian,
@@ -56,7 +56,7 @@ pub(super) enum Arity {
     Exactly(usize),
     /// One or more.
     AtLeastOne,
-    /// This many, or one fewer: then the run's default seed becomes the last.
+    /// This many, or one fewer; the run's default seed is then added.
     WithSeed(usize),
 }
 
@@ -100,8 +100,8 @@ const FUNCTIONS: [(&str, Function, Arity); 21] = [
 pub(super) fn find(name: &str, level: u32) -> Option<(&'static str, Function, Arity)> {
     FUNCTIONS
         .iter()
-        .find(|(known, function, _)| {
-            known.eq_ignore_ascii_case(name) && (level >= 14 || *function != Function::Permute)
+        .find(|(spelling, function, _)| {
+            spelling.eq_ignore_ascii_case(name) && (level >= 14 || *function != Function::Permute)
         })
         .copied()
 }
@@ -156,7 +156,7 @@ pub(super) fn call(
 
 fn unary(function: Function, value: Value) -> Result<Value, EvalError> {
     Ok(match (function, value) {
-        // As in C, the smallest integer has no positive counterpart and stays.
+        // As in C, the absolute value of the smallest integer is that integer.
         (Function::Abs, Value::Int(number)) => Value::Int(number.wrapping_abs()),
         (Function::Abs, _) => {
             let number = value.to_double()?;
@@ -194,11 +194,11 @@ fn random_with_shape(
 ) -> Result<Value, EvalError> {
     let (low, high) = random_range(low, high)?;
     let shape = shape.to_double()?;
-    let invalid = |what: &str| {
+    let invalid = |message: &str| {
         let text = fixed(shape, 6);
-        Err(EvalError::new(format!("{what} (not {text})")))
+        Err(EvalError::new(format!("{message} (not {text})")))
     };
-    // NaN is refused; pgbench accepts it, and then draws forever or converts it to a number.
+    // NaN is refused. pgbench accepts it, and then loops forever or converts it to a number.
     match function {
         Function::RandomGaussian if shape < 2.0 || shape.is_nan() => {
             invalid("gaussian parameter must be at least 2.000000")
@@ -221,9 +221,9 @@ fn extremum(largest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
         let mut best = arguments[0].to_double()?;
         for argument in &arguments[1..] {
             let next = argument.to_double()?;
-            // Compare in this form: the value after a NaN replaces it.
-            let keep = if largest { best > next } else { best < next };
-            best = if keep { best } else { next };
+            // This form of the comparison lets the value after a NaN replace it, as in pgbench.
+            let keeps_best = if largest { best > next } else { best < next };
+            best = if keeps_best { best } else { next };
         }
         return Ok(Value::Double(best));
     }
@@ -239,7 +239,7 @@ fn extremum(largest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
     Ok(Value::Int(best))
 }
 
-/// FNV-1a (Fowler, Noll, Vo) of a number's eight bytes, lowest first.
+/// FNV-1a (Fowler, Noll, Vo) of a number's eight bytes, least significant first.
 fn fnv1a(value: i64, seed: i64) -> i64 {
     let basis = 0xcbf2_9ce4_8422_2325 ^ seed as u64;
     let hash = value.to_le_bytes().iter().fold(basis, |hash, byte| {
@@ -264,7 +264,7 @@ fn murmur2(value: i64, seed: i64) -> i64 {
 
 /// The position of `value` (modulo `size`) in the pseudorandom permutation of 0 to `size` - 1 that `seed`
 /// selects. Each of six rounds multiplies, XORs and rotates the lower half, then the upper half, and then
-/// shifts the whole; each step is a bijection, so the whole is one.
+/// adds an offset modulo `size`; each step is a bijection, so the result is a permutation.
 fn permute(value: i64, size: i64, seed: i64) -> i64 {
     if size < 2 {
         return 0;
@@ -281,7 +281,7 @@ fn permute(value: i64, size: i64, seed: i64) -> i64 {
     for _ in 0..6 {
         position = scramble(position, bits, mask, &mut random);
         position = last - scramble(last - position, bits, mask, &mut random);
-        // The last number fits i64 because the size does.
+        // `last` fits an i64 because `size` does.
         let offset = random.uniform(0, last as i64) as u64;
         position = (position + offset) % size;
     }

@@ -1,5 +1,5 @@
-//! Parses backslash commands. The source is positioned after the backslash. Jumps of the returned command
-//! are not resolved yet. Never reads past the end of the command.
+//! Parses backslash commands, from after the backslash to the end of the command. The jumps of the returned
+//! commands are not resolved yet.
 
 use super::ast::{
     Amount, AssignmentTarget, Command, CommandKind, ShellCommand, ShellWord, SleepTime,
@@ -15,7 +15,7 @@ const ARGUMENTS_MAX: usize = 255;
 
 /// A parsed backslash command.
 pub(super) enum MetaCommand {
-    /// A command of its own.
+    /// A separate command.
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.
     StoreColumns {
@@ -44,7 +44,7 @@ enum CommandName {
     EndPipeline,
 }
 
-/// Name, kind, and the first major version that has it (13 means 13 or earlier).
+/// Name, kind, and the first major version with the command (13 means 13 or earlier).
 const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
     ("set", CommandName::Set, 13),
     ("setshell", CommandName::SetShell, 13),
@@ -64,7 +64,7 @@ const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
 fn find(word: &str, level: u32) -> Option<CommandName> {
     COMMAND_NAMES
         .iter()
-        .find(|(known, _, since)| known.eq_ignore_ascii_case(word) && level >= *since)
+        .find(|(name, _, since)| name.eq_ignore_ascii_case(word) && level >= *since)
         .map(|(_, kind, _)| *kind)
 }
 
@@ -75,7 +75,7 @@ struct CommandWords<'a> {
     line: usize,
 }
 
-/// Reads a command; `None` if nothing follows the backslash. `line` is the backslash's.
+/// Parses a command; `None` if nothing follows the backslash. `line` is the line of the backslash.
 pub(super) fn parse(
     source: &mut Source<'_>,
     line: usize,
@@ -120,9 +120,9 @@ pub(super) fn parse(
                 prefix: words.words.get(1).map_or("", |(word, _)| word).to_owned(),
             }));
         }
-        Some(plain) => {
+        Some(name) => {
             words.at_most(0, "unexpected argument", source)?;
-            match plain {
+            match name {
                 CommandName::Else => CommandKind::Else { end: 0 },
                 CommandName::StartPipeline => CommandKind::StartPipeline,
                 CommandName::SyncPipeline => CommandKind::SyncPipeline,
@@ -175,7 +175,7 @@ impl CommandWords<'_> {
     fn command(self, source: &Source<'_>, kind: CommandKind) -> Command {
         Command {
             line: self.line,
-            first_line: source.since(self.start).to_owned(),
+            first_line: source.text_from(self.start).to_owned(),
             words: self
                 .words
                 .iter()
@@ -185,17 +185,18 @@ impl CommandWords<'_> {
         }
     }
 
-    /// An error of the command; `show_command` includes the command's text, and the number is the word to point at.
+    /// An error of the command. `show_command` includes the command's text; `position` is the number of the
+    /// word to point at, and whether to print it.
     #[cold]
     fn error(
         &self,
         source: &Source<'_>,
         show_command: bool,
         message: &str,
-        at: Option<(usize, bool)>,
+        position: Option<(usize, bool)>,
     ) -> ScriptError {
-        let word = at.and_then(|(number, _)| self.words.get(number));
-        let show_word = at.is_some_and(|(_, show_word)| show_word);
+        let word = position.and_then(|(number, _)| self.words.get(number));
+        let show_word = position.is_some_and(|(_, show_word)| show_word);
         ScriptError::Syntax(Box::new(SyntaxError {
             script: source.name.to_owned(),
             line: self.line,
@@ -204,7 +205,7 @@ impl CommandWords<'_> {
                 .filter(|_| show_word)
                 .map(|(word, _)| (*word).to_owned()),
             command: Some(self.words[0].0.to_owned()),
-            text: show_command.then(|| source.since(self.start).to_owned()),
+            text: show_command.then(|| source.text_from(self.start).to_owned()),
             column: word.map(|(_, offset)| offset - self.start),
         }))
     }
@@ -228,7 +229,7 @@ impl CommandWords<'_> {
         Err(self.error(source, true, message, None))
     }
 
-    /// `\sleep 10`, `\sleep 10 ms`, `\sleep 10ms`, `\sleep :wait us`.
+    /// Parses the arguments of `\sleep 10`, `\sleep 10 ms`, `\sleep 10ms`, `\sleep :wait us`.
     fn sleep(
         &mut self,
         source: &Source<'_>,
@@ -257,7 +258,7 @@ impl CommandWords<'_> {
         let units = [("us", 1), ("ms", 1_000), ("s", 1_000_000)];
         match units
             .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(unit))
+            .find(|(name, _)| name.eq_ignore_ascii_case(unit))
         {
             Some((_, unit_us)) => Ok(SleepTime {
                 amount,
@@ -287,7 +288,7 @@ fn shell(words: &[(&str, usize)], names: &mut VariableNames, level: u32) -> Shel
         .iter()
         .map(|(word, _)| match word.strip_prefix(':') {
             // A doubled colon is a literal colon.
-            Some(rest) if rest.starts_with(':') => ShellWord::Plain(rest.to_owned()),
+            Some(literal) if literal.starts_with(':') => ShellWord::Plain(literal.to_owned()),
             Some(name) => {
                 ShellWord::Variable(intern_if_valid(name, names, level), (*word).to_owned())
             }

@@ -1,9 +1,8 @@
 //! pgbench's script language.
 //!
 //! Parses scripts and evaluates them with a client's variables and random numbers: values, statements,
-//! waiting times and messages are those of pgbench, bit for bit. The language itself never touches a
-//! socket, a clock or a file, and never prints; the code that runs a script does. No text can make it panic
-//! or recurse without bound.
+//! sleep times and messages are identical to pgbench's. Parser and evaluator access no socket, clock or
+//! file, and never print. No input can make them panic or recurse without bound.
 //!
 //! A run reads all its scripts with one [`VariableNames`], and gives each client an [`Evaluator`]:
 //!

@@ -1,9 +1,8 @@
-//! Numbers as C reads and writes them, to the last digit: `strtod`, `%.15g` and `%f`. Never depends on a
-//! locale.
+//! Parses and formats numbers exactly as C's `strtod`, `%.15g` and `%f` do, independently of the locale.
 
 use std::fmt::{self, Write as _};
 
-/// Writes as `%.15g`: 15 significant digits, trailing zeros dropped.
+/// Formats as `%.15g`: 15 significant digits without trailing zeros.
 pub(super) struct Float(pub f64);
 
 /// Significant digits of `%.15g`.
@@ -15,7 +14,7 @@ impl fmt::Display for Float {
         if !value.is_finite() {
             return f.write_str(not_finite(value));
         }
-        // Round only once, to 15 digits: "d.dddddddddddddde-308" at the longest.
+        // Round only once, to 15 digits. The longest text is "d.dddddddddddddde-308".
         let mut buffer = Buffer::default();
         write!(buffer, "{:.*e}", DIGITS - 1, value.abs())?;
         let text = buffer.as_str();
@@ -24,12 +23,12 @@ impl fmt::Display for Float {
         if value.is_sign_negative() {
             f.write_char('-')?;
         }
-        let (first, rest) = mantissa.split_once('.').ok_or(fmt::Error)?;
-        let tail = rest.trim_end_matches('0');
+        let (first, decimals) = mantissa.split_once('.').ok_or(fmt::Error)?;
+        let trimmed = decimals.trim_end_matches('0');
         if exponent < -4 || exponent >= DIGITS as i32 {
             f.write_str(first)?;
-            if !tail.is_empty() {
-                write!(f, ".{tail}")?;
+            if !trimmed.is_empty() {
+                write!(f, ".{trimmed}")?;
             }
             let sign = if exponent < 0 { '-' } else { '+' };
             return write!(f, "e{sign}{:02}", exponent.abs());
@@ -39,12 +38,12 @@ impl fmt::Display for Float {
             for _ in 1..-exponent {
                 f.write_char('0')?;
             }
-            return write!(f, "{first}{tail}");
+            return write!(f, "{first}{trimmed}");
         }
-        // Here the exponent is 0 to 14, and `rest` has 14 digits.
-        let (whole, _) = rest.split_at(exponent as usize);
-        write!(f, "{first}{whole}")?;
-        match tail.get(exponent as usize..) {
+        // The exponent is now 0 to 14, and `decimals` has 14 digits.
+        let (integer_digits, _) = decimals.split_at(exponent as usize);
+        write!(f, "{first}{integer_digits}")?;
+        match trimmed.get(exponent as usize..) {
             Some(fraction) if !fraction.is_empty() => write!(f, ".{fraction}"),
             _ => Ok(()),
         }
@@ -71,7 +70,7 @@ fn not_finite(value: f64) -> &'static str {
     }
 }
 
-/// Room for one number in scientific notation.
+/// A buffer for one number in scientific notation.
 #[derive(Default)]
 struct Buffer {
     bytes: [u8; 32],
@@ -80,7 +79,7 @@ struct Buffer {
 
 impl Buffer {
     fn as_str(&self) -> &str {
-        // Only whole `str`s were copied in.
+        // It contains only complete `str`s.
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 }
@@ -88,8 +87,8 @@ impl Buffer {
 impl fmt::Write for Buffer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.len + text.len();
-        let room = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
-        room.copy_from_slice(text.as_bytes());
+        let target = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
+        target.copy_from_slice(text.as_bytes());
         self.len = end;
         Ok(())
     }
@@ -100,7 +99,7 @@ pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c'])
 }
 
-/// Parses the whole of `text` as C's `strtod`; `None` where it stops early or reports a range error
+/// Parses `text` as C's `strtod` does. `None` if it would stop before the end or report a range error
 /// (overflow, or an underflow that loses digits).
 pub(super) fn parse_double(text: &str) -> Option<f64> {
     let text = trim_start(text);
@@ -124,17 +123,21 @@ pub(super) fn parse_double(text: &str) -> Option<f64> {
 
 /// Whether the text is `nan` or `nan(characters)`.
 fn is_nan(lower: &str) -> bool {
-    let Some(rest) = lower.strip_prefix("nan") else {
+    let Some(suffix) = lower.strip_prefix("nan") else {
         return false;
     };
-    let inner = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
-    rest.is_empty()
-        || inner.is_some_and(|i| i.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_'))
+    let inner = suffix.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+    suffix.is_empty()
+        || inner.is_some_and(|inner| {
+            inner
+                .bytes()
+                .all(|c| c.is_ascii_alphanumeric() || c == b'_')
+        })
 }
 
 fn parse_decimal(lower: &str) -> Option<f64> {
     let mantissa = lower.split('e').next().unwrap_or_default();
-    // Rust also accepts words such as "infinity"; those that C accepts were handled above.
+    // Rust also accepts words such as "infinity"; the caller has handled those that C accepts.
     let plain = mantissa.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     if !plain || !mantissa.bytes().any(|c| c.is_ascii_digit()) {
         return None;
@@ -149,8 +152,8 @@ fn parse_hex(lower: &str) -> Option<f64> {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
         None => (lower, 0),
     };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = || whole.chars().chain(fraction.chars());
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = || integer.chars().chain(fraction.chars());
     if digits().next().is_none() || !digits().all(|c| c.is_ascii_hexdigit()) {
         return None;
     }
@@ -159,19 +162,19 @@ fn parse_hex(lower: &str) -> Option<f64> {
         value = value * 16.0 + f64::from(digit.to_digit(16)?);
     }
     let shift = exponent.checked_sub(4 * i32::try_from(fraction.len()).ok()?)?;
-    // In two steps: 2^-1074 is a double and 2^-1100 is not, though the product may be.
+    // In two steps, because 2^shift may be out of range although the product is not.
     let half = shift / 2;
     let scaled = value * 2.0_f64.powi(half) * 2.0_f64.powi(shift - half);
     in_range(scaled, value != 0.0)
 }
 
 /// The value, unless C would report `ERANGE` for it.
-fn in_range(value: f64, written_nonzero: bool) -> Option<f64> {
-    let underflow = written_nonzero && value.abs() < f64::MIN_POSITIVE;
+fn in_range(value: f64, has_nonzero_digit: bool) -> Option<f64> {
+    let underflow = has_nonzero_digit && value.abs() < f64::MIN_POSITIVE;
     (value.is_finite() && !underflow).then_some(value)
 }
 
-/// The integer at the start of `text`, as C's `atoi` reads it, but without overflow.
+/// Parses the integer at the start of `text` as C's `atoi` does, but saturates instead of overflowing.
 pub(super) fn leading_int(text: &str) -> i64 {
     let text = trim_start(text);
     let (sign, digits) = match text.as_bytes().first() {

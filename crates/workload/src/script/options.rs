@@ -1,5 +1,5 @@
 //! The options of the script workload: scripts with their weights, and variables. Reading them returns the
-//! parsed scripts, or every problem with them, and never queries a server.
+//! parsed scripts, or all problems with them, and needs no server.
 
 use super::ast::{CommandKind, Script};
 use super::builtin::builtin;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// The major version of pgbench whose language scripts use.
 pub(super) const LEVEL: u32 = 18;
 
-/// The options, sorted by name.
+/// The specifications of the options, sorted by name.
 pub(super) const OPTIONS: &[OptionSpec] = &[
     option(
         "builtin",
@@ -39,7 +39,7 @@ pub(super) const OPTIONS: &[OptionSpec] = &[
 /// Maximum number of scripts in a run, as in pgbench.
 const SCRIPTS_MAX: usize = 128;
 
-/// Maximum number of statements in all scripts together: they are numbered with 16 bits.
+/// Maximum number of statements of all scripts together, because 16 bits number them.
 const STATEMENTS_MAX: usize = 65_535;
 
 /// Maximum size of a script, in bytes.
@@ -51,7 +51,7 @@ pub struct ScriptSet {
     pub scripts: Vec<Script>,
     /// The names of the scripts' variables.
     pub names: VariableNames,
-    /// Names and values, in the order given.
+    /// Names and values of the defined variables, in the plan's order.
     pub defines: Vec<(String, String)>,
     /// Whether a builtin script is among them.
     pub builtin: bool,
@@ -62,7 +62,7 @@ pub(super) fn has_builtin(plan: &WorkloadPlan) -> bool {
     plan.options.contains_key("builtin")
 }
 
-/// Reads everything that a plan names: files first, then builtin scripts, each in the order given.
+/// Reads the scripts and variables that a plan names: files first, then builtin scripts, in the plan's order.
 pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();
     let mut names = VariableNames::new();
@@ -73,10 +73,10 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     };
     let (files, builtins) = (string_list(plan, "files"), string_list(plan, "builtin"));
     let mut malformed = Vec::new();
-    for spec in files.unwrap_or_else(|error| no_strings(&mut malformed, error)) {
+    for spec in files.unwrap_or_else(|error| record_error(&mut malformed, error)) {
         collect(parse_weighted(&spec, |name| read_file(&mut names, name)));
     }
-    let builtins = builtins.unwrap_or_else(|error| no_strings(&mut malformed, error));
+    let builtins = builtins.unwrap_or_else(|error| record_error(&mut malformed, error));
     for spec in &builtins {
         collect(parse_weighted(spec, |name| {
             builtin(name)
@@ -103,13 +103,13 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     })
 }
 
-/// Collects the error, and returns no strings.
-fn no_strings(malformed: &mut Vec<Error>, error: Error) -> Vec<String> {
+/// Adds the error to `malformed` and returns an empty list.
+fn record_error(malformed: &mut Vec<Error>, error: Error) -> Vec<String> {
     malformed.push(error);
     Vec::new()
 }
 
-/// A problem with the scripts as a whole, or with a feature that a native run does not support.
+/// A problem with the set of scripts, or with a command that native runs do not support.
 fn set_problem(scripts: &[Script]) -> Option<Error> {
     if scripts.is_empty() {
         return Some(option_error(
@@ -120,7 +120,7 @@ fn set_problem(scripts: &[Script]) -> Option<Error> {
     if scripts.len() > SCRIPTS_MAX {
         return Some(option_error(
             &format!("at most {SCRIPTS_MAX} scripts are allowed"),
-            "join some of them",
+            "merge some of them",
         ));
     }
     if scripts.iter().all(|script| script.weight == 0) {
@@ -160,7 +160,7 @@ fn shell_problem(script: &Script) -> Option<Error> {
     ))
 }
 
-/// Why a script cannot run in simple mode, or in the modes of the extended protocol.
+/// Why a script cannot run in simple mode (`simple`), or in the modes of the extended protocol.
 pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> {
     for command in &script.commands {
         match &command.kind {
@@ -181,9 +181,9 @@ pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> 
     None
 }
 
-/// The strings of an option: a list, or a single one.
+/// The strings of an option, which may be a list or a single string.
 fn string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
-    let wrong = || {
+    let type_error = || {
         option_error(
             &format!("option \"{key}\" of the script workload is not a list of strings"),
             &format!("{key} = [\"...\", \"...\"]"),
@@ -195,14 +195,14 @@ fn string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
             (Some(text), _) => Ok(vec![text.to_owned()]),
             (_, Some(list)) => list
                 .iter()
-                .map(|one| one.as_str().map(str::to_owned).ok_or_else(wrong))
+                .map(|item| item.as_str().map(str::to_owned).ok_or_else(type_error))
                 .collect(),
-            _ => Err(wrong()),
+            _ => Err(type_error()),
         },
     }
 }
 
-/// Variables: a list of `NAME=VALUE`, or a table.
+/// The defined variables: a list of `NAME=VALUE`, or a table.
 fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
     let table = plan
         .options
@@ -212,7 +212,7 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
         Some(table) => {
             let mut pairs = BTreeMap::new();
             for (name, value) in table {
-                // A string is used as it is, a number or a boolean as it is written.
+                // A string's content, or the TOML text of a number or a boolean.
                 let text = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
@@ -247,12 +247,12 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
     }
 }
 
-/// A script named `NAME` or `NAME@WEIGHT`.
+/// Reads the script `NAME` or `NAME@WEIGHT`.
 fn parse_weighted(
     spec: &str,
     read: impl FnOnce(&str) -> Result<Script, Error>,
 ) -> Result<Script, Error> {
-    let hint = "NAME@WEIGHT, where WEIGHT is a whole number of at least 0";
+    let hint = "NAME@WEIGHT, where WEIGHT is an integer of at least 0";
     let (name, weight) = match spec.rsplit_once('@') {
         None => (spec, 1),
         Some((name, digits)) => {
@@ -275,21 +275,21 @@ fn parse_weighted(
 }
 
 fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
-    let cannot = |error: &dyn std::fmt::Display| {
+    let open_error = |error: &dyn std::fmt::Display| {
         option_error(
             &format!("could not open file \"{name}\": {error}"),
             "a path relative to the current directory, or an absolute one",
         )
     };
-    let facts = std::fs::metadata(name).map_err(|error| cannot(&error))?;
-    if facts.is_dir() {
-        return Err(cannot(&"it is a folder"));
+    let metadata = std::fs::metadata(name).map_err(|error| open_error(&error))?;
+    if metadata.is_dir() {
+        return Err(open_error(&"it is a folder"));
     }
-    if facts.len() > FILE_MAX {
-        return Err(cannot(&"it is larger than 64 MiB"));
+    if metadata.len() > FILE_MAX {
+        return Err(open_error(&"it is larger than 64 MiB"));
     }
-    let bytes = std::fs::read(name).map_err(|error| cannot(&error))?;
-    let text = String::from_utf8(bytes).map_err(|_| cannot(&"it is not text in UTF-8"))?;
+    let bytes = std::fs::read(name).map_err(|error| open_error(&error))?;
+    let text = String::from_utf8(bytes).map_err(|_| open_error(&"it is not text in UTF-8"))?;
     Script::parse(names, name, &text, LEVEL).map_err(|error| script_error(&error))
 }
 

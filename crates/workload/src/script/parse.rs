@@ -1,5 +1,5 @@
-//! Parses scripts into commands, with conditions resolved. The error returned is the first in the script,
-//! which is also the one that pgbench reports. Every failure is a `ScriptError`.
+//! Parses scripts into commands, with the jumps of conditions resolved. Returns the first error in the
+//! script, which is also the one that pgbench reports.
 
 use super::ast::{Command, CommandKind, Script, SqlCommand, StoreColumns};
 use super::error::{ScriptError, SyntaxError};
@@ -8,17 +8,17 @@ use super::meta::{self, MetaCommand};
 use super::tokens::Source;
 use super::variables::VariableNames;
 
-/// Bytes of a statement's first line that are stored.
+/// Maximum number of bytes of a statement's first line that are stored.
 const FIRST_LINE_MAX: usize = 127;
 
-/// Counts lines as parsing proceeds, so that a long script is not counted again for each command.
+/// Counts lines while parsing proceeds, so that lines are not counted from the start for each command.
 struct LineCounter {
     offset: usize,
     line: usize,
 }
 
 impl LineCounter {
-    /// The line, from 1, of a byte. Offsets must not decrease from call to call.
+    /// The line, from 1, of the byte at `offset`, which must not decrease from call to call.
     fn line_at(&mut self, source: &Source<'_>, offset: usize) -> usize {
         let passed = source.text.as_bytes().get(self.offset..offset);
         let ends = passed.unwrap_or_default().iter().filter(|c| **c == b'\n');
@@ -31,8 +31,8 @@ impl LineCounter {
 impl Script {
     /// Parses a script of weight 1 in the language of pgbench's major version `level`.
     ///
-    /// The names of its variables are added to `names`, which all scripts of a run share. The text ends at
-    /// its first NUL, if it has one.
+    /// Adds the names of its variables to `names`, which all scripts of a run share. Ignores the text after
+    /// the first NUL.
     pub fn parse(
         names: &mut VariableNames,
         name: &str,
@@ -73,7 +73,7 @@ impl Script {
 
     /// Links each condition to its branches and its `\endif`.
     fn resolve(&mut self) -> Result<(), ScriptError> {
-        let wrong = |command: usize, problem| ScriptError::Condition {
+        let condition_error = |command: usize, problem| ScriptError::Condition {
             script: self.name.clone(),
             command: command + 1,
             problem,
@@ -85,20 +85,20 @@ impl Script {
             match &command.kind {
                 CommandKind::If { .. } => open.push((vec![number], false)),
                 CommandKind::Elif { .. } => match open.last_mut() {
-                    None => return Err(wrong(number, "\\elif without matching \\if")),
-                    Some((_, true)) => return Err(wrong(number, "\\elif after \\else")),
+                    None => return Err(condition_error(number, "\\elif without matching \\if")),
+                    Some((_, true)) => return Err(condition_error(number, "\\elif after \\else")),
                     Some((branches, _)) => branches.push(number),
                 },
                 CommandKind::Else { .. } => match open.last_mut() {
-                    None => return Err(wrong(number, "\\else without matching \\if")),
-                    Some((_, true)) => return Err(wrong(number, "\\else after \\else")),
-                    Some((branches, ended)) => {
+                    None => return Err(condition_error(number, "\\else without matching \\if")),
+                    Some((_, true)) => return Err(condition_error(number, "\\else after \\else")),
+                    Some((branches, has_else)) => {
                         branches.push(number);
-                        *ended = true;
+                        *has_else = true;
                     }
                 },
                 CommandKind::EndIf => match open.pop() {
-                    None => return Err(wrong(number, "\\endif without matching \\if")),
+                    None => return Err(condition_error(number, "\\endif without matching \\if")),
                     Some((branches, _)) => closed.push((branches, number)),
                 },
                 _ => {}
@@ -106,22 +106,22 @@ impl Script {
         }
         if !open.is_empty() {
             let problem = "\\if without matching \\endif";
-            return Err(wrong(self.commands.len(), problem));
+            return Err(condition_error(self.commands.len(), problem));
         }
-        for (branches, last) in closed {
-            self.link_branches(&branches, last);
+        for (branches, end) in closed {
+            self.link_branches(&branches, end);
         }
         Ok(())
     }
 
     /// Sets the jumps of one condition, from each branch to the next and to its `\endif`.
-    fn link_branches(&mut self, branches: &[usize], last: usize) {
-        let nexts = branches.iter().skip(1).chain([&last]);
-        for (branch, next) in branches.iter().zip(nexts) {
+    fn link_branches(&mut self, branches: &[usize], endif: usize) {
+        let targets = branches.iter().skip(1).chain([&endif]);
+        for (branch, target) in branches.iter().zip(targets) {
             match &mut self.commands[*branch].kind {
-                CommandKind::If { otherwise, .. } => *otherwise = *next,
-                CommandKind::Elif { otherwise, end, .. } => (*otherwise, *end) = (*next, last),
-                CommandKind::Else { end } => *end = last,
+                CommandKind::If { otherwise, .. } => *otherwise = *target,
+                CommandKind::Elif { otherwise, end, .. } => (*otherwise, *end) = (*target, endif),
+                CommandKind::Else { end } => *end = endif,
                 _ => {}
             }
         }
@@ -132,19 +132,19 @@ fn read(source: &mut Source<'_>, names: &mut VariableNames) -> Result<Vec<Comman
     let mut commands: Vec<Command> = Vec::new();
     let mut lexer = SqlLexer::default();
     let mut lines = LineCounter { offset: 0, line: 1 };
-    let mut read_before = source.text.len();
+    let mut previous_position = source.text.len();
     loop {
-        let (raw, ended) = lexer.statement(source);
+        let (raw, end) = lexer.statement(source);
         let statement_line = lines.line_at(source, raw.start);
         commands.extend(statement(raw, statement_line, names, source.level));
-        if ended == StatementEnd::Backslash {
+        if end == StatementEnd::Backslash {
             let line = lines.line_at(source, source.position - 1);
             match meta::parse(source, line, names)? {
                 Some(MetaCommand::Command(command)) => commands.push(command),
                 Some(MetaCommand::StoreColumns { all, prefix }) => {
                     let results = StoreColumns { all, prefix };
                     let line = match source.level {
-                        ..18 => line_before(source, read_before),
+                        ..18 => line_before(source, previous_position),
                         _ => line,
                     };
                     attach_results(commands.last_mut(), results, source, line)?;
@@ -152,18 +152,18 @@ fn read(source: &mut Source<'_>, names: &mut VariableNames) -> Result<Vec<Comman
                 None => {}
             }
         }
-        if ended == StatementEnd::End {
+        if end == StatementEnd::End {
             return Ok(commands);
         }
-        read_before = source.position;
+        previous_position = source.position;
     }
 }
 
-/// The line that pgbench reports, until version 17, for a `\gset` without a statement: the line up to which
-/// it had read before that statement should have come. At the start of the script, when it has read
-/// nothing, it counts the whole script except its last byte.
-fn line_before(source: &Source<'_>, read_before: usize) -> usize {
-    let counted = read_before.min(source.text.len().saturating_sub(1));
+/// The line that pgbench up to version 17 reports for a `\gset` without a statement: the line at which it
+/// began to look for the statement. At the start of the script, it counts the lines of the whole script
+/// except its last byte.
+fn line_before(source: &Source<'_>, previous_position: usize) -> usize {
+    let counted = previous_position.min(source.text.len().saturating_sub(1));
     let passed = &source.text.as_bytes()[..counted];
     1 + passed.iter().filter(|c| **c == b'\n').count()
 }
@@ -204,7 +204,7 @@ fn statement(
 ) -> Option<Command> {
     let text = trim_leading_comments(&raw.text)?;
     let first = text.split(['\n', '\r']).next().unwrap_or_default();
-    // pgbench cuts between bytes; this cuts between characters.
+    // pgbench may cut inside a character; this does not.
     let first_line = &first[..first.floor_char_boundary(FIRST_LINE_MAX)];
     Some(Command {
         line,
@@ -216,12 +216,12 @@ fn statement(
 
 /// The text without leading blanks and comments; `None` if nothing is left.
 fn trim_leading_comments(text: &str) -> Option<&str> {
-    let mut rest = text;
+    let mut remaining = text;
     loop {
-        rest = rest.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
-        if !rest.starts_with("--") {
-            return (!rest.is_empty()).then_some(rest);
+        remaining = remaining.trim_start_matches([' ', '\t', '\n', '\r', '\x0b', '\x0c']);
+        if !remaining.starts_with("--") {
+            return (!remaining.is_empty()).then_some(remaining);
         }
-        rest = rest.split_once('\n')?.1;
+        remaining = remaining.split_once('\n')?.1;
     }
 }

@@ -1,6 +1,4 @@
 //! The commands `\startpipeline`, `\syncpipeline` and `\endpipeline`.
-//!
-//! In: whether a pipeline is open. Out: requests to the connection, or pgbench's reason to abort the client.
 
 use super::ast::CommandKind;
 use super::command_context::{CommandContext, Halt};
@@ -9,17 +7,17 @@ use prony_session::Db;
 use prony_wire::{QueryMode, Statement};
 
 impl ScriptClient {
-    /// Opens a pipeline.
+    /// Opens a pipeline; `in_pipeline` says whether one is open already.
     pub(super) async fn start_pipeline(
         &mut self,
         context: CommandContext<'_>,
         statements: &[Option<Statement>],
-        pipeline: bool,
+        in_pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
-        let refused = |what| Err(context.abort("", "startpipeline", what));
+        let abort = |reason| Err(context.abort("", "startpipeline", reason));
         if db.mode() == QueryMode::Simple {
-            return refused("cannot use pipeline mode with the simple query protocol");
+            return abort("cannot use pipeline mode with the simple query protocol");
         }
         if context.policy.emulate_libpq {
             let commands = context.script.commands.iter().zip(statements);
@@ -30,8 +28,8 @@ impl ScriptClient {
                 self.prepare(context, statement, db).await?;
             }
         }
-        if pipeline {
-            return refused("already in pipeline mode");
+        if in_pipeline {
+            return abort("already in pipeline mode");
         }
         Ok(())
     }
@@ -40,13 +38,13 @@ impl ScriptClient {
 /// Executes `\syncpipeline` or `\endpipeline`. Returns whether the pipeline stays open.
 pub(super) async fn sync_pipeline(
     context: CommandContext<'_>,
-    pipeline: bool,
+    in_pipeline: bool,
     db: &mut Db,
 ) -> Result<bool, Halt> {
     let ends = context.command.kind == CommandKind::EndPipeline;
-    if !pipeline {
-        let word = if ends { "endpipeline" } else { "syncpipeline" };
-        return Err(context.abort("", word, "not in pipeline mode"));
+    if !in_pipeline {
+        let name = if ends { "endpipeline" } else { "syncpipeline" };
+        return Err(context.abort("", name, "not in pipeline mode"));
     }
     let rows = db.sync().await.map_err(Halt::Failed)?;
     rows.notices(|notice| context.policy.notice(&notice));

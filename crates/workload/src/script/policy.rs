@@ -1,4 +1,4 @@
-//! How scripts run, where native runs and pgbench differ, and the listener that is notified.
+//! The settings in which native runs and pgbench differ, and the listener for messages.
 
 use super::options::LEVEL;
 use prony_session::DbError;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// What happens to a client whose statement fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
-    /// Its transaction fails and the client continues; if the connection is lost, on a new one.
+    /// Its transaction fails and the client continues, on a new connection if the old one is lost.
     Fail,
     /// Its transaction fails and the client continues, unless the connection is lost.
     FailUnlessLost,
@@ -18,14 +18,14 @@ pub enum OnError {
     Abort,
 }
 
-/// Receives what happens to clients, in pgbench's wording and without a trailing newline. Any worker may
-/// call it.
+/// Receives messages about clients, in pgbench's wording and without a trailing newline, from any worker
+/// thread.
 pub trait MessageListener: Send + Sync {
     /// An error.
     fn error(&self, text: &str);
     /// An informational message.
     fn info(&self, text: &str);
-    /// Lines printed as they are, newlines included: the output of `debug()`, and notices of the server.
+    /// Lines to print unchanged, newlines included: the output of `debug()`, and notices of the server.
     fn print(&self, lines: &str);
     /// A client cannot continue; the reason has already been reported.
     fn client_aborted(&self, _client: u32) {}
@@ -38,21 +38,21 @@ pub struct ScriptPolicy {
     pub level: u32,
     /// What happens to a client whose statement fails.
     pub on_error: OnError,
-    /// Maximum tries of a transaction that meets serialization failures or deadlocks; 0 means no limit.
+    /// Maximum tries of a transaction after serialization failures or deadlocks; 0 means no limit.
     pub max_tries: u32,
-    /// Do not try again after this time since the scheduled start, in nanoseconds.
+    /// Do not retry once this time has passed since the scheduled start, in nanoseconds.
     pub latency_limit_ns: Option<u64>,
-    /// Run `\shell` and `\setshell`, which block all clients of their worker meanwhile.
+    /// Run `\shell` and `\setshell`, which block all clients of their worker.
     pub shell: bool,
-    /// Report an invalid command of a script only when it is reached, and leave failures after the end of
-    /// the run out of the figures.
+    /// Report an invalid command of a script only when it is executed, and do not count failures after the
+    /// end of the run.
     pub emulate_pgbench: bool,
-    /// Send libpq's requests: each statement is prepared in a separate round trip, those of a pipeline
-    /// before it begins, and a failed pipeline is followed by one more Sync.
+    /// Send the same requests as libpq: prepare each statement in a separate round trip, those of a pipeline
+    /// before it begins, and send another Sync after a failed pipeline.
     pub emulate_libpq: bool,
     /// Record times and failures of each command.
     pub per_command: bool,
-    /// Report each error that leads to another try or a failure.
+    /// Report each error that causes a retry or a failure.
     pub verbose: bool,
     /// Report everything that clients do.
     pub debug: bool,
@@ -80,7 +80,7 @@ impl Default for ScriptPolicy {
 }
 
 impl ScriptPolicy {
-    /// Whether a client continues after this error; `up` says whether its connection is up.
+    /// Whether a client continues after this error; `up` is whether its connection is up.
     pub(super) fn client_continues(&self, error: &DbError, up: bool) -> bool {
         match self.on_error {
             OnError::Fail => true,

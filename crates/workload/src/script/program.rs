@@ -1,5 +1,5 @@
-//! The program of the script workload: what its users share, and how each begins. Random numbers are always
-//! drawn in pgbench's order: values by client, the choice of scripts by thread.
+//! The program of the script workload: the state that its users share, and the creation of users. Random
+//! generators are those of pgbench: one per client for values, one per thread for the choice of scripts.
 
 use super::ast::{Script, SqlCommand};
 use super::choice::ScriptChooser;
@@ -21,7 +21,7 @@ pub struct Scripts {
     kinds: Vec<&'static str>,
 }
 
-/// What all users of a run share; read-only except for the sums and the choice of scripts.
+/// The state that all users of a run share; read-only except for the sums and the generators.
 pub(super) struct ScriptRun {
     pub scripts: Vec<Script>,
     /// The statement of each SQL command, by script and command, for the extended protocol.
@@ -30,7 +30,7 @@ pub(super) struct ScriptRun {
     defines: Vec<(String, String)>,
     scale: u32,
     pub policy: ScriptPolicy,
-    /// `None` if no script has a weight, which the plan's check refuses.
+    /// `None` if all weights are zero, which the check of the plan refuses.
     choice: Option<ScriptChooser>,
     generators: OnceLock<RunGenerators>,
     /// Sums of the users that have ended.
@@ -42,8 +42,8 @@ struct RunGenerators {
     default_seed: i64,
     /// The generator of each client, for values.
     clients: Vec<Random>,
-    /// The generator of each worker, for the choice of scripts. Only the worker's own users lock it, and
-    /// only if there are several scripts.
+    /// The generator of each worker, for the choice of scripts. Only the worker's users lock it, and only if
+    /// there are several scripts.
     choices: Vec<Mutex<Random>>,
 }
 
@@ -69,7 +69,7 @@ impl Scripts {
                 .collect()
         });
         let statements = statements.collect();
-        // Leaked: a program's kinds live as long as the process, and a process runs one or two programs.
+        // Leaked, because kinds are `'static`; a process runs one or two programs.
         let kinds = set
             .scripts
             .iter()
@@ -99,7 +99,7 @@ impl Scripts {
     }
 }
 
-/// Empty sums; without commands if the policy does not keep them.
+/// Empty sums; without commands if the policy does not record them.
 fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
     let recorded = if policy.per_command { scripts } else { &[] };
     StatsByCommand::new(recorded.iter().map(|script| script.commands.len()))
@@ -119,8 +119,8 @@ impl Program for Scripts {
         let shared = Arc::clone(&self.shared);
         let client = shared.new_client(id);
         Box::pin(async move {
-            let Err(ended) = run(&shared, client, db).await;
-            ended
+            let Err(exit) = run(&shared, client, db).await;
+            exit
         })
     }
 }
@@ -145,7 +145,7 @@ impl ScriptRun {
             (Some(choice), Some(random)) => {
                 choice.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
             }
-            // Never happens: every worker that has users has a generator.
+            // Never happens: every worker with users has a generator.
             _ => 0,
         }
     }
@@ -185,7 +185,7 @@ impl ScriptRun {
         let seeds = RunSeeds::derive(id.seed, id.clients, !is_defined, id.workers);
         let threads = seeds.threads.into_iter();
         RunGenerators {
-            // Overridden if the plan defines one.
+            // Overwritten if the plan defines one.
             default_seed: seeds.default_seed.unwrap_or_default(),
             clients: seeds.clients,
             choices: threads.map(|thread| Mutex::new(thread.choice)).collect(),

@@ -1,6 +1,5 @@
-//! Runs scripts: one virtual user, transaction after transaction. Never blocks its thread, except for a
-//! shell command that the [`ScriptPolicy`] allows, and once warm allocates nothing for a statement (up to
-//! [`VALUES_MAX`] variables).
+//! Runs the transactions of a virtual user. Never blocks its thread, except for a shell command that the
+//! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`VALUES_MAX`] variables.
 //!
 //! Longer than 400 lines: one function for each command of the language, over one user's state.
 
@@ -22,7 +21,7 @@ use std::time::Duration;
 /// The message for a value that cannot be stored in a variable.
 const NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
 
-/// Up to this many variables of a statement are passed on without an allocation.
+/// A statement with up to this many variables is sent without an allocation.
 const VALUES_MAX: usize = 16;
 
 /// A user's state from one transaction to the next.
@@ -30,7 +29,7 @@ pub(super) struct ScriptClient {
     evaluator: Evaluator,
     /// Number among all clients, from 0.
     number: u32,
-    /// Number of its worker, from 0.
+    /// Number of its worker thread, from 0.
     worker: u32,
     /// The text of a statement in simple mode, or of a shell command.
     text: String,
@@ -44,11 +43,11 @@ pub(super) async fn run(
     mut db: Db,
 ) -> Result<Infallible, UserExit> {
     let number = client.number;
-    let ended = client.run_transactions(shared, &mut db).await;
-    if let (Err(UserExit::Failed(_)), Some(listener)) = (&ended, &shared.policy.listener) {
+    let exit = client.run_transactions(shared, &mut db).await;
+    if let (Err(UserExit::Failed(_)), Some(listener)) = (&exit, &shared.policy.listener) {
         listener.client_aborted(number);
     }
-    ended
+    exit
 }
 
 impl ScriptClient {
@@ -76,35 +75,35 @@ impl ScriptClient {
         }
         loop {
             if db.is_done() {
-                // End without drawing a script, which would shift the draws of the worker's other users.
+                // Do not draw a script: that would change the scripts of the worker's other users.
                 return Err(UserExit::Finished);
             }
             let number = shared.next_script(self.worker);
             let script = &shared.scripts[number];
             policy.debug(|| format!("client {id} executing script \"{}\"", script.name));
             // There are at most 128 scripts.
-            if let Err(ended) = db.start(number as u16).await {
-                if let UserExit::Failed(reason) = &ended {
+            if let Err(exit) = db.start(number as u16).await {
+                if let UserExit::Failed(reason) = &exit {
                     policy.error(reason);
                     policy.error(&format!(
                         "client {id} aborted while establishing connection"
                     ));
                 }
-                return Err(ended);
+                return Err(exit);
             }
             let result = self.run_with_retries(shared, number, db).await?;
-            let is_open = result.is_ok() && db.is_in_block();
-            let ended = db.end(result).await;
-            if is_open {
-                let what = "end of script reached without completing the last transaction";
-                policy.error(&format!("client {id} aborted: {what}"));
-                return Err(UserExit::Failed(format!("{}: {what}", script.name)));
+            let is_block_open = result.is_ok() && db.is_in_block();
+            let result = db.end(result).await;
+            if is_block_open {
+                let reason = "end of script reached without completing the last transaction";
+                policy.error(&format!("client {id} aborted: {reason}"));
+                return Err(UserExit::Failed(format!("{}: {reason}", script.name)));
             }
-            ended?;
+            result?;
         }
     }
 
-    /// Repeats a script until it succeeds or fails for good.
+    /// Runs a script until it succeeds or may not be retried.
     async fn run_with_retries(
         &mut self,
         shared: &ScriptRun,
@@ -150,17 +149,17 @@ impl ScriptClient {
                 CommandKind::SyncPipeline | CommandKind::EndPipeline
             );
             if in_pipeline && policy.emulate_libpq {
-                // If the connection is broken, the next request shows it again.
+                // If the connection is broken, the next request fails as well.
                 let _ = db.sync().await;
             }
             if policy.emulate_pgbench && db.is_over() {
                 return Err(UserExit::Stopped);
             }
-            let again = policy.should_retry(&error, tries, db.response_ns());
+            let retries = policy.should_retry(&error, tries, db.response_ns());
             if policy.verbose {
-                policy.info(&context.retry_message(again, tries, db.response_ns()));
+                policy.info(&context.retry_message(retries, tries, db.response_ns()));
             }
-            if !again {
+            if !retries {
                 self.stats.record_failure(number, command);
                 return Ok(Err(error));
             }
@@ -172,8 +171,7 @@ impl ScriptClient {
         }
     }
 
-    /// Runs a script once, from its first command to its last. Sets `next` to one more than the command at
-    /// which it stopped.
+    /// Runs a script once. Sets `next` to one more than the number of the command at which it stopped.
     async fn run_script(
         &mut self,
         shared: &ScriptRun,
@@ -182,7 +180,7 @@ impl ScriptClient {
         db: &mut Db,
     ) -> Result<(), Halt> {
         let (policy, script) = (&shared.policy, &shared.scripts[number]);
-        let mut pipeline = false;
+        let mut in_pipeline = false;
         while let Some(command) = script.commands.get(*next) {
             let index = CommandIndex {
                 script: number as u32,
@@ -196,11 +194,11 @@ impl ScriptClient {
                 command,
             };
             *next += 1;
-            let begun_ns = db.noticed_ns();
+            let start_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
                     let statement = shared.statements[number][context.number()].as_ref();
-                    self.sql(context, sql, statement, pipeline, db).await?;
+                    self.sql(context, sql, statement, in_pipeline, db).await?;
                 }
                 CommandKind::Set { target, value } => {
                     context.log_command();
@@ -225,13 +223,13 @@ impl ScriptClient {
                 CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
                     context.log_command();
-                    self.start_pipeline(context, &shared.statements[number], pipeline, db)
+                    self.start_pipeline(context, &shared.statements[number], in_pipeline, db)
                         .await?;
-                    pipeline = true;
+                    in_pipeline = true;
                 }
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => {
                     context.log_command();
-                    pipeline = sync_pipeline(context, pipeline, db).await?;
+                    in_pipeline = sync_pipeline(context, in_pipeline, db).await?;
                 }
                 CommandKind::Shell(_) | CommandKind::SetShell { .. } => {
                     context.log_command();
@@ -239,12 +237,12 @@ impl ScriptClient {
                 }
             }
             self.stats
-                .record_completed(number, context.number(), begun_ns, db);
+                .record_completed(number, context.number(), start_ns, db);
         }
-        if pipeline {
-            let what = "end of script reached with pipeline open";
-            policy.error(&format!("client {} aborted: {what}", self.number));
-            return Err(Halt::Abort(format!("{}: {what}", script.name)));
+        if in_pipeline {
+            let reason = "end of script reached with pipeline open";
+            policy.error(&format!("client {} aborted: {reason}", self.number));
+            return Err(Halt::Abort(format!("{}: {reason}", script.name)));
         }
         Ok(())
     }
@@ -260,10 +258,10 @@ impl ScriptClient {
         let value = self.evaluator.eval(value, context.index);
         self.forward_debug(context.policy);
         let value = value.map_err(|error| context.evaluation_failed(&error))?;
-        let assigned = self.evaluator.assign(target, context.command.name(), value);
-        assigned.map_err(|error| {
-            let what = "assignment of meta-command failed";
-            context.abort(&error.to_string(), "set", what)
+        let result = self.evaluator.assign(target, context.command.name(), value);
+        result.map_err(|error| {
+            let reason = "assignment of meta-command failed";
+            context.abort(&error.to_string(), "set", reason)
         })
     }
 
@@ -275,7 +273,7 @@ impl ScriptClient {
         }
     }
 
-    /// Prepares a statement in a separate round trip. An error of the server is reported, and the execution
+    /// Prepares a statement in a separate round trip. A server error is only reported, because the execution
     /// then fails.
     pub(super) async fn prepare(
         &mut self,
@@ -312,7 +310,7 @@ impl ScriptClient {
             _ => return Ok(()),
         };
         if !context.policy.shell {
-            // The plan's check has already refused such a script.
+            // The check of the plan has already refused such a script.
             let problem = EvalError::new("shell commands are not available here");
             return Err(context.execution_failed(&problem, word));
         }
@@ -335,16 +333,16 @@ impl ScriptClient {
         context: CommandContext<'_>,
         sql: &SqlCommand,
         statement: Option<&Statement>,
-        pipeline: bool,
+        in_pipeline: bool,
         db: &mut Db,
     ) -> Result<(), Halt> {
         let (policy, client) = (context.policy, self.number);
         let rows = match statement {
             Some(statement) if db.mode() != QueryMode::Simple => {
-                if let (true, Some(results)) = (pipeline, &sql.results) {
+                if let (true, Some(results)) = (in_pipeline, &sql.results) {
                     let word = results.name();
-                    let what = format!("\\{word} is not allowed in pipeline mode");
-                    return Err(context.abort("", word, &what));
+                    let reason = format!("\\{word} is not allowed in pipeline mode");
+                    return Err(context.abort("", word, &reason));
                 }
                 if policy.emulate_libpq {
                     self.prepare(context, statement, db).await?;
@@ -354,7 +352,7 @@ impl ScriptClient {
                     _ => format!("client {client} sending {}", sql.numbered),
                 });
                 self.push(sql, statement, db).map_err(Halt::Failed)?;
-                if pipeline {
+                if in_pipeline {
                     return Ok(());
                 }
                 db.sync().await
@@ -404,23 +402,23 @@ impl ScriptClient {
         rows: &DbReply<'_>,
     ) -> Result<(), Halt> {
         let last = rows.results().saturating_sub(1);
-        let mut found: Option<(usize, WireRow<'_>)> = None;
+        let mut pending: Option<(usize, WireRow<'_>)> = None;
         let mut count = 0;
         for (result, row) in rows.iter() {
             if results.all {
-                if let Some((previous, row)) = found.filter(|(previous, _)| *previous != result) {
+                if let Some((previous, row)) = pending.filter(|(previous, _)| *previous != result) {
                     self.store_row(context, results, rows, previous, row)?;
                 }
-                found = Some((result, row));
+                pending = Some((result, row));
             } else if result == last {
                 count += 1;
-                found = Some((result, row));
+                pending = Some((result, row));
             }
         }
         if !results.all && count != 1 {
             return Err(context.unusable_result(last, &format!("expected one row, got {count}")));
         }
-        match found {
+        match pending {
             Some((result, row)) => self.store_row(context, results, rows, result, row),
             None => Ok(()),
         }
@@ -461,7 +459,7 @@ impl ScriptClient {
 /// Sleeps, if the time is positive.
 async fn pause(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
-        // Limit the time to what the clock's nanoseconds can represent.
+        // Limited to what the clock can represent in nanoseconds.
         let time = Duration::from_micros(time_us.min(u64::MAX / 1000));
         db.sleep(time).await;
     }

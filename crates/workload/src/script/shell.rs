@@ -1,5 +1,5 @@
-//! Runs the shell commands of scripts. Never call it unless the plan allows it: the calling thread waits
-//! for the command, and all its clients wait too.
+//! Runs the shell commands of scripts. Callers must check that the policy allows them, because the calling
+//! thread, and with it all its clients, waits for the command.
 
 use super::error::EvalError;
 use super::number::leading_int;
@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 /// Maximum length of the first output line, in bytes.
 const LINE_MAX: u64 = 255;
 
-fn shell_error(word: &str, what: &str) -> EvalError {
-    EvalError::new(format!("{word}: could not {what} shell command"))
+fn shell_error(word: &str, action: &str) -> EvalError {
+    EvalError::new(format!("{word}: could not {action} shell command"))
 }
 
 fn sh(line: &str) -> Command {
@@ -35,26 +35,26 @@ pub(super) fn number(line: &str, word: &str) -> Result<i64, EvalError> {
     if let Some(stdout) = child.stdout.take() {
         let _ = BufReader::new(stdout.take(LINE_MAX)).read_until(b'\n', &mut output);
     }
-    let ended = child.wait();
+    let status = child.wait();
     if output.is_empty() {
         return Err(shell_error(word, "read result of"));
     }
-    ended.map_err(|_| shell_error(word, "close"))?;
+    status.map_err(|_| shell_error(word, "close"))?;
     let text = String::from_utf8_lossy(&output);
-    whole_number(&text).ok_or_else(|| {
+    parse_c_int(&text).ok_or_else(|| {
         EvalError::new(format!(
             "{word}: shell command must return an integer (not \"{text}\")"
         ))
     })
 }
 
-/// Parses a C `int` with nothing but blanks around it.
-fn whole_number(text: &str) -> Option<i64> {
+/// Parses a C `int`, surrounded by blanks only.
+fn parse_c_int(text: &str) -> Option<i64> {
     let digits = text.trim();
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
-    let number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
-    // Truncated as C converts a long to an int.
-    number.then(|| i64::from(leading_int(digits) as i32))
+    let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+    // Truncated, as when C converts a long to an int.
+    is_number.then(|| i64::from(leading_int(digits) as i32))
 }
 
 #[cfg(test)]
@@ -62,10 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_numbers_are_accepted() {
-        assert_eq!(whole_number(" -17 \n"), Some(-17));
+    fn only_integers_are_accepted() {
+        assert_eq!(parse_c_int(" -17 \n"), Some(-17));
         for text in ["", "-", "1 2", "x", "1.5"] {
-            assert_eq!(whole_number(text), None, "{text:?}");
+            assert_eq!(parse_c_int(text), None, "{text:?}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The variables in a statement: replaces them by their values, or by `$n`. Never looks at quotes or
-//! comments, because pgbench replaces variables there too.
+//! Replaces the variables in a statement by their values, or by `$n`. Ignores quotes and comments, because
+//! pgbench replaces variables there too.
 
 use super::ast::{Piece, SqlCommand, StoreColumns};
 use super::error::ScriptError;
@@ -41,8 +41,7 @@ impl SqlCommand {
         }
     }
 
-    /// The variables whose values go with `numbered`, in the order of its parameters; an undefined one is
-    /// sent as NULL.
+    /// The variables of `numbered`, in the order of its parameters. An undefined one is sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
         &self.parameters
     }
@@ -62,17 +61,17 @@ impl SqlCommand {
     pub fn substitute(&self, variables: &Variables, out: &mut String) {
         for piece in &self.pieces {
             out.push_str(&self.text[piece.plain.clone()]);
-            if let Some((id, written)) = &piece.variable
+            if let Some((id, reference)) = &piece.variable
                 && !variables.append_text(*id, out)
             {
-                out.push_str(&self.text[written.clone()]);
+                out.push_str(&self.text[reference.clone()]);
             }
         }
     }
 }
 
-/// The positions of the variables, from the colon to the end of the name. In a run of several colons,
-/// none begins a variable.
+/// The positions of the variables, from the colon to the end of the name. Two or more
+/// consecutive colons do not begin a variable.
 fn variable_positions(text: &str, level: u32) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut positions = Vec::new();
@@ -81,9 +80,9 @@ fn variable_positions(text: &str, level: u32) -> Vec<(usize, usize)> {
         let start = offset + colon;
         let name = &bytes[start + 1..];
         let length = name.iter().take_while(|c| is_name_byte(**c)).count();
-        // Until version 13 a name could begin with a digit, so that 12:34 contained a variable.
-        let first_fits = level < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
-        if length > 0 && first_fits {
+        // Up to version 13, a name may begin with a digit: 12:34 contains a variable.
+        let is_valid_start = level < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
+        if length > 0 && is_valid_start {
             offset = start + 1 + length;
             positions.push((start, offset));
         } else {

@@ -1,5 +1,5 @@
-//! Times, failures and retries of each command of each script. Each client has its own sums, so
-//! that clients share nothing while they run.
+//! Execution times, failures and retries of each command of each script. Each client has its own sums, so
+//! that clients share no data while they run.
 
 use super::program::ScriptRun;
 use prony_session::Db;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 /// The sums of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
-    /// How often it completed.
+    /// Number of completed executions.
     pub count: u64,
     /// Total time of those executions, in nanoseconds.
     pub sum_ns: u128,
-    /// Transactions that failed because of it.
+    /// Number of transactions that it made fail.
     pub failures: u64,
-    /// Retries that it caused.
+    /// Number of retries that it caused.
     pub retries: u64,
 }
 
@@ -32,7 +32,7 @@ impl CommandStats {
 pub struct StatsByCommand(pub Vec<Vec<CommandStats>>);
 
 impl StatsByCommand {
-    /// Creates empty sums; `commands` are the numbers of commands of the scripts.
+    /// Creates empty sums; `commands` yields the number of commands of each script.
     pub(super) fn new(commands: impl Iterator<Item = usize>) -> Self {
         let script = |count| vec![CommandStats::default(); count];
         StatsByCommand(commands.map(script).collect())
@@ -57,7 +57,7 @@ impl StatsByCommand {
     }
 }
 
-/// One client's sums; dropping them adds them to the run's, however the client ends.
+/// One client's sums. Dropping them adds them to the run's sums, however the client ends.
 pub(super) struct ClientStats {
     stats: StatsByCommand,
     shared: Arc<ScriptRun>,
@@ -79,10 +79,10 @@ impl ClientStats {
 
     /// Records a completed command.
     #[inline]
-    pub fn record_completed(&mut self, script: usize, command: usize, begun_ns: u64, db: &Db) {
+    pub fn record_completed(&mut self, script: usize, command: usize, start_ns: u64, db: &Db) {
         if let Some(sums) = self.stats.get_mut(script, command) {
             sums.count += 1;
-            sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(begun_ns));
+            sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(start_ns));
         }
     }
 

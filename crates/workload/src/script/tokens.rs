@@ -1,5 +1,5 @@
-//! The words and symbols of backslash commands: words for most commands, symbols for expressions. A command
-//! ends at the end of its line, unless a backslash continues it. Never reads past that newline.
+//! The words of backslash commands and the tokens of their expressions. A command ends at the end of its
+//! line, unless a backslash continues the line. Never reads past that newline.
 
 use super::number::parse_double;
 use super::variables::is_name_byte;
@@ -8,15 +8,15 @@ use super::variables::is_name_byte;
 pub(super) struct Source<'a> {
     /// The script's name.
     pub name: &'a str,
-    /// The whole text.
+    /// Its text.
     pub text: &'a str,
-    /// The first unread byte.
+    /// Offset of the first unread byte.
     pub position: usize,
     /// The major version of pgbench whose language is used.
     pub level: u32,
 }
 
-/// A symbol of an expression.
+/// A token of an expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// Newline or end of the script.
@@ -70,7 +70,7 @@ pub(super) enum BinaryOperator {
     Modulo,
 }
 
-/// Text that is not a symbol.
+/// Text that is not a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TokenError<'a> {
     pub message: &'static str,
@@ -82,36 +82,38 @@ fn is_space(c: u8) -> bool {
 }
 
 impl<'a> Source<'a> {
-    pub fn rest(&self) -> &'a [u8] {
+    /// The unread text.
+    pub fn remaining(&self) -> &'a [u8] {
         &self.text.as_bytes()[self.position..]
     }
 
     /// The text from `start` up to the position, without trailing newlines.
-    pub fn since(&self, start: usize) -> &'a str {
+    pub fn text_from(&self, start: usize) -> &'a str {
         self.text[start..self.position].trim_end_matches(['\n', '\r'])
     }
 
-    /// Length of a backslash-newline at the start of `rest`; 0 if there is none.
-    fn continuation(rest: &[u8]) -> usize {
-        match rest {
+    /// Length of a backslash-newline at the start of `input`; 0 if there is none.
+    fn continuation(input: &[u8]) -> usize {
+        match input {
             [b'\\', b'\n', ..] => 2,
             [b'\\', b'\r', b'\n', ..] => 3,
             _ => 0,
         }
     }
 
-    /// Skips blanks and continued line ends. Returns true at the end of the command, which is consumed too.
+    /// Skips blanks and continued line ends. At the end of the command, consumes the newline and returns
+    /// true.
     fn skip_to_word(&mut self) -> bool {
         loop {
-            let rest = self.rest();
-            match rest.first() {
+            let input = self.remaining();
+            match input.first() {
                 None => return true,
                 Some(b'\n') => {
                     self.position += 1;
                     return true;
                 }
                 Some(c) if is_space(*c) => self.position += 1,
-                Some(_) => match Self::continuation(rest) {
+                Some(_) => match Self::continuation(input) {
                     0 => return false,
                     length => self.position += length,
                 },
@@ -121,46 +123,46 @@ impl<'a> Source<'a> {
 
     /// The next word of the command and its position; `None` at the end of the command.
     ///
-    /// The position is the one that pgbench shows: a continued line end after the word shifts it.
+    /// The position is the one that pgbench prints, which includes a continued line end after the word.
     pub fn word(&mut self) -> Option<(&'a str, usize)> {
         if self.skip_to_word() {
             return None;
         }
         let start = self.position;
         let length = self
-            .rest()
+            .remaining()
             .iter()
             .take_while(|c| !is_space(**c) && **c != b'\n')
             .count();
         let end = start + length;
         self.position = end;
         let mut word = &self.text[start..end];
-        if let Some(shorter) = word.strip_suffix('\\') {
-            let joined = Self::continuation(&self.text.as_bytes()[end - 1..]);
-            if joined > 0 {
-                word = shorter;
-                self.position = end - 1 + joined;
+        if let Some(without_backslash) = word.strip_suffix('\\') {
+            let continuation = Self::continuation(&self.text.as_bytes()[end - 1..]);
+            if continuation > 0 {
+                word = without_backslash;
+                self.position = end - 1 + continuation;
             }
         }
         Some((word, self.position - word.len()))
     }
 
-    /// The next symbol of an expression.
+    /// The next token of an expression.
     pub fn token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         if self.skip_to_word() {
             return Ok(Token::End);
         }
-        let rest = self.rest();
-        let (length, token) = match rest[0] {
+        let input = self.remaining();
+        let (length, token) = match input[0] {
             b'(' => (1, Token::Open),
             b')' => (1, Token::Close),
             b',' => (1, Token::Comma),
             b'~' => (1, Token::Tilde),
             b':' => return self.variable(),
             b'0'..=b'9' => return self.number(),
-            b'.' if rest.get(1).is_some_and(u8::is_ascii_digit) => return self.number(),
+            b'.' if input.get(1).is_some_and(u8::is_ascii_digit) => return self.number(),
             c if is_name_byte(c) => return Ok(self.name()),
-            _ => match operator(rest) {
+            _ => match operator(input) {
                 Some((length, binary)) => (length, Token::Binary(binary)),
                 None => return Err(self.unexpected()),
             },
@@ -177,7 +179,7 @@ impl<'a> Source<'a> {
     }
 
     fn unexpected(&mut self) -> TokenError<'a> {
-        // Every byte here is ASCII: non-ASCII bytes are part of names.
+        // The byte is ASCII, because non-ASCII bytes are part of names.
         TokenError {
             message: "unexpected character",
             detail: self.take(1),
@@ -185,7 +187,7 @@ impl<'a> Source<'a> {
     }
 
     fn variable(&mut self) -> Result<Token<'a>, TokenError<'a>> {
-        let name = &self.rest()[1..];
+        let name = &self.remaining()[1..];
         match name.iter().take_while(|c| is_name_byte(**c)).count() {
             0 => Err(self.unexpected()),
             length => Ok(Token::Variable(&self.take(1 + length)[1..])),
@@ -193,12 +195,12 @@ impl<'a> Source<'a> {
     }
 
     fn number(&mut self) -> Result<Token<'a>, TokenError<'a>> {
-        let (length, whole) = number_length(self.rest());
+        let (length, is_integer) = number_length(self.remaining());
         let text = self.take(length);
         if text == "9223372036854775808" {
             return Ok(Token::MinIntMagnitude);
         }
-        let (token, message) = if whole {
+        let (token, message) = if is_integer {
             (
                 text.parse().ok().map(Token::Int),
                 "bigint constant overflow",
@@ -216,39 +218,43 @@ impl<'a> Source<'a> {
     }
 
     fn name(&mut self) -> Token<'a> {
-        let length = self.rest().iter().take_while(|c| is_name_byte(**c)).count();
+        let length = self
+            .remaining()
+            .iter()
+            .take_while(|c| is_name_byte(**c))
+            .count();
         let word = self.take(length);
         keyword(word).unwrap_or(Token::Word(word))
     }
 }
 
-/// Length of an unsigned number at the start of `rest`, and whether it is an integer.
-fn number_length(rest: &[u8]) -> (usize, bool) {
+/// Length of an unsigned number at the start of `input`, and whether it is an integer.
+fn number_length(input: &[u8]) -> (usize, bool) {
     let digits = |from: usize| {
-        let tail = rest.get(from..).unwrap_or_default();
+        let tail = input.get(from..).unwrap_or_default();
         tail.iter().take_while(|c| c.is_ascii_digit()).count()
     };
     let mut length = digits(0);
-    let mut whole = true;
-    if rest.get(length) == Some(&b'.') {
+    let mut is_integer = true;
+    if input.get(length) == Some(&b'.') {
         length += 1 + digits(length + 1);
-        whole = false;
+        is_integer = false;
     }
-    if let Some(b'e' | b'E') = rest.get(length) {
-        let signed = matches!(rest.get(length + 1), Some(b'+' | b'-'));
+    if let Some(b'e' | b'E') = input.get(length) {
+        let signed = matches!(input.get(length + 1), Some(b'+' | b'-'));
         let start = length + 1 + usize::from(signed);
-        // Without digits the letter begins a word.
+        // Without digits, the letter begins a word.
         if digits(start) > 0 {
             length = start + digits(start);
-            whole = false;
+            is_integer = false;
         }
     }
-    (length, whole)
+    (length, is_integer)
 }
 
-/// The longest operator at the start of `rest`.
-fn operator(rest: &[u8]) -> Option<(usize, BinaryOperator)> {
-    Some(match rest {
+/// The longest operator at the start of `input`.
+fn operator(input: &[u8]) -> Option<(usize, BinaryOperator)> {
+    Some(match input {
         [b'<', b'>', ..] | [b'!', b'=', ..] => (2, BinaryOperator::NotEqual),
         [b'<', b'=', ..] => (2, BinaryOperator::LessEqual),
         [b'>', b'=', ..] => (2, BinaryOperator::GreaterEqual),
@@ -288,6 +294,6 @@ fn keyword(word: &str) -> Option<Token<'static>> {
     ];
     KEYWORDS
         .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(word))
+        .find(|(keyword, _)| keyword.eq_ignore_ascii_case(word))
         .map(|(_, token)| *token)
 }

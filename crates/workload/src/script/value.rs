@@ -1,5 +1,5 @@
-//! The values of the script language: types, conversions, and their text as pgbench writes it. Converting
-//! numbers never allocates.
+//! The values of the script language: types, conversions, and text in pgbench's format. Conversions between
+//! numbers never allocate.
 
 use super::error::EvalError;
 use super::number::{Float, parse_double, trim_start};
@@ -11,7 +11,7 @@ pub enum Value {
     /// NULL.
     #[default]
     Null,
-    /// A boolean, which never counts as a number.
+    /// A boolean, which never converts to a number.
     Bool(bool),
     /// An integer.
     Int(i64),
@@ -73,27 +73,27 @@ impl Value {
         EvalError::new(format!("cannot coerce {} to {target}", self.type_name()))
     }
 
-    /// Converts a text from outside the script; `name` is the variable that it was given for.
+    /// Converts a text from outside the script; `name` is the variable's, for the error message.
     pub fn from_text(name: &str, text: &str) -> Result<Value, EvalError> {
         if text.is_empty() {
             return Err(EvalError::Silent);
         }
-        let starts = |word: &str| {
+        let is_prefix_of = |word: &str| {
             word.get(..text.len())
                 .is_some_and(|head| head.eq_ignore_ascii_case(text))
         };
-        let is = |word: &str| word.eq_ignore_ascii_case(text);
-        if is("null") {
+        let equals = |word: &str| word.eq_ignore_ascii_case(text);
+        if equals("null") {
             return Ok(Value::Null);
         }
-        if starts("true") || starts("yes") || is("on") {
+        if is_prefix_of("true") || is_prefix_of("yes") || equals("on") {
             return Ok(Value::Bool(true));
         }
-        // "o" could be either, and so is neither.
-        if starts("false") || starts("no") || is("off") || is("of") {
+        // "o" is ambiguous: "on" or "off".
+        if is_prefix_of("false") || is_prefix_of("no") || equals("off") || equals("of") {
             return Ok(Value::Bool(false));
         }
-        if let Some(number) = whole_number(text) {
+        if let Some(number) = integer_text(text) {
             return number.parse().map(Value::Int).map_err(|_| {
                 let problem = if number.ends_with(|c: char| c.is_ascii_digit()) {
                     format!("value \"{text}\" is out of range for type bigint")
@@ -121,8 +121,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// `text` without leading blanks, if the rest is an optional sign and digits, possibly none.
-fn whole_number(text: &str) -> Option<&str> {
+/// `text` without leading blanks, if an optional sign and any number of digits, even none, follow.
+fn integer_text(text: &str) -> Option<&str> {
     let number = trim_start(text);
     let digits = number.strip_prefix(['+', '-']).unwrap_or(number);
     digits.bytes().all(|c| c.is_ascii_digit()).then_some(number)

@@ -1,4 +1,4 @@
-//! The variables of one client. Replacing a number by a number never allocates.
+//! The variables of a client. Assigning a number never allocates.
 
 use super::error::EvalError;
 use super::value::Value;
@@ -11,7 +11,8 @@ pub struct VariableId(pub(super) u32);
 
 /// The variable names that the scripts of a run use, and their ids.
 ///
-/// All scripts of a run share one `VariableNames`, because a client keeps its variables from script to script.
+/// All scripts of a run share one `VariableNames`, because a client keeps its variables from script to
+/// script.
 #[derive(Clone, Debug, Default)]
 pub struct VariableNames {
     ids: HashMap<Box<str>, VariableId>,
@@ -31,7 +32,7 @@ impl VariableNames {
     /// The default seed of hashes and permutations (an automatic variable).
     pub const DEFAULT_SEED: VariableId = VariableId(3);
 
-    /// Creates a set with the automatic variables only.
+    /// Creates a set of the automatic variables.
     pub fn new() -> Self {
         let mut names = VariableNames::default();
         for name in AUTOMATIC {
@@ -45,8 +46,7 @@ impl VariableNames {
         if let Some(id) = self.ids.get(name) {
             return *id;
         }
-        // A script names at most as many variables as it has bytes, and a file of 4 GiB is refused long
-        // before.
+        // A script has fewer variables than bytes, and files are limited to much less than 4 GiB.
         let id = VariableId(self.names.len() as u32);
         self.ids.insert(name.into(), id);
         self.names.push(name.into());
@@ -68,7 +68,7 @@ impl VariableNames {
         self.names.iter().map(|name| &**name)
     }
 
-    /// How many names there are.
+    /// The number of names.
     pub fn len(&self) -> usize {
         self.names.len()
     }
@@ -81,10 +81,10 @@ impl VariableNames {
 
 /// Whether a variable may have this name.
 pub fn is_valid_name(name: &str, level: u32) -> bool {
-    // Until version 13 a digit could begin it.
-    let first = |c: u8| is_name_byte(c) && (level < 14 || !c.is_ascii_digit());
+    // Up to version 13, a name may begin with a digit.
+    let may_be_first = |c: u8| is_name_byte(c) && (level < 14 || !c.is_ascii_digit());
     let bytes = name.as_bytes();
-    bytes.first().is_some_and(|c| first(*c)) && bytes.iter().all(|c| is_name_byte(*c))
+    bytes.first().is_some_and(|c| may_be_first(*c)) && bytes.iter().all(|c| is_name_byte(*c))
 }
 
 /// Whether a variable's name may contain this byte.
@@ -119,7 +119,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Creates room for all of `names`; no variable is defined yet.
+    /// Creates undefined variables for all `names`.
     pub fn new(names: &VariableNames) -> Self {
         let empty = Slot {
             content: SlotContent::Undefined,
@@ -179,8 +179,8 @@ impl Variables {
         }
     }
 
-    /// A variable as a parameter of a statement, after [`Variables::prepare_parameters`]: the same text as
-    /// [`Variables::append_text`] appends, NULL if it is not defined.
+    /// A variable as a parameter of a statement, after [`Variables::prepare_parameters`]: the text that
+    /// [`Variables::append_text`] appends, or NULL if the variable is not defined.
     pub(super) fn parameter(&self, id: VariableId) -> prony_wire::Value<'_> {
         use prony_wire::Value as WireValue;
         let Some(slot) = self.slots.get(id.0 as usize) else {
@@ -217,7 +217,7 @@ fn undefined(name: &str) -> EvalError {
 }
 
 fn append_value(value: Value, out: &mut String) {
-    // Most values are integers: avoid the cost of formatting.
+    // Most values are integers, for which this is faster than `write!`.
     if let Value::Int(number) = value {
         out.push_str(itoa::Buffer::new().format(number));
         return;

@@ -1,5 +1,5 @@
-//! The `script` workload: transactions that the user writes in pgbench's language. Never creates or drops a
-//! table.
+//! The `script` workload: transactions that the user writes in pgbench's language. Never creates or drops
+//! tables.
 
 use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
@@ -61,7 +61,7 @@ impl Workload for ScriptWorkload {
                 .filter_map(|script| options::protocol_problem(script, simple))
                 .map(|problem| Error::InvalidRequest {
                     problem,
-                    hint: "another --protocol".to_owned(),
+                    hint: "a different --protocol".to_owned(),
                 })
                 .collect(),
         }
@@ -100,7 +100,7 @@ impl Workload for ScriptWorkload {
     }
 }
 
-/// The value of `:scale`. The builtin scripts require complete tables; others run on any.
+/// The value of `:scale`. The builtin scripts require complete tables; other scripts require none.
 fn scale(control: &mut Control, plan: &WorkloadPlan, scripts: &ScriptSet) -> Result<u32, Error> {
     if scripts.builtin {
         return scale_for_run(control, crate::tpcb::TPCB.name(), plan.scale);
@@ -127,9 +127,10 @@ fn builtin_tables() -> LoadSpec {
     LoadSpec::of(crate::tpcb::TPCB.name(), Vec::new())
 }
 
-/// `command` is the one that does what was requested to the tables of the builtin scripts.
-fn no_tables(command: Option<String>, does: &str) -> Error {
-    let hint = command.map(|command| format!("{command} {does} the tables of the builtin scripts"));
+/// The error for a request to load, check or drop tables. `command` does so with the tables of the builtin
+/// scripts, and `verb` describes it.
+fn no_tables(command: Option<String>, verb: &str) -> Error {
+    let hint = command.map(|command| format!("{command} {verb} the tables of the builtin scripts"));
     option_error(
         "the script workload has no tables of its own",
         &hint.unwrap_or_default(),

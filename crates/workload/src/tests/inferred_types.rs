@@ -1,9 +1,9 @@
-//! For tests: compares the declared types of parameters with those that PostgreSQL infers.
+//! Test support: compares the declared types of parameters with those that PostgreSQL infers.
 
 use prony_server::{Control, Environment, embedded};
 use prony_wire::Statement;
 
-/// A connection to a new database of this name.
+/// Creates a database with this name, and connects to it.
 pub fn new_database(name: &str) -> Control {
     let connect = |name: &str| {
         let url = embedded::shared_postgres().url_for(name);
@@ -32,12 +32,13 @@ pub fn assert_declared_as_inferred<'a>(
         if statement.parameters() == 0 {
             continue;
         }
-        let declared = statement.types().iter();
-        let declared: Vec<String> = declared
-            .map(|declared| declared.map_or("unknown".to_owned(), |declared| declared.to_string()))
+        let declared_types: Vec<String> = statement
+            .types()
+            .iter()
+            .map(|declared| declared.map_or("unknown".to_owned(), |name| name.to_string()))
             .collect();
-        assert!(!declared.is_empty(), "no declared type: {sql}");
-        let nulls = vec!["null"; declared.len()].join(", ");
+        assert!(!declared_types.is_empty(), "no declared type: {sql}");
+        let nulls = vec!["null"; declared_types.len()].join(", ");
         let mut prepare = |types: &str| {
             let prepare = format!("prepare p{types} as {sql}");
             control.execute(&prepare).expect("prepares");
@@ -50,7 +51,7 @@ pub fn assert_declared_as_inferred<'a>(
         };
         let inferred = prepare("");
         assert_eq!(
-            prepare(&format!("({})", declared.join(", "))),
+            prepare(&format!("({})", declared_types.join(", "))),
             inferred,
             "{sql}"
         );

@@ -1,14 +1,15 @@
-//! For tests: a mock MySQL server, which replies to commands; every value is 7. This module must
-//! not know any workload.
+//! A mock MySQL server for tests. It replies to commands; every value is 7. This module must not know
+//! any workload.
 
-/// Status flags: a transaction is open; another result follows.
+/// Status flag: a transaction is open.
 const IN_BLOCK: u8 = 1;
+/// Status flag: another result follows.
 const MORE: u8 = 8;
 /// Status flag: autocommit is on.
 const AUTOCOMMIT: u8 = 2;
 const VAR_STRING: u8 = 253;
 
-/// The server's state of a session.
+/// The state of one session on the server.
 #[derive(Default)]
 pub struct MockSession {
     /// Texts of prepared statements, numbered from 1.

@@ -1,5 +1,5 @@
-//! For tests: a mock PostgreSQL server, and a user of any program that runs on it.
-//! This module must not know any workload.
+//! A mock PostgreSQL server for tests, and a user of any program that runs on it. This module must not
+//! know any workload.
 
 use prony_session::{Conn, Db, Program, StartRules, UserId, UserPhase, WorkerContext};
 use prony_wire::{Exchange, FeedStatus};
@@ -13,7 +13,7 @@ pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length, body].concat()
 }
 
-/// The server's state of a session.
+/// The state of one session on the server.
 #[derive(Default)]
 pub struct MockSession {
     /// Text of each prepared statement, by name.
@@ -23,8 +23,8 @@ pub struct MockSession {
 }
 
 impl MockSession {
-    /// The reply to a request. `result` returns the result of one execution, from its text and the
-    /// part of its Bind message after the names.
+    /// Returns the reply to a request. `result` returns the result of one execution, from the SQL text
+    /// and the part of the Bind message after the names.
     pub fn answer(
         &mut self,
         request: &[u8],
@@ -66,7 +66,7 @@ impl MockSession {
     }
 }
 
-/// The values of a Bind message, from the part after the names.
+/// Returns the values of a Bind message; `body` is its part after the names.
 pub fn bound_values(body: &[u8]) -> Vec<String> {
     let u16_at = |at: usize| usize::from(u16::from_be_bytes([body[at], body[at + 1]]));
     let mut at = 2 + 2 * u16_at(0);
@@ -118,7 +118,7 @@ pub fn run_user<R: AsRef<[u8]>>(
         loop {
             let reply = answer(&conn.outgoing());
             let progress = conn.feed(reply.as_ref()).expect("a valid reply");
-            // Otherwise the exchange continues: MySQL commands are sent one after another.
+            // Otherwise the exchange continues: MySQL commands are sent one at a time.
             if progress == FeedStatus::Complete {
                 break;
             }

@@ -1,4 +1,4 @@
-//! For tests: mock servers, and checks of statements on a real one.
+//! Test support: mock servers, and checks of statements on a real server.
 
 pub mod inferred_types;
 pub mod mock_mysql;

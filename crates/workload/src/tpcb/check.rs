@@ -1,14 +1,13 @@
 //! Checks that the tables are complete and their balances add up.
 //!
-//! Returns findings and the scale of the data. Must never report as wrong what it cannot decide, or
-//! as right what it did not examine.
+//! Returns findings and the scale of the data. Must never report an error that it cannot prove, or
+//! report data as correct that it did not examine.
 //!
-//! All accounts, tellers and branches start at 0. Each transaction of `tpcb` adds one amount to an
-//! account, a teller, a branch and the history; each of `simple-update` to an account and the
-//! history. So, with A, T, B and H as the sums over the four tables: T = B always; A = H as long as
-//! nobody emptied the history; A = B as long as only `tpcb` ran. pgbench empties the history at the
-//! start of each run (unless -n), and `pgbench -i` does once, too. The catalog shows that: TRUNCATE
-//! gives a table a new file.
+//! All balances start at 0. Each transaction of `tpcb` adds the same amount to an account, a teller, a
+//! branch and the history; each transaction of `simple-update` only to an account and the history. For
+//! the sums A, T, B and H over the four tables, this means: T = B always; A = H unless the history was
+//! emptied; A = B if only `tpcb` ran. pgbench empties the history at the start of each run (unless -n),
+//! and once in `pgbench -i`. The catalog shows this: TRUNCATE gives a table a new file.
 
 use super::schema::Table;
 use crate::SqlDialect;
@@ -28,7 +27,7 @@ struct TableContents {
     highest: Option<i64>,
     /// Sum of the balances, or of the history's amounts.
     sum: i64,
-    /// Rows whose branch does not match their number.
+    /// Number of rows in the wrong branch.
     misplaced: u64,
 }
 
@@ -44,16 +43,16 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 }
 
 fn examine(control: &mut Control) -> Result<CheckReport, Error> {
-    let mut found = catalog::find::<Table>(control)?;
-    let mut findings = findings::tables(&found, Some("tpcb"));
-    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    let mut tables = catalog::find::<Table>(control)?;
+    let mut findings = findings::tables(&tables, Some("tpcb"));
+    let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.find(|note| note.is_unfinished()) {
         findings.push(note.finding(load_from_note("tpcb", note)));
     }
     let mut contents = Vec::new();
-    for found in found.iter_mut().filter(|found| found.is_own) {
-        let content = read_table(control, found.table)?;
-        found.facts.rows = content.rows;
+    for table in tables.iter_mut().filter(|table| table.is_own) {
+        let content = read_table(control, table.table)?;
+        table.facts.rows = content.rows;
         contents.push(content);
     }
     let scale = contents
@@ -67,17 +66,17 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
             .filter_map(|content| check_rows(content, scale)),
     );
     findings.extend(
-        found
+        tables
             .iter()
-            .filter(|found| found.is_own)
+            .filter(|table| table.is_own)
             .filter_map(findings::key),
     );
-    findings.extend(balances(&found, &contents));
-    findings.extend(found.iter().filter_map(findings::statistics));
+    findings.extend(balances(&tables, &contents));
+    findings.extend(tables.iter().filter_map(findings::statistics));
     Ok(CheckReport {
         scale,
         findings,
-        tables: found.into_iter().map(|found| found.facts).collect(),
+        tables: tables.into_iter().map(|table| table.facts).collect(),
     })
 }
 
@@ -143,7 +142,7 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
         );
         return Some(finding(FindingState::Wrong, id, text));
     }
-    // The right number of rows, the right ends, and no duplicates (see the key's finding): no gap.
+    // With the right count, lowest and highest key, and no duplicates (see the finding `key`), there is no gap.
     if content.lowest != Some(1) || content.highest != i64::try_from(expected).ok() {
         let text = format!(
             "{name}.{key} runs from {} to {} instead of 1 to {}; load again",
@@ -165,8 +164,8 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(FindingState::Ok, id, text))
 }
 
-/// The invariants among the sums.
-fn balances(found: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
+/// Checks the invariants of the sums.
+fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
     let sum = |table| {
         contents
             .iter()
@@ -190,25 +189,25 @@ fn balances(found: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Fi
             finding(FindingState::Wrong, id, text)
         });
     }
-    let emptied = found
+    let was_emptied = tables
         .iter()
-        .any(|found| found.table == Table::History && found.rewritten);
+        .any(|table| table.table == Table::History && table.rewritten);
     if let (Some(accounts), Some(history)) = (sum(Table::Accounts), sum(Table::History)) {
-        findings.push(accounts_against_history(
+        findings.push(compare_accounts_with_history(
             accounts,
             history,
             sum(Table::Branches),
-            emptied,
+            was_emptied,
         ));
     }
     findings
 }
 
-fn accounts_against_history(
+fn compare_accounts_with_history(
     accounts: i64,
     history: i64,
     branches: Option<i64>,
-    emptied: bool,
+    was_emptied: bool,
 ) -> Finding {
     let id = "balances-accounts-history";
     let equals_branches = branches == Some(accounts);
@@ -218,7 +217,7 @@ fn accounts_against_history(
         let text = format!("accounts and history both add up to {accounts}");
         return finding(FindingState::Ok, id, text);
     }
-    if !emptied {
+    if !was_emptied {
         let text = format!(
             "accounts add up to {accounts} and the history to {history}, and the history was not \
              emptied since it was created: an update was lost, or something else wrote to the tables"
@@ -256,12 +255,12 @@ fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
     load_of(workload, note.value("branches").unwrap_or("N").to_owned())
 }
 
-/// The scale of the data if it is fit for a run of the workload `name`.
+/// Returns the scale of the data, if the workload `name` can run on it.
 ///
-/// Cheap at any scale: counts the small tables, and accesses accounts only through its key.
+/// Cheap at any scale: counts the rows of the small tables, and reads accounts only through its key.
 ///
 /// # Errors
-/// A table is missing, half-loaded or not pgbench's; or the scale differs from the requested one.
+/// A table is missing, half-loaded or foreign; or the scale differs from the requested one.
 pub fn scale_for_run(
     control: &mut Control,
     name: &'static str,
@@ -271,21 +270,21 @@ pub fn scale_for_run(
     let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let load = load_of(name, expected);
     catalog::loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
-    let facts = sql::query_row(
+    let counts = sql::query_row(
         control,
         "reading the scale",
         "select (select count(*) from pgbench_branches), (select count(*) from pgbench_tellers)",
     )?;
-    let branches = facts.int(0).unwrap_or(0);
+    let branches = counts.int(0).unwrap_or(0);
     let scale = u32::try_from(branches).unwrap_or(0);
-    let incomplete = |what: String| Error::Data {
-        problem: format!("the data is incomplete: {what}; a load did not finish"),
+    let incomplete = |reason: String| Error::Data {
+        problem: format!("the data is incomplete: {reason}; a load did not finish"),
         remedy: Remedy::Load(load.clone()),
     };
     if scale == 0 {
         return Err(incomplete("pgbench_branches is empty".to_owned()));
     }
-    let tellers = facts
+    let tellers = counts
         .int(1)
         .and_then(|count| u64::try_from(count).ok())
         .unwrap_or(0);
@@ -295,15 +294,15 @@ pub fn scale_for_run(
             Table::Tellers.rows(scale)
         )));
     }
-    // Through the key: two index lookups, where a count would scan the whole table.
-    let ends = sql::query_row(
+    // Two index lookups; a count would scan the whole table.
+    let bounds = sql::query_row(
         control,
         "reading the scale",
         "select (select min(aid) from pgbench_accounts), (select max(aid) from pgbench_accounts)",
     )?;
     let last = i64::try_from(Table::Accounts.rows(scale)).unwrap_or(i64::MAX);
-    if (ends.int(0), ends.int(1)) != (Some(1), Some(last)) {
-        return Err(incomplete(match (ends.int(0), ends.int(1)) {
+    if (bounds.int(0), bounds.int(1)) != (Some(1), Some(last)) {
+        return Err(incomplete(match (bounds.int(0), bounds.int(1)) {
             (Some(low), Some(high)) => format!(
                 "pgbench_accounts has numbers {low} to {high}, and scale {scale} has 1 to {last}"
             ),

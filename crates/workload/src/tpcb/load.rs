@@ -1,11 +1,11 @@
 //! Creates and fills the tables.
 //!
-//! The result is the database state after `pgbench -i`: tables, keys, all pages all-visible, statistics;
-//! until the load has finished, the history also has a note.
+//! The result is the same as after `pgbench -i`: tables, keys, all pages all-visible, statistics. Until
+//! the load has finished, the history also has a note.
 //!
-//! One job does everything in one transaction at any scale. Several jobs load unfrozen rows, and VACUUM
-//! processes them afterwards. On two cores that is slower (measured at scale 50: COPY 2.9 s against 2.6 s,
-//! but VACUUM 0.2 s against 1.0 s), so one job is the default; with more idle cores the shorter COPY wins.
+//! One job loads everything in one transaction at any scale. Several jobs load unfrozen rows, which VACUUM
+//! processes afterwards. On two cores one job is faster (measured at scale 50: COPY takes 2.9 s instead of
+//! 2.6 s, but VACUUM 0.2 s instead of 1.0 s), so it is the default; with more idle cores, several jobs are.
 
 use super::check::load_of;
 use super::rows::AccountRows;
@@ -26,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 /// Branches per part of the accounts; about 11 MB.
 const PART_BRANCHES: u64 = 8;
 
-/// Loads the tables; see the top of this file.
+/// Loads the tables.
 pub fn load(
     workload: &'static str,
     request: &LoadRequest<'_>,
@@ -59,7 +59,7 @@ fn check_scale(scale: u32) -> Result<(), Error> {
     })
 }
 
-/// The dataset: the tables for this many branches.
+/// The tables for this many branches.
 struct TpcbDataset(u32);
 
 impl TpcbDataset {
@@ -119,9 +119,8 @@ impl Dataset for TpcbDataset {
 
     fn parts(&self) -> Vec<LoadPart> {
         let branches = u64::from(self.0);
-        // Branches and tellers in one part, then accounts.
-        let small = LoadPart::split(&(0..2), branches, branches);
-        small
+        let branches_and_tellers = LoadPart::split(&(0..2), branches, branches);
+        branches_and_tellers
             .chain(LoadPart::split(&(2..3), branches, PART_BRANCHES))
             .collect()
     }
@@ -131,13 +130,13 @@ impl Dataset for TpcbDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        let first = format!(
+        let query = format!(
             "select -1 where exists (select from pgbench_branches) union all \
              select (aid - 1) / {ACCOUNTS_PER_BRANCH} from pgbench_accounts \
              where (aid - 1) % {} = 0",
             PART_BRANCHES * ACCOUNTS_PER_BRANCH
         );
-        dataset::missing_parts(control, all, &first)
+        dataset::missing_parts(control, all, &query)
     }
 
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
@@ -173,9 +172,9 @@ impl Dataset for TpcbDataset {
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
         let facts = catalog::find::<Table>(control)?
             .into_iter()
-            .map(|found| TableFacts {
-                rows: found.table.rows(self.0),
-                ..found.facts
+            .map(|table| TableFacts {
+                rows: table.table.rows(self.0),
+                ..table.facts
             });
         Ok(facts.collect())
     }
@@ -195,10 +194,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn impossible_scales_are_refused_with_the_range() {
+    fn invalid_scales_are_rejected_with_the_valid_range() {
         assert!(check_scale(1).is_ok());
         for scale in [0, MAX_SCALE + 1] {
-            let message = check_scale(scale).expect_err("impossible").to_string();
+            let message = check_scale(scale).expect_err("invalid").to_string();
             assert!(message.contains("hint: 1 to "), "{message}");
         }
     }

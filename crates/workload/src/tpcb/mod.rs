@@ -30,7 +30,7 @@ const fn table(name: &'static str, rows: u64, changes: TableGrowth) -> TableSpec
     }
 }
 
-/// Once the history is as long as accounts, the size of the data counts as changed.
+/// Once the history has as many rows as accounts, the size of the data counts as changed.
 static TABLES: [TableSpec; 4] = [
     table("pgbench_accounts", 100_000, TableGrowth::Constant),
     table("pgbench_branches", 1, TableGrowth::Constant),
@@ -38,21 +38,22 @@ static TABLES: [TableSpec; 4] = [
     table("pgbench_history", 0, TableGrowth::Grows(100_000)),
 ];
 
-/// Deposits and withdrawals with a history, as pgbench's `tpcb-like`.
+/// pgbench's `tpcb-like`: deposits and withdrawals with a history.
 pub static TPCB: AccountWorkload = AccountWorkload {
     variant: TpcbVariant::Tpcb,
     name: "tpcb",
     title: "TPC-B-like: update an account, its teller and branch, add to the history (7 statements)",
 };
 
-/// The same without tellers and branches, so that clients do not queue for a branch's row.
+/// pgbench's `simple-update`: `tpcb` without tellers and branches, so that clients do not queue for a
+/// branch's row.
 pub static SIMPLE_UPDATE: AccountWorkload = AccountWorkload {
     variant: TpcbVariant::SimpleUpdate,
     name: "simple-update",
     title: "TPC-B-like without tellers and branches: update an account, add to the history (5 statements)",
 };
 
-/// Reads one account's balance by its key.
+/// pgbench's `select-only`: reads one account's balance by its key.
 pub static SELECT_ONLY: AccountWorkload = AccountWorkload {
     variant: TpcbVariant::SelectOnly,
     name: "select-only",

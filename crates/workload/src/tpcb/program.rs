@@ -1,6 +1,6 @@
 //! The program of one virtual user of the three account workloads.
 //!
-//! It must match pgbench's builtin scripts in statements, their order, and the order of the random
+//! It must match pgbench's builtin scripts in the statements, their order, and the order of the random
 //! draws: with the same seed, both change the same accounts by the same amounts.
 
 use super::schema::{BIGINT_FROM_SCALE, Table};
@@ -119,8 +119,8 @@ impl Program for AccountProgram {
         let shared = Arc::clone(&self.shared);
         let random = Random::of_client(id.seed, id.client);
         Box::pin(async move {
-            let Err(ended) = run(&shared, random, db).await;
-            ended
+            let Err(exit) = run(&shared, random, db).await;
+            exit
         })
     }
 }

@@ -39,12 +39,12 @@ impl AccountRows {
             Table::Accounts => (ACCOUNTS_PER_BRANCH, ""),
             Table::Branches | Table::History => {
                 self.branch_end = u64::MAX;
-                return self.row.set_rest("\t0\t\\N\n");
+                return self.row.set_suffix("\t0\t\\N\n");
             }
         };
         let branch = self.next / per_branch + 1;
         self.branch_end = branch * per_branch;
-        self.row.set_rest(&format!("\t{branch}\t0\t{filler}\n"));
+        self.row.set_suffix(&format!("\t{branch}\t0\t{filler}\n"));
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
         out
     }
 
-    /// Rows as the server reads them: columns between tabs.
+    /// Splits rows into columns, as the server does.
     fn decode(bytes: &[u8]) -> Vec<Vec<&str>> {
         let text = std::str::from_utf8(bytes).expect("text");
         text.lines()
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_match_pgbenchs() {
+    fn rows_match_those_of_pgbench() {
         assert_eq!(
             decode(&all_rows(Table::Branches, 0, 2))[1],
             ["2", "0", "\\N"]
@@ -116,8 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn any_split_gives_the_same_bytes() {
-        let whole = all_rows(Table::Accounts, 0, 300_000);
+    fn bytes_do_not_depend_on_the_split() {
+        let unsplit = all_rows(Table::Accounts, 0, 300_000);
         for cuts in [
             vec![1],
             vec![99_999, 100_000, 100_001],
@@ -130,12 +130,12 @@ mod tests {
                 .windows(2)
                 .map(|pair| all_rows(Table::Accounts, pair[0], pair[1]))
                 .collect();
-            assert!(parts.concat() == whole, "split at {bounds:?}");
+            assert!(parts.concat() == unsplit, "split at {bounds:?}");
         }
     }
 
     #[test]
-    fn no_row_is_lost_between_buffers() {
+    fn buffers_are_filled_without_losing_rows() {
         let mut rows = AccountRows::new(Table::Accounts, 0, 100_000);
         let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
         while !rows.is_done() {

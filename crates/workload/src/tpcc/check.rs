@@ -1,7 +1,8 @@
 //! Checks that the tables are complete and consistent.
 //!
-//! Takes a control connection; returns findings and the scale of the data. A check must never report as
-//! wrong what it cannot decide, report as right what it did not examine, or block a concurrent load.
+//! Takes a control connection; returns findings and the scale of the data. A check must never report a
+//! problem that it cannot prove, report success for something that it did not examine, or block a concurrent
+//! load.
 
 use super::conditions::{self, ConditionResult, UNCOUNTED};
 use super::indexes::{self, SecondaryIndex};
@@ -24,9 +25,9 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
     report
 }
 
-/// The catalog's state, which the locks keep from changing.
+/// The catalog's entries, which locks protect from changes.
 struct CatalogSnapshot {
-    found: Vec<CatalogTable<Table>>,
+    tables: Vec<CatalogTable<Table>>,
     unfinished_load: Option<UnfinishedLoad>,
     secondary: Vec<SecondaryIndex>,
 }
@@ -38,23 +39,23 @@ fn snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
     let mut tries = 0;
     loop {
         sql::execute(control, "beginning the check", begin)?;
-        let found = catalog::find::<Table>(control)?;
-        let unfinished_load = unfinished_load::find_among(control, &found)?;
+        let tables = catalog::find::<Table>(control)?;
+        let unfinished_load = unfinished_load::find_among(control, &tables)?;
         let secondary = indexes::secondary(control)?;
-        let locked = lock_tables(control, &found);
-        // The server resolves names as of now, not as of the snapshot. If a load replaced tables between
-        // the two, the results do not fit together. Once the tables are locked, a load can neither
+        let locked = lock_tables(control, &tables);
+        // The server resolves names at the time of the query, not of the snapshot. If a load replaced
+        // tables in between, the results are inconsistent. Once the tables are locked, a load can neither
         // replace nor finish them.
         let is_consistent = locked.is_ok() && {
-            let second = catalog::find::<Table>(control)?;
-            second.len() == found.len()
-                && unfinished_load::find_among(control, &second)? == unfinished_load
+            let tables_after_lock = catalog::find::<Table>(control)?;
+            tables_after_lock.len() == tables.len()
+                && unfinished_load::find_among(control, &tables_after_lock)? == unfinished_load
         };
         tries += 1;
         if is_consistent || tries == TRIES_MAX {
             locked?;
             return Ok(CatalogSnapshot {
-                found,
+                tables,
                 unfinished_load,
                 secondary,
             });
@@ -63,14 +64,14 @@ fn snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
     }
 }
 
-/// How often a check may collide with the start or the end of a load before it fails.
+/// Maximum number of attempts of a check that collides with the start or the end of a load.
 const TRIES_MAX: u32 = 10;
 
 /// Keeps the tables from being dropped until the transaction ends.
-fn lock_tables(control: &mut Control, found: &[CatalogTable<Table>]) -> Result<(), Error> {
+fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<(), Error> {
     let action = "locking the tables";
-    let ours = found.iter().filter(|found| found.is_own);
-    let names: Vec<&str> = ours.map(|found| found.table.name()).collect();
+    let own = tables.iter().filter(|entry| entry.is_own);
+    let names: Vec<&str> = own.map(|entry| entry.table.name()).collect();
     if names.is_empty() {
         return Ok(());
     }
@@ -89,7 +90,7 @@ fn lock_tables(control: &mut Control, found: &[CatalogTable<Table>]) -> Result<(
 
 fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckReport, Error> {
     let CatalogSnapshot {
-        mut found,
+        mut tables,
         unfinished_load,
         secondary,
     } = catalog;
@@ -98,11 +99,13 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         ..CheckReport::default()
     };
     let load_again = unfinished_load.is_none().then_some("tpcc");
-    report.findings.extend(findings::tables(&found, load_again));
-    if found.iter().filter(|found| found.is_own).count() == Table::ALL.len() {
+    report
+        .findings
+        .extend(findings::tables(&tables, load_again));
+    if tables.iter().filter(|table| table.is_own).count() == Table::ALL.len() {
         let counts = count_rows(control, unfinished_load.as_ref())?;
-        for (found, count) in found.iter_mut().zip(&counts) {
-            found.facts.rows = count.rows;
+        for (table, count) in tables.iter_mut().zip(&counts) {
+            table.facts.rows = count.rows;
         }
         let warehouses = counts
             .iter()
@@ -113,7 +116,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         report.findings.extend(rows);
         if unfinished_load.is_none() {
             report.scale = warehouses;
-            let keys = found.iter().filter_map(findings::key);
+            let keys = tables.iter().filter_map(findings::key);
             report.findings.extend(keys);
             report
                 .findings
@@ -123,28 +126,28 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         report.findings.extend(consistency(control)?);
         match SqlDialect::of(control) {
             SqlDialect::PostgreSql => {
-                let statistics = found.iter().filter_map(findings::statistics);
+                let statistics = tables.iter().filter_map(findings::statistics);
                 report.findings.extend(statistics);
             }
             // MySQL does not report when a table was last analyzed.
             SqlDialect::MySql => {}
         }
     }
-    report.tables = found.into_iter().map(|found| found.facts).collect();
+    report.tables = tables.into_iter().map(|table| table.facts).collect();
     Ok(report)
 }
 
 fn unfinished_finding(unfinished: &UnfinishedLoad) -> Finding {
     let id = findings::LOAD_UNFINISHED;
-    findings::wrong(id, unfinished.text(), unfinished.remedy())
+    findings::wrong_finding(id, unfinished.text(), unfinished.remedy())
 }
 
-/// Row counts of a table.
+/// The row count of a table.
 struct RowCount {
     table: Table,
     rows: u64,
-    /// Rows with a key outside the range that the scale implies.
-    outside: u64,
+    /// Number of rows with a key outside the range that the scale implies.
+    out_of_range: u64,
 }
 
 /// Counts the rows of all tables, in the order of [`Table::ALL`].
@@ -177,14 +180,14 @@ fn count_rows(
             }
         };
         let name = table.name();
-        let outside = format!("coalesce(sum(case when {within} then 0 else 1 end), 0)");
-        let sql = format!("select count(*), {outside} from {name}");
+        let out_of_range = format!("coalesce(sum(case when {within} then 0 else 1 end), 0)");
+        let sql = format!("select count(*), {out_of_range} from {name}");
         let row = sql::query_row(control, &format!("counting {name}"), &sql)?;
         let count = |column| row.int(column).and_then(|count| u64::try_from(count).ok());
         counts.push(RowCount {
             table,
             rows: count(0).unwrap_or(0),
-            outside: count(1).unwrap_or(0),
+            out_of_range: count(1).unwrap_or(0),
         });
     }
     Ok(counts)
@@ -211,7 +214,8 @@ fn row_findings(
         .collect()
 }
 
-/// With `unfinished`, missing rows may still be loaded, and another finding reports that.
+/// The finding on the row count of a table. With `unfinished`, missing rows may still be loaded, which a
+/// different finding reports.
 fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
     let (id, grows) = match count.table {
         Table::Item => ("rows-item", false),
@@ -228,10 +232,10 @@ fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
     let loaded = count.table.rows(scale);
     let (rows, expected) = (grouped(count.rows), grouped(loaded));
     let warehouses = format!("{} warehouses", grouped(scale));
-    if count.outside > 0 {
+    if count.out_of_range > 0 {
         let text = format!(
             "{} rows of {name} have keys out of range for {warehouses}{}",
-            grouped(count.outside),
+            grouped(count.out_of_range),
             if unfinished { "" } else { "; load again" }
         );
         return finding(FindingState::Wrong, id, text);
@@ -270,7 +274,7 @@ fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
     finding(state, id, text)
 }
 
-/// Without the secondary indexes, lookups by name scan whole tables.
+/// The finding on a secondary index. Without these indexes, lookups by name scan whole tables.
 fn secondary_index(index: &SecondaryIndex) -> Finding {
     let SecondaryIndex {
         name,
@@ -286,7 +290,7 @@ fn secondary_index(index: &SecondaryIndex) -> Finding {
     finding(FindingState::Wrong, "index", text)
 }
 
-/// Which population the tables were loaded with.
+/// The finding on the population of the tables.
 fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     let (population, partitions) = layout::detect(control)?;
     let parts = match partitions {
@@ -304,7 +308,7 @@ fn population_finding(control: &mut Control) -> Result<Finding, Error> {
     Ok(finding(FindingState::Ok, "population", text))
 }
 
-/// The twelve consistency conditions.
+/// The findings on the twelve consistency conditions.
 fn consistency(control: &mut Control) -> Result<Vec<Finding>, Error> {
     let results = conditions::check_all(control)?;
     let uncounted = results
@@ -356,7 +360,8 @@ fn condition(result: &ConditionResult) -> Finding {
     }
 }
 
-/// Runs of the `hammerdb` profiles do not maintain c_ytd_payment and c_payment_cnt.
+/// The finding on condition 12 after runs of the `hammerdb` profiles, which do not maintain c_ytd_payment and
+/// c_payment_cnt.
 fn counters_not_maintained(uncounted: &ConditionResult) -> Finding {
     let text = format!(
         "{}: not expected to hold here for {} of {} customers, whose history has payments \

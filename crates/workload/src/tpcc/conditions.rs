@@ -1,7 +1,7 @@
 //! The twelve consistency conditions of TPC-C [3.3.2], as sums that the server computes.
 //!
 //! Takes a control connection inside a snapshot; returns, for each condition, the number of entities
-//! that break it and one example. Must never fetch a row for each order or customer.
+//! that violate it and one example. Must never fetch a row per order or customer.
 //!
 //! The sums account for the loaded state: the history has a payment of 10.00 per customer, and
 //! delivered lines have an amount of 0.00. Condition 11 describes the state after loading (2,100
@@ -20,13 +20,13 @@ pub struct ConditionResult {
     pub number: u8,
     /// Number of entities that were compared.
     pub compared: u64,
-    /// Number of entities that break it.
+    /// Number of entities that violate it.
     pub violations: u64,
     /// One of those entities, with its figures.
     pub example: String,
 }
 
-/// One condition within a query over entities: the test, and the description of an entity.
+/// One condition within a query over entities, such as districts.
 struct ConditionTest {
     number: u8,
     /// SQL for the number of violating entities in a row of the query.
@@ -45,7 +45,8 @@ struct ConditionQuery {
     tests: &'static [ConditionTest],
 }
 
-/// Not a condition: customers that would break 12, but whose payments were never counted.
+/// Not a condition: customers that violate condition 12 only because a profile does not maintain their
+/// counters.
 pub const UNCOUNTED: u8 = 0;
 
 /// Warehouses and districts against the history.
@@ -206,10 +207,10 @@ impl ConditionTest {
     /// SQL for three columns: entities compared, entities that violate it, one of them.
     fn columns(&self, dialect: SqlDialect) -> String {
         let ConditionTest { broken, number, .. } = self;
-        let with_count = |what: &str, predicate: &str| match dialect {
-            SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {what}"),
+        let with_count = |columns: &str, predicate: &str| match dialect {
+            SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
             SqlDialect::MySql => {
-                format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {what}")
+                format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {columns}")
             }
         };
         let entity = self.entity(dialect);
@@ -256,19 +257,19 @@ pub fn requirement(number: u8) -> &'static str {
         2 => "d_next_o_id - 1 is the largest o_id and the largest no_o_id",
         3 => "no_o_id has no gaps within a district",
         4 => "the sum of o_ol_cnt is the number of order lines of a district",
-        5 => "o_carrier_id is null exactly where new_order has the order",
+        5 => "o_carrier_id is null if and only if new_order has the order",
         6 => "o_ol_cnt is the number of lines of an order",
-        7 => "ol_delivery_d is null exactly where o_carrier_id is",
+        7 => "ol_delivery_d is null if and only if o_carrier_id is null",
         8 => "w_ytd is the sum of h_amount",
         9 => "d_ytd is the sum of h_amount",
-        10 => "c_balance is what was delivered less what was paid",
-        11 => "2,100 orders of a district were delivered, and those since",
-        12 => "c_balance + c_ytd_payment is what was delivered",
+        10 => "c_balance is the delivered amount minus the paid amount",
+        11 => "the delivered orders of a district are 2,100 plus those delivered since the load",
+        12 => "c_balance + c_ytd_payment is the delivered amount",
         _ => "",
     }
 }
 
-/// `condition-1` to `condition-12`.
+/// The id of a condition's finding: `condition-1` to `condition-12`.
 pub fn id(number: u8) -> &'static str {
     const IDS: [&str; 13] = [
         "condition",
@@ -288,7 +289,7 @@ pub fn id(number: u8) -> &'static str {
     IDS[usize::from(number)]
 }
 
-/// What kind of entity a condition compares.
+/// The entities that a condition compares, as a plural noun.
 pub fn entities(number: u8) -> &'static str {
     match number {
         1 | 8 => "warehouses",

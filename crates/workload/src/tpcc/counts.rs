@@ -1,20 +1,19 @@
-//! Counts of what users did: the quantities for which the specification sets shares, and what was
-//! ordered, paid and delivered. Each user keeps its own counts and adds them to the shared ones
-//! when it ends.
+//! Counts of the users' work: the quantities for which the specification requires shares, and the orders,
+//! payments and deliveries. Each user has its own counts, and adds them to the shared ones when it ends.
 
 use super::input::{CustomerKey, NewOrder, Payment, TpccTransaction};
 use super::schema::DISTRICTS;
 use super::transactions::OrderResult;
 use std::sync::{Mutex, PoisonError};
 
-/// How the transactions of one kind ended.
+/// Numbers of transactions of one kind, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndCounts {
     /// Committed.
     pub committed: u64,
     /// Rolled back as intended.
     pub rolled_back: u64,
-    /// Failed for good.
+    /// Failed, after any retries.
     pub failed: u64,
 }
 
@@ -27,7 +26,7 @@ pub struct TpccCounts {
     pub retries: u64,
     /// Lines of new orders, including orders that were rolled back.
     pub lines: u64,
-    /// Lines of `lines` that another warehouse supplies.
+    /// Those of `lines` that another warehouse supplies.
     pub remote_lines: u64,
     /// Payments by customers of another warehouse.
     pub remote_payments: u64,
@@ -108,12 +107,12 @@ impl TpccCounts {
     }
 
     /// Counts a new order.
-    pub(super) fn new_order(&mut self, input: &NewOrder, ordered: OrderResult) {
+    pub(super) fn new_order(&mut self, input: &NewOrder, result: OrderResult) {
         self.lines += input.lines().len() as u64;
         self.remote_lines += input.remote_lines() as u64;
         // Negative only if a discount exceeds 100 %.
-        self.ordered_cents += u64::try_from(ordered.total_cents).unwrap_or(0);
-        self.brand_lines += u64::from(ordered.brand_lines);
+        self.ordered_cents += u64::try_from(result.total_cents).unwrap_or(0);
+        self.brand_lines += u64::from(result.brand_lines);
     }
 
     /// Counts a payment.
@@ -140,31 +139,32 @@ fn is_by_name(customer: CustomerKey) -> bool {
     matches!(customer, CustomerKey::Name { .. })
 }
 
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+fn share(part: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| part as f64 / total as f64)
 }
 
 /// One user's counts. Dropping them adds them to the shared counts, however the user ends.
 pub(super) struct UserCounts<'a> {
     /// Counts so far.
     pub sums: TpccCounts,
-    all: &'a Mutex<TpccCounts>,
+    shared: &'a Mutex<TpccCounts>,
 }
 
 impl<'a> UserCounts<'a> {
     /// Starts with empty counts.
-    pub fn new(all: &'a Mutex<TpccCounts>) -> Self {
+    pub fn new(shared: &'a Mutex<TpccCounts>) -> Self {
         UserCounts {
             sums: TpccCounts::default(),
-            all,
+            shared,
         }
     }
 }
 
 impl Drop for UserCounts<'_> {
     fn drop(&mut self) {
-        let all = self.all.lock();
-        all.unwrap_or_else(PoisonError::into_inner).add(&self.sums);
+        let shared = self.shared.lock();
+        let mut shared = shared.unwrap_or_else(PoisonError::into_inner);
+        shared.add(&self.sums);
     }
 }
 
@@ -174,18 +174,18 @@ mod tests {
 
     #[test]
     fn sums_of_two_users_are_added() {
-        let mut one = TpccCounts::default();
-        one.ends[1].committed = 3;
-        for (place, sum) in one.sums_mut().into_iter().enumerate() {
-            *sum = place as u64 + 1;
+        let mut counts = TpccCounts::default();
+        counts.ends[1].committed = 3;
+        for (index, sum) in counts.sums_mut().into_iter().enumerate() {
+            *sum = index as u64 + 1;
         }
-        let mut both = one;
-        both.add(&one);
-        assert_eq!(both.ends[1].committed, 6);
-        for (place, sum) in both.sums_mut().into_iter().enumerate() {
-            assert_eq!(*sum, 2 * (place as u64 + 1));
+        let mut total = counts;
+        total.add(&counts);
+        assert_eq!(total.ends[1].committed, 6);
+        for (index, sum) in total.sums_mut().into_iter().enumerate() {
+            assert_eq!(*sum, 2 * (index as u64 + 1));
         }
-        assert_eq!(both.mix(TpccTransaction::Payment), Some(1.0));
+        assert_eq!(total.mix(TpccTransaction::Payment), Some(1.0));
         assert_eq!(TpccCounts::default().mix(TpccTransaction::Payment), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Customers by last name: the name to search for, and the choice among customers with the same name.
+//! Customers by last name: the names to search for, and the choice among customers with the same name.
 
 use super::execution::{int, missing};
 use super::input::CustomerKey;
@@ -14,11 +14,11 @@ pub struct SearchNames {
     finds_names: bool,
 }
 
-/// A name that no customer has: names are made of syllables.
-const NOBODY: &str = "?";
+/// A name that no customer has, because it has no syllables.
+const UNKNOWN_NAME: &str = "?";
 
 impl SearchNames {
-    /// Names for this profile.
+    /// The names for this profile.
     pub fn new(profile: &Profile) -> Self {
         SearchNames {
             names: LastNames::new(),
@@ -26,11 +26,11 @@ impl SearchNames {
         }
     }
 
-    /// The name in the form in which it is sent.
+    /// The name to send for a number of [`LastNames`].
     pub fn get(&self, name: u32) -> &str {
         match self.finds_names {
             true => self.names.get(name),
-            false => NOBODY,
+            false => UNKNOWN_NAME,
         }
     }
 
@@ -58,15 +58,15 @@ impl SearchNames {
     }
 }
 
-/// The customer chosen among those with the same name, ordered by first name: the middle one, rounded
-/// up [2.5.2.2]. Their numbers are in column 0 of result `result`.
+/// The middle one, rounded up, of the customers with the same last name, ordered by first name [2.5.2.2].
+/// Their numbers are in column 0 of result `result`.
 pub fn middle_customer(rows: &DbReply<'_>, result: usize) -> Result<i64, DbError> {
     let matching = || rows.iter().filter(|(number, _)| *number == result);
     let c_id = middle_index(matching().count()).and_then(|index| matching().nth(index)?.1.int(0));
     c_id.ok_or_else(|| missing("a customer of that last name"))
 }
 
-/// The index of the middle one of `count`, from 0.
+/// The index, from 0, of the middle one of `count` customers.
 fn middle_index(count: usize) -> Option<usize> {
     count.checked_sub(1).map(|last| last / 2)
 }
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn the_middle_index_is_rounded_up() {
         // n/2 rounded up, counted from 1: the 1st of 1 and 2, the 2nd of 3 and 4, the 3rd of 5.
-        for (count, place) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
-            assert_eq!(middle_index(count), Some(place - 1), "of {count}");
-            assert_eq!(place, count.div_ceil(2));
+        for (count, position) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
+            assert_eq!(middle_index(count), Some(position - 1), "of {count}");
+            assert_eq!(position, count.div_ceil(2));
         }
         assert_eq!(middle_index(0), None);
     }

@@ -1,4 +1,5 @@
-//! Chooses the next transaction: of 23, 10 are new orders, 10 payments and one each of the others [5.2.3].
+//! Chooses the kind of the next transaction: of 23 transactions, 10 are new orders, 10 are payments, and each
+//! other kind has one [5.2.3].
 
 use super::input::TpccTransaction;
 use crate::random::Random;
@@ -11,17 +12,17 @@ const CARDS: usize = 23;
 pub enum Deck {
     /// Cards are dealt until none is left, then the deck is shuffled again.
     Shuffled {
-        /// The whole deck.
+        /// All cards.
         cards: [TpccTransaction; CARDS],
         /// Number of cards dealt so far.
         dealt: usize,
     },
-    /// Each time one of 23, at random.
+    /// Each kind is drawn independently, with the same shares.
     Independent,
 }
 
 impl Deck {
-    /// A mix before its first transaction.
+    /// Creates the mix of a user; `shuffled` selects [`Deck::Shuffled`].
     pub fn new(shuffled: bool) -> Self {
         if !shuffled {
             return Deck::Independent;
@@ -50,7 +51,7 @@ impl Deck {
     }
 }
 
-/// The kind of a card, in HammerDB's order of the 23.
+/// The kind of card `number`, 1 to 23, in HammerDB's order.
 fn kind_at(number: i64) -> TpccTransaction {
     match number {
         ..=10 => TpccTransaction::NewOrder,
@@ -91,10 +92,10 @@ mod tests {
     fn independent_draws_have_the_same_shares() {
         let (mut deck, mut random) = (Deck::new(false), Random::new(3));
         let draws = 230_000;
-        let drawn = counts(&mut deck, &mut random, draws);
-        for (drawn, cards) in drawn.iter().zip([10.0, 10.0, 1.0, 1.0, 1.0]) {
-            let share = *drawn as f64 / draws as f64;
-            assert!((share - cards / 23.0).abs() < 0.004, "{drawn} of {draws}");
+        let counts_by_kind = counts(&mut deck, &mut random, draws);
+        for (count, cards) in counts_by_kind.iter().zip([10.0, 10.0, 1.0, 1.0, 1.0]) {
+            let share = *count as f64 / draws as f64;
+            assert!((share - cards / 23.0).abs() < 0.004, "{count} of {draws}");
         }
         // Independent draws scatter; those of a deck do not.
         assert!((0..20).any(|_| counts(&mut deck, &mut random, CARDS) != [10, 10, 1, 1, 1]));

@@ -48,8 +48,8 @@ impl EngineSql {
         }
     }
 
-    /// Fills in a text for a profile whose routine names begin with `prefix`. If a text serves both,
-    /// `function` selects functions over procedures.
+    /// Fills in a template for a profile; `prefix` begins its routine names. `function` selects a function
+    /// where the template defines both a function and a procedure.
     pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, function: bool) -> String {
         let mut values = self.fragments.to_vec();
         values.push(("prefix", prefix));

@@ -1,6 +1,6 @@
-//! How a transaction is executed: by calling a routine, or by steps, one by one or several at a time.
+//! How a transaction is executed: by the call of a routine, or in steps, one or several per round trip.
 //!
-//! A missing row must never be taken for a value.
+//! Must never treat a missing row as a value.
 
 use super::statements::TransactionStep;
 use prony_session::{Db, DbError, DbReply};
@@ -50,7 +50,7 @@ pub trait ReadRow {
     fn row(&mut self, label: usize, row: WireRow<'_>);
 }
 
-/// Stores the whole number in the first column, by label.
+/// Stores the integer in the first column, by label.
 impl<const N: usize> ReadRow for [Option<i64>; N] {
     fn row(&mut self, label: usize, row: WireRow<'_>) {
         self[label] = row.int(0);
@@ -60,7 +60,7 @@ impl<const N: usize> ReadRow for [Option<i64>; N] {
 /// Maximum number of results of one request: a delivery has six for each of ten districts.
 const RESULTS_MAX: usize = 64;
 
-/// The label of a result that nobody reads.
+/// The label of a result that is not read.
 const UNREAD: u8 = u8::MAX;
 
 /// Executes the steps of one transaction: each immediately or, if pipelined, queued until
@@ -89,7 +89,7 @@ impl<'a> StepRunner<'a> {
         self.pipelined
     }
 
-    /// Executes a step whose rows nobody reads.
+    /// Executes a step and discards its rows.
     pub async fn run(
         &mut self,
         step: &TransactionStep,
@@ -101,7 +101,7 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// Executes a step. `reader` receives its rows at the latest in the next `finish`.
+    /// Executes a step. `reader` receives its rows now or, if pipelined, in the next `finish`.
     pub async fn read(
         &mut self,
         step: &TransactionStep,
@@ -117,7 +117,7 @@ impl<'a> StepRunner<'a> {
         Ok(())
     }
 
-    /// Executes a step together with all queued ones; returns the rows of all, and the index of the
+    /// Executes a step after all queued ones, in one request; returns the rows of all, and the index of the
     /// step's result.
     pub async fn rows(
         &mut self,
@@ -176,19 +176,18 @@ async fn execute<'a>(
     Ok(db.last_reply())
 }
 
-/// Calls a routine; returns the whole number in the first column. If there is none, the error names
-/// `what`.
+/// Calls a routine; returns the integer in the first column. If there is none, the error names `subject`.
 pub async fn call(
     db: &mut Db,
     call: &Statement,
     values: &[Value<'_>],
-    what: &str,
+    subject: &str,
 ) -> Result<i64, DbError> {
     let rows = db.exec(call, values).await?;
-    rows.int(0).ok_or_else(|| missing(what))
+    rows.int(0).ok_or_else(|| missing(subject))
 }
 
-/// A whole number as a value.
+/// An integer as a value.
 pub fn int(number: impl Into<i64>) -> Value<'static> {
     Value::Int(number.into())
 }
@@ -202,9 +201,9 @@ pub fn money(cents: i64) -> Value<'static> {
 }
 
 /// The error for a required row that is missing: the data is incomplete. SQLSTATE `P0002`, no data found.
-pub fn missing(what: &str) -> DbError {
+pub fn missing(subject: &str) -> DbError {
     DbError::workload(
         *b"P0002",
-        format!("{what} is missing: prony check tpcc reports what is wrong with the data"),
+        format!("{subject} is missing: prony check tpcc reports what is wrong with the data"),
     )
 }

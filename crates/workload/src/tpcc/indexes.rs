@@ -1,4 +1,4 @@
-//! Finds the indexes of the tables, and the statements that build missing ones. An index that is not
+//! The existing indexes of the tables, and the statements that build missing ones. An index that is not
 //! yet valid counts as missing.
 
 use super::schema::{Index, Table};
@@ -9,8 +9,8 @@ use prony_server::Control;
 
 const READING: &str = "reading the indexes";
 
-/// Names of the valid indexes of the nine tables on PostgreSQL, including partitions, that meet the
-/// condition `predicate`.
+/// Names of the valid indexes on PostgreSQL of the nine tables and their partitions that meet the condition
+/// `predicate`.
 pub fn valid(control: &mut Control, predicate: &str) -> Result<Vec<String>, Error> {
     let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
     let sql = format!(
@@ -34,7 +34,8 @@ pub struct SecondaryIndex {
     pub exists: bool,
 }
 
-/// On MySQL and MariaDB: table, name, columns with their prefix lengths; the slower one first.
+/// The secondary indexes on MySQL and MariaDB: table, name, columns with their prefix lengths; the one that
+/// takes longer to build first.
 const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
     (
         "customer",
@@ -50,13 +51,13 @@ pub fn secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
         SqlDialect::PostgreSql => {
             let existing = valid(control, "true")?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);
-            let indexes = |index: Index| SecondaryIndex {
+            let with_state = |index: Index| SecondaryIndex {
                 name: index.name,
                 columns: index.columns.join(", "),
                 build: index.build(),
                 exists: existing.iter().any(|name| name == index.name),
             };
-            Ok(secondary.map(indexes).collect())
+            Ok(secondary.map(with_state).collect())
         }
         SqlDialect::MySql => {
             let sql = "select index_name from information_schema.statistics \

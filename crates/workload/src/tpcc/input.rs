@@ -1,4 +1,5 @@
-//! The input of each transaction: drawn once, the same in every mode; a retry uses the same input.
+//! Random inputs of the transactions. They are the same in every mode, and a retry reuses its
+//! transaction's input.
 
 use super::profile::Profile;
 use super::random::{NuRand, RunConstants};
@@ -12,11 +13,11 @@ pub enum TpccTransaction {
     NewOrder,
     /// A payment.
     Payment,
-    /// Shows a customer's last order.
+    /// A query of a customer's last order.
     OrderStatus,
-    /// Delivers the oldest order of each district.
+    /// A delivery of the oldest order of each district.
     Delivery,
-    /// Counts the items of a district that run low.
+    /// A count of the items of a district that run low.
     StockLevel,
 }
 
@@ -43,7 +44,7 @@ impl TpccTransaction {
 /// Maximum number of lines of an order [2.4.1.3].
 pub const LINES_MAX: usize = 15;
 
-/// An item that does not exist, which makes an order roll back.
+/// The number of an item that does not exist; an order of it is rolled back.
 pub const UNUSED_ITEM: u32 = ITEMS + 1;
 
 /// One line of an order.
@@ -55,8 +56,8 @@ pub struct OrderLine {
     pub supply: u32,
     /// Quantity, 1 to 10.
     pub quantity: u32,
-    /// 1, plus one for each earlier line of the order with the same item and supply. The lines of one wave
-    /// touch different rows of stock, so that one statement can change them all.
+    /// 1 plus the number of earlier lines of the order with the same item and supplying warehouse. The lines
+    /// of one wave touch different rows of stock, so one UPDATE can process them all.
     pub wave: u32,
 }
 
@@ -77,13 +78,13 @@ pub struct NewOrder {
 }
 
 impl NewOrder {
-    /// Sorted by supply and item, an unused item last: all users lock rows of stock in this order, so that
-    /// orders do not deadlock.
+    /// The lines, sorted by supplying warehouse and item, an unused item last. All users lock rows of stock
+    /// in this order, so that orders do not deadlock.
     pub fn lines(&self) -> &[OrderLine] {
         &self.lines[..self.count]
     }
 
-    /// Number of lines from another warehouse.
+    /// Number of lines that another warehouse supplies.
     pub fn remote_lines(&self) -> usize {
         let remote = |line: &&OrderLine| line.supply != self.w_id;
         self.lines().iter().filter(remote).count()
@@ -102,9 +103,9 @@ pub enum CustomerKey {
     Number(u32),
     /// By last name, as a number of `LastNames`.
     Name {
-        /// The name; a profile may be unable to find it.
+        /// Number of the last name.
         name: u32,
-        /// The customer to use if nobody has the name; if absent, that is an error.
+        /// The customer to use if the search finds nobody; `None` makes that an error.
         fallback: Option<u32>,
     },
 }
@@ -164,12 +165,11 @@ pub enum Home {
     One(u32),
     /// Any warehouse.
     Any,
-    /// Every `step`-th warehouse from `first` (counted from 0); `count` of them, wrapping around at the
-    /// last.
+    /// `count` warehouses: every `step`-th from `first`, wrapping around after the last.
     EveryNth {
-        /// First.
+        /// Index of the first warehouse, from 0.
         first: u32,
-        /// Step.
+        /// Difference between two indexes.
         step: u32,
         /// Number of warehouses.
         count: u32,
@@ -183,15 +183,15 @@ pub struct InputGenerator {
     constants: RunConstants,
     warehouses: u32,
     home: Home,
-    /// District of stock-level: fixed for a terminal during the whole run [2.8.1.1].
+    /// District of stock-level transactions, fixed for a terminal during the whole run [2.8.1.1].
     district: u32,
     /// The user's random numbers.
     pub random: Random,
 }
 
 impl InputGenerator {
-    /// A generator for user `client` of `clients` on this many warehouses; with `all_warehouses`, the user is not
-    /// bound to one warehouse.
+    /// A generator for user `client` of `clients` on this many warehouses; with `all_warehouses`, the user is
+    /// not bound to one warehouse.
     pub fn new(
         profile: &'static Profile,
         constants: RunConstants,
@@ -257,9 +257,9 @@ impl InputGenerator {
                 wave: 1,
             };
         }
-        let known = count - usize::from(has_unused_item);
-        lines[..known].sort_unstable_by_key(|line| (line.supply, line.item, line.quantity));
-        for index in 1..known {
+        let existing = count - usize::from(has_unused_item);
+        lines[..existing].sort_unstable_by_key(|line| (line.supply, line.item, line.quantity));
+        for index in 1..existing {
             let (previous, line) = (lines[index - 1], &mut lines[index]);
             if (previous.supply, previous.item) == (line.supply, line.item) {
                 line.wave = previous.wave + 1;
@@ -335,13 +335,13 @@ impl InputGenerator {
         }
     }
 
-    /// A random warehouse other than this one; this one if it is the only one.
+    /// A random warehouse other than `w_id`, or `w_id` if there is only one.
     fn other_warehouse(&mut self, w_id: u32) -> u32 {
         if self.warehouses == 1 {
             return w_id;
         }
-        let drawn = self.uniform(1, self.warehouses - 1);
-        drawn + u32::from(drawn >= w_id)
+        let number = self.uniform(1, self.warehouses - 1);
+        number + u32::from(number >= w_id)
     }
 
     fn customer(&mut self) -> u32 {

@@ -1,5 +1,5 @@
-//! The layout of a load: number of warehouses, population, partitions; read from a plan's options or from
-//! the existing tables.
+//! The layout of a load: number of warehouses, population and partitions, read from a plan's options or
+//! detected in existing tables.
 
 use super::options::{self, TpccOptions};
 use super::schema::{Index, Table};
@@ -17,8 +17,8 @@ pub const PARTITIONS_MAX: u32 = 1_024;
 /// The rules that the rows follow, as far as they affect the cost of a transaction.
 ///
 /// HammerDB's rows differ in other values too (taxes and discounts of two digits, amounts of delivered
-/// lines, "original" in lower case, repeats among o_c_id). Those change no statement's work, so every
-/// population has them as the specification says.
+/// lines, "original" in lower case, repeats among o_c_id). They do not affect the cost of a statement, so
+/// both populations follow the specification in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Population {
     /// The specification's: a tenth of the customers have bad credit [4.3.3.1].
@@ -29,7 +29,7 @@ pub enum Population {
 }
 
 impl Population {
-    /// Both.
+    /// All populations.
     pub const ALL: [Population; 2] = [Population::Standard, Population::HammerDb];
 
     /// The name that users see; also the name of the profile for these rows.
@@ -49,7 +49,7 @@ impl Population {
     }
 }
 
-/// What is loaded. An unfinished load can be continued by a load of the same layout.
+/// The parameters of a load. An unfinished load can be continued by a load of the same layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Warehouses.
@@ -78,7 +78,7 @@ impl Layout {
         })
     }
 
-    /// What to do about an unfinished load of this layout.
+    /// The remedy for an unfinished load of this layout.
     pub fn continue_remedy(&self) -> Remedy {
         Remedy::Continue(self.load(), "")
     }
@@ -100,14 +100,14 @@ impl Layout {
 
     /// A description that fits after `a load of`: `10 warehouses (seed 7)`.
     pub fn description(&self) -> String {
-        let mut rest = format!("seed {}", self.seed);
+        let mut details = format!("seed {}", self.seed);
         if self.population != Population::Standard {
-            rest += &format!(", profile {}", self.population.name());
+            details += &format!(", profile {}", self.population.name());
         }
         if self.partitions != 0 {
-            rest += &format!(", {} partitions", self.partitions);
+            details += &format!(", {} partitions", self.partitions);
         }
-        format!("{} warehouses ({rest})", self.scale)
+        format!("{} warehouses ({details})", self.scale)
     }
 
     /// The statements that create a table.
@@ -132,8 +132,8 @@ impl Layout {
         }
     }
 
-    /// The note of a load that began at this time, in seconds since 1970, and has reached this stage.
-    pub fn note(&self, begun_s: i64, stage: TableStage) -> LoadNote {
+    /// The note of a load that started at this time, in seconds since 1970, and has reached this stage.
+    pub fn note(&self, start_s: i64, stage: TableStage) -> LoadNote {
         let Layout {
             scale,
             seed,
@@ -144,21 +144,22 @@ impl Layout {
         LoadNote {
             description: format!(
                 "warehouses {scale}, seed {seed}, profile {profile}, partitions {partitions}, \
-                 begun {begun_s}"
+                 begun {start_s}"
             ),
             stage,
         }
     }
 
-    /// The layout that a note records, and when the load began.
+    /// The layout and the start time, in seconds since 1970, that a note records.
     pub fn from_note(note: &LoadNote) -> Option<(Layout, i64)> {
-        let small = |name| u32::try_from(note.number(name)?).ok();
+        let number = |name| u32::try_from(note.number(name)?).ok();
         let mut populations = Population::ALL.into_iter();
         let layout = Layout {
-            scale: small("warehouses")?,
+            scale: number("warehouses")?,
             seed: note.number("seed")?,
-            population: populations.find(|one| Some(one.name()) == note.value("profile"))?,
-            partitions: small("partitions")?,
+            population: populations
+                .find(|population| Some(population.name()) == note.value("profile"))?,
+            partitions: number("partitions")?,
         };
         Some((layout, i64::try_from(note.number("begun")?).ok()?))
     }
@@ -216,7 +217,7 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
              and table_name = 'order_line' and partition_name is not null"
         }
     };
-    // Prony's load marks an exact share of each district; HammerDB draws for each customer.
+    // Prony gives an exact share of each district's customers bad credit; HammerDB draws it per customer.
     let row = sql::query_row(
         control,
         "detecting the population of the customers",
@@ -235,12 +236,14 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
     Ok((nearest.unwrap_or(Population::Standard), partitions))
 }
 
+/// Checks the requested number of partitions, if any.
+///
 /// # Errors
-/// The requested number of partitions differs from that of order_line.
-pub fn check_partitions(requested: Option<u32>, found: u32) -> Result<(), Error> {
+/// order_line has a different number of partitions.
+pub fn check_partitions(requested: Option<u32>, actual: u32) -> Result<(), Error> {
     match requested {
-        Some(requested) if requested != found => Err(Error::Data {
-            problem: format!("order_line has {found} partitions, but {requested} were requested"),
+        Some(requested) if requested != actual => Err(Error::Data {
+            problem: format!("order_line has {actual} partitions, but {requested} were requested"),
             remedy: format!(
                 "omit the option partitions to run on the existing data, or load again with \
                  --partitions {requested}"
@@ -267,16 +270,16 @@ mod tests {
         let command = |layout: Layout| Remedy::Load(layout.load()).to_string();
         assert_eq!(command(PLAIN), "prony load tpcc --scale 10");
         assert_eq!(PLAIN.description(), "10 warehouses (seed 0)");
-        let other = Layout {
+        let customized = Layout {
             seed: 7,
             population: Population::HammerDb,
             partitions: 4,
             ..PLAIN
         };
         let expected = "prony load tpcc --scale 10 --seed 7 --profile hammerdb --partitions 4";
-        assert_eq!(command(other), expected);
+        assert_eq!(command(customized), expected);
         let expected = "10 warehouses (seed 7, profile hammerdb, 4 partitions)";
-        assert_eq!(other.description(), expected);
+        assert_eq!(customized.description(), expected);
     }
 
     #[test]
@@ -309,7 +312,7 @@ mod tests {
                 .iter()
                 .all(|index| index.build.is_some())
         );
-        let last = builds.last().expect("one");
+        let last = builds.last().expect("an index");
         assert_eq!((last.name.as_str(), &last.build), ("order_line_i1", &None));
     }
 

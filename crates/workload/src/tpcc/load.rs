@@ -1,7 +1,7 @@
 //! Creates and fills the tables.
 //!
-//! The result is the nine tables with rows, keys, indexes and statistics, and the routines that
-//! HammerDB's driver calls. A part is a warehouse, or the items.
+//! A load creates the nine tables with rows, keys, indexes and statistics, and the routines that
+//! HammerDB's driver calls. Each part of it is a warehouse, or the items.
 
 use super::indexes;
 use super::layout::Layout;
@@ -28,7 +28,7 @@ const ONE_TRANSACTION_MAX: u32 = 20;
 /// Size of a warehouse with its indexes, in megabytes.
 const WAREHOUSE_MB: u64 = 110;
 
-/// Loads the tables; see the top of this file.
+/// Loads the tables; see the module's documentation.
 pub fn load(
     request: &LoadRequest<'_>,
     progress: &dyn Progress,
@@ -42,21 +42,21 @@ pub fn load(
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
     procedure::load(request, &subject, (progress, stop), |control| {
-        let begun_s = match unfinished_load::find(control)? {
+        let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
             None => None,
         };
-        let begun_s = match begun_s {
-            Some(begun_s) => begun_s,
+        let start_s = match start_s {
+            Some(start_s) => start_s,
             None => now_s(control)?,
         };
         Ok(TpccDataset {
             layout,
             dialect: SqlDialect::of(control),
-            begun_s,
+            start_s,
             content: Content {
                 seed: layout.seed,
-                timestamp_micros: (begun_s - EPOCH_S) * 1_000_000,
+                timestamp_micros: (start_s - EPOCH_S) * 1_000_000,
                 names: LastNames::new(),
                 bad_credit_percent: layout.population.bad_credit_percent(),
             },
@@ -71,7 +71,7 @@ const EPOCH_S: i64 = 946_684_800;
 fn now_s(control: &mut Control) -> Result<i64, Error> {
     let select = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
-        // MySQL's datetime has no time zone: it is treated as UTC, and written as it was read.
+        // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
         SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",
     };
     let row = sql::query_row(control, "reading the server's clock", select)?;
@@ -88,12 +88,12 @@ fn check_scale(scale: u32) -> Result<(), Error> {
     })
 }
 
-/// The tables of a load.
+/// The data of a load.
 struct TpccDataset {
     layout: Layout,
     dialect: SqlDialect,
-    /// When the load began, in seconds since 1970.
-    begun_s: i64,
+    /// Start time of the load, in seconds since 1970.
+    start_s: i64,
     content: Content,
 }
 
@@ -104,7 +104,7 @@ impl Dataset for TpccDataset {
         let mut existing = dataset::existing::<Table>(control, "tpcc", is_same)?;
         if unfinished_load::has_legacy_record(control)? {
             existing
-                .replaced
+                .obsolete
                 .push(unfinished_load::LEGACY_TABLE.to_owned());
         }
         Ok(existing)
@@ -195,7 +195,7 @@ impl Dataset for TpccDataset {
             Ok(()) => Ok(String::new()),
             Err(error) if error.is_refusal() => {
                 // The error has aborted the transaction but not ended it.
-                sql::execute(control, "ending", "rollback")?;
+                sql::execute(control, "rolling back", "rollback")?;
                 let problem = error.problem();
                 Ok(format!(
                     "; without routines for HammerDB's driver: {problem}"
@@ -209,12 +209,12 @@ impl Dataset for TpccDataset {
         let Layout { scale, seed, .. } = self.layout;
         let facts = catalog::find::<Table>(control)?
             .into_iter()
-            .map(|found| TableFacts {
-                rows: match found.table {
+            .map(|existing| TableFacts {
+                rows: match existing.table {
                     Table::OrderLine => order_lines(seed, 1..scale + 1),
                     table => table.rows(scale),
                 },
-                ..found.facts
+                ..existing.facts
             });
         Ok(facts.collect())
     }
@@ -223,7 +223,7 @@ impl Dataset for TpccDataset {
 impl TpccDataset {
     /// The statement that sets the note.
     fn note(&self, stage: TableStage) -> String {
-        let note = self.layout.note(self.begun_s, stage).text();
+        let note = self.layout.note(self.start_s, stage).text();
         self.dialect.comment(Table::OrderLine.name(), &note)
     }
 }

@@ -1,6 +1,7 @@
 //! The order-entry workload `tpcc`, derived from TPC-C, on HammerDB's tables.
 //!
-//! It must never call its figure by the specification's name, or reject tables that HammerDB created.
+//! It must never call its metric tpmC, or reject tables that HammerDB created. Numbers in brackets, such as
+//! `[2.4.1]`, are clauses of TPC-C, revision 5.11.
 
 mod check;
 mod conditions;
@@ -56,9 +57,9 @@ use std::sync::atomic::AtomicBool;
 static RATES: [RateMetric; 2] = [
     RateMetric {
         name: "NOPM",
-        title: "new orders committed a minute",
+        title: "new orders committed per minute",
         source: MetricSource::Kind(TpccTransaction::NAMES[TpccTransaction::NewOrder as usize]),
-        // With keying and think times, a warehouse cannot yield more (clause 4.1, note 3), except by
+        // With keying and think times, a warehouse cannot yield more [4.1, note 3], except by
         // chance.
         ceiling_per_scale: Some(RateCeiling {
             value: 12.86,
@@ -68,14 +69,14 @@ static RATES: [RateMetric; 2] = [
     },
     RateMetric {
         name: "TPM",
-        title: "transactions a minute by the server's own count: commits and rollbacks of all its \
+        title: "transactions per minute by the server's own count: commits and rollbacks of all its \
                 databases",
         source: MetricSource::Server,
         ceiling_per_scale: None,
     },
 ];
 
-/// Terminals of a warehouse (clause 4.2.2).
+/// Terminals per warehouse [4.2.2].
 const TERMINALS_PER_WAREHOUSE: u32 = 10;
 
 const fn table(name: &'static str, rows: TableRows, changes: TableGrowth) -> TableSpec {
@@ -86,8 +87,7 @@ const fn table(name: &'static str, rows: TableRows, changes: TableGrowth) -> Tab
     }
 }
 
-/// Row counts after a load (clause 1.2.1). Once a table has grown by as many rows as a load stores
-/// in it, the size of the data has changed.
+/// Row counts after a load [1.2.1]. The size of the data counts as changed once a table has doubled.
 static TABLES: [TableSpec; 9] = [
     table("warehouse", TableRows::PerScale(1), TableGrowth::Constant),
     table("district", TableRows::PerScale(10), TableGrowth::Constant),
@@ -116,7 +116,7 @@ static TABLES: [TableSpec; 9] = [
     table("item", TableRows::Fixed(100_000), TableGrowth::Constant),
 ];
 
-/// Whether a load of these tables in the connection's database has not finished.
+/// Whether the connection's database has an unfinished tpcc load.
 ///
 /// # Errors
 /// The server refused.
@@ -189,7 +189,7 @@ impl Workload for OrderEntry {
     fn minimum_duration(&self, plan: &WorkloadPlan) -> Option<MinimumDuration> {
         is_paced(plan).then_some(MinimumDuration {
             seconds: 7_200.0,
-            source: "which TPC-C asks of its measured interval",
+            source: "that TPC-C requires of a measurement interval",
         })
     }
 
@@ -222,7 +222,11 @@ impl Workload for OrderEntry {
         let cleaned = catalog::clean::<Table>(control)?;
         routines::remove(control)?;
         let remove = unfinished_load::drop_legacy_table();
-        sql::execute(control, "dropping the note of a load", &remove)?;
+        sql::execute(
+            control,
+            "dropping the record of an unfinished load",
+            &remove,
+        )?;
         Ok(cleaned)
     }
 

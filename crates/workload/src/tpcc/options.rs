@@ -3,14 +3,13 @@
 use super::execution::Mode;
 use super::layout::PARTITIONS_MAX;
 use super::profile::{PROFILES, Profile};
-
 use crate::Error;
 use crate::describe::OptionKind::{Choice, Integer};
 use crate::describe::{OptionSpec, option};
 use crate::option_reader::OptionReader;
 use prony_plan::{QueryMode, WorkloadPlan};
 
-/// The options, sorted by name.
+/// The specifications of the options, sorted by name.
 pub const OPTIONS: &[OptionSpec] = &[
     option(
         "home",
@@ -59,7 +58,7 @@ const PROFILE_NAMES: [&str; 3] = ["standard", "hammerdb", "hammerdb-4.6"];
 /// The options of a load or a run.
 #[derive(Clone, Copy, Debug)]
 pub struct TpccOptions {
-    /// The rules that it follows.
+    /// The profile.
     pub profile: &'static Profile,
     /// How transactions are executed.
     pub mode: Mode,
@@ -81,7 +80,7 @@ impl Default for TpccOptions {
 }
 
 impl TpccOptions {
-    /// Every option of a run with its value, defaults included. Results contain them, because figures
+    /// The options of a run with their values, defaults included. Results contain them, because figures
     /// of different modes or profiles are not comparable.
     pub fn as_settings(&self) -> [(&'static str, String); 5] {
         let home = if self.all_warehouses { "all" } else { "user" };
@@ -153,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_default_is_profile_standard_with_procedures() {
-        let options = read(&plan(&[])).expect("nothing wrong");
+        let options = read(&plan(&[])).expect("valid options");
         assert_eq!(options.profile.name, Profile::DEFAULT);
         assert_eq!(options.mode, Mode::Procedures);
         assert!(!options.all_warehouses && !options.paced);
@@ -182,21 +181,23 @@ mod tests {
         assert!(settings.iter().map(|(name, _)| *name).eq(run_options));
         let profiles = PROFILES.each_ref().map(|profile| profile.name);
         assert_eq!(profiles, PROFILE_NAMES);
-        let again = settings
+        let as_options = settings
             .each_ref()
             .map(|(key, value)| (*key, value.as_str()));
         assert_eq!(
-            read(&plan(&again)).expect("its own settings").as_settings(),
+            read(&plan(&as_options))
+                .expect("valid settings")
+                .as_settings(),
             settings
         );
-        let wrong = plan(&[
+        let invalid = plan(&[
             ("profile", "x"),
             ("mode", "y"),
             ("home", "z"),
             ("max_tries", "0"),
             ("partitions", "2000"),
         ]);
-        let problems = read(&wrong).expect_err("five of them");
+        let problems = read(&invalid).expect_err("five problems");
         assert_eq!(problems.len(), 5);
         assert!(problems[3].to_string().contains("1 or more: Maximum tries"));
         assert!(

@@ -1,11 +1,10 @@
-//! Keying and think times. They are in no response time: a user sleeps outside its transactions.
+//! Keying and think times. Response times exclude them, because a user sleeps between its transactions.
 //!
 //! A deferred delivery [2.7.2] is executed by its own user, on its own connection, while the
-//! terminal thinks. So there is no queue between users that the loop would have to poll, and no
-//! connection besides those of the terminals. A delivery never waits in a queue; its time runs from
-//! its entry to its completion. If a terminal has finished thinking and keying while its delivery is
-//! still running, it finds its connection busy; that wait counts into the response time of the
-//! transaction that it enters next.
+//! terminal thinks. This needs neither a queue between users, which the loop would have to poll, nor
+//! connections besides the terminals'. The response time of a delivery runs from its entry to its
+//! completion. If a terminal has finished thinking and keying while its delivery is still running, it
+//! waits for its connection; that wait is part of the response time of its next transaction.
 
 use super::input::TpccTransaction;
 use crate::random::Random;
@@ -22,14 +21,14 @@ pub struct PacingTimes {
     pub whole_seconds: bool,
 }
 
-/// [5.2.5.7]
+/// The specification's times [5.2.5.7].
 pub const SPECIFICATION: PacingTimes = PacingTimes {
     keying_s: [18, 3, 2, 2, 2],
     think_mean_s: [12, 12, 10, 5, 5],
     whole_seconds: false,
 };
 
-/// HammerDB's: the think times of order-status and delivery are swapped.
+/// HammerDB's times: the think times of order-status and delivery are swapped.
 pub const HAMMERDB: PacingTimes = PacingTimes {
     keying_s: [18, 3, 2, 2, 2],
     think_mean_s: [12, 12, 5, 10, 5],
@@ -45,7 +44,7 @@ pub const LIMITS_S: [u32; 5] = [5, 5, 5, 80, 20];
 pub struct Terminal {
     times: PacingTimes,
     defers_deliveries: bool,
-    /// When its current think time ends.
+    /// The end of its current think time.
     ready_ns: u64,
 }
 
@@ -59,7 +58,7 @@ impl Terminal {
         }
     }
 
-    /// When the next transaction is entered, after its keying time.
+    /// The time at which its next transaction, of this kind, is due: after the think and keying times.
     pub fn due_ns(&self, kind: TpccTransaction) -> u64 {
         let keying_ns = self.times.keying_time(kind).as_nanos() as u64;
         self.ready_ns.saturating_add(keying_ns)
@@ -70,14 +69,14 @@ impl Terminal {
     pub fn record_end(
         &mut self,
         kind: TpccTransaction,
-        begun_ns: u64,
-        ended_ns: u64,
+        start_ns: u64,
+        end_ns: u64,
         random: &mut Random,
     ) {
         let deferred = self.defers_deliveries && kind == TpccTransaction::Delivery;
-        let answer_ns = if deferred { begun_ns } else { ended_ns };
-        let thinking_ns = self.times.draw_think_time(kind, random).as_nanos() as u64;
-        self.ready_ns = answer_ns.saturating_add(thinking_ns);
+        let answer_ns = if deferred { start_ns } else { end_ns };
+        let think_ns = self.times.draw_think_time(kind, random).as_nanos() as u64;
+        self.ready_ns = answer_ns.saturating_add(think_ns);
     }
 }
 
@@ -85,7 +84,7 @@ impl Terminal {
 const THINK_MAX: f64 = 10.0;
 
 impl PacingTimes {
-    /// Keying time of a transaction.
+    /// Keying time before a transaction.
     pub fn keying_time(&self, kind: TpccTransaction) -> Duration {
         Duration::from_secs(u64::from(self.keying_s[kind as usize]))
     }
@@ -93,8 +92,8 @@ impl PacingTimes {
     /// Think time after a transaction: exponentially distributed, limited to ten means.
     pub fn draw_think_time(&self, kind: TpccTransaction, random: &mut Random) -> Duration {
         let mean_s = f64::from(self.think_mean_s[kind as usize]);
-        let drawn_s = -(1.0 - random.unit()).ln() * mean_s;
-        let time_s = drawn_s.min(mean_s * THINK_MAX);
+        let think_s = -(1.0 - random.unit()).ln() * mean_s;
+        let time_s = think_s.min(mean_s * THINK_MAX);
         let time_s = if self.whole_seconds {
             time_s.round()
         } else {
@@ -121,14 +120,14 @@ mod tests {
                 })
                 .collect();
             let mean = f64::from(SPECIFICATION.think_mean_s[kind as usize]);
-            let mean_drawn = times.iter().sum::<f64>() / f64::from(count);
+            let sample_mean = times.iter().sum::<f64>() / f64::from(count);
             assert!(
-                (mean_drawn / mean - 1.0).abs() < 0.05,
-                "{kind:?}: {mean_drawn}"
+                (sample_mean / mean - 1.0).abs() < 0.05,
+                "{kind:?}: {sample_mean}"
             );
             assert!(times.iter().all(|time| *time <= 10.0 * mean));
-            let whole = HAMMERDB.draw_think_time(kind, &mut random).as_secs_f64();
-            assert_eq!(whole, whole.trunc());
+            let rounded = HAMMERDB.draw_think_time(kind, &mut random).as_secs_f64();
+            assert_eq!(rounded, rounded.trunc());
         }
     }
 
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_enters_at_most_1_286_new_orders_a_minute() {
+    fn a_terminal_enters_at_most_1_286_new_orders_per_minute() {
         // 10 of 23 are new orders; the sums are those of clause 5.2.5.7 without response times.
         let weights = [10.0, 10.0, 1.0, 1.0, 1.0];
         let times = SPECIFICATION;

@@ -1,6 +1,6 @@
-//! Types of the parameters of a statement, which an engine's `.sql` files contain after a placeholder, such
-//! as `$3:smallint`. Prepared on its server, a statement must have these types whether or not they are
-//! declared: a different type may lead to a different plan.
+//! Types of a statement's parameters, which the `.sql` files contain after the placeholders, such as
+//! `$3:smallint`. They must be the types that the server would infer: a different type may lead to a
+//! different plan.
 
 use prony_wire::ParameterType;
 
@@ -11,27 +11,29 @@ use prony_wire::ParameterType;
 /// On an unknown type: the texts are compiled in, and tests read all of them.
 pub fn split_types(sql: &str) -> (String, Vec<Option<ParameterType>>) {
     let (mut text, mut types) = (String::new(), Vec::new());
-    let mut rest = sql;
-    while let Some(at) = rest.find('$') {
-        let digits = rest[at + 1..].bytes().take_while(u8::is_ascii_digit);
-        let end = at + 1 + digits.count();
-        let (before, after) = rest.split_at(end);
+    let mut remaining = sql;
+    while let Some(dollar) = remaining.find('$') {
+        let digits = remaining[dollar + 1..]
+            .bytes()
+            .take_while(u8::is_ascii_digit);
+        let end = dollar + 1 + digits.count();
+        let (before, after) = remaining.split_at(end);
         text.push_str(before);
-        rest = after;
-        let Ok(number @ 1..) = before[at + 1..].parse::<usize>() else {
+        remaining = after;
+        let Ok(number @ 1..) = before[dollar + 1..].parse::<usize>() else {
             continue;
         };
         if types.len() < number {
             types.resize(number, None);
         }
-        if let Some((declared, after)) = type_at_start(rest) {
+        if let Some((declared, after)) = type_at_start(remaining) {
             let parsed = declared.parse();
             types[number - 1] =
                 Some(parsed.unwrap_or_else(|error| panic!("{declared} is {error}: {sql}")));
-            rest = after;
+            remaining = after;
         }
     }
-    text.push_str(rest);
+    text.push_str(remaining);
     (text, types)
 }
 
@@ -76,7 +78,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "integer is not a parameter type")]
-    fn unknown_types_are_refused() {
+    fn unknown_types_panic() {
         split_types("select $1:integer");
     }
 }

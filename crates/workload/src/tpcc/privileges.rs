@@ -20,6 +20,8 @@ fn required_privileges(table: Table) -> &'static [&'static str] {
     }
 }
 
+/// Checks that the role has all required privileges.
+///
 /// # Errors
 /// The role lacks a privilege; the error lists all missing ones and the statements that grant them.
 pub fn check(control: &mut Control) -> Result<(), Error> {
@@ -57,13 +59,12 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
         privileges.map(move |privilege| format!("('{}', '{privilege}')", table.name()))
     });
     let required: Vec<String> = required.collect();
-    // A cautious owner may have granted privileges on some columns only; DELETE has no column
-    // privileges.
+    // The owner may have granted privileges on some columns only; DELETE has no column privileges.
     let sql = format!(
-        "select w.name, w.asked, quote_ident(current_user) \
-         from (values {}) w(name, asked) \
-         where not case w.asked when 'delete' then has_table_privilege(w.name, w.asked) \
-          else has_any_column_privilege(w.name, w.asked) end",
+        "select w.name, w.privilege, quote_ident(current_user) \
+         from (values {}) w(name, privilege) \
+         where not case w.privilege when 'delete' then has_table_privilege(w.name, w.privilege) \
+          else has_any_column_privilege(w.name, w.privilege) end",
         required.join(", ")
     );
     let rows = sql::query_rows(control, "reading the privileges on the tables", &sql)?;
@@ -79,8 +80,8 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
     Ok(Some((role.to_owned(), missing)))
 }
 
-/// Checks by EXPLAIN of a statement that needs the privilege: a privilege may come from roles, the
-/// database, columns or the whole server, and each of these is stored in a different place.
+/// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
+/// database, columns or the whole server, and each of these is stored in a different table.
 fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
     const DENIED: [u32; 3] = [1142, 1143, 1044];
     let mut missing = Vec::new();

@@ -1,5 +1,5 @@
-//! The differences between the profiles, in one table. Each difference is a field of [`Profile`]: other
-//! code reads fields and never compares names.
+//! The profiles. Each difference between them is a field of [`Profile`]: other code reads the fields and
+//! never compares names.
 
 use super::layout::Population;
 use super::pacing::{HAMMERDB, LIMITS_S, PacingTimes, SPECIFICATION};
@@ -21,13 +21,13 @@ pub struct Profile {
     pub own_last_name_constant: bool,
     /// Users are spread evenly over the warehouses; otherwise each draws its home at random.
     pub spread_homes: bool,
-    /// With `home = "all"`, a user uses any warehouse; otherwise only those of its own share.
+    /// With `home = "all"`, a user uses any warehouse; otherwise only its share of them.
     pub any_warehouse: bool,
     /// Payment amounts have cents [2.5.1.3]; otherwise they are whole.
     pub amounts_have_cents: bool,
     /// Maintains stock's year-to-date and order counts, and a customer's payment and delivery counts.
     pub counters: bool,
-    /// Computes and returns everything that a terminal displays: totals, brand or generic, lines.
+    /// Computes and returns everything that a terminal displays, such as totals and lines.
     pub outputs: bool,
     /// An order with an unused item is rolled back [2.4.1.4]; otherwise its line is inserted without an
     /// amount.
@@ -41,11 +41,12 @@ pub struct Profile {
     /// The terminal gets its answer as soon as it enters a delivery, which runs during the think time
     /// [2.7.2]; otherwise it waits. Needs think times.
     pub defers_deliveries: bool,
-    /// The population that the profile is meant for.
+    /// The population that the profile is intended for.
     pub population: Population,
     /// Keying and think times.
     pub times: PacingTimes,
-    /// Limits for the 90th percentile of the response times, in seconds, in the order of `TpccTransaction::ALL`.
+    /// Limits for the 90th percentile of the response times, in seconds, in the order of
+    /// `TpccTransaction::ALL`.
     pub p90_s: Option<[u32; 5]>,
 }
 

@@ -1,7 +1,7 @@
 //! The program of one virtual user.
 //!
-//! Executes transactions by a plan on the loaded tables. It must never count a failure as a success,
-//! or retry with different input.
+//! Executes transactions on the loaded tables as the plan's options require. Must never count a failure as
+//! a success, or retry with different input.
 
 use super::counts::{EndCounts, TpccCounts, UserCounts};
 use super::deck::Deck;
@@ -66,8 +66,8 @@ impl OrderEntryProgram {
     /// Builds the program for the loaded data, and installs the routines that its mode needs.
     ///
     /// # Errors
-    /// The options are wrong, the data is missing, half-loaded or of another scale, or the server
-    /// rejects the functions.
+    /// The options are invalid, the data is missing, incomplete or of a different scale, or the server
+    /// rejects the routines.
     pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
         // Only the first problem: `check_options` reports all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
@@ -111,8 +111,8 @@ impl OrderEntryProgram {
         }
     }
 
-    /// Each profile is intended for its own population: in HammerDB's, half of the customers have bad
-    /// credit, and their payments write far more; in the other, a tenth.
+    /// A remark if the profile is intended for a different population: half of HammerDB's customers have bad
+    /// credit, a tenth of the standard ones, and payments of such customers write far more.
     fn remarks(&self) -> Vec<Remark> {
         let profile = self.options().profile;
         let mut settings = self.load_settings.iter();
@@ -197,7 +197,7 @@ impl Program for OrderEntryProgram {
         );
         if self.shared.transactions.server_draws() {
             // The server chose the supplying warehouses, so the client has no count of them.
-            shares.retain(|share| share.of != ORDER_LINES);
+            shares.retain(|share| share.base != ORDER_LINES);
         }
         shares
     }
@@ -205,13 +205,13 @@ impl Program for OrderEntryProgram {
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let Err(ended) = shared.run(id, db).await;
-            ended
+            let Err(exit) = shared.run(id, db).await;
+            exit
         })
     }
 }
 
-/// The input of a transaction; its retries use the same one.
+/// The input of a transaction and its retries.
 #[expect(
     clippy::large_enum_variant,
     reason = "a user has one at a time, and most are new orders or payments"
@@ -269,7 +269,7 @@ impl OrderEntryRun {
             let input = Input::draw(&mut generator, kind);
             let due_ns = self.options.paced.then(|| terminal.due_ns(kind));
             start_when_due(&mut db, kind, due_ns).await?;
-            let begun_ns = db.noticed_ns();
+            let start_ns = db.noticed_ns();
             let result = self
                 .run_with_retries(&input, &mut db, &mut texts, &mut own_counts)
                 .await?;
@@ -286,7 +286,7 @@ impl OrderEntryRun {
             }
             db.end(outcome).await?;
             if self.options.paced {
-                terminal.record_end(kind, begun_ns, db.noticed_ns(), &mut generator.random);
+                terminal.record_end(kind, start_ns, db.noticed_ns(), &mut generator.random);
             }
         }
     }
@@ -301,7 +301,7 @@ impl OrderEntryRun {
             }
     }
 
-    /// Executes a transaction, with retries, until it succeeds or fails for good.
+    /// Executes a transaction until it succeeds or may not be retried.
     async fn run_with_retries(
         &self,
         input: &Input,
@@ -343,11 +343,11 @@ impl OrderEntryRun {
         })
     }
 
-    /// Counts what a transaction did, unless it failed.
+    /// Counts the work of a transaction that did not fail.
     fn count_output(&self, input: &Input, output: Output, sums: &mut TpccCounts) {
         match (input, output) {
             (Input::NewOrder(_), _) if self.transactions.server_draws() => {}
-            (Input::NewOrder(input), Output::NewOrder(ordered)) => sums.new_order(input, ordered),
+            (Input::NewOrder(input), Output::NewOrder(result)) => sums.new_order(input, result),
             (Input::Payment(input), _) => sums.payment(input),
             (Input::OrderStatus(input), Output::Count(lines)) => {
                 sums.order_status(input.customer, lines);
@@ -380,7 +380,7 @@ async fn start_when_due(
 /// Counts how a transaction ended.
 fn count_end(output: &Output, ends: &mut EndCounts) -> Outcome {
     match output {
-        Output::NewOrder(ordered) if ordered.rolled_back => {
+        Output::NewOrder(result) if result.rolled_back => {
             ends.rolled_back += 1;
             Outcome::RolledBack
         }

@@ -22,13 +22,12 @@ impl RandomStream {
         RandomStream::keyed(seed, table as u64 + 1, row)
     }
 
-    /// The stream of any other numbered thing; `what` must lie beyond the numbers of the tables.
+    /// Stream `number` of a family of streams. Families 1 to 9 are the tables.
     #[inline]
-    fn keyed(seed: u64, what: u64, number: u64) -> Self {
+    fn keyed(seed: u64, family: u64, number: u64) -> Self {
         // Two rounds, because neighbouring rows must not start close together on splitmix64's
-        // single cycle. Rows then start at random places on it, and 2^64 leaves room for all of
-        // them.
-        let mut state = seed ^ what.wrapping_mul(0xA24B_AED4_963E_E407);
+        // single cycle. They start at random positions among its 2^64, so overlaps are improbable.
+        let mut state = seed ^ family.wrapping_mul(0xA24B_AED4_963E_E407);
         let mut state = splitmix64(&mut state) ^ number;
         RandomStream {
             counter: splitmix64(&mut state),
@@ -60,10 +59,10 @@ impl RandomStream {
         let mut remaining = length as usize;
         while remaining > 0 {
             let letters = self.eight_letters();
-            let taken = remaining.min(8);
+            let count = remaining.min(8);
             out.extend_from_slice(&letters);
-            out.truncate(out.len() - (8 - taken));
-            remaining -= taken;
+            out.truncate(out.len() - (8 - count));
+            remaining -= count;
         }
     }
 
@@ -109,9 +108,9 @@ impl RandomStream {
         let start = out.len();
         self.letters(out, 26, 50);
         if original {
-            let room = (out.len() - start - ORIGINAL.len()) as u32;
-            let at = start + self.uniform(0, room) as usize;
-            out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
+            let last_offset = (out.len() - start - ORIGINAL.len()) as u32;
+            let position = start + self.uniform(0, last_offset) as usize;
+            out[position..position + ORIGINAL.len()].copy_from_slice(ORIGINAL);
         }
     }
 }
@@ -124,10 +123,10 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 /// All pairs of letters and digits.
 static PAIRS: [[u8; 2]; 62 * 62] = {
     let mut pairs = [[0; 2]; 62 * 62];
-    let mut at = 0;
-    while at < pairs.len() {
-        pairs[at] = [ALPHABET[at / 62], ALPHABET[at % 62]];
-        at += 1;
+    let mut index = 0;
+    while index < pairs.len() {
+        pairs[index] = [ALPHABET[index / 62], ALPHABET[index % 62]];
+        index += 1;
     }
     pairs
 };
@@ -147,15 +146,15 @@ pub struct NuRand {
 }
 
 impl NuRand {
-    /// One number, computed from two draws of `uniform(low, high)`.
+    /// Draws a number, computed from two draws of `uniform(low, high)`.
     #[inline]
     pub fn draw(&self, mut uniform: impl FnMut(u32, u32) -> u32) -> u32 {
-        let (one, other) = (uniform(0, self.a), uniform(self.low, self.high));
-        ((one | other) + self.c) % (self.high - self.low + 1) + self.low
+        let (first, second) = (uniform(0, self.a), uniform(self.low, self.high));
+        ((first | second) + self.c) % (self.high - self.low + 1) + self.low
     }
 
-    /// Last names of the load, as numbers of [`LastNames`]. The constant is HammerDB's for every
-    /// seed, so that a run knows which constant its own must differ from.
+    /// The distribution of the load's last names, as numbers of [`LastNames`]. C is HammerDB's for
+    /// every seed, because each run derives a different C from it.
     pub const LOAD_LAST: NuRand = NuRand {
         a: 255,
         low: 0,
@@ -164,7 +163,7 @@ impl NuRand {
     };
 }
 
-/// The non-uniform numbers of a run.
+/// The non-uniform distributions of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunConstants {
     /// Last names, as numbers of [`LastNames`].
@@ -211,7 +210,7 @@ impl RunConstants {
     }
 }
 
-/// A stream number beyond those of the tables.
+/// Stream families beyond the tables; permutations have one per table.
 const CONSTANTS: u64 = 100;
 const PERMUTATIONS: u64 = 200;
 
@@ -220,7 +219,7 @@ const PERMUTATIONS: u64 = 200;
 pub struct LastNames(Vec<String>);
 
 impl LastNames {
-    /// All of them.
+    /// Builds the names.
     pub fn new() -> Self {
         const SYLLABLES: [&str; 10] = [
             "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
@@ -246,12 +245,12 @@ impl Default for LastNames {
     }
 }
 
-/// A random permutation of `0..n`, computed position by position: a Feistel network over the next
-/// even power of two, applied until the result is below `n`.
+/// A random permutation of `0..n`, computed position by position: a Feistel network over a power of
+/// four, applied until the result is below `n`.
 #[derive(Clone, Copy, Debug)]
 pub struct Permutation {
     n: u32,
-    /// Half of the bits of a number.
+    /// Half the number of bits of a position.
     half: u32,
     keys: [u32; 6],
 }

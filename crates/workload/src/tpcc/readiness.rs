@@ -1,5 +1,5 @@
-//! Checks that the tables are fit for a run, and finds their scale. Must never read a large table, or
-//! let a run start on a half-loaded one.
+//! Checks that the tables are ready for a run, and determines their scale. Must never read a whole large
+//! table, or accept incomplete tables.
 
 use super::privileges;
 use super::schema::{CUSTOMERS, DISTRICTS, ITEMS, Table};
@@ -8,11 +8,11 @@ use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, catalog, sql};
 use prony_server::Control;
 
-/// The scale of the data if it is fit for a run. Cheap at any scale.
+/// The scale of the data if it is ready for a run. Fast at any scale.
 ///
 /// # Errors
-/// A table is missing, half-loaded, not Prony's or HammerDB's, or not accessible to this role; or the
-/// scale is not the requested one.
+/// A table is missing, incomplete, not Prony's or HammerDB's, or not accessible to this role; or the scale
+/// is not the requested one.
 pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
     let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let sizes = [("scale", scale)];
@@ -27,23 +27,23 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
             remedy: unfinished.remedy(),
         });
     }
-    let found = catalog::find::<Table>(control)?;
+    let tables = catalog::find::<Table>(control)?;
     for table in Table::ALL {
-        if !found.iter().any(|found| found.table == table) {
+        if !tables.iter().any(|existing| existing.table == table) {
             return Err(data_error(format!("table {} is missing", table.name())));
         }
     }
-    catalog::refuse_foreign(&found)?;
+    catalog::refuse_foreign(&tables)?;
     privileges::check(control)?;
-    let incomplete = |what: String| {
+    let incomplete = |problem: String| {
         data_error(format!(
-            "the data is incomplete: {what}; a load did not finish, or rows were deleted"
+            "the data is incomplete: {problem}; a load did not finish, or rows were deleted"
         ))
     };
-    if let Some(found) = found.iter().find(|found| !found.has_primary_key) {
+    if let Some(keyless) = tables.iter().find(|table| !table.has_primary_key) {
         return Err(incomplete(format!(
             "{} has no primary key",
-            found.table.name()
+            keyless.table.name()
         )));
     }
     let scale = probe(control)?.map_err(incomplete)?;
@@ -51,7 +51,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
 }
 
 /// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
-/// Returns the scale, or what is wrong.
+/// Returns the scale, or what is incomplete.
 fn probe(control: &mut Control) -> Result<Result<u32, String>, Error> {
     let action = "reading the scale";
     let row = sql::query_row(

@@ -11,7 +11,7 @@ use prony_server::Control;
 use prony_server::control::Error as ControlError;
 use prony_wire::Protocol;
 
-/// One routine.
+/// A routine.
 #[derive(Clone, Debug)]
 pub struct Routine {
     /// `function` or `procedure`.
@@ -29,8 +29,8 @@ pub struct Routine {
 impl Routine {
     /// Parses the `create` statement from a `.sql` file; `None` for an empty text.
     fn parse(text: &str) -> Option<Routine> {
-        let starts = |word: &&str| text.find(&format!("\n{word}\n"));
-        let body = ["declare", "begin"].iter().filter_map(starts).min()?;
+        let position_of = |word: &&str| text.find(&format!("\n{word}\n"));
+        let body = ["declare", "begin"].iter().filter_map(position_of).min()?;
         let head = on_one_line(&text[..body]);
         let (kind, head) = head.strip_prefix("create ")?.split_once(' ')?;
         let (name, head) = head.split_once('(')?;
@@ -88,12 +88,12 @@ pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> 
 /// are its driver's interface; their bodies are Prony's.
 pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
     let engine = EngineSql::of(dialect);
-    let forms = match dialect {
-        // HammerDB calls procedures if `pg_storedprocs` is true.
+    let function_flags = match dialect {
+        // HammerDB calls procedures instead of functions if `pg_storedprocs` is true.
         SqlDialect::PostgreSql => &[true, false][..],
         SqlDialect::MySql => &[false],
     };
-    let texts = forms.iter().flat_map(|function| {
+    let texts = function_flags.iter().flat_map(|function| {
         let texts = engine.hammerdb_routines.iter();
         texts.map(|text| engine.fill(text, &PROFILES[2], "", *function))
     });
@@ -109,17 +109,17 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
     install_all(control, &routines)
 }
 
-/// Creates the routines that HammerDB's driver calls, under those names that are free.
+/// Creates the routines that HammerDB's driver calls, except where another routine has the name.
 ///
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
 pub fn install_hammerdb(control: &mut Control) -> Result<(), Error> {
     let dialect = SqlDialect::of(control);
     let mut installed = sql::query_rows(control, INSTALLING, EngineSql::of(dialect).installed)?;
-    installed.retain(|row| !is_ours(row));
-    let mut free = driver_routines(dialect);
-    free.retain(|routine| !installed.iter().any(|row| routine.matches(row)));
-    install_all(control, &free)
+    installed.retain(|row| !is_own(row));
+    let mut routines = driver_routines(dialect);
+    routines.retain(|routine| !installed.iter().any(|row| routine.matches(row)));
+    install_all(control, &routines)
 }
 
 fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
@@ -127,7 +127,7 @@ fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error>
     if missing(control, engine, routines)?.is_empty() {
         return Ok(());
     }
-    // If two runs begin together, the second finds the routines of the first.
+    // If two runs start at the same time, the second finds the routines that the first has created.
     let [lock, unlock] = engine.lock;
     run(control, lock)?;
     let created = create_missing(control, engine, routines);
@@ -149,15 +149,14 @@ fn create_missing(
     Ok(())
 }
 
-/// The routines that are missing or outdated, each with the statements that drop older ones of that
-/// name and kind.
+/// The routines that are missing or outdated, each with the statements that drop older versions of it.
 fn missing<'a>(
     control: &mut Control,
     engine: &EngineSql,
     routines: &'a [Routine],
 ) -> Result<Vec<(&'a Routine, Vec<String>)>, Error> {
     let mut installed = sql::query_rows(control, INSTALLING, engine.installed)?;
-    installed.retain(is_ours);
+    installed.retain(is_own);
     let mut missing = Vec::new();
     for routine in routines {
         let fingerprint = (engine.fingerprint)(routine);
@@ -173,20 +172,21 @@ fn missing<'a>(
     Ok(missing)
 }
 
-fn is_ours(row: &sql::ResultRow) -> bool {
+/// Whether Prony created this routine.
+fn is_own(row: &sql::ResultRow) -> bool {
     row.int(4) == Some(1)
 }
 
 /// Drops all routines that Prony has created, for every profile, even if a run is using them.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server refuses to drop one.
 pub fn remove(control: &mut Control) -> Result<(), Error> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(SqlDialect::of(control));
     let installed = sql::query_rows(control, action, engine.installed)?;
-    let ours = installed.iter().filter(|row| is_ours(row));
-    for drop in ours.filter_map(|row| row.text(3)) {
+    let own = installed.iter().filter(|row| is_own(row));
+    for drop in own.filter_map(|row| row.text(3)) {
         sql::execute(control, action, drop)?;
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The rows of the nine tables by the specification's rules [4.3.3.1], in any output format.
 //!
-//! A row depends only on its table and number and on what all rows of a load share, such as the seed,
-//! so that any split over loaders yields the same data. Generating a row must not allocate.
+//! A row depends only on its table, its number and the load's [`Content`], so any split over loaders
+//! yields the same data. Generating a row must not allocate.
 
 use super::random::{LastNames, NuRand, Permutation, RandomStream};
 use super::schema::{CUSTOMERS, DELIVERED, DISTRICTS, ITEMS, Table};
@@ -9,13 +9,13 @@ use crate::copy::RowSource;
 use crate::row_format::{CopyBinary, RowFormat};
 use std::ops::Range;
 
-/// What all rows of a load share.
+/// The parameters that all rows of a load share.
 #[derive(Clone, Debug)]
 pub struct Content {
     /// Seed of all random values.
     pub seed: u64,
-    /// The timestamp of everything that the load records: customers since, payments, orders,
-    /// deliveries. In microseconds since 2000-01-01 00:00 UTC.
+    /// The timestamp of all customers, payments, orders and deliveries of the load, in microseconds
+    /// since 2000-01-01 00:00 UTC.
     pub timestamp_micros: i64,
     /// The last names.
     pub names: LastNames,
@@ -23,16 +23,15 @@ pub struct Content {
     pub bad_credit_percent: u32,
 }
 
-/// Writes the rows of one table for some warehouses. A unit is a row, except for order lines, where
-/// it is all lines of one order.
+/// Writes the rows of one table for some warehouses. A unit is one row, or all lines of one order.
 pub struct TpccRows<'a, F: RowFormat = CopyBinary> {
     content: &'a Content,
     timestamp: F::Timestamp,
     table: Table,
     next: u64,
     end: u64,
-    /// Number of units in a block. A tenth of each block is marked, or a block of orders is dealt
-    /// to the customers.
+    /// Number of units in a block. The block's permutation selects the marked tenth of its units, or
+    /// the customers of its orders.
     block: u32,
     permutation: Permutation,
 }
@@ -319,7 +318,7 @@ impl<F: RowFormat> RowSource for TpccRows<'_, F> {
     }
 }
 
-/// Street, street, city, state, zip.
+/// Writes the columns of an address: two streets, city, state, zip.
 #[inline]
 fn address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
     for _ in 0..3 {

@@ -57,7 +57,7 @@ impl Table {
         Table::OrderLine,
     ];
 
-    /// Its name, without a schema: it is in the first schema of the search path.
+    /// Its name without a schema; it is in the first schema of the search path.
     pub fn name(self) -> &'static str {
         match self {
             Table::Item => "item",
@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    /// The statement that creates it, from the engine's `schema.sql`.
+    /// The template of the statement that creates it, from the engine's `schema.sql`.
     fn template(self, dialect: SqlDialect) -> &'static str {
         let mut tables = EngineSql::of(dialect).schema.split(';');
         tables.nth(self as usize).unwrap_or_default()
@@ -83,11 +83,11 @@ impl Table {
         let lines = self.template(dialect).lines();
         let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));
         let columns = columns.filter(|(name, _)| *name != "primary");
-        let typed = |(name, rest): (_, &'static str)| {
-            let kind = rest.split([' ', ',']).next();
+        let with_type = |(name, definition): (_, &'static str)| {
+            let kind = definition.split([' ', ',']).next();
             (name, kind.unwrap_or_default())
         };
-        columns.map(typed).collect()
+        columns.map(with_type).collect()
     }
 
     /// Columns of the primary key; history has none.
@@ -166,7 +166,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// All indexes, the slowest first, so that several builders end at about the same time.
+    /// All indexes, the slowest first, so that parallel builds end at about the same time.
     pub fn all() -> Vec<Index> {
         let primary = |table: Table, name| Index {
             table,
@@ -174,7 +174,7 @@ impl Index {
             columns: table.key(SqlDialect::PostgreSql),
             primary: true,
         };
-        let second = |table, name, columns| Index {
+        let secondary = |table, name, columns| Index {
             table,
             name,
             columns,
@@ -182,7 +182,7 @@ impl Index {
         };
         vec![
             primary(Table::OrderLine, "order_line_i1"),
-            second(
+            secondary(
                 Table::Customer,
                 "customer_i2",
                 &["c_w_id", "c_d_id", "c_last", "c_first", "c_id"],
@@ -190,7 +190,7 @@ impl Index {
             primary(Table::Stock, "stock_i1"),
             primary(Table::Customer, "customer_i1"),
             primary(Table::Orders, "orders_i1"),
-            second(
+            secondary(
                 Table::Orders,
                 "orders_i2",
                 &["o_w_id", "o_d_id", "o_c_id", "o_id"],
@@ -202,7 +202,7 @@ impl Index {
         ]
     }
 
-    /// The statement that builds it. A primary key becomes one only when it is attached.
+    /// The statement that builds it; [`Index::attach`] then makes it the primary key.
     pub fn build(&self) -> String {
         let (table, name, columns) = (self.table.name(), self.name, self.columns.join(", "));
         format!("create unique index {name} on {table} ({columns})")
@@ -211,8 +211,8 @@ impl Index {
     /// The statement that turns the index into the primary key, which takes no time; `None` for other
     /// indexes.
     ///
-    /// Separate from building it, because `add primary key (...)` would block every reader, such as a
-    /// check, and every other builder of the same table for the whole time.
+    /// Separate from building the index, because `add primary key (...)` would block every reader, such as a
+    /// check, and every other index build of the same table until the index is complete.
     pub fn attach(&self) -> Option<String> {
         let (table, name) = (self.table.name(), self.name);
         self.primary.then(|| {

@@ -1,9 +1,9 @@
-//! Districts whose next order number (`d_next_o_id`) is already taken. Must never lower a number, or
-//! scan a large table.
+//! Finds and repairs districts in which the next order number (`d_next_o_id`) is already taken. Must
+//! never lower a number, or scan a large table.
 //!
 //! On PostgreSQL, HammerDB before 4.11 numbers an order after the increment (its issue 688). The
-//! resulting data looks complete, but by the specification's rule [2.4.2.2] the next order violates
-//! the primary key.
+//! resulting data looks complete, but the next order that is numbered by the specification's rule
+//! [2.4.2.2] violates the primary key.
 
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
@@ -13,10 +13,12 @@ use prony_server::Control;
 /// Maximum number of warehouses to examine before a run: each costs ten index lookups.
 const WAREHOUSES_MAX: u32 = 3_200;
 
-/// The highest order number in the district; one lookup in the primary key on every engine.
+/// Subquery for the highest order number in the district; one index lookup on every engine.
 const HIGHEST_O_ID: &str = "(select o_id from orders where o_w_id = d_w_id and o_d_id = d_id \
      order by o_id desc limit 1)";
 
+/// Refuses a run if new orders would violate the primary key.
+///
 /// # Errors
 /// The next order number of a district is already taken: every new order there would fail.
 pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<(), Error> {
@@ -25,7 +27,7 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
         "select count(*), min(d_w_id) from district \
          where mod(d_w_id, {step}) = 0 and d_next_o_id <= {HIGHEST_O_ID}"
     );
-    let row = sql::query_row(control, "looking at the numbers of the next orders", &sql)?;
+    let row = sql::query_row(control, "reading the next order numbers", &sql)?;
     let (districts, first) = (row.int(0).unwrap_or(0), row.int(1).unwrap_or(0));
     if districts == 0 {
         return Ok(());
@@ -46,10 +48,10 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
     })
 }
 
-/// Sets every such number to the next free one; returns how many were changed.
+/// Sets every taken `d_next_o_id` to the next free number; returns how many were changed.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server refuses the update.
 pub fn repair(control: &mut Control) -> Result<u64, Error> {
     let action = "setting d_next_o_id to the next free number";
     let update = format!(
@@ -64,7 +66,7 @@ pub fn repair(control: &mut Control) -> Result<u64, Error> {
 /// The sum of the next order numbers of all districts: its growth is the number of new orders.
 ///
 /// # Errors
-/// The server refuses it, or the connection is lost.
+/// The server refuses the query, or the connection is lost.
 pub fn next_orders(control: &mut Control) -> Result<u64, prony_server::control::Error> {
     let sum = control.query_value("select sum(d_next_o_id) from district")?;
     Ok(sum.and_then(|sum| sum.parse().ok()).unwrap_or(0))

@@ -1,5 +1,5 @@
-//! Compares the shares that the specification sets with those that users had. Whether a deviation
-//! matters is not decided here: that depends on the number of transactions.
+//! The shares of a run next to those that the specification requires. Never judges a deviation, because its
+//! significance depends on the number of transactions.
 
 use super::counts::TpccCounts;
 use super::input::TpccTransaction;
@@ -11,7 +11,7 @@ pub const ORDER_LINES: &str = "order lines";
 
 /// Number of cards of each kind in the deck [5.2.4.2].
 const CARDS: [f64; 5] = [10.0, 10.0, 1.0, 1.0, 1.0];
-/// The minimum share of each kind [5.2.3]; new orders take the rest.
+/// The minimum share of each kind [5.2.3]; new orders have none.
 const MINIMUM_SHARES: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
 /// Share of new orders that are rolled back [2.4.1.4], and of lines from another warehouse [2.4.1.5].
 const ONE_PER_CENT: f64 = 0.01;
@@ -32,9 +32,9 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
         .zip(TpccTransaction::NAMES)
         .map(|(kind, name)| ActionShare {
             name,
-            of: "transactions",
-            part: counts.done(*kind),
-            whole: all,
+            base: "transactions",
+            count: counts.done(*kind),
+            total: all,
             expected: Some(CARDS[*kind as usize] / cards),
             exact: false,
             // Without a deck, the mix scatters around the minimum.
@@ -45,22 +45,22 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
         [TpccTransaction::NewOrder, TpccTransaction::Payment].map(|kind| counts.done(kind));
     let statuses = counts.done(TpccTransaction::OrderStatus);
     let rolled_back = counts.ends[TpccTransaction::NewOrder as usize].rolled_back;
-    // A single warehouse has no remote ones.
+    // With a single warehouse, nothing is remote.
     let if_multiple = |share: f64| if warehouses > 1 { share } else { 0.0 };
-    let (lines, others) = (counts.lines, counts.remote_lines);
+    let (lines, remote_lines) = (counts.lines, counts.remote_lines);
     let rolls_back = if profile.rolls_back {
         ONE_PER_CENT
     } else {
         0.0
     };
-    let names = (counts.payments_by_name, counts.statuses_by_name);
+    let by_name = (counts.payments_by_name, counts.statuses_by_name);
     shares.extend(
         [
             ("rolled back", "new orders", rolled_back, orders, rolls_back),
             (
                 "of another warehouse",
                 ORDER_LINES,
-                others,
+                remote_lines,
                 lines,
                 if_multiple(ONE_PER_CENT),
             ),
@@ -71,14 +71,20 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
                 payments,
                 if_multiple(REMOTE_PAYMENTS),
             ),
-            ("by last name", "payments", names.0, payments, BY_NAME),
-            ("by last name", "order-statuses", names.1, statuses, BY_NAME),
+            ("by last name", "payments", by_name.0, payments, BY_NAME),
+            (
+                "by last name",
+                "order-statuses",
+                by_name.1,
+                statuses,
+                BY_NAME,
+            ),
         ]
-        .map(|(name, of, part, whole, expected)| ActionShare {
+        .map(|(name, base, count, total, expected)| ActionShare {
             name,
-            of,
-            part,
-            whole,
+            base,
+            count,
+            total,
             expected: Some(expected),
             exact: false,
             minimum: None,
@@ -116,11 +122,11 @@ mod tests {
                     TpccTransaction::NewOrder => {
                         let input = inputs.new_order();
                         rolled_back = input.has_unused_item && profile.rolls_back;
-                        let ordered = OrderResult {
+                        let result = OrderResult {
                             rolled_back,
                             ..OrderResult::default()
                         };
-                        sums.new_order(&input, ordered);
+                        sums.new_order(&input, result);
                     }
                     TpccTransaction::Payment => sums.payment(&inputs.payment()),
                     TpccTransaction::OrderStatus => {
@@ -138,22 +144,22 @@ mod tests {
     }
 
     #[test]
-    fn users_of_every_profile_match_its_shares() {
+    fn inputs_of_every_profile_have_its_shares() {
         for profile in &PROFILES {
             for warehouses in [1, 5] {
                 let counts = simulated_counts(profile, warehouses, 200_000);
                 for share in shares(&counts, profile, warehouses) {
-                    let (whole, expected) = (share.whole as f64, share.expected.expect("expected"));
-                    let tolerance = 5.0 * (whole * expected * (1.0 - expected)).sqrt();
-                    let deviation = (share.part as f64 - whole * expected).abs();
+                    let (total, expected) = (share.total as f64, share.expected.expect("expected"));
+                    let tolerance = 5.0 * (total * expected * (1.0 - expected)).sqrt();
+                    let deviation = (share.count as f64 - total * expected).abs();
                     assert!(
                         deviation <= tolerance,
                         "{}, {warehouses}: {share:?}",
                         profile.name
                     );
-                    assert!(share.whole > 8_000, "enough to be sure: {share:?}");
+                    assert!(share.total > 8_000, "enough to be sure: {share:?}");
                     let minimum = share.minimum.unwrap_or(0.0);
-                    assert!(share.part as f64 >= minimum * whole, "{share:?}");
+                    assert!(share.count as f64 >= minimum * total, "{share:?}");
                 }
             }
         }
@@ -161,20 +167,20 @@ mod tests {
 
     #[test]
     fn a_different_profile_is_detected() {
-        let [standard, _, old] = &PROFILES;
+        let [standard, _, hammerdb_46] = &PROFILES;
         let deviating = |counts: &TpccCounts, warehouses| {
-            let wrong = |share: &ActionShare| {
-                let (whole, expected) = (share.whole as f64, share.expected.expect("expected"));
-                let tolerance = 5.0 * (whole * expected * (1.0 - expected)).sqrt();
-                (share.part as f64 - whole * expected).abs() > tolerance
+            let is_deviating = |share: &ActionShare| {
+                let (total, expected) = (share.total as f64, share.expected.expect("expected"));
+                let tolerance = 5.0 * (total * expected * (1.0 - expected)).sqrt();
+                (share.count as f64 - total * expected).abs() > tolerance
             };
             let shares = shares(counts, standard, warehouses);
-            let wrong = shares.into_iter().filter(wrong);
-            wrong
-                .map(|share| (share.name, share.of))
+            let deviating = shares.into_iter().filter(is_deviating);
+            deviating
+                .map(|share| (share.name, share.base))
                 .collect::<Vec<_>>()
         };
-        let without_rollbacks = simulated_counts(old, 5, 200_000);
+        let without_rollbacks = simulated_counts(hammerdb_46, 5, 200_000);
         assert_eq!(
             deviating(&without_rollbacks, 5),
             [("rolled back", "new orders")]

@@ -10,8 +10,8 @@ use super::profile::Profile;
 use crate::SqlDialect;
 use prony_wire::{Statement, Statements};
 
-/// A step of a transaction: one statement, or several, of which the last returns the rows. An `UPDATE`
-/// that returns values of the row is such a step on servers without `RETURNING`.
+/// A step of a transaction: one or more statements, the last of which returns the rows. On servers without
+/// `RETURNING`, an `UPDATE` and the `SELECT` of the updated values are one step.
 pub type TransactionStep = Box<[Statement]>;
 
 /// The statements of all transactions, for one engine.
@@ -24,7 +24,7 @@ pub struct StatementSet {
 }
 
 impl StatementSet {
-    /// Starts with no statements.
+    /// Creates an empty set.
     pub fn new(dialect: SqlDialect) -> Self {
         StatementSet {
             dialect,
@@ -33,7 +33,7 @@ impl StatementSet {
         }
     }
 
-    /// Adds a statement, with types after its placeholders.
+    /// Adds a statement; its placeholders may be followed by types.
     pub fn add(&mut self, sql: &str) -> Statement {
         let (text, types) = split_types(sql);
         let statement = self.statements.add(&text).with_types(types);

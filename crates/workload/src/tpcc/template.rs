@@ -1,4 +1,4 @@
-//! SQL of `.sql` files with parts that depend on a profile.
+//! Templates in `.sql` files, with parts that depend on a profile.
 //!
 //! `{name}` is replaced by a value. `{flag:text}` is included if the flag is set, `{!flag:text}` if it
 //! is not. `{districts:text}` is repeated for the ten districts, with `{d}` (1) and `{dd}` (01) as the
@@ -28,15 +28,15 @@ impl Template<'_> {
 
     fn append(&self, mut text: &str, out: &mut String) {
         while let Some(start) = text.find('{') {
-            let end = start + closing(&text[start..]);
+            let end = start + matching_brace(&text[start..]);
             out.push_str(&text[..start]);
             let inside = &text[start + 1..end];
             match inside.split_once(':') {
                 None => out.push_str(find(self.values, inside)),
-                Some(("districts", each)) => {
+                Some(("districts", part)) => {
                     for district in 1..=DISTRICTS {
-                        let each = each.replace("{d}", &district.to_string());
-                        self.append(&each.replace("{dd}", &format!("{district:02}")), out);
+                        let part = part.replace("{d}", &district.to_string());
+                        self.append(&part.replace("{dd}", &format!("{district:02}")), out);
                     }
                 }
                 Some((flag, part)) => {
@@ -52,15 +52,15 @@ impl Template<'_> {
     }
 }
 
-fn find<T: Copy>(all: &[(&str, T)], name: &str) -> T {
-    let named = all.iter().find(|(known, _)| *known == name);
-    named.unwrap_or_else(|| panic!("no {name} here")).1
+fn find<T: Copy>(entries: &[(&str, T)], name: &str) -> T {
+    let entry = entries.iter().find(|(key, _)| *key == name);
+    entry.unwrap_or_else(|| panic!("unknown name {name}")).1
 }
 
-/// The position of the brace that closes the one at the start of the text.
-fn closing(text: &str) -> usize {
+/// The position of the brace that matches the one at the start of the text.
+fn matching_brace(text: &str) -> usize {
     let mut depth = 0;
-    let closes = |(_, byte): &(usize, u8)| {
+    let is_match = |(_, byte): &(usize, u8)| {
         match byte {
             b'{' => depth += 1,
             b'}' => depth -= 1,
@@ -68,8 +68,8 @@ fn closing(text: &str) -> usize {
         }
         depth == 0
     };
-    let end = text.bytes().enumerate().find(closes);
-    end.expect("braces come in pairs").0
+    let end = text.bytes().enumerate().find(is_match);
+    end.expect("balanced braces").0
 }
 
 /// The text without comment lines.

@@ -1,4 +1,4 @@
-//! Values that are sent as text, in reusable buffers: a user that is warm does not allocate.
+//! Reusable buffers for values that are sent as text, so that a warm user does not allocate.
 
 use super::input::{LINES_MAX, OrderLine};
 use std::fmt::{Display, Write};
@@ -18,7 +18,7 @@ pub struct TextBuffers {
     pub data: String,
     /// Names of a warehouse and of a district.
     pub names: [String; 2],
-    /// What has been read of each line of an order.
+    /// The values read for each line of an order.
     pub lines: [LineState; LINES_MAX],
 }
 
@@ -32,12 +32,12 @@ impl TextBuffers {
     }
 }
 
-/// What has been read of a line's item and stock.
+/// The values read from a line's item and stock.
 #[derive(Debug, Default)]
 pub struct LineState {
     /// Unit price in cents; `None` if there is no such item.
     pub price_cents: Option<i64>,
-    /// Stock before the order; `None` if there is none.
+    /// Stock before the order; `None` if the stock row does not exist.
     pub stock: Option<i64>,
     /// The district's information.
     pub dist: String,
@@ -78,20 +78,21 @@ pub fn write_packed(out: &mut String, lines: &[OrderLine]) {
     }
 }
 
-/// Writes anything into a string, which cannot fail.
-pub fn write(out: &mut String, what: impl Display) {
-    let _ = write!(out, "{what}");
+/// Appends a value to a string.
+pub fn write(out: &mut String, value: impl Display) {
+    // Writing to a String cannot fail.
+    let _ = write!(out, "{value}");
 }
 
-/// Reads a decimal number as an integer in units of its `places`-th decimal: `parse_decimal("1.5", 2)` is
+/// Parses a decimal number as an integer in units of its `places`-th decimal: `parse_decimal("1.5", 2)` is
 /// 150. Further decimals are truncated.
 pub fn parse_decimal(text: &str, places: u32) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),
     };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut number: i64 = whole.parse().ok()?;
+    let (integer, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut number: i64 = integer.parse().ok()?;
     let mut decimals = fraction.bytes();
     for _ in 0..places {
         let digit = decimals.next().unwrap_or(b'0');
@@ -127,8 +128,8 @@ mod tests {
         assert_eq!(parse_decimal("0.1234", 4), Some(1234));
         assert_eq!(parse_decimal("7", 4), Some(70_000));
         assert_eq!(parse_decimal("7.129", 2), Some(712));
-        for broken in ["", "x", "1.x", ".5", "NaN"] {
-            assert_eq!(parse_decimal(broken, 2), None, "{broken}");
+        for invalid in ["", "x", "1.x", ".5", "NaN"] {
+            assert_eq!(parse_decimal(invalid, 2), None, "{invalid}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Finds a load of the tables that has not finished.
 //!
-//! HammerDB's tables, which have no note, must never be taken for half-loaded ones.
+//! Must never report HammerDB's tables, which have no note, as unfinished.
 
 use super::layout::Layout;
 use super::schema::Table;
@@ -15,8 +15,8 @@ pub const LEGACY_TABLE: &str = "prony_tpcc_load";
 /// A load that has not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnfinishedLoad {
-    /// What it loads, and when it began, in seconds since 1970; absent for a load by an earlier Prony,
-    /// which cannot be continued.
+    /// Its layout and its start time, in seconds since 1970; `None` for a load by an earlier Prony, which
+    /// cannot be continued.
     load: Option<(Layout, i64)>,
 }
 
@@ -25,19 +25,19 @@ pub struct UnfinishedLoad {
 /// # Errors
 /// The server refused.
 pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
-    let found = catalog::find::<Table>(control)?;
-    find_among(control, &found)
+    let tables = catalog::find::<Table>(control)?;
+    find_among(control, &tables)
 }
 
-/// The same for tables that have already been looked up.
+/// Like [`find`], for tables that have already been looked up in the catalog.
 ///
 /// # Errors
 /// The server refused.
 pub fn find_among(
     control: &mut Control,
-    found: &[CatalogTable<Table>],
+    tables: &[CatalogTable<Table>],
 ) -> Result<Option<UnfinishedLoad>, Error> {
-    let mut notes = found.iter().filter_map(|found| found.note.as_ref());
+    let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished());
     let load = note.and_then(Layout::from_note);
     let is_unfinished = load.is_some() || has_legacy_record(control)?;
@@ -70,14 +70,14 @@ pub fn drop_legacy_table() -> String {
 impl UnfinishedLoad {
     /// Describes the load: `a load of 10 warehouses (seed 7) is under way or was interrupted`.
     pub fn text(&self) -> String {
-        let what = match self.load {
+        let description = match self.load {
             Some((layout, _)) => layout.description(),
             None => "warehouses by an earlier version".to_owned(),
         };
-        format!("a load of {what} is under way or was interrupted")
+        format!("a load of {description} is under way or was interrupted")
     }
 
-    /// What to do about it.
+    /// How to continue or replace it.
     pub fn remedy(&self) -> Remedy {
         match self.load {
             Some((layout, _)) => layout.continue_remedy(),
@@ -88,18 +88,18 @@ impl UnfinishedLoad {
         }
     }
 
-    /// Warehouses that it loads, if known.
+    /// Number of warehouses that it loads, if known.
     pub fn scale(&self) -> Option<u32> {
         self.load.map(|(layout, _)| layout.scale)
     }
 
-    /// When it began, if a load of this layout continues it.
+    /// Its start time if a load of this layout continues it; `None` if such a load starts again.
     ///
     /// # Errors
     /// The requested load differs from the one that can be continued.
     pub fn resume(&self, layout: &Layout) -> Result<Option<i64>, Error> {
         match self.load {
-            Some((recorded, begun_s)) if recorded == *layout => Ok(Some(begun_s)),
+            Some((recorded, start_s)) if recorded == *layout => Ok(Some(start_s)),
             Some(_) => Err(Error::Data {
                 problem: format!(
                     "{}; the requested load has {}",
@@ -135,9 +135,9 @@ mod tests {
         seed.seed = 8;
         population.population = Population::HammerDb;
         partitions.partitions = 2;
-        for other in [scale, seed, population, partitions] {
-            let refused = unfinished.resume(&other);
-            let message = refused.expect_err("another load").to_string();
+        for requested in [scale, seed, population, partitions] {
+            let resumed = unfinished.resume(&requested);
+            let message = resumed.expect_err("a different load").to_string();
             assert!(
                 message.contains("`prony load tpcc --scale 10 --seed 7` continues it"),
                 "{message}"

@@ -1,8 +1,8 @@
 //! Checks that the table is complete.
 //!
-//! Must never report as wrong what runs add, or fetch the keys of all records: the number of records and
-//! the sum of the numbers in their keys show whether one is missing or foreign, and the primary key
-//! excludes duplicates.
+//! Must never report records as wrong that runs have added, or fetch the keys of all records: the number of
+//! records and the sum of the numbers in their keys show whether a record is missing or foreign, and the
+//! primary key excludes duplicates.
 
 use super::inserted::{self, InsertedRecords};
 use super::layout::Layout;
@@ -42,18 +42,18 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     let mut tables = catalog::find::<UserTable>(control)?;
     let mut findings = findings::tables(&tables, Some(NAME));
     let mut report = CheckReport::default();
-    if let Some(found) = tables.iter_mut().find(|found| found.is_own) {
-        let note = found.note.as_ref();
+    if let Some(table) = tables.iter_mut().find(|table| table.is_own) {
+        let note = table.note.as_ref();
         let layout = note.and_then(Layout::from_note);
         let is_complete = note.is_none_or(|note| note.stage == TableStage::Loaded);
         if let Some(note) = note.filter(|_| !is_complete) {
             findings.push(note.finding(Layout::load_from_note(note)));
         }
-        let fields = table::fields(&found.columns).unwrap_or_default();
+        let fields = table::fields(&table.columns).unwrap_or_default();
         let contents = read_table(control, fields, layout)?;
-        found.facts.rows = contents.records;
+        table.facts.rows = contents.records;
         match layout {
-            // Before the end of a load, missing records are expected.
+            // A load that has not finished explains missing records.
             Some(_) if !is_complete => {}
             Some(layout) => {
                 let inserted = inserted::find(control, layout.records)?;
@@ -62,12 +62,12 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
             }
             None => findings.push(unknown_count(&contents)),
         }
-        findings.extend(findings::key(found));
-        findings.extend(findings::statistics(found));
+        findings.extend(findings::key(table));
+        findings.extend(findings::statistics(table));
         report.scale = layout.map(|layout| layout.scale());
     }
     report.findings = findings;
-    report.tables = tables.into_iter().map(|found| found.facts).collect();
+    report.tables = tables.into_iter().map(|table| table.facts).collect();
     Ok(report)
 }
 
@@ -89,27 +89,27 @@ fn read_table(
     })
 }
 
-/// Checks that the records are those of the load and of runs.
+/// Checks that the load and runs have stored exactly these records.
 fn check_records(
     contents: &TableContents,
     layout: &Layout,
     inserted: InsertedRecords,
 ) -> Vec<Finding> {
     let id = "records";
-    let wrong = |text: String| vec![finding(FindingState::Wrong, id, text)];
+    let wrong_records = |text: String| vec![finding(FindingState::Wrong, id, text)];
     if contents.foreign > 0 {
-        return wrong(format!(
+        return wrong_records(format!(
             "the keys of {} records are not \"user\" and a number; load again",
             grouped(contents.foreign)
         ));
     }
-    let (found, loaded) = (contents.records, layout.records);
+    let (actual, loaded) = (contents.records, layout.records);
     let expected = loaded + inserted.records;
-    if found != expected {
-        return wrong(format!(
+    if actual != expected {
+        return wrong_records(format!(
             "there are {} records, but the load and runs have stored {}: records were deleted, or \
              something else added some; load again",
-            grouped(found),
+            grouped(actual),
             grouped(expected)
         ));
     }
@@ -117,10 +117,10 @@ fn check_records(
         .map(|number| u128::from(keys::hash(number)))
         .sum();
     if contents.sum != sum + inserted.sum {
-        return wrong(format!(
+        return wrong_records(format!(
             "there are {} records, as many as the load and runs have stored, but some have \
              different keys; load again",
-            grouped(found)
+            grouped(actual)
         ));
     }
     let text = format!("all {} loaded records exist", grouped(loaded));

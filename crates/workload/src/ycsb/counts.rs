@@ -1,5 +1,5 @@
-//! Counts of what users did: the operations by kind, and whether records were found. Each user writes its
-//! own counts and adds them to the shared ones when it ends.
+//! Counts of operations by kind, and of lookups that found a record. Each user counts separately, and adds
+//! its counts to the shared ones when it ends.
 
 use super::mix::{Mix, Operation};
 use prony_session::ActionShare;
@@ -17,23 +17,23 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The operation shares of a run of this workload.
+    /// Returns the shares of operations and of successful lookups in a run of this workload.
     pub fn shares(&self, mix: &Mix) -> Vec<ActionShare> {
-        let whole = self.completed.iter().sum();
+        let total = self.completed.iter().sum();
         let operations = mix.shares.iter().map(|(operation, share)| ActionShare {
             name: operation.name(),
-            of: "operations",
-            part: self.completed[*operation as usize],
-            whole,
+            base: "operations",
+            count: self.completed[*operation as usize],
+            total,
             expected: Some(*share),
             exact: false,
             minimum: None,
         });
         let hits = ActionShare {
             name: "with a record",
-            of: "reads and scans",
-            part: self.hits,
-            whole: self.lookups,
+            base: "reads and scans",
+            count: self.hits,
+            total: self.lookups,
             expected: Some(1.0),
             exact: true,
             minimum: None,
@@ -42,30 +42,30 @@ impl Counts {
     }
 }
 
-/// One user's counts, which are added to the shared ones however the user ends.
+/// One user's counts; dropping them adds them to the shared ones.
 pub struct UserCounts<'a> {
     /// Counts so far.
     pub sums: Counts,
-    all: &'a Mutex<Counts>,
+    total: &'a Mutex<Counts>,
 }
 
 impl<'a> UserCounts<'a> {
     /// Starts with empty counts.
-    pub fn new(all: &'a Mutex<Counts>) -> Self {
+    pub fn new(total: &'a Mutex<Counts>) -> Self {
         UserCounts {
             sums: Counts::default(),
-            all,
+            total,
         }
     }
 }
 
 impl Drop for UserCounts<'_> {
     fn drop(&mut self) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        for (sum, more) in all.completed.iter_mut().zip(self.sums.completed) {
-            *sum += more;
+        let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
+        for (sum, count) in total.completed.iter_mut().zip(self.sums.completed) {
+            *sum += count;
         }
-        all.lookups += self.sums.lookups;
-        all.hits += self.sums.hits;
+        total.lookups += self.sums.lookups;
+        total.hits += self.sums.hits;
     }
 }

@@ -1,7 +1,7 @@
 //! SQL texts, by engine.
 //!
-//! Builds statements for the layout of a record and the options; placeholders are `$1`, which each protocol
-//! converts to its own form. A statement must never be sent to an engine of another kind.
+//! Builds statements for the layout of a record and the options. Placeholders have the form `$1`, which each
+//! protocol converts. A statement must never be sent to an engine of a different dialect.
 
 use super::layout::Layout;
 use super::table::NAME;
@@ -9,8 +9,7 @@ use crate::SqlDialect;
 use prony_session::DbError;
 use prony_wire::{Engine, ParameterType};
 
-/// Maximum length of a key in characters; YCSB's longest has 23. Short enough for indexes in every server
-/// version.
+/// Maximum length of a key in characters. YCSB's longest key has 23; every server version can index 64.
 const KEY_LENGTH: u16 = 64;
 /// Bytes of a typical key.
 pub const KEY_BYTES: u64 = 23;
@@ -21,7 +20,7 @@ pub const INSERTED_KEY: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 /// Type of a field's value.
 pub const FIELD: ParameterType = ParameterType::Text;
 
-/// Type of a key that is searched for: PostgreSQL compares all kinds of text as `text`.
+/// Type of the key in a `WHERE` clause: PostgreSQL compares all string types as `text`.
 pub fn searched_key(engine: SqlDialect) -> ParameterType {
     match engine {
         SqlDialect::PostgreSql => ParameterType::Text,
@@ -40,8 +39,8 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
     let values = layout.value_bytes() + u64::from(layout.field_count);
     match engine {
         Engine::PostgreSql => {
-            // A row takes its share of a page of 8 KB, which holds whole rows; longer rows are stored out
-            // of line, in pieces.
+            // A page of 8 KB holds a whole number of rows, and the free space is divided among them; longer
+            // rows are stored out of line, in pieces.
             let row = (values + 25).next_multiple_of(8) + 4;
             let in_page = 8_168_u64.checked_div(row).filter(|rows| *rows > 0);
             in_page.map_or(row, |rows| 8_192 / rows) + 44
@@ -72,8 +71,9 @@ pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
     }
 }
 
-/// One scan of the table: number of records, sum of the numbers in their keys, records with a key that YCSB
-/// does not generate, records with a field of a different length.
+/// The query that scans the table. It returns the number of records, the sum of the numbers in their keys, the
+/// number of records with a key that YCSB does not generate, and the number of records with a field of a
+/// different length.
 pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
     let (is_key, number) = match engine {
         SqlDialect::PostgreSql => (
@@ -96,7 +96,7 @@ pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
     )
 }
 
-/// Reads all fields of a record, or one.
+/// The statement that reads all fields of a record, or one.
 pub fn read(field: Option<u32>) -> String {
     match field {
         None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),
@@ -104,7 +104,7 @@ pub fn read(field: Option<u32>) -> String {
     }
 }
 
-/// Replaces all fields of a record, or one; the key is the last value.
+/// The statement that replaces all fields of a record, or one; the key is the last parameter.
 pub fn update(field: Option<u32>, fields: u32) -> String {
     let (set, key) = match field {
         Some(field) => (format!("field{field} = $1"), 2),
@@ -116,7 +116,7 @@ pub fn update(field: Option<u32>, fields: u32) -> String {
     format!("UPDATE {NAME} SET {set} WHERE ycsb_key = ${key}")
 }
 
-/// Adds a record: its key, then its fields.
+/// The statement that adds a record; its parameters are the key and the fields.
 pub fn insert(fields: u32) -> String {
     let values: Vec<String> = (1..=fields + 1).map(|value| format!("${value}")).collect();
     let columns = columns(fields).replace(',', ", ");
@@ -126,8 +126,8 @@ pub fn insert(fields: u32) -> String {
     )
 }
 
-/// Reads this many records, starting at a key. Both kinds of engines support `LIMIT`; others use `FETCH
-/// FIRST`.
+/// The statement that reads records in key order; its parameters are the first key and the number of records.
+/// Both dialects support `LIMIT`.
 pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
     let columns = field.map_or("*".to_owned(), |field| format!("field{field}"));
     match engine {
@@ -137,7 +137,7 @@ pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
     }
 }
 
-/// Checks whether a record exists.
+/// The statement that checks whether a record exists.
 pub const EXISTS: &str = "SELECT 1 FROM usertable WHERE ycsb_key = $1";
 
 /// Whether an `INSERT` failed because of a duplicate key.
@@ -154,7 +154,7 @@ mod tests {
     use prony_wire::Protocol;
 
     #[test]
-    fn statements_match_ycsbs() {
+    fn statements_match_those_of_ycsb() {
         for engine in [SqlDialect::PostgreSql, SqlDialect::MySql] {
             assert_eq!(
                 scan(engine, None),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_depends_on_the_engine() {
+    fn create_table_depends_on_the_dialect() {
         assert_eq!(
             create(SqlDialect::PostgreSql, 1, "x"),
             "create table usertable (ycsb_key varchar(64) not null, field0 text); \
@@ -200,12 +200,12 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_keys_are_recognised_by_engine() {
+    fn duplicate_keys_are_recognised_in_both_dialects() {
         let error = DbError::server(Protocol::PostgreSql, 0, *b"23505", String::new());
         assert!(is_duplicate(SqlDialect::PostgreSql, &error));
         assert!(!is_duplicate(SqlDialect::MySql, &error));
-        let numbered = DbError::server(Protocol::MySql, 1062, *b"23000", String::new());
-        assert!(is_duplicate(SqlDialect::MySql, &numbered));
-        assert!(!is_duplicate(SqlDialect::PostgreSql, &numbered));
+        let mysql_error = DbError::server(Protocol::MySql, 1062, *b"23000", String::new());
+        assert!(is_duplicate(SqlDialect::MySql, &mysql_error));
+        assert!(!is_duplicate(SqlDialect::PostgreSql, &mysql_error));
     }
 }

@@ -1,9 +1,9 @@
 //! Counts the records that runs have inserted, and sums the numbers in their keys, by looking up keys. Must
 //! never query keys one by one.
 //!
-//! The records of a series are numbered without gaps, so they end at the first missing one. Runs number their
-//! clients, and so their first series, from 0; a client goes on to a series [`keys::SERIES_STEP`] further only
-//! if its own has records.
+//! The records of a series are numbered without gaps: the first missing record ends the series. The first
+//! series of a client has the client's number, from 0. A client continues in the series
+//! [`keys::SERIES_STEP`] further only if its first series has records.
 
 use super::keys::{self, Key, SERIES_STEP};
 use super::table::NAME;
@@ -23,22 +23,22 @@ pub struct InsertedRecords {
     pub sum: u128,
 }
 
-/// The inserted records in a table that was loaded with this many records.
+/// Counts the inserted records in a table that was loaded with this many records.
 ///
 /// # Errors
 /// The server refused.
 pub fn find(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
     let mut total = InsertedRecords::default();
     for first in (0..).step_by(SERIES_STEP as usize) {
-        // The first records of many series at once: some clients of a run may have inserted nothing.
-        let all = first..first + SERIES_STEP;
-        let first_key = |series: u32| keys::inserted(records, series, 0);
-        let existing = existing_of(control, all.clone().map(first_key))?;
+        // Look up the first records of many series at once: some clients of a run may have inserted nothing.
+        let candidates = first..first + SERIES_STEP;
+        let first_number = |series: u32| keys::inserted(records, series, 0);
+        let existing = existing_of(control, candidates.clone().map(first_number))?;
         if existing.is_empty() {
             break;
         }
-        for series in all {
-            if existing.contains(&first_key(series)) {
+        for series in candidates {
+            if existing.contains(&first_number(series)) {
                 add_series(control, records, series, &mut total)?;
             }
         }
@@ -70,7 +70,7 @@ fn add_series(
     }
 }
 
-/// The subset of these records that exists.
+/// Returns the numbers of those records that exist.
 ///
 /// # Errors
 /// The server refused.

@@ -1,10 +1,10 @@
-//! Keys of records, such as `user6284781860667377211`, from their numbers. Two clients of a run must never
-//! use the same number for a record that they insert.
+//! Keys of records, such as `user6284781860667377211`, which are derived from record numbers. Two clients of a
+//! run must never insert records with the same number.
 //!
-//! YCSB numbers loaded records from 0, and continues for inserted ones with a counter that all threads
-//! share. Users of the loop share nothing, so each client has its own series of numbers: [`inserted`]. Two
-//! runs at once have clients of the same numbers; a client whose key another run has inserted continues in
-//! another series: [`next_series`].
+//! YCSB numbers loaded records from 0, and inserted ones with a counter that all threads share. Prony's users
+//! share no counter; each client has its own series of numbers instead ([`inserted`]). Concurrent runs have
+//! clients with the same numbers: a client continues in a different series if another run has inserted its key
+//! ([`next_series`]).
 
 /// Maximum number of digits in a key, after the prefix.
 const DIGITS_MAX: usize = 19;
@@ -12,13 +12,13 @@ const DIGITS_MAX: usize = 19;
 pub const PREFIX: &str = "user";
 /// The numbers of series fit into this many bits: a plan has at most a million clients.
 const SERIES_BITS: u32 = 20;
-/// The distance to the series that a client tries next. The check looks for the first records of this many
+/// The difference between the series that a client tries. The check looks for the first records of this many
 /// series at a time, until none of them exists.
 pub const SERIES_STEP: u32 = 1_000;
 
-/// 64-bit FNV-1a over the eight bytes of a number, the least significant first, without its sign: YCSB uses
-/// it to scatter keys and requests over the key space. Constants: G. Fowler, L. C. Noll, K.-P. Vo and D.
-/// Eastlake, "The FNV Non-Cryptographic Hash Algorithm" (IETF draft).
+/// The absolute value of the 64-bit FNV-1a hash over the eight bytes of a number, the least significant byte
+/// first. YCSB uses it to scatter keys and requests over the key space. Constants: G. Fowler, L. C. Noll, K.-P.
+/// Vo and D. Eastlake, "The FNV Non-Cryptographic Hash Algorithm" (IETF draft).
 #[inline]
 pub fn hash(number: u64) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -28,15 +28,15 @@ pub fn hash(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
-/// The number of the record that is inserted after `before` others of its series, on a table that was loaded
-/// with `records`. It depends on nothing else, so that a later run continues where an earlier one ended. A
-/// client begins with the series of its own number.
+/// Returns the number of the record with this ordinal, from 0, in a series, in a table that was loaded with
+/// `records` records. It depends on nothing else, so that a run continues where an earlier one ended. A client
+/// begins with the series that has the client's number.
 #[inline]
-pub fn inserted(records: u64, series: u32, before: u64) -> u64 {
-    records + (before << SERIES_BITS) + u64::from(series)
+pub fn inserted(records: u64, series: u32, ordinal: u64) -> u64 {
+    records + (ordinal << SERIES_BITS) + u64::from(series)
 }
 
-/// The series in which a client continues if another run inserts in this one; `None` after the last.
+/// Returns the series in which a client continues if another run inserts in this one; `None` after the last.
 pub fn next_series(series: u32) -> Option<u32> {
     Some(series + SERIES_STEP).filter(|next| next >> SERIES_BITS == 0)
 }
@@ -81,7 +81,7 @@ mod tests {
 
     /// The first keys that the original `ycsb load` prints.
     #[test]
-    fn keys_match_ycsbs() {
+    fn keys_match_those_of_ycsb() {
         for (number, key) in [
             (0, "user6284781860667377211"),
             (1, "user8517097267634966620"),
@@ -91,7 +91,7 @@ mod tests {
         }
         assert!(
             u64::MAX.to_string().len() > DIGITS_MAX,
-            "why the sign is dropped"
+            "an unsigned hash could have too many digits"
         );
         assert_eq!(i64::MAX.to_string().len(), DIGITS_MAX);
     }
@@ -100,8 +100,8 @@ mod tests {
     fn inserted_records_have_unique_numbers() {
         let mut numbers = HashSet::new();
         for client in [0, 1, 2, 999_999] {
-            for before in 0..100 {
-                let number = inserted(1_000, client, before);
+            for ordinal in 0..100 {
+                let number = inserted(1_000, client, ordinal);
                 assert!(number >= 1_000 && numbers.insert(number));
             }
         }

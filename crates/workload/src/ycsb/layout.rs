@@ -1,5 +1,5 @@
-//! The layout of the loaded data: number of records, their fields, and the seed; from a plan, or from the
-//! note that a load left. Must never query a server.
+//! The layout of the loaded data (number of records, fields, seed), from a plan or from the note that a load
+//! left. Must never query a server.
 
 use super::options::{self, YcsbOptions};
 use super::{engine, rows::Content};
@@ -10,23 +10,23 @@ use prony_plan::WorkloadPlan;
 
 /// Records per unit of scale.
 pub const RECORDS_PER_SCALE: u64 = 1_000;
-/// Maximum scale: with many more records, two would have the same key, as in YCSB. With a thousand
-/// million, the probability of such a pair is 5 %.
+/// Maximum scale: with more records, two could have the same key, as in YCSB. With 10^9 records, the
+/// probability of such a pair is 5 %.
 pub const SCALE_MAX: u32 = 1_000_000;
 
 /// Bytes of records per transaction, if a load uses several.
 const PART_BYTES: u64 = 8 << 20;
 
-/// See the top of this file.
+/// The parameters that determine the loaded data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Records.
+    /// Number of loaded records.
     pub records: u64,
-    /// Fields of a record.
+    /// Fields per record.
     pub field_count: u32,
-    /// Characters of a field.
+    /// Characters per field.
     pub field_length: u32,
-    /// Seed of their content.
+    /// Seed of the fields' content.
     pub seed: u64,
 }
 
@@ -35,7 +35,7 @@ impl Layout {
     ///
     /// # Errors
     /// The first problem with the plan's options.
-    pub fn of(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
+    pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
         // Only the first problem: `check_options` reports all of them.
         let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
         Ok(Layout::with(&options, plan.scale.unwrap_or(1), seed))
@@ -51,7 +51,7 @@ impl Layout {
         }
     }
 
-    /// The layout that a note records; `None` if the note belongs to something else.
+    /// The layout that a note records; `None` if it is the note of a different workload.
     pub fn from_note(note: &LoadNote) -> Option<Layout> {
         let number = |name| note.number(name);
         let small = |name| u32::try_from(number(name)?).ok();
@@ -79,7 +79,7 @@ impl Layout {
         }
     }
 
-    /// Scale, rounded down; a table from another loader may not be a whole number of units.
+    /// Scale, rounded down: a table that YCSB loaded may not have a multiple of 1,000 records.
     pub fn scale(&self) -> u32 {
         u32::try_from(self.records / RECORDS_PER_SCALE).unwrap_or(u32::MAX)
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_records_the_layout() {
+    fn layout_survives_the_note() {
         let layout = Layout {
             records: 25_000,
             field_count: 3,
@@ -136,10 +136,10 @@ mod tests {
         let note = layout.note(TableStage::Filling);
         let read = LoadNote::parse(&note.text()).expect("a note");
         assert_eq!(Layout::from_note(&read), Some(layout));
-        let other = LoadNote {
+        let oltp_note = LoadNote {
             description: "tables 1, table_size 100, rows 100, seed 7".to_owned(),
             stage: TableStage::Loaded,
         };
-        assert_eq!(Layout::from_note(&other), None);
+        assert_eq!(Layout::from_note(&oltp_note), None);
     }
 }

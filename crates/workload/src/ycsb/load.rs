@@ -1,4 +1,4 @@
-//! Creates and fills the table of a layout, with its records, key and statistics.
+//! Creates and fills the table: records, key and statistics.
 
 use super::inserted;
 use super::layout::Layout;
@@ -17,16 +17,16 @@ use prony_server::Control;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Up to this many bytes, a single loader stores everything in one transaction.
+/// Maximum bytes that a single loader stores in one transaction.
 const ONE_TRANSACTION_BYTES: u64 = 2 << 30;
 
-/// Loads the table; see the top of this file.
+/// Loads the table.
 pub fn load(
     request: &LoadRequest<'_>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
-    let layout = Layout::of(request.plan, request.seed)?;
+    let layout = Layout::for_plan(request.plan, request.seed)?;
     let subject = LoadSubject {
         load: layout.load(),
         scale: layout.scale(),
@@ -87,7 +87,7 @@ impl Dataset for YcsbDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        // Without the key, on PostgreSQL, this scans the whole table, but only once.
+        // On PostgreSQL the key does not exist yet, so this scans the table, but only once.
         let existing = inserted::existing_of(control, all.iter().map(|part| part.units.start))?;
         let missing = all
             .iter()
@@ -122,9 +122,9 @@ impl Dataset for YcsbDataset {
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
         let facts = catalog::find::<UserTable>(control)?
             .into_iter()
-            .map(|found| TableFacts {
+            .map(|table| TableFacts {
                 rows: self.layout.records,
-                ..found.facts
+                ..table.facts
             });
         Ok(facts.collect())
     }

@@ -1,4 +1,4 @@
-//! The core workloads: the shares of their operations, and the distribution of their requests. This
+//! The core workloads: the shares of their operations, and the distribution of the requested records. This
 //! module must not know statements.
 
 use super::requests::Distribution;
@@ -20,9 +20,9 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Their names, which are the kinds of transactions.
+    /// The names of all operations; they are also the kinds of transactions.
     pub const NAMES: [&'static str; 5] = ["read", "update", "insert", "scan", "read-modify-write"];
-    /// In the order of their names.
+    /// All operations, in the order of [`NAMES`](Self::NAMES).
     pub const ALL: [Operation; 5] = [
         Operation::Read,
         Operation::Update,
@@ -63,7 +63,7 @@ const fn mix(
 use Distribution::{Latest, Zipfian};
 use Operation::{Insert, Read, ReadModifyWrite, Scan, Update};
 
-/// All of them: YCSB's files `workloada` to `workloadf`.
+/// All core workloads: YCSB's files `workloada` to `workloadf`.
 pub static MIXES: [Mix; 6] = [
     mix("a", &[(Read, 0.5), (Update, 0.5)], Zipfian),
     mix("b", &[(Read, 0.95), (Update, 0.05)], Zipfian),
@@ -73,7 +73,7 @@ pub static MIXES: [Mix; 6] = [
     mix("f", &[(Read, 0.5), (ReadModifyWrite, 0.5)], Zipfian),
 ];
 
-/// Their letters.
+/// The letters of the core workloads.
 pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 impl Mix {
@@ -87,13 +87,15 @@ impl Mix {
             }
             remaining -= share;
         }
-        // If rounding leaves a remainder, it belongs to the last one.
+        // Rounding may leave a remainder.
         self.shares.len() - 1
     }
 
     /// Whether it includes this operation.
     pub fn has(&self, operation: Operation) -> bool {
-        self.shares.iter().any(|(one, _)| *one == operation)
+        self.shares
+            .iter()
+            .any(|(included, _)| *included == operation)
     }
 }
 
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn operation_numbers_index_their_names() {
+    fn operations_are_listed_in_the_order_of_their_discriminants() {
         for (index, operation) in Operation::ALL.into_iter().enumerate() {
             assert_eq!(operation as usize, index);
         }

@@ -1,11 +1,10 @@
 //! YCSB: the core workloads A to F of the Yahoo! Cloud Serving Benchmark, on its table.
 //!
-//! Clients must never request records that neither the load nor a client with the same number has stored.
+//! Clients must request only records that the load, or a client with the same number, has stored.
 //!
 //! The workloads are those of B. Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010,
-//! and of the public core workloads of YCSB 0.17; the code is Prony's own. Differences from YCSB are
-//! documented where they occur: in `keys` (numbers of inserted records) and in `requests` (which records
-//! are requested).
+//! and of the public core workloads of YCSB 0.17; no code of YCSB is used. Differences from YCSB are documented
+//! where they occur: in `keys` (numbers of inserted records) and in `requests` (choice of records).
 
 mod check;
 mod counts;
@@ -52,7 +51,7 @@ static TABLES: [TableSpec; 1] = [TableSpec {
 /// The workloads A to F, chosen by the option `workload`.
 pub static YCSB: Ycsb = Ycsb;
 
-/// See [`YCSB`].
+/// The type of [`YCSB`].
 #[derive(Clone, Copy, Debug)]
 pub struct Ycsb;
 
@@ -86,7 +85,7 @@ impl Workload for Ycsb {
     }
 
     fn bytes_per_scale(&self, engine: Engine, plan: &WorkloadPlan) -> Option<u64> {
-        let layout = Layout::of(plan, 0).ok()?;
+        let layout = Layout::for_plan(plan, 0).ok()?;
         Some(RECORDS_PER_SCALE * engine::record_bytes(engine, &layout))
     }
 

@@ -1,5 +1,5 @@
-//! The options, named as YCSB's properties. Reading them returns their values or every problem with
-//! them, and must never query a server.
+//! The options, named like YCSB's properties. Reads the options of a plan; returns their values or every
+//! problem with them. Must never query a server.
 
 use super::layout::SCALE_MAX;
 use super::mix::{LETTERS, MIXES, Mix};
@@ -13,8 +13,9 @@ use prony_plan::WorkloadPlan;
 pub const FIELDS_MAX: u32 = 100;
 /// Maximum number of characters of a field.
 const FIELD_LENGTH_MAX: u32 = 10_000;
-/// Default number of fields, and of their characters.
+/// Default number of fields of a record.
 const DEFAULT_FIELD_COUNT: u32 = 10;
+/// Default number of characters of a field.
 const DEFAULT_FIELD_LENGTH: u32 = 100;
 
 options! {

@@ -1,7 +1,9 @@
 //! The program of one virtual user.
 //!
-//! Executes operations, each as a transaction, by the options on the loaded records. Must never allocate
-//! for an operation, or insert a record that another client of the run inserts.
+//! Executes operations on the loaded records, each as a transaction. Must never allocate for an operation,
+//! or insert a record that a different client of the run inserts.
+//!
+//! Longer than 400 lines: the operations of all core workloads share a user's state.
 
 use super::counts::{Counts, UserCounts};
 use super::engine;
@@ -27,12 +29,12 @@ pub struct YcsbProgram {
     kinds: Vec<&'static str>,
 }
 
-/// State shared by all users of a run; read-only except for what users add when they end.
+/// State shared by all users of a run; read-only except for the counts, which users add when they end.
 struct YcsbRun {
     options: YcsbOptions,
     layout: Layout,
     engine: SqlDialect,
-    /// One statement for all fields, or one for each field.
+    /// One statement for all fields, or one per field; `update` and `scan` likewise.
     read: Vec<Statement>,
     update: Vec<Statement>,
     scan: Vec<Statement>,
@@ -47,21 +49,21 @@ struct UserState {
     requests: Requests,
     /// New values of fields, concatenated.
     fields: Vec<u8>,
-    /// Whether the last insert failed, and yet may have stored its record.
+    /// Whether the last insert failed but may have stored its record.
     insert_unconfirmed: bool,
 }
 
-/// The field selections that need a statement: all fields together, or each one.
-fn selections(all: bool, fields: u32) -> Vec<Option<u32>> {
-    match all {
+/// Returns the field selections that need a statement: all fields (`None`), or each field.
+fn selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
+    match all_fields {
         true => vec![None],
         false => (0..fields).map(Some).collect(),
     }
 }
 
-/// The statements of a run's operations, in order; of those that differ only in the field, the first.
+/// The statements of a run's operations, in order; the first of each group that differs only in the field.
 pub fn statements(options: &YcsbOptions, fields: u32, engine: SqlDialect) -> Vec<String> {
-    let first = |all| selections(all, fields)[0];
+    let first = |all_fields| selections(all_fields, fields)[0];
     let texts = options.mix().shares.iter().flat_map(|(operation, _)| {
         let read = || engine::read(first(options.readallfields));
         let update = || engine::update(first(options.writeallfields), fields);
@@ -103,13 +105,13 @@ impl YcsbProgram {
             add(&engine::scan(engine, field), &types)
         });
         let scan = scan.collect();
-        let mut inserted = vec![engine::FIELD; fields as usize + 1];
-        inserted[0] = engine::INSERTED_KEY;
+        let mut insert_types = vec![engine::FIELD; fields as usize + 1];
+        insert_types[0] = engine::INSERTED_KEY;
         let shared = YcsbRun {
             read,
             update,
             scan,
-            insert: add(&engine::insert(fields), &inserted),
+            insert: add(&engine::insert(fields), &insert_types),
             exists: add(engine::EXISTS, &[key]),
             options,
             layout,
@@ -177,8 +179,8 @@ impl Program for YcsbProgram {
     fn user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let Err(ended) = shared.run(id, db).await;
-            ended
+            let Err(exit) = shared.run(id, db).await;
+            exit
         })
     }
 }
@@ -203,7 +205,7 @@ impl YcsbRun {
             insert_unconfirmed: false,
         };
         if self.inserts() {
-            let existing = self.inserted_before(user.requests.series(), &mut db).await;
+            let existing = self.existing_records(user.requests.series(), &mut db).await;
             let existing = existing.map_err(|error| UserExit::Failed(error.to_string()))?;
             user.requests.set_inserted(existing);
             db.gate().await;
@@ -224,14 +226,13 @@ impl YcsbRun {
         }
     }
 
-    /// The number of records that exist in a series: finds the first missing record by exponential and
-    /// binary search.
-    async fn inserted_before(&self, series: u32, db: &mut Db) -> Result<u64, DbError> {
+    /// Counts the records in a series: finds the first missing record by exponential and binary search.
+    async fn existing_records(&self, series: u32, db: &mut Db) -> Result<u64, DbError> {
         if !db.is_up() {
             db.renew().await?;
         }
         let (mut existing, mut step) = (0, 1);
-        // `existing` records are known to exist; the search goes up, then back.
+        // At least `existing` records exist. The step doubles until a record is missing.
         while self.exists(series, existing + step - 1, db).await? {
             existing += step;
             step *= 2;
@@ -246,8 +247,8 @@ impl YcsbRun {
         Ok(existing)
     }
 
-    async fn exists(&self, series: u32, before: u64, db: &mut Db) -> Result<bool, DbError> {
-        let key = Key::of(keys::inserted(self.layout.records, series, before));
+    async fn exists(&self, series: u32, ordinal: u64, db: &mut Db) -> Result<bool, DbError> {
+        let key = Key::of(keys::inserted(self.layout.records, series, ordinal));
         let rows = db.exec(&self.exists, &[Value::Bytes(key.bytes())]).await?;
         Ok(rows.first().is_some())
     }
@@ -317,20 +318,20 @@ impl YcsbRun {
         Ok(())
     }
 
-    /// Inserts this client's next record, in another series if another run inserts in this one.
+    /// Inserts this client's next record; continues in a different series if another run inserts in this one.
     async fn insert(&self, user: &mut UserState, db: &mut Db) -> Result<(), DbError> {
         self.draw_fields(self.layout.field_count as usize, user);
         loop {
-            let result = self.insert_drawn(user, db).await;
+            let result = self.try_insert(user, db).await;
             let is_duplicate = match &result {
                 Ok(()) => false,
                 Err(error) => engine::is_duplicate(self.engine, error),
             };
             let was_unconfirmed = user.insert_unconfirmed;
-            // After any other error the same number is retried, so that there is no gap.
+            // After other errors the next insert uses the same number, so that there is no gap.
             user.insert_unconfirmed = result.is_err() && !is_duplicate;
             if result.is_ok() || (is_duplicate && was_unconfirmed) {
-                // A duplicate is here the record of an earlier try, whose reply was lost.
+                // The duplicate is the record of an earlier try, because its reply was lost.
                 user.requests.set_inserted(user.requests.inserted() + 1);
                 return result;
             }
@@ -338,13 +339,13 @@ impl YcsbRun {
             let Some(series) = next.filter(|_| is_duplicate) else {
                 return result;
             };
-            let existing = self.inserted_before(series, db).await?;
+            let existing = self.existing_records(series, db).await?;
             user.requests.set_series(series, existing);
         }
     }
 
     /// Inserts a record with the next number of the client's series and the drawn fields.
-    async fn insert_drawn(&self, user: &UserState, db: &mut Db) -> Result<(), DbError> {
+    async fn try_insert(&self, user: &UserState, db: &mut Db) -> Result<(), DbError> {
         let key = Key::of(user.requests.next_insert());
         let fields = self.layout.field_count as usize;
         let mut values = [Value::Null; VALUES_MAX];
@@ -361,15 +362,15 @@ impl YcsbRun {
     }
 
     /// Splits the drawn bytes into fields.
-    fn split_into_fields<'a>(&self, drawn: &'a [u8], values: &mut [Value<'a>]) {
-        let fields = drawn.chunks(self.layout.field_length as usize);
+    fn split_into_fields<'a>(&self, bytes: &'a [u8], values: &mut [Value<'a>]) {
+        let fields = bytes.chunks(self.layout.field_length as usize);
         for (value, field) in values.iter_mut().zip(fields) {
             *value = Value::Bytes(field);
         }
     }
 }
 
-/// One of the statements, with equal probability; if there is only one, nothing is drawn.
+/// Picks a statement, all with equal probability. Draws no random number if there is only one.
 fn pick<'a>(statements: &'a [Statement], random: &mut Random) -> &'a Statement {
     let last = statements.len() as i64 - 1;
     &statements[random.uniform(0, last) as usize]
@@ -394,10 +395,10 @@ mod tests {
         control.execute(&create).expect("creates");
         let key = "alter table usertable add primary key (ycsb_key)";
         control.execute(key).expect("adds the key");
-        for all in [true, false] {
+        for all_fields in [true, false] {
             let options = YcsbOptions {
-                readallfields: all,
-                writeallfields: all,
+                readallfields: all_fields,
+                writeallfields: all_fields,
                 ..YcsbOptions::default()
             };
             let program = YcsbProgram::new(options, layout, ENGINE);
@@ -405,7 +406,7 @@ mod tests {
             let statements = run.read.iter().chain(&run.update).chain(&run.scan);
             let statements: Vec<&Statement> =
                 statements.chain([&run.insert, &run.exists]).collect();
-            assert_eq!(statements.len(), if all { 5 } else { 11 });
+            assert_eq!(statements.len(), if all_fields { 5 } else { 11 });
             assert_declared_as_inferred(&mut control, statements);
         }
     }

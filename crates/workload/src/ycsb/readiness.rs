@@ -1,5 +1,5 @@
-//! Checks that the table is fit for a run, and finds out what it contains. Must never read the whole table,
-//! or let a run start on a half-loaded one.
+//! Checks that a run can use the table, and determines its layout. Must never read the whole table, or let a
+//! run start on a half-loaded table.
 
 use super::keys::Key;
 use super::layout::Layout;
@@ -10,10 +10,10 @@ use crate::{Error, catalog, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 
-/// The layout of the loaded data if it is fit for a run.
+/// Returns the layout of the loaded data, if a run can use it.
 ///
 /// # Errors
-/// The table is missing, half-loaded, not YCSB's, or its contents differ from what was requested.
+/// The table is missing, half-loaded or foreign, or its contents differ from the requested ones.
 pub fn loaded_layout(
     control: &mut Control,
     plan: &WorkloadPlan,
@@ -25,10 +25,10 @@ pub fn loaded_layout(
         problem,
         remedy: Remedy::Load(load.clone()),
     };
-    let found =
+    let loaded_table =
         catalog::loaded::<UserTable>(control, &load, Layout::load_from_note)?.swap_remove(0);
-    let fields = table::fields(&found.columns).unwrap_or_default();
-    let layout = match found.note.as_ref().and_then(Layout::from_note) {
+    let fields = table::fields(&loaded_table.columns).unwrap_or_default();
+    let layout = match loaded_table.note.as_ref().and_then(Layout::from_note) {
         Some(layout) => layout,
         None => Layout {
             field_count: fields,
@@ -50,7 +50,7 @@ pub fn loaded_layout(
     Ok(layout)
 }
 
-/// The layout of a table that YCSB itself has loaded.
+/// Returns the requested layout, for a table that YCSB has loaded.
 fn layout_of_foreign_load(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout, Error> {
     let Some(scale) = plan.scale else {
         return Err(Error::Data {
@@ -61,8 +61,10 @@ fn layout_of_foreign_load(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<
     Ok(Layout::with(options, scale, 0))
 }
 
+/// Checks that the loaded data is the requested data.
+///
 /// # Errors
-/// The loaded data differs from what was requested.
+/// The loaded data differs from the requested data.
 fn check_requested(
     layout: &Layout,
     plan: &WorkloadPlan,

@@ -1,12 +1,12 @@
-//! Chooses the records that operations request, from the number of loaded records and of those that this
-//! client has inserted. Must never choose a record that does not exist, or allocate for a draw.
+//! Chooses the records that operations request, from the loaded records and those that this client has
+//! inserted. Must never choose a record that does not exist, or allocate for a draw.
 //!
-//! Zipfian requests are drawn as in YCSB, from ten thousand million ranks with an exponent of 0.99, and
-//! scattered over the records by a hash; so the popular ones are the same at any number of records. There
-//! are two differences. The ranks are distributed exactly, where YCSB uses an approximation. And zipfian
-//! and uniform requests never choose records that are inserted during a run; `latest` requests the newest
-//! records that this client knows, first its own, then the loaded ones, where all threads of YCSB share one
-//! counter.
+//! Zipfian requests are drawn as in YCSB, from 10^10 ranks with an exponent of 0.99, and scattered over the
+//! records by a hash: the shares of the popular records hardly depend on the number of records. There are
+//! three differences from YCSB. The ranks are distributed exactly; YCSB uses an approximation. Zipfian and
+//! uniform requests never choose records that are inserted during a run. And `latest` requests the newest
+//! records that this client knows, first those that it inserted, then the loaded ones; the threads of YCSB
+//! share one counter.
 
 use super::keys;
 use crate::random::Random;
@@ -17,7 +17,7 @@ const RANKS: i64 = 10_000_000_000;
 /// The exponent of the Zipf distribution.
 pub const EXPONENT: f64 = 0.99;
 
-/// How records are chosen.
+/// The distribution of the requested records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// A few records, scattered over all, receive most of the requests.
@@ -29,9 +29,9 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Their names as values of the option.
+    /// The names of all distributions, as values of the option.
     pub const NAMES: [&'static str; 3] = ["zipfian", "uniform", "latest"];
-    /// In the order of their names.
+    /// All distributions, in the order of [`NAMES`](Self::NAMES).
     pub const ALL: [Distribution; 3] = [
         Distribution::Zipfian,
         Distribution::Uniform,
@@ -44,21 +44,21 @@ impl Distribution {
     }
 }
 
-/// The requests of one client.
+/// Chooses the records for one client.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests {
     distribution: Distribution,
-    /// Records that were loaded.
+    /// Number of loaded records.
     records: u64,
-    /// The series in which this client inserts: [`keys::inserted`].
+    /// The series in which this client inserts; see [`keys::inserted`].
     series: u32,
-    /// Records of this series, inserted in this run and earlier ones.
+    /// Number of records in this series, inserted by this run and earlier ones.
     inserted: u64,
     ranks: Zipf,
 }
 
 impl Requests {
-    /// The requests of a client that has not inserted anything.
+    /// The requests of a client without inserted records.
     pub fn new(distribution: Distribution, records: u64, client: u32) -> Self {
         let mut requests = Requests {
             distribution,
@@ -71,7 +71,7 @@ impl Requests {
         requests
     }
 
-    /// Records that were inserted in this client's series.
+    /// Number of records in this client's series.
     pub fn inserted(&self) -> u64 {
         self.inserted
     }
@@ -81,13 +81,13 @@ impl Requests {
         self.series
     }
 
-    /// Continues in another series, in which this many records exist.
+    /// Continues in a different series, which has this many records.
     pub fn set_series(&mut self, series: u32, inserted: u64) {
         self.series = series;
         self.set_inserted(inserted);
     }
 
-    /// Sets the number of records that exist in the client's series.
+    /// Sets the number of records in this client's series.
     pub fn set_inserted(&mut self, inserted: u64) {
         self.inserted = inserted;
         if self.distribution == Distribution::Latest {
@@ -96,7 +96,7 @@ impl Requests {
         }
     }
 
-    /// The number of the record that this client inserts next.
+    /// The number of the next record that this client inserts.
     pub fn next_insert(&self) -> u64 {
         keys::inserted(self.records, self.series, self.inserted)
     }

@@ -11,9 +11,9 @@ use prony_plan::splitmix64;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Number of characters from a 64-bit number, at six bits each.
+/// Number of characters per 64-bit random number; each takes six bits.
 const CHARACTERS_PER_DRAW: usize = 10;
-/// None of these needs escaping in any format.
+/// Characters that need no escaping in any row format.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// Appends random characters.

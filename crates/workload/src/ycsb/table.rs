@@ -1,14 +1,14 @@
-//! The table: its name and columns. Must never accept a table with other columns.
+//! The table: its name and columns. Must never accept a table with different columns.
 
 use super::engine;
 use super::options::FIELDS_MAX;
 use crate::SqlDialect;
 use crate::catalog::Tables;
 
-/// YCSB's name for it.
+/// The name of the table, as in YCSB.
 pub const NAME: &str = "usertable";
 
-/// The only table.
+/// The only table of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserTable;
 
@@ -32,8 +32,8 @@ impl Tables for UserTable {
     }
 }
 
-/// Number of fields in a table with these columns; `None` if it is another table. YCSB's own instructions
-/// write the column names in capitals, and MySQL preserves that.
+/// Number of fields in a table with these columns; `None` if the table is not YCSB's. Ignores case, because
+/// YCSB's documentation writes column names in capitals, and MySQL preserves them.
 pub fn fields(columns: &str) -> Option<u32> {
     let count = u32::try_from(columns.split(',').count() - 1).ok()?;
     let matches = engine::columns(count).eq_ignore_ascii_case(columns);
@@ -45,10 +45,10 @@ mod tests {
     use super::fields;
 
     #[test]
-    fn only_ycsbs_columns_are_accepted() {
+    fn only_the_columns_of_ycsb_are_accepted() {
         assert_eq!(fields("ycsb_key,field0"), Some(1));
         assert_eq!(fields("YCSB_KEY,FIELD0,FIELD1,FIELD2"), Some(3));
-        let other = [
+        let invalid = [
             "",
             "ycsb_key",
             "ycsb_key,field1",
@@ -56,7 +56,7 @@ mod tests {
             "id,field0",
             "field0,ycsb_key",
         ];
-        for columns in other {
+        for columns in invalid {
             assert_eq!(fields(columns), None, "{columns}");
         }
         let many: String = (0..101).map(|field| format!(",field{field}")).collect();

@@ -18,7 +18,7 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// Creates one of this name on the server that all tests share.
+    /// Creates a database with this name on the PostgreSQL server that all tests share.
     pub fn new(name: &str) -> TestDatabase {
         let mut control = TestDatabase::on("postgres").control();
         let create = format!("create database {name}");
@@ -34,12 +34,12 @@ impl TestDatabase {
         }
     }
 
-    /// Creates one of this name on the MariaDB that all tests share.
+    /// Creates a database with this name on the MariaDB server that all tests share.
     pub fn maria(name: &str) -> TestDatabase {
         TestDatabase::maria_on(embedded::shared_mariadb(), name)
     }
 
-    /// Creates one on a given MariaDB.
+    /// Creates a database with this name on a MariaDB server.
     pub fn maria_on(server: &embedded::MariaDb, name: &str) -> TestDatabase {
         let env = Environment::without_home("tester");
         let target = |database| {
@@ -100,11 +100,11 @@ impl TestDatabase {
         workload(name).check(&mut self.control()).expect("checks")
     }
 
-    /// The problems that the check finds in the data, each as `id: text`.
-    pub fn wrong(&self, name: &str) -> Vec<String> {
+    /// The problems that the check reports, each as `id: text`.
+    pub fn problems(&self, name: &str) -> Vec<String> {
         let report = self.check(name);
-        let wrong = report.findings.into_iter();
-        wrong
+        let findings = report.findings.into_iter();
+        findings
             .filter(|finding| finding.state == FindingState::Wrong)
             .map(|finding| format!("{}: {}", finding.id, finding.text))
             .collect()
@@ -132,7 +132,7 @@ impl Observer for SilentObserver {
     fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
-/// A run of this many clients, with this many transactions each.
+/// Runs a workload with this number of clients, and of transactions per client.
 pub fn run_workload(
     database: &TestDatabase,
     name: &str,
@@ -163,19 +163,19 @@ pub fn run_workload(
     } = run(&job, &mut SilentObserver).expect("the run starts");
     assert!(events.is_empty(), "{events:?}");
     assert_eq!(failure, None);
-    let of = |count: fn(&Tally<u64>) -> u64| collected.measured.kinds.iter().map(count).sum();
+    let sum = |count: fn(&Tally<u64>) -> u64| collected.measured.kinds.iter().map(count).sum();
     let entries = collected.measured.errors.entries();
     let code = |error: &ErrorEntry| String::from_utf8_lossy(&error.code).into_owned();
     RunOutcome {
-        committed: of(|kind| kind.committed),
-        failed: of(|kind| kind.failed),
-        retries: of(|kind| kind.retries),
+        committed: sum(|kind| kind.committed),
+        failed: sum(|kind| kind.failed),
+        retries: sum(|kind| kind.retries),
         codes: entries.iter().map(code).collect(),
         shares: loaded.program.shares(),
     }
 }
 
-/// The error's message.
+/// Returns the message of the error.
 pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
@@ -183,8 +183,8 @@ pub fn problem<T>(result: Result<T, Error>) -> String {
 /// All protocol modes.
 pub const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared];
 
-/// Asserts that nothing failed, and that `committed` transactions were committed.
-pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, what: &str) {
-    assert_eq!(outcome.failed, 0, "{what}: {:?}", outcome.codes);
-    assert_eq!(outcome.committed, committed, "{what}");
+/// Asserts that no transaction failed, and that `committed` transactions were committed.
+pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, context: &str) {
+    assert_eq!(outcome.failed, 0, "{context}: {:?}", outcome.codes);
+    assert_eq!(outcome.committed, committed, "{context}");
 }

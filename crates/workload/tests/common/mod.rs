@@ -1,4 +1,4 @@
-//! A separate database for each test; interrupted loads.
+//! Test support: a separate database for each test, and interrupted loads.
 
 mod stop;
 
@@ -17,7 +17,7 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// Creates a database of this name on the server that all tests share.
+    /// Creates a database with this name on the server that all tests share.
     pub fn new(name: &str) -> TestDatabase {
         let server = embedded::shared_postgres();
         let mut control = TestDatabase::on(server, "postgres").control();
@@ -27,7 +27,7 @@ impl TestDatabase {
         TestDatabase::on(server, name)
     }
 
-    /// An existing database.
+    /// An existing database with this name.
     pub fn on(server: &EmbeddedPostgres, name: &str) -> TestDatabase {
         let url = server.url_for(name);
         let env = Environment::without_home("postgres");
@@ -35,7 +35,7 @@ impl TestDatabase {
         TestDatabase { target, url }
     }
 
-    /// A connection to it.
+    /// Connects to the database.
     pub fn control(&self) -> Control {
         Control::connect(&self.target).expect("connects")
     }
@@ -63,7 +63,7 @@ impl TestDatabase {
         self.load_plan(&self.plan(name, Some(scale)), jobs, progress, stop)
     }
 
-    /// Loads what a plan with options requests.
+    /// Loads the tables of a plan.
     pub fn load_plan(
         &self,
         plan: &WorkloadPlan,
@@ -88,7 +88,7 @@ pub fn private_server() -> EmbeddedPostgres {
     EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("starts")
 }
 
-/// Waits until `condition` holds, for a minute at most.
+/// Waits until `condition` holds, for up to a minute.
 pub fn wait_until(mut condition: impl FnMut() -> bool) {
     for _ in 0..1200 {
         if condition() {
@@ -99,7 +99,7 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
     panic!("the condition did not hold within a minute");
 }
 
-/// The error's message.
+/// Returns the message of the error.
 pub fn problem<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }

@@ -1,9 +1,9 @@
-//! Plans for the tests of runs.
+//! Plans for tests that run workloads.
 
 use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use std::time::Duration;
 
-/// A workload with these options, on the existing data.
+/// A plan of a workload with these options, on the existing data.
 pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
     let options = options.iter();
     WorkloadPlan {

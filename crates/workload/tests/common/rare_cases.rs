@@ -1,4 +1,4 @@
-//! Runs that contain all rare cases.
+//! Seeds of runs that contain all rare cases.
 
 use prony_workload::random::Random;
 use prony_workload::tpcc::deck::Deck;
@@ -35,5 +35,5 @@ pub fn seed_with_rare_cases(profile: &'static Profile, warehouses: u32, transact
         }
         with_unused_item > 0 && repeated_items > 0 && remote > 0 && remote_payments > 0
     };
-    (1..1000).find(has_rare_cases).expect("one of a thousand")
+    (1..1000).find(has_rare_cases).expect("a seed below 1000")
 }

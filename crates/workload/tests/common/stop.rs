@@ -1,4 +1,4 @@
-//! A load that is stopped at a certain point.
+//! Stops a load at a given point.
 
 use prony_workload::{LoadPhase, Progress, ProgressUpdate};
 use std::sync::atomic::{AtomicBool, Ordering};

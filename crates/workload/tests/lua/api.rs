@@ -1,11 +1,11 @@
-//! Every call of the API.
+//! Tests every function of the API.
 
 use crate::support::{RunOptions, TestDatabase, run_default, run_script};
 use prony_plan::QueryMode;
 use prony_workload::sysbench::IgnoredErrors;
 
 #[test]
-fn statements_results_and_parameters() {
+fn statements_results_and_parameters_work() {
     for database in TestDatabase::both() {
         let script = include_str!("scripts/statements.lua");
         let result = run_default(&database, script);
@@ -53,7 +53,7 @@ fn statements_results_and_parameters() {
             );
         }
         assert_eq!(result.events, 3);
-        // Including those of `thread_init`, as in sysbench.
+        // The counts include queries of `thread_init`, as in sysbench.
         assert_eq!((result.queries.all(), result.queries.reconnects), (24, 1));
     }
 }
@@ -74,7 +74,7 @@ fn closed_statements_are_closed_on_the_server() {
 }
 
 #[test]
-fn a_thread_can_open_several_connections() {
+fn threads_can_open_several_connections() {
     for database in TestDatabase::both() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let options = RunOptions {
@@ -115,7 +115,7 @@ fn a_thread_can_open_several_connections() {
                 "{}",
                 result.text
             );
-            // One per event and connection; per `thread_init`, 12 and its checks.
+            // One read per event and connection; in each `thread_init`, 12 reads and its checks.
             let checks = result
                 .text
                 .lines()
@@ -166,7 +166,7 @@ fn bytes_that_are_not_utf_8_are_passed_unchanged() {
         }
         database.execute("drop table bytes");
     }
-    // PostgreSQL itself reports invalid text, and accepts text that is valid in its encoding.
+    // PostgreSQL rejects invalid text, and accepts text that is valid in the client encoding.
     let database = TestDatabase::postgres();
     let script = "function thread_init() con = sysbench.sql.driver():connect() \
                   con:query(\"set client_encoding = 'latin1'\") \
@@ -206,7 +206,7 @@ fn version_1_1_returns_further_results_one_by_one() {
 }
 
 #[test]
-fn a_later_statement_of_a_text_fails_when_the_script_reaches_it() {
+fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/later.lua");
     let run_with = |is_v1_1, ignored: Vec<u32>| {
@@ -247,7 +247,7 @@ fn a_later_statement_of_a_text_fails_when_the_script_reaches_it() {
 }
 
 #[test]
-fn numbers_histograms_ffi_and_coroutines() {
+fn numbers_histograms_ffi_and_coroutines_work() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/numbers.lua");
     let result = run_default(&database, script);
@@ -284,7 +284,7 @@ fn numbers_histograms_ffi_and_coroutines() {
 }
 
 #[test]
-fn options_commands_and_help() {
+fn options_commands_and_help_work() {
     let database = TestDatabase::postgres();
     let script = include_str!("scripts/options.lua");
     let options = RunOptions {

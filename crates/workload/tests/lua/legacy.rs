@@ -1,4 +1,4 @@
-//! Scripts for sysbench 0.5.
+//! Tests scripts for sysbench 0.5.
 
 use crate::support::{RunOptions, TestDatabase, run_script};
 
@@ -45,7 +45,7 @@ fn both_variants_of_the_hot_row_script_run() {
 }
 
 #[test]
-fn the_old_api_works() {
+fn legacy_api_works() {
     for database in TestDatabase::both() {
         let script = include_str!("scripts/legacy.lua");
         let options = RunOptions {

@@ -1,4 +1,4 @@
-//! Lua scripts on real servers.
+//! Tests Lua scripts on real servers.
 
 mod api;
 mod legacy;

@@ -1,4 +1,4 @@
-//! The bundled scripts: their queries, and how these are counted.
+//! Tests the queries of the bundled scripts, and their counts.
 
 use crate::support::{RunOptions, TestDatabase, run_script};
 use prony_plan::QueryMode;
@@ -64,12 +64,12 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
             let result = run_bundled(name, "run", &options);
             assert_eq!(result.queries.all(), 40, "{name}: {result:?}");
         }
-        let one = RunOptions {
+        let one_table = RunOptions {
             script_options: vec![("table_size", "1000")],
             ..options.clone()
         };
         for name in ["select_random_points", "select_random_ranges"] {
-            let result = run_bundled(name, "run", &one);
+            let result = run_bundled(name, "run", &one_table);
             assert_eq!(result.queries.reads, 40, "{name}: {result:?}");
         }
         let cleaned = run_bundled("oltp_read_write", "cleanup", &options);
@@ -102,14 +102,14 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         ),
         "{help}"
     );
-    let refused = run_script(
+    let unsupported = run_script(
         &TestDatabase::postgres(),
         "require('oltp_read_only')",
         "prewarm",
         &options,
     );
     assert!(
-        refused.text.contains("prewarm is currently MySQL only"),
-        "{refused:?}"
+        unsupported.text.contains("prewarm is currently MySQL only"),
+        "{unsupported:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Connections of `init()`, which runs without an event loop.
+//! Tests connections outside of threads, as in `init()`, which runs without an event loop.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_plan::QueryMode;
@@ -7,7 +7,7 @@ use prony_workload::lua::OutsideQueries;
 use prony_workload::sysbench::IgnoredErrors;
 use std::time::Duration;
 
-/// A script whose account rejects further connections between `shut()` and `open()`.
+/// The start of a script whose account rejects new connections between `shut()` and `open()`.
 const ACCOUNT: &str = "local drv = sysbench.sql.driver()\nlocal one = drv:connect()\n\
                        local me = 'select connection_id()'\n\
                        local function shut() one:query(\"set password = password('x')\") end\n\
@@ -23,7 +23,7 @@ fn output_of_init(account: &str, init: &str) -> String {
 }
 
 #[test]
-fn a_refused_connection_leaves_the_previous_one_in_use() {
+fn refused_connection_preserves_the_current_one() {
     let output = output_of_init(
         "front_refused",
         "shut() print(pcall(drv.connect, drv)) print(one:query_row('select 7'))\n\
@@ -36,7 +36,7 @@ fn a_refused_connection_leaves_the_previous_one_in_use() {
 }
 
 #[test]
-fn a_connection_that_could_not_reconnect_stays_separate() {
+fn failed_reconnect_preserves_the_connection_number() {
     let output = output_of_init(
         "front_held",
         "local two = drv:connect() shut() print(pcall(two.reconnect, two)) open()\n\
@@ -146,7 +146,7 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
 }
 
 #[test]
-fn a_later_result_outside_of_threads_may_be_an_error() {
+fn later_results_outside_of_threads_can_be_errors() {
     let database = TestDatabase::maria();
     let v1_1 = RunOptions {
         is_v1_1: true,
@@ -174,9 +174,9 @@ fn a_later_result_outside_of_threads_may_be_an_error() {
 }
 
 #[test]
-fn a_long_statement_is_not_a_stuck_script() {
+fn long_statements_do_not_count_as_stuck() {
     let options = RunOptions {
-        patience_s: 1,
+        max_query_gap_s: 1,
         ..RunOptions::default()
     };
     let init = "con:query('select sleep(3)') print('slept')";
@@ -198,7 +198,7 @@ fn reconnecting_to_a_dead_server_has_a_time_limit() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let database = TestDatabase::on_maria(&server, "root");
     let options = RunOptions {
-        patience_s: 1,
+        max_query_gap_s: 1,
         ignored: IgnoredErrors::All,
         end_after: Some(Duration::from_secs(120)),
         ..RunOptions::default()
@@ -223,7 +223,7 @@ fn reconnecting_to_a_dead_server_has_a_time_limit() {
 }
 
 #[test]
-fn a_script_that_waits_for_the_server_at_the_end_is_reported() {
+fn scripts_that_wait_for_the_server_at_the_end_are_reported() {
     let options = RunOptions {
         end_after: Some(Duration::from_millis(500)),
         ..RunOptions::default()

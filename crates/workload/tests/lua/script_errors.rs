@@ -1,4 +1,4 @@
-//! Faulty scripts.
+//! Tests scripts with errors.
 
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_workload::sysbench::IgnoredErrors;
@@ -69,8 +69,8 @@ fn mistakes_are_reported_with_file_and_line() {
         assert!(result.text.starts_with(output), "{script}\n{}", result.text);
     }
     for (script, output) in [
-        // Where sysbench 1.0.20 locates these errors: at the caller of the function that queries a closed
-        // connection, which has no line if it is sysbench; otherwise at the call.
+        // sysbench 1.0.20 locates these errors at the call, except for a query on a closed connection: it locates
+        // that at the caller of the function with the query, which has no line if the caller is sysbench.
         (
             "local function query()\ncon:query('select 1')\nreturn 1\nend\n\
              function event() con:disconnect()\nquery()\nreturn\nend",
@@ -138,10 +138,10 @@ const RAN_TOO_LONG: &str = "the script has run too long without making a request
                             limit is PRONY_LUA_PATIENCE, in seconds\n";
 
 #[test]
-fn an_infinite_loop_is_interrupted() {
+fn infinite_loops_are_interrupted() {
     let database = TestDatabase::maria();
     let options = RunOptions {
-        patience_s: 1,
+        max_query_gap_s: 1,
         ..RunOptions::default()
     };
     for body in [
@@ -173,10 +173,10 @@ fn an_infinite_loop_is_interrupted() {
 }
 
 #[test]
-fn after_a_failure_no_other_thread_starts() {
+fn no_thread_starts_after_a_failure() {
     let database = TestDatabase::maria();
     let options = RunOptions {
-        patience_s: 1,
+        max_query_gap_s: 1,
         threads: 8,
         ..RunOptions::default()
     };
@@ -240,7 +240,7 @@ fn ignored_errors_restart_the_event() {
         "{}",
         first.text
     );
-    let all = run_script(
+    let all_ignored = run_script(
         &database,
         script,
         "run",
@@ -249,7 +249,7 @@ fn ignored_errors_restart_the_event() {
             ..RunOptions::default()
         },
     );
-    assert_eq!((all.events, all.queries.errors), (3, 2));
+    assert_eq!((all_ignored.events, all_ignored.queries.errors), (3, 2));
     // Without the option, the hook decides; it is called first.
     let hook = format!(
         "{script}\nsysbench.hooks.sql_error_ignorable = function(e) return e.sql_errno == 1062 end"
@@ -271,7 +271,7 @@ fn ignored_errors_restart_the_event() {
 }
 
 #[test]
-fn an_event_that_returns_true_ends_its_thread() {
+fn event_that_returns_true_ends_its_thread() {
     let result = run_on_maria(
         "n = 0 function event() n = n + 1 return n == 2 end function thread_done() print('done', n) end",
     );
@@ -279,7 +279,7 @@ fn an_event_that_returns_true_ends_its_thread() {
 }
 
 #[test]
-fn errors_that_a_script_catches_are_counted() {
+fn caught_errors_are_counted() {
     let script = "function thread_init() con = sysbench.sql.driver():connect() \
                   one = con:prepare('insert into held values (1, 2)') end \
                   function event() pcall(con.query, con, 'select nosuch') pcall(one.execute, one) \
@@ -299,7 +299,7 @@ fn errors_that_a_script_catches_are_counted() {
 }
 
 #[test]
-fn an_error_in_thread_done_ends_only_its_thread() {
+fn error_in_thread_done_ends_only_its_thread() {
     let database = TestDatabase::maria();
     let script = "n = 0 function event() n = n + 1 return sysbench.tid == 0 and n == 2 end \
                   function thread_done() if sysbench.tid == 0 then error('td') end print('done') end \
@@ -311,9 +311,9 @@ fn an_error_in_thread_done_ends_only_its_thread() {
     let result = run_script(&database, script, "run", &options);
     assert!(result.failures.is_empty(), "{result:?}");
     assert_eq!(result.events, 4);
-    let failed = "FATAL: `thread_done' function failed: ./t.lua:1: td\n";
+    let message = "FATAL: `thread_done' function failed: ./t.lua:1: td\n";
     assert!(
-        result.text.contains(failed) && result.text.contains("done\n"),
+        result.text.contains(message) && result.text.contains("done\n"),
         "{}",
         result.text
     );
@@ -321,7 +321,7 @@ fn an_error_in_thread_done_ends_only_its_thread() {
 }
 
 #[test]
-fn a_lost_connection_is_ignored_or_ends_the_run() {
+fn lost_connection_is_ignored_or_ends_the_run() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/killed.lua");
     let ignored = RunOptions {

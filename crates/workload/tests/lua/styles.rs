@@ -1,10 +1,10 @@
-//! Scripts in the styles that users write.
+//! Tests scripts in the styles of users.
 
 use crate::support::{RunOptions, TestDatabase, run_default, run_script};
 use std::time::Duration;
 
 #[test]
-fn a_script_extends_oltp_common() {
+fn scripts_can_extend_oltp_common() {
     for database in TestDatabase::both() {
         let script = include_str!("scripts/extended.lua");
         let options = RunOptions {
@@ -34,7 +34,7 @@ fn a_script_extends_oltp_common() {
 }
 
 #[test]
-fn a_script_can_have_its_own_main_loop_and_counters() {
+fn scripts_can_have_a_main_loop_and_counters() {
     let database = TestDatabase::maria();
     let result = run_default(&database, include_str!("scripts/counters.lua"));
     assert!(result.failures.is_empty(), "{result:?}");
@@ -46,7 +46,7 @@ fn a_script_can_have_its_own_main_loop_and_counters() {
 }
 
 #[test]
-fn thread_done_runs_when_the_time_is_over() {
+fn thread_done_runs_at_the_end_of_the_time() {
     let database = TestDatabase::maria();
     let script = "function thread_init() con = sysbench.sql.driver():connect() end \
                   function event() con:query('select 1') end \

@@ -34,12 +34,12 @@ impl TestDatabase {
         TestDatabase::maria_as("root")
     }
 
-    /// With this account, which has no password and is created if necessary.
+    /// Connects as this account, which has no password and is created if necessary.
     pub fn maria_as(account: &str) -> TestDatabase {
         TestDatabase::on_maria(embedded::shared_mariadb(), account)
     }
 
-    /// On a given server, such as one that only the test uses.
+    /// Creates a database on this server, such as a server that only the test uses.
     pub fn on_maria(server: &embedded::MariaDb, account: &str) -> TestDatabase {
         let env = Environment::without_home("tester");
         let target = |account: &str, database: &str| {
@@ -100,7 +100,7 @@ impl TestDatabase {
 #[derive(Default)]
 pub struct Recorder {
     lines: Mutex<String>,
-    pub ended: Arc<AtomicBool>,
+    pub end: Arc<AtomicBool>,
 }
 
 impl Recorder {
@@ -142,7 +142,7 @@ impl Listener for Recorder {
         ));
     }
     fn function_failed(&self, function: &str, reason: &str) {
-        self.ended.store(true, Ordering::Relaxed);
+        self.end.store(true, Ordering::Relaxed);
         if !function.is_empty() {
             self.record(&format!("FATAL: `{function}' function failed: {reason}\n"));
         }
@@ -155,7 +155,7 @@ impl Listener for Recorder {
     }
 }
 
-/// How to run a script.
+/// The options of a script's run.
 #[derive(Clone)]
 pub struct RunOptions {
     pub path: String,
@@ -167,7 +167,7 @@ pub struct RunOptions {
     pub is_v1_1: bool,
     pub ignored: IgnoredErrors,
     pub memory_limit_bytes: usize,
-    pub patience_s: u64,
+    pub max_query_gap_s: u64,
     /// Ends the run after this time, as a signal would.
     pub end_after: Option<Duration>,
 }
@@ -184,7 +184,7 @@ impl Default for RunOptions {
             is_v1_1: false,
             ignored: IgnoredErrors::Codes(vec![1213, 1020, 1205]),
             memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
-            patience_s: ScriptSettings::PATIENCE_S,
+            max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
             end_after: None,
         }
     }
@@ -224,7 +224,7 @@ fn settings(
             ScriptOptionValue::List(vec!["1213".to_owned()]),
         ),
     ];
-    let given = options
+    let script_options = options
         .script_options
         .iter()
         .map(|(name, value)| ScriptOption {
@@ -250,7 +250,7 @@ fn settings(
         general: general
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec(),
-        given: given.collect(),
+        script_options: script_options.collect(),
         threads: options.threads,
         driver: database.driver,
         server: Some(database.target.clone()),
@@ -269,8 +269,8 @@ fn settings(
         search_path: search_path(None, None),
         c_search_path: None,
         memory_limit_bytes: options.memory_limit_bytes,
-        patience_s: options.patience_s,
-        end: Arc::clone(&recorder.ended),
+        max_query_gap_s: options.max_query_gap_s,
+        end: Arc::clone(&recorder.end),
         listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
@@ -292,10 +292,10 @@ pub fn run_script(
     let recorder = Arc::new(Recorder::default());
     let mut result = RunResult::default();
     if let Some(after) = options.end_after {
-        let ended = Arc::clone(&recorder.ended);
+        let end = Arc::clone(&recorder.end);
         std::thread::spawn(move || {
             std::thread::sleep(after);
-            ended.store(true, Ordering::Relaxed);
+            end.store(true, Ordering::Relaxed);
         });
     }
     if let Err(error) = run_command(database, script, command, options, &recorder, &mut result) {
@@ -320,9 +320,9 @@ fn run_command(
     let task = match script.command(command)? {
         Command::Run => Task::Run,
         Command::Once => {
-            let done = script.once(command);
+            let succeeded = script.once(command);
             result.outside = script.take_outside_queries();
-            if !done? {
+            if !succeeded? {
                 recorder.record("failed\n");
             }
             return Ok(());
@@ -343,9 +343,9 @@ fn run_command(
     let is_run = task == Task::Run;
     let program = script.program(task)?;
     if is_run {
-        let done = script.init();
+        let init_result = script.init();
         result.outside = script.take_outside_queries();
-        done?;
+        init_result?;
     }
     let plan = DrivePlan {
         clients: program.users(),
@@ -365,12 +365,12 @@ fn run_command(
         tcp_target: None,
         plan: &plan,
         seed: 5,
-        interrupt: &recorder.ended,
+        interrupt: &recorder.end,
         tap: None,
         on_connect_refused: None,
     };
-    let driven = match run(&job, &mut SilentObserver) {
-        Ok(driven) => driven,
+    let drive_result = match run(&job, &mut SilentObserver) {
+        Ok(drive_result) => drive_result,
         Err(Error::Unready(reason)) => {
             result.failures = vec![reason];
             return Ok(());
@@ -382,11 +382,11 @@ fn run_command(
         events,
         failure,
         ..
-    } = driven;
-    let failed = events
+    } = drive_result;
+    let failures = events
         .into_iter()
         .filter(|event| event.kind == RunEventKind::UserFailed);
-    result.failures = failed.map(|event| event.detail).chain(failure).collect();
+    result.failures = failures.map(|event| event.detail).chain(failure).collect();
     result.events = collected
         .measured
         .kinds
@@ -400,7 +400,7 @@ fn run_command(
     Ok(())
 }
 
-/// A run with a given script and server, and defaults otherwise.
+/// Runs a script with default options.
 pub fn run_default(database: &TestDatabase, script: &str) -> RunResult {
     run_script(database, script, "run", &RunOptions::default())
 }

@@ -1,4 +1,4 @@
-//! Tables that are missing, too small, or foreign; statements that fail.
+//! Tests tables that are missing, too small or foreign, and statements that fail.
 
 use crate::support::{TestDatabase, plan, problem, run_workload, workload};
 use prony_plan::QueryMode;
@@ -42,15 +42,15 @@ fn missing_tables_are_reported_with_a_remedy() {
     database.execute("drop table sbtest1");
     let message = problem(database.program("oltp_read_only", &[]));
     assert!(message.contains("table sbtest1 is missing"), "{message}");
-    let wrong = database.wrong("oltp_read_only");
+    let problems = database.problems("oltp_read_only");
     assert!(
-        wrong[0].contains("some of the tables between are missing"),
-        "{wrong:?}"
+        problems[0].contains("some of the tables between are missing"),
+        "{problems:?}"
     );
 }
 
 #[test]
-fn foreign_tables_are_left_alone() {
+fn foreign_tables_are_never_changed() {
     let database = TestDatabase::new("oltp_foreign");
     database.execute("create table sbtest2 (id int, name text)");
     let options = [("tables", "2")];
@@ -102,8 +102,11 @@ fn tables_created_by_sysbench_are_accepted() {
     );
     let report = database.check("oltp_read_write");
     assert!(report.is_ok(), "{report:?}");
-    let note = report.findings.iter().find(|one| one.id == "rows-unknown");
-    assert_eq!(note.expect("noted").state, FindingState::Note);
+    let note = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "rows-unknown");
+    assert_eq!(note.expect("a finding").state, FindingState::Note);
     let message = problem(database.program("oltp_read_write", &[("table_size", "301")]));
     assert!(
         message.contains("300 rows, but 301 are requested"),
@@ -112,7 +115,7 @@ fn tables_created_by_sysbench_are_accepted() {
 }
 
 #[test]
-fn other_errors_are_failures_and_the_run_continues() {
+fn run_continues_after_failed_transactions() {
     let database = TestDatabase::new("oltp_fails");
     database.load("oltp_write_only", &[("table_size", "500")], 1);
     database.execute("alter table sbtest1 add constraint few check (k < 100) not valid");

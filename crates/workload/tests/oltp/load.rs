@@ -1,18 +1,18 @@
-//! Loads, and the tables that they leave.
+//! Tests loads, and the tables that they create.
 
 use crate::stop::StopAt;
 use crate::support::{TestDatabase, problem, test_interrupted_load, workload};
 use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
 
-/// A digest of all rows of a table.
+/// Returns a digest of all rows of a table.
 fn digest(database: &TestDatabase, table: u32) -> String {
     database.text(&format!(
         "select md5(string_agg(t::text, E'\\n' order by id)) from sbtest{table} t"
     ))
 }
 
-/// The columns of a table with types and defaults, and its indexes.
+/// Returns the columns of a table with types and defaults, and its indexes.
 fn shape(database: &TestDatabase, table: u32) -> String {
     database.text(&format!(
         "select (select string_agg(concat_ws(' ', attname, format_type(atttypid, atttypmod), \
@@ -29,7 +29,7 @@ fn shape(database: &TestDatabase, table: u32) -> String {
 fn tables_do_not_depend_on_the_number_of_jobs() {
     let options = [("tables", "3"), ("table_size", "5000")];
     let mut first = None;
-    // In one transaction; in whole tables; in ranges of rows.
+    // One job loads in one transaction, two load whole tables, and four load ranges of rows.
     for jobs in [1, 2, 4] {
         let database = TestDatabase::new(&format!("oltp_jobs_{jobs}"));
         let report = database.load("oltp_read_write", &options, jobs);
@@ -38,20 +38,20 @@ fn tables_do_not_depend_on_the_number_of_jobs() {
         assert_eq!(report.tables.len(), 3);
         for table in &report.tables {
             assert_eq!(table.rows, 5_000);
-            // Frozen rows are visible at once. Others become so by VACUUM, which a session of
-            // another test may prevent. From PostgreSQL 16 on each loader may leave
-            // a few empty pages, which the map does not mark.
+            // Pages of frozen rows are all-visible. Other pages are marked by VACUUM, which a session
+            // of a different test may prevent. From PostgreSQL 16, each loader may leave a few empty
+            // pages, which the visibility map does not mark.
             let visible = table.all_visible.expect("pages");
             assert!(jobs == 4 || visible > 0.9, "{jobs}: {table:?}");
             assert!(table.statistics_age_s.is_some() && table.index_bytes > 100_000);
         }
-        assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
-        let now: Vec<_> = (1..=3)
+        assert_eq!(database.problems("oltp_read_write"), [""; 0]);
+        let tables: Vec<_> = (1..=3)
             .map(|table| (shape(&database, table), digest(&database, table)))
             .collect();
-        let first = first.get_or_insert_with(|| now.clone());
-        assert_eq!(*first, now, "{jobs} jobs");
-        assert_ne!(now[0].1, now[1].1, "each table has different rows");
+        let first = first.get_or_insert_with(|| tables.clone());
+        assert_eq!(*first, tables, "{jobs} jobs");
+        assert_ne!(tables[0].1, tables[1].1, "each table has different rows");
     }
     let (shape, _) = &first.expect("three loads")[1];
     assert_eq!(
@@ -82,7 +82,7 @@ fn options_determine_keys_indexes_and_rows() {
              pad character(60) t ''::bpchar; \
              CREATE INDEX sbtest1_xid ON public.sbtest1 USING btree (id)"
         );
-        assert_eq!(database.wrong("oltp_read_only"), [""; 0]);
+        assert_eq!(database.problems("oltp_read_only"), [""; 0]);
         let options_stored = database.text(
             "select array_to_string(reloptions, ',') from pg_class where relname = 'sbtest1'",
         );
@@ -98,18 +98,21 @@ fn options_determine_keys_indexes_and_rows() {
         .clean(&mut database.control())
         .expect("cleans");
     assert_eq!(dropped, ["sbtest1", "sbtest2"]);
-    let left = "select count(*) from pg_class where relname ~ 'sbtest'";
-    assert_eq!(database.number(left), 0, "sequences too");
-    assert!(!database.wrong("oltp_delete").is_empty(), "no tables exist");
+    let remaining = "select count(*) from pg_class where relname ~ 'sbtest'";
+    assert_eq!(database.number(remaining), 0, "sequences are dropped too");
+    assert!(
+        !database.problems("oltp_delete").is_empty(),
+        "no tables exist"
+    );
 }
 
 #[test]
-fn an_interrupted_load_continues_with_the_missing_tables() {
-    let (database, whole) = (
+fn interrupted_load_continues_with_the_missing_tables() {
+    let (database, uninterrupted) = (
         TestDatabase::new("oltp_broken"),
         TestDatabase::new("oltp_unbroken"),
     );
-    test_interrupted_load((&database, &whole), 50_000, &digest, &shape, || {
+    test_interrupted_load((&database, &uninterrupted), 50_000, &digest, &shape, || {
         let filled = (1..=6).filter(|table| {
             let row = format!("select count(*) from (select from sbtest{table} limit 1) t");
             database.number(&row) > 0
@@ -120,7 +123,7 @@ fn an_interrupted_load_continues_with_the_missing_tables() {
 }
 
 #[test]
-fn a_stopped_load_with_one_job_leaves_the_old_tables() {
+fn stopped_load_with_one_job_preserves_the_old_tables() {
     let database = TestDatabase::new("oltp_one_job");
     database.load(
         "oltp_read_write",
@@ -137,11 +140,11 @@ fn a_stopped_load_with_one_job_leaves_the_old_tables() {
         "{message}"
     );
     assert_eq!(digest(&database, 2), before);
-    assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
+    assert_eq!(database.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
-fn an_unfinished_load_with_other_options_is_replaced() {
+fn unfinished_load_with_different_options_is_replaced() {
     let database = TestDatabase::new("oltp_other");
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Statistics, 0, &stop);

@@ -1,4 +1,4 @@
-//! The workloads of sysbench on a real server.
+//! Tests the workloads of sysbench on real servers.
 
 #[path = "../common/databases.rs"]
 mod databases;

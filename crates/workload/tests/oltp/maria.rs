@@ -1,5 +1,5 @@
-//! The oltp workloads on a real MariaDB: the tables after a load, each workload in each protocol
-//! mode, errors.
+//! Tests the oltp workloads on a real MariaDB server: the tables after a load, each workload in each
+//! protocol mode, and errors.
 
 use crate::support::{
     PROTOCOLS, TestDatabase, assert_all_committed, plan, problem, query_counts, run_workload,
@@ -10,18 +10,18 @@ use prony_server::embedded::{MariaDb, MariaDbOptions};
 use prony_wire::Engine;
 use prony_workload::{FindingState, list};
 
-/// A digest of all rows of a table.
+/// Returns a digest of all rows of a table.
 fn digest(database: &TestDatabase, table: u32) -> String {
     database.text(&format!(
         "select concat(count(*), ' ', sum(crc32(concat_ws('|', id, k, c, pad)))) from sbtest{table}"
     ))
 }
 
-/// The columns of a table with types and defaults, and its indexes.
+/// Returns the columns of a table with types and defaults, and its indexes.
 fn shape(database: &TestDatabase, table: u32) -> String {
-    let of = |what: &str, view: &str, order: &str| {
+    let list = |expressions: &str, view: &str, order: &str| {
         database.text(&format!(
-            "select group_concat(concat_ws(' ', {what}) order by {order} separator ', ') \
+            "select group_concat(concat_ws(' ', {expressions}) order by {order} separator ', ') \
              from information_schema.{view} \
              where table_schema = database() and table_name = 'sbtest{table}'"
         ))
@@ -30,8 +30,8 @@ fn shape(database: &TestDatabase, table: u32) -> String {
     let indexes = "index_name, column_name, non_unique";
     format!(
         "{}; {}",
-        of(columns, "columns", "ordinal_position"),
-        of(indexes, "statistics", "index_name")
+        list(columns, "columns", "ordinal_position"),
+        list(indexes, "statistics", "index_name")
     )
 }
 
@@ -39,22 +39,22 @@ fn shape(database: &TestDatabase, table: u32) -> String {
 fn every_load_method_produces_the_same_rows_as_on_postgres() {
     let options = [("tables", "3"), ("table_size", "5000")];
     let mut first = None;
-    // LOAD DATA of whole tables, with one loader and with two; INSERTs by several loaders per table.
+    // One and two loaders send whole tables by LOAD DATA; four loaders share tables and send INSERTs.
     for (jobs, method) in [(1, "LOAD DATA"), (2, "LOAD DATA"), (4, "INSERTs")] {
         let database = TestDatabase::maria(&format!("jobs_{jobs}"));
         let report = database.load("oltp_read_write", &options, jobs);
         assert_eq!((report.scale, report.jobs, report.rows), (3, jobs, 15_000));
         assert!(report.method.contains(method), "{jobs}: {}", report.method);
         assert!(report.tables.iter().all(|table| table.rows == 5_000));
-        assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
-        let now: Vec<_> = (1..=3)
+        assert_eq!(database.problems("oltp_read_write"), [""; 0]);
+        let tables: Vec<_> = (1..=3)
             .map(|table| (shape(&database, table), digest(&database, table)))
             .collect();
-        let first = first.get_or_insert_with(|| now.clone());
-        assert_eq!(*first, now, "{jobs} jobs");
-        assert_ne!(now[0].1, now[1].1, "each table has different rows");
-        let next = "insert into sbtest2 (k, c, pad) values (1, '', '')";
-        database.execute(next);
+        let first = first.get_or_insert_with(|| tables.clone());
+        assert_eq!(*first, tables, "{jobs} jobs");
+        assert_ne!(tables[0].1, tables[1].1, "each table has different rows");
+        let insert = "insert into sbtest2 (k, c, pad) values (1, '', '')";
+        database.execute(insert);
         assert_eq!(database.number("select max(id) from sbtest2"), 5_001);
     }
     let (shape, _) = &first.expect("three loads")[1];
@@ -78,7 +78,7 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
 }
 
 #[test]
-fn a_server_with_low_limits_is_loaded_by_small_inserts() {
+fn server_with_low_limits_is_loaded_by_small_inserts() {
     let arguments = ["--local-infile=0", "--max-allowed-packet=64K"];
     let server = MariaDb::start(MariaDbOptions {
         arguments: arguments.map(str::to_owned).to_vec(),
@@ -86,15 +86,15 @@ fn a_server_with_low_limits_is_loaded_by_small_inserts() {
     });
     let server = server.expect("a server");
     let small = TestDatabase::maria_on(&server, "small");
-    let usual = TestDatabase::maria("usual");
+    let default = TestDatabase::maria("usual");
     let options = [("tables", "2"), ("table_size", "2000")];
     let report = small.load("oltp_read_write", &options, 2);
     assert!(report.method.contains("INSERTs"), "{}", report.method);
-    usual.load("oltp_read_write", &options, 2);
+    default.load("oltp_read_write", &options, 2);
     for table in [1, 2] {
-        assert_eq!(digest(&small, table), digest(&usual, table));
+        assert_eq!(digest(&small, table), digest(&default, table));
     }
-    assert_eq!(small.wrong("oltp_read_write"), [""; 0]);
+    assert_eq!(small.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn options_determine_keys_indexes_and_rows() {
             shape(&database, 1),
             "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
         );
-        assert_eq!(database.wrong("oltp_read_only"), [""; 0]);
+        assert_eq!(database.problems("oltp_read_only"), [""; 0]);
         assert_eq!(database.number("select count(*) from sbtest1"), 1_000);
     }
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
@@ -132,7 +132,10 @@ fn options_determine_keys_indexes_and_rows() {
     assert_all_committed(&outcome, 200, "rows numbered by the client");
     let dropped = workload("oltp_delete").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
-    assert!(!database.wrong("oltp_delete").is_empty(), "no tables exist");
+    assert!(
+        !database.problems("oltp_delete").is_empty(),
+        "no tables exist"
+    );
 }
 
 #[test]
@@ -144,7 +147,11 @@ fn transactions_preserve_the_number_of_rows() {
         // changed if its new value is the old one.
         database.load("oltp_read_write", &options, 2);
         run_workloads_that_preserve_rows(&database, protocol);
-        assert_eq!(database.wrong("oltp_read_write"), [""; 0], "{protocol:?}");
+        assert_eq!(
+            database.problems("oltp_read_write"),
+            [""; 0],
+            "{protocol:?}"
+        );
     }
     let program = database.program("oltp_read_write", &[]).expect("the data");
     let texts = program.program.statements();
@@ -170,10 +177,10 @@ fn inserts_and_deletes_change_the_number_of_rows() {
     let before = database.number(count);
     let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
     assert_all_committed(&outcome, 300, "oltp_delete");
-    let [_, deleted, missed] = query_counts(&outcome);
-    assert_eq!(deleted + missed, 300);
+    let [_, deleted, not_found] = query_counts(&outcome);
+    assert_eq!(deleted + not_found, 300);
     assert_eq!(database.number(count), before - deleted as i64);
-    assert!(database.wrong("oltp_read_write")[0].contains("has lost"));
+    assert!(database.problems("oltp_read_write")[0].contains("has lost"));
 
     let database = TestDatabase::maria("bulk");
     database.load("bulk_insert", &[("tables", "2")], 2);
@@ -211,16 +218,16 @@ fn deadlocks_are_retried() {
     );
     assert_all_committed(&outcome, 800, "in blocks");
     assert!(outcome.retries > 0, "eight users on four rows");
-    assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
+    assert_eq!(database.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
-fn an_interrupted_load_continues_with_the_missing_tables() {
-    let (database, whole) = (
+fn interrupted_load_continues_with_the_missing_tables() {
+    let (database, uninterrupted) = (
         TestDatabase::maria("broken"),
         TestDatabase::maria("unbroken"),
     );
-    test_interrupted_load((&database, &whole), 40_000, &digest, &shape, || {});
+    test_interrupted_load((&database, &uninterrupted), 40_000, &digest, &shape, || {});
 }
 
 #[test]
@@ -241,12 +248,12 @@ fn missing_foreign_and_locked_tables_are_reported() {
         );
     }
     database.execute("drop table sbtest2");
-    let mut other = database.control();
+    let mut lock_holder = database.control();
     let name =
         "concat('prony load oltp_read_write ', crc32(database()), ' ', left(database(), 16))";
     let lock = &format!("select get_lock({name}, 60)");
     assert_eq!(
-        other.query_value(lock).expect("a lock").as_deref(),
+        lock_holder.query_value(lock).expect("a lock").as_deref(),
         Some("1")
     );
     let message = problem(load());
@@ -254,15 +261,15 @@ fn missing_foreign_and_locked_tables_are_reported() {
         message.contains("another load of oltp_read_write is under way"),
         "{message}"
     );
-    drop(other);
+    drop(lock_holder);
     load().expect("loads");
     let message = problem(database.program("oltp_read_only", &[("table_size", "500")]));
     assert!(
         message.contains("sbtest1 was loaded with 100 rows, but 500 are requested"),
         "{message}"
     );
-    let nowhere = TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
-    let mut control = nowhere.control();
+    let no_database = TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
+    let mut control = no_database.control();
     control.execute("drop database nowhere").expect("drops");
     let message = problem(workload("oltp_insert").clean(&mut control));
     assert!(message.contains("mysql://user@host/database"), "{message}");
@@ -289,8 +296,11 @@ fn tables_created_by_sysbench_are_accepted() {
     assert_all_committed(&outcome, 40, "oltp_read_write");
     let report = database.check("oltp_read_write");
     assert!(report.is_ok(), "{report:?}");
-    let note = report.findings.iter().find(|one| one.id == "rows-unknown");
-    assert_eq!(note.expect("noted").state, FindingState::Note);
+    let note = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "rows-unknown");
+    assert_eq!(note.expect("a finding").state, FindingState::Note);
     let message = problem(database.program("oltp_read_write", &[("table_size", "301")]));
     assert!(
         message.contains("300 rows, but 301 are requested"),
@@ -299,7 +309,7 @@ fn tables_created_by_sysbench_are_accepted() {
 }
 
 #[test]
-fn other_errors_are_failures_and_the_run_continues() {
+fn run_continues_after_failed_transactions() {
     let database = TestDatabase::maria("fails");
     database.load("oltp_write_only", &[("table_size", "500")], 1);
     database.execute(
@@ -316,14 +326,14 @@ fn other_errors_are_failures_and_the_run_continues() {
     assert_eq!((outcome.committed, outcome.failed), (0, 40));
     assert_eq!(outcome.codes, ["45000"]);
     assert_eq!(
-        database.wrong("oltp_write_only"),
+        database.problems("oltp_write_only"),
         [""; 0],
-        "all rolled back"
+        "all transactions are rolled back"
     );
 }
 
 #[test]
-fn postgres_only_workloads_are_refused() {
+fn workloads_for_postgresql_only_are_refused() {
     let database = TestDatabase::maria("others");
     for workload in list() {
         let name = workload.name();

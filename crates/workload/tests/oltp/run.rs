@@ -1,4 +1,4 @@
-//! Each workload on a real server, in each protocol mode.
+//! Tests each workload on a real PostgreSQL server, in each protocol mode.
 
 use crate::support::{
     PROTOCOLS, TestDatabase, assert_all_committed, query_counts, run_workload,
@@ -20,7 +20,11 @@ fn transactions_preserve_the_number_of_rows() {
             let count = format!("select count(*) from sbtest{table} where id between 1 and 2000");
             assert_eq!(database.number(&count), 2_000);
         }
-        assert_eq!(database.wrong("oltp_read_write"), [""; 0], "{protocol:?}");
+        assert_eq!(
+            database.problems("oltp_read_write"),
+            [""; 0],
+            "{protocol:?}"
+        );
     }
 }
 
@@ -28,8 +32,8 @@ fn transactions_preserve_the_number_of_rows() {
 fn deadlocks_and_duplicate_keys_are_retried() {
     let database = TestDatabase::new("oltp_few_rows");
     database.load("oltp_read_write", &[("table_size", "4")], 1);
-    // Outside a block, another insert may take the key of a deleted row, so that the key exists
-    // already.
+    // Outside a block, a concurrent insert may use the key of a deleted row before the row is inserted
+    // again.
     let options = [("skip_trx", "on"), ("rand_type", "uniform")];
     let outcome = run_workload(
         &database,
@@ -67,25 +71,28 @@ fn inserts_and_deletes_change_the_number_of_rows() {
     }
     let report = database.check("oltp_insert");
     assert!(report.is_ok(), "{report:?}");
-    let added = report.findings.iter().find(|one| one.id == "rows-added");
+    let added = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "rows-added");
     assert!(
-        added.expect("noted").text.starts_with("180 rows"),
+        added.expect("a finding").text.starts_with("180 rows"),
         "{added:?}"
     );
 
     let before = database.number(count);
     let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
     assert_all_committed(&outcome, 300, "oltp_delete");
-    let [reads, deleted, missed] = query_counts(&outcome);
-    assert_eq!((reads, deleted + missed), (0, 300));
-    assert!(missed > 0, "the middle of the tables is soon empty");
+    let [reads, deleted, not_found] = query_counts(&outcome);
+    assert_eq!((reads, deleted + not_found), (0, 300));
+    assert!(not_found > 0, "the middle of the tables is soon empty");
     assert_eq!(database.number(count), before - deleted as i64);
-    let wrong = database.wrong("oltp_read_write");
+    let problems = database.problems("oltp_read_write");
     assert!(
-        wrong[0].contains("has lost") && wrong[0].contains("oltp_delete"),
-        "{wrong:?}"
+        problems[0].contains("has lost") && problems[0].contains("oltp_delete"),
+        "{problems:?}"
     );
-    // On the remaining rows, a read-write transaction no longer makes its four writes.
+    // With rows missing, a read-write transaction makes fewer than four writes.
     let outcome = run_workload(
         &database,
         "oltp_read_write",
@@ -115,7 +122,7 @@ fn rows_numbered_by_the_client_are_inserted_once() {
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
     assert_eq!(database.number(count), 400);
     assert!(database.number("select min(id) from sbtest1") < 0);
-    assert_eq!(database.wrong("oltp_insert"), [""; 0]);
+    assert_eq!(database.problems("oltp_insert"), [""; 0]);
 }
 
 #[test]
@@ -127,7 +134,7 @@ fn each_run_appends_packets_of_rows() {
         assert_all_committed(&outcome, 6, "bulk_insert");
         assert_eq!(query_counts(&outcome), [0, 6, 0]);
         let rows = database.number("select count(*) from sbtest1 where id = k");
-        // Two users of the first table, two packets each, of some 30,000 rows.
+        // Two users of the first table send two packets each, with about 30,000 rows per packet.
         assert!(
             rows > round * 4 * 25_000 && rows < round * 4 * 60_000,
             "{rows}"
@@ -157,6 +164,6 @@ fn all_users_update_one_row() {
         database.number("select k from sbtest1 where id = 100"),
         before + 400
     );
-    let others = "select count(*) from sbtest1 where k not between 1 and 100 and id <> 100";
-    assert_eq!(database.number(others), 0);
+    let other_changes = "select count(*) from sbtest1 where k not between 1 and 100 and id <> 100";
+    assert_eq!(database.number(other_changes), 0);
 }

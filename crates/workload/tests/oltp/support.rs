@@ -1,4 +1,4 @@
-//! Loads and runs of the oltp workloads.
+//! Loads and runs of the oltp workloads on any engine.
 
 pub use crate::databases::*;
 use crate::stop::StopAt;
@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 impl TestDatabase {
     pub fn load(&self, name: &str, options: &[(&str, &str)], jobs: u32) -> LoadReport {
-        let loaded = self.load_with(name, options, jobs, &(), &AtomicBool::new(false));
-        loaded.expect("loads")
+        let report = self.load_with(name, options, jobs, &(), &AtomicBool::new(false));
+        report.expect("loads")
     }
 
     pub fn load_with(
@@ -24,53 +24,53 @@ impl TestDatabase {
     }
 }
 
-/// Number of reads, writes and others in a run.
+/// Returns the number of reads, writes and other queries in a run.
 pub fn query_counts(outcome: &RunOutcome) -> [u64; 3] {
-    let parts: Vec<u64> = outcome.shares.iter().map(|share| share.part).collect();
+    let parts: Vec<u64> = outcome.shares.iter().map(|share| share.count).collect();
     parts.try_into().expect("reads, writes, others")
 }
 
 /// Reads a description of a table.
 type ReadTable<'a> = &'a dyn Fn(&TestDatabase, u32) -> String;
 
-/// Stops a load once `rows` rows have been sent, stops it again after the rows, and continues it; checks that the
-/// result is that of a load that was not stopped. `first` examines the state after the first stop.
+/// Stops a load once `rows` rows have been sent, stops it again after all rows, and continues it. Checks that the
+/// result equals that of an uninterrupted load. `check_first_stop` examines the state after the first stop.
 pub fn test_interrupted_load(
     (database, uninterrupted): (&TestDatabase, &TestDatabase),
     rows: u64,
     digest: ReadTable<'_>,
     shape: ReadTable<'_>,
-    first: impl FnOnce(),
+    check_first_stop: impl FnOnce(),
 ) {
     let options = [("tables", "6"), ("table_size", "20000")];
     let stop_load = |phase, rows| {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, rows, &stop);
-        let broken = database.load_with("oltp_read_write", &options, 2, &progress, &stop);
-        let message = problem(broken);
+        let result = database.load_with("oltp_read_write", &options, 2, &progress, &stop);
+        let message = problem(result);
         assert!(message.contains("the load was stopped"), "{message}");
         assert!(
             message.contains("with the same options continues it"),
             "{message}"
         );
-        let refused = problem(database.program("oltp_read_write", &[]));
-        assert!(refused.contains("hint: "), "{refused}");
+        let run_problem = problem(database.program("oltp_read_write", &[]));
+        assert!(run_problem.contains("hint: "), "{run_problem}");
         // Rows that are not loaded yet are not reported as lost.
-        let wrong = database.wrong("oltp_read_write");
+        let problems = database.problems("oltp_read_write");
         assert!(
-            wrong.iter().all(|text| !text.starts_with("rows: ")),
-            "{wrong:?}"
+            problems.iter().all(|text| !text.starts_with("rows: ")),
+            "{problems:?}"
         );
-        refused
+        run_problem
     };
     stop_load(LoadPhase::Rows, rows);
-    first();
-    let refused = stop_load(LoadPhase::Statistics, 0);
+    check_first_stop();
+    let run_problem = stop_load(LoadPhase::Statistics, 0);
     assert!(
-        refused.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
-        "{refused}"
+        run_problem.contains("`prony load oltp_read_write --scale 6 -o table_size=20000 --seed 7`"),
+        "{run_problem}"
     );
-    assert!(database.wrong("oltp_read_write")[0].starts_with("load-unfinished: "));
+    assert!(database.problems("oltp_read_write")[0].starts_with("load-unfinished: "));
     let report = database.load("oltp_read_write", &options, 2);
     assert_eq!(report.rows, 0, "all rows were stored: {}", report.method);
     assert!(
@@ -83,7 +83,7 @@ pub fn test_interrupted_load(
         assert_eq!(digest(database, table), digest(uninterrupted, table));
         assert_eq!(shape(database, table), shape(uninterrupted, table));
     }
-    assert_eq!(database.wrong("oltp_read_write"), [""; 0]);
+    assert_eq!(database.problems("oltp_read_write"), [""; 0]);
     let again = database.load("oltp_read_write", &options, 2);
     assert_eq!(again.rows, 120_000, "a finished load is replaced");
 }
@@ -113,8 +113,8 @@ pub fn run_workloads_that_preserve_rows(database: &TestDatabase, protocol: Query
         let counts = query_counts(&outcome);
         assert_eq!(counts[0], reads * 100, "{context}");
         assert_eq!(counts[1] + counts[2], (writes + others) * 100, "{context}");
-        // An update that waited for a row finds none if another user replaced it.
-        let missed = counts[2] - others * 100;
-        assert!(missed <= 10, "{context}: {counts:?}");
+        // An update that waits for a row finds none if another user replaces the row.
+        let not_found = counts[2] - others * 100;
+        assert!(not_found <= 10, "{context}: {counts:?}");
     }
 }

@@ -1,11 +1,11 @@
-//! Data that is missing, half-loaded or foreign; interrupted loads.
+//! Tests data that is missing, half-loaded or foreign, and interrupted loads.
 
 use crate::common::{self, KillAt, StopAt, TestDatabase, problem};
 use prony_workload::{LoadPhase, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn missing_and_half_loaded_data_are_refused_with_a_hint() {
+fn missing_and_half_loaded_data_is_refused_with_a_hint() {
     let database = TestDatabase::new("half");
     let mut control = database.control();
     let tpcb = find("tpcb").expect("listed");
@@ -57,7 +57,7 @@ fn missing_and_half_loaded_data_are_refused_with_a_hint() {
             "after {damage}"
         );
     }
-    // A load over damaged data repairs everything.
+    // A new load replaces damaged data.
     database.load("tpcb", 2, 1).expect("loads");
     assert!(tpcb.check(&mut control).expect("checks").is_ok());
 }
@@ -83,11 +83,11 @@ fn foreign_tables_are_never_dropped() {
     assert!(!tpcb.check(&mut control).expect("checks").is_ok());
     control
         .execute("select precious from pgbench_history")
-        .expect("is still there");
+        .expect("the table still exists");
 }
 
 #[test]
-fn a_stopped_load_reports_what_it_left_and_can_be_repeated() {
+fn stopped_load_reports_its_state_and_can_be_continued() {
     let database = TestDatabase::new("stopped");
     let tpcb = find("tpcb").expect("listed");
     database.load("tpcb", 1, 1).expect("loads");
@@ -117,7 +117,7 @@ fn a_stopped_load_reports_what_it_left_and_can_be_repeated() {
         );
         let mut control = database.control();
         if jobs == 1 {
-            // One transaction: the old tables are complete.
+            // The load was one transaction, so the old tables are complete.
             let report = tpcb.check(&mut control).expect("checks");
             assert!(report.is_ok() && report.scale == Some(1), "{report:?}");
             assert!(
@@ -126,9 +126,9 @@ fn a_stopped_load_reports_what_it_left_and_can_be_repeated() {
             );
             continue;
         }
-        let refused = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
-        let continues = "`prony load tpcb --scale 3` with the options of that load continues it";
-        assert!(refused.contains(continues), "{refused}");
+        let message = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        let remedy = "`prony load tpcb --scale 3` with the options of that load continues it";
+        assert!(message.contains(remedy), "{message}");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
     }
     let report = database.load("tpcb", 3, 2).expect("loads");
@@ -143,11 +143,11 @@ fn a_stopped_load_reports_what_it_left_and_can_be_repeated() {
 }
 
 #[test]
-fn a_stop_interrupts_a_waiting_statement() {
+fn stop_cancels_a_waiting_statement() {
     let database = TestDatabase::new("waits");
     database.load("tpcb", 1, 1).expect("loads");
-    let mut holder = database.control();
-    holder
+    let mut lock_holder = database.control();
+    lock_holder
         .execute("begin; lock table pgbench_tellers in access share mode")
         .expect("locks");
     let stop = AtomicBool::new(false);
@@ -158,22 +158,25 @@ fn a_stop_interrupts_a_waiting_statement() {
              database = (select oid from pg_database where datname = current_database())";
         common::wait_until(|| watcher.query(waiting).expect("locks")[0][0].as_deref() == Some("1"));
         stop.store(true, Ordering::Relaxed);
-        loading.join().expect("comes back").expect_err("stopped")
+        loading.join().expect("returns").expect_err("stopped")
     });
     assert!(error.is_stop(), "{error}");
-    assert!(error.to_string().contains("the database is unchanged"), "{error}");
-    holder.execute("rollback").expect("ends");
+    assert!(
+        error.to_string().contains("the database is unchanged"),
+        "{error}"
+    );
+    lock_holder.execute("rollback").expect("ends");
     assert!(
         find("tpcb")
             .expect("listed")
-            .check(&mut holder)
+            .check(&mut lock_holder)
             .expect("checks")
             .is_ok()
     );
 }
 
 #[test]
-fn a_server_killed_during_a_load_leaves_no_usable_partial_data() {
+fn server_killed_during_a_load_leaves_no_usable_partial_data() {
     let server = common::private_server();
     let database = TestDatabase::on(&server, "postgres");
     for jobs in [1, 2] {
@@ -199,12 +202,14 @@ fn a_server_killed_during_a_load_leaves_no_usable_partial_data() {
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
         problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
         drop(control);
-        database.load("tpcb", 1, jobs).expect("loads after all");
+        database
+            .load("tpcb", 1, jobs)
+            .expect("loads after the restart");
         assert!(tpcb.check(&mut database.control()).expect("checks").is_ok());
     }
 }
 
-/// The server's own error for a full disk, raised while an index is built.
+/// Makes the server raise its error for a full disk while an index is built.
 const FULL_DISK: &str = "\
 create function full_disk() returns event_trigger language plpgsql as $$ begin \
  raise exception 'could not extend file \"base/1/2\": No space left on device' \
@@ -213,7 +218,7 @@ create event trigger full_disk on ddl_command_end when tag in ('ALTER TABLE') \
  execute function full_disk()";
 
 #[test]
-fn a_full_disk_is_reported_and_leaves_no_usable_partial_data() {
+fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
     let database = TestDatabase::new("full_disk");
     let mut control = database.control();
     control.execute(FULL_DISK).expect("a trigger");
@@ -240,7 +245,9 @@ fn a_full_disk_is_reported_and_leaves_no_usable_partial_data() {
     control
         .execute("drop event trigger full_disk")
         .expect("drops");
-    database.load("tpcb", 2, 3).expect("loads after all");
+    database
+        .load("tpcb", 2, 3)
+        .expect("loads without the trigger");
     assert!(
         find("tpcb")
             .expect("listed")

@@ -1,4 +1,4 @@
-//! The account workloads on a real server, compared with the installed pgbench.
+//! Tests the account workloads on a real server, and compares them with the installed pgbench.
 
 mod broken;
 #[path = "../common/mod.rs"]

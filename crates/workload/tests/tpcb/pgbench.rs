@@ -1,17 +1,17 @@
-//! The installed pgbench.
+//! Runs the installed pgbench.
 
 use crate::common::TestDatabase;
 use prony_server::embedded;
 use std::process::Command;
 
-/// Runs the installed pgbench on a database, which must succeed.
+/// Runs pgbench on a database, and asserts that it succeeds.
 pub fn pgbench(database: &TestDatabase, arguments: &[&str]) {
-    let beside = embedded::find()
+    let same_installation = embedded::find()
         .expect("a PostgreSQL")
         .bin_dir
         .join("pgbench");
-    let program = if beside.exists() {
-        beside
+    let program = if same_installation.exists() {
+        same_installation
     } else {
         "pgbench".into()
     };

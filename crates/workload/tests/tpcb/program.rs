@@ -1,5 +1,5 @@
-//! The programs of the account workloads, executed statement by statement on a real server: the
-//! same seed must have the same effect as pgbench's builtin scripts, row for row.
+//! Tests the programs of the account workloads, statement by statement on a real server: with the same
+//! seed, they must have the same effect on every row as pgbench's builtin scripts.
 
 use crate::common::TestDatabase;
 use crate::pgbench::pgbench;
@@ -16,10 +16,10 @@ use std::task::{Context, Poll, Waker};
 struct UserOutcome {
     statements: Vec<String>,
     samples: Vec<Sample>,
-    ended: UserExit,
+    exit: UserExit,
 }
 
-/// A worker of one user: sends its statements over a control connection.
+/// Runs one user: sends its statements over a control connection.
 fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> UserOutcome {
     let mut control = database.control();
     let workload = find(name).expect("listed");
@@ -44,10 +44,10 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
         .user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
     let mut context = Context::from_waker(Waker::noop());
     let mut statements = Vec::new();
-    let (mut clock_ns, mut open) = (0, false);
-    let ended = loop {
-        if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
-            break ended;
+    let (mut clock_ns, mut in_block) = (0, false);
+    let exit = loop {
+        if let Poll::Ready(exit) = user.as_mut().poll(&mut context) {
+            break exit;
         }
         assert_eq!(conn.phase(), UserPhase::Send, "a closed loop only sends");
         let sql = {
@@ -55,7 +55,7 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
             String::from_utf8(bytes[5..bytes.len() - 1].to_vec()).expect("text")
         };
         conn.mark_busy();
-        let reply = answer(&mut control, &sql, &mut open);
+        let reply = answer(&mut control, &sql, &mut in_block);
         statements.push(sql);
         assert_eq!(
             conn.feed(&reply).expect("the protocol holds"),
@@ -69,29 +69,29 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
     UserOutcome {
         statements,
         samples,
-        ended,
+        exit,
     }
 }
 
 /// Runs a statement, and builds the reply for the user.
-fn answer(control: &mut Control, sql: &str, open: &mut bool) -> Vec<u8> {
+fn answer(control: &mut Control, sql: &str, in_block: &mut bool) -> Vec<u8> {
     let message = |kind: u8, body: &[u8]| {
         let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
         [&[kind][..], &length, body].concat()
     };
     match sql {
-        "BEGIN" => *open = true,
-        "END" | "ROLLBACK" => *open = false,
+        "BEGIN" => *in_block = true,
+        "END" | "ROLLBACK" => *in_block = false,
         _ => {}
     }
     match control.execute(sql) {
         Ok(count) => {
             let tag = format!("DONE {count}\0");
-            let block: &[u8] = if *open { b"T" } else { b"I" };
+            let block: &[u8] = if *in_block { b"T" } else { b"I" };
             [message(b'C', tag.as_bytes()), message(b'Z', block)].concat()
         }
         Err(error) => {
-            let code = error.sqlstate().expect("the server's own").to_owned();
+            let code = error.sqlstate().expect("an error of the server").to_owned();
             let body = format!("SERROR\0C{code}\0Mfailed\0\0");
             [message(b'E', body.as_bytes()), message(b'Z', b"E")].concat()
         }
@@ -101,7 +101,7 @@ fn answer(control: &mut Control, sql: &str, open: &mut bool) -> Vec<u8> {
 const SELECT_HISTORY: &str = "select tid, bid, aid, delta from pgbench_history order by ctid";
 
 #[test]
-fn a_seed_produces_pgbenchs_transactions() {
+fn transactions_of_a_seed_match_pgbench() {
     let database = TestDatabase::new("seed");
     database.load("tpcb", 3, 1).expect("loads");
     let mut control = database.control();
@@ -125,18 +125,18 @@ fn a_seed_produces_pgbenchs_transactions() {
                 "--random-seed=42",
             ],
         );
-        let theirs = control.query(SELECT_HISTORY).expect("reads");
+        let pgbench_history = control.query(SELECT_HISTORY).expect("reads");
         control
             .execute("truncate pgbench_history")
             .expect("empties");
         let outcome = drive(&database, name, 42, 40);
         assert_eq!(
             control.query(SELECT_HISTORY).expect("reads"),
-            theirs,
+            pgbench_history,
             "{name}"
         );
-        assert_eq!(theirs.len(), 40);
-        assert_eq!(outcome.ended, UserExit::Finished);
+        assert_eq!(pgbench_history.len(), 40);
+        assert_eq!(outcome.exit, UserExit::Finished);
         assert_eq!(outcome.statements.len(), 40 * length);
         assert!(
             outcome
@@ -154,28 +154,27 @@ fn a_seed_produces_pgbenchs_transactions() {
 }
 
 #[test]
-fn users_send_the_statements_that_the_workload_lists() {
+fn users_send_the_listed_statements() {
     let database = TestDatabase::new("statements");
     database.load("tpcb", 1, 1).expect("loads");
     for name in ["tpcb", "simple-update", "select-only"] {
         let outcome = drive(&database, name, 7, 2);
-        let named = find(name).expect("listed").statements();
-        assert_eq!(outcome.statements.len(), 2 * named.len());
-        for (sent, named) in outcome.statements.iter().zip(named.iter().chain(&named)) {
-            assert_eq!(shape(sent), shape(named), "{name}");
+        let listed = find(name).expect("listed").statements();
+        assert_eq!(outcome.statements.len(), 2 * listed.len());
+        for (sent, expected) in outcome.statements.iter().zip(listed.iter().chain(&listed)) {
+            assert_eq!(shape(sent), shape(expected), "{name}");
         }
     }
 }
 
-/// A statement without its placeholders and numbers, and without the parentheses around negative
-/// ones.
+/// Removes placeholders, numbers, and the parentheses around negative numbers from a statement.
 fn shape(sql: &str) -> String {
     let drop = |c: char| matches!(c, '$' | '-' | '(' | ')' | '\'' | ' ') || c.is_ascii_digit();
     sql.replace(drop, "")
 }
 
 #[test]
-fn a_failed_transaction_is_a_sample_and_the_user_continues() {
+fn user_continues_after_a_failed_transaction() {
     let database = TestDatabase::new("fails");
     database.load("tpcb", 1, 1).expect("loads");
     let mut control = database.control();
@@ -183,13 +182,13 @@ fn a_failed_transaction_is_a_sample_and_the_user_continues() {
         .execute("alter table pgbench_history add constraint positive check (delta > 0)")
         .expect("a constraint that half of the transactions break");
     let outcome = drive(&database, "tpcb", 3, 30);
-    assert_eq!(outcome.ended, UserExit::Finished);
+    assert_eq!(outcome.exit, UserExit::Finished);
     assert_eq!(outcome.samples.len(), 30);
-    let failed = outcome
+    let failures = outcome
         .samples
         .iter()
         .filter(|s| matches!(s.outcome, Outcome::Failed(_, code) if code == *b"23514"));
-    let failed = failed.count();
+    let failed = failures.count();
     assert!(failed > 0 && failed < 30, "{failed} of 30");
     assert_eq!(
         outcome
@@ -205,7 +204,7 @@ fn a_failed_transaction_is_a_sample_and_the_user_continues() {
         .expect("checks");
     assert!(
         report.is_ok(),
-        "what was rolled back left nothing: {report:?}"
+        "rolled-back transactions change nothing: {report:?}"
     );
     assert_eq!(report.tables[3].rows, 30 - failed as u64);
 }

@@ -1,11 +1,11 @@
-//! The account workloads on a real server, compared with the installed pgbench.
+//! Compares the tables of the account workloads with those of the installed pgbench.
 
 use crate::common::TestDatabase;
 use crate::pgbench::pgbench;
 use prony_server::Control;
 use prony_workload::{FindingState, find};
 
-/// The parts of a database's state that affect a run; the same text for the same state.
+/// Selects the parts of a database's state that affect a run.
 const SELECT_STATE: &str = "\
 select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltuples, \
  c.relallvisible, pg_relation_size(c.oid), \
@@ -18,13 +18,13 @@ select c.relname, c.relkind, c.relpersistence, c.reloptions, c.relpages, c.reltu
  pg_stat_get_dead_tuples(c.oid) \
 from pg_class c where c.relname like 'pgbench%' order by 1";
 
-/// Pages that the visibility map marks as all-visible. (As for all-frozen: pgbench freezes accounts
-/// on servers from 14 on and the small tables from 17 on, and Prony freezes all.)
+/// Selects the number of all-visible pages. All-frozen pages differ: pgbench freezes accounts from
+/// PostgreSQL 14 and the small tables from 17; Prony freezes all tables.
 const SELECT_ALL_VISIBLE: &str = "\
 select t, s.all_visible from (values ('pgbench_branches'), ('pgbench_tellers'), \
  ('pgbench_accounts')) v(t), pg_visibility_map_summary(t) s order by 1";
 
-/// Every value of every row, in the order of the table's file.
+/// Selects the values of all rows, as digest or text, in key order.
 const SELECT_VALUES: &str = "\
 select md5(string_agg(t::text, E'\\n' order by aid)) from pgbench_accounts t \
 union all select string_agg(t::text, E'\\n' order by tid) from pgbench_tellers t \
@@ -45,12 +45,12 @@ fn dump(control: &mut Control, sql: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_load_leaves_the_same_database_state_as_pgbench() {
-    let (ours, theirs) = (
+fn load_leaves_the_same_database_state_as_pgbench() {
+    let (prony, pgbench_database) = (
         TestDatabase::new("state_prony"),
         TestDatabase::new("state_pgbench"),
     );
-    let report = ours.load("tpcb", 2, 1).expect("loads");
+    let report = prony.load("tpcb", 2, 1).expect("loads");
     assert_eq!(report.rows, 200_022);
     assert!(report.bytes_sent > 10 * 200_000);
     assert!(report.rows_per_s().expect("took time") > 0.0);
@@ -59,77 +59,79 @@ fn a_load_leaves_the_same_database_state_as_pgbench() {
         [2, 20, 200_000, 0]
     );
     assert!(report.tables[2].table_bytes > 20_000_000 && report.tables[2].index_bytes > 4_000_000);
-    pgbench(&theirs, &["-i", "-q", "-s", "2"]);
-    let (mut ours, mut theirs) = (ours.control(), theirs.control());
+    pgbench(&pgbench_database, &["-i", "-q", "-s", "2"]);
+    let (mut prony, mut pgbench_database) = (prony.control(), pgbench_database.control());
     assert_eq!(
-        dump(&mut ours, SELECT_STATE),
-        dump(&mut theirs, SELECT_STATE)
+        dump(&mut prony, SELECT_STATE),
+        dump(&mut pgbench_database, SELECT_STATE)
     );
     assert_eq!(
-        dump(&mut ours, SELECT_VALUES),
-        dump(&mut theirs, SELECT_VALUES)
+        dump(&mut prony, SELECT_VALUES),
+        dump(&mut pgbench_database, SELECT_VALUES)
     );
-    if server_version(&mut ours) >= 150_000 {
-        // Nothing that would trigger autovacuum during the first run. (What pgbench leaves here
-        // depends on timing.)
+    if server_version(&mut prony) >= 150_000 {
+        // Nothing may trigger autovacuum during the first run. (The counts after pgbench depend on
+        // timing.)
         let counts = "select pg_stat_get_live_tuples(c.oid), pg_stat_get_ins_since_vacuum(c.oid) \
              from pg_class c where c.relname = 'pgbench_accounts'";
         assert_eq!(
-            ours.query(counts).expect("counts")[0],
+            prony.query(counts).expect("counts")[0],
             [Some("200000".into()), Some("0".into())]
         );
     }
-    for control in [&mut ours, &mut theirs] {
+    for control in [&mut prony, &mut pgbench_database] {
         if control
             .execute("create extension if not exists pg_visibility")
             .is_err()
         {
-            eprintln!("pg_visibility is not installed: page marks compared by the catalog only");
+            eprintln!(
+                "pg_visibility is not installed: only the catalog's page counts are compared"
+            );
             return;
         }
     }
     assert_eq!(
-        dump(&mut ours, SELECT_ALL_VISIBLE),
-        dump(&mut theirs, SELECT_ALL_VISIBLE)
+        dump(&mut prony, SELECT_ALL_VISIBLE),
+        dump(&mut pgbench_database, SELECT_ALL_VISIBLE)
     );
     let not_frozen = "select all_visible - all_frozen \
          from pg_visibility_map_summary('pgbench_accounts')";
-    let not_frozen = ours.query_value(not_frozen).expect("reads");
+    let not_frozen = prony.query_value(not_frozen).expect("reads");
     assert_eq!(not_frozen.as_deref(), Some("0"));
 }
 
 #[test]
 fn several_jobs_load_the_same_rows() {
-    let (one, three) = (
+    let (one_job, three_jobs) = (
         TestDatabase::new("jobs_one"),
         TestDatabase::new("jobs_three"),
     );
-    one.load("tpcb", 2, 1).expect("loads");
-    let report = three.load("select-only", 2, 3).expect("loads");
+    one_job.load("tpcb", 2, 1).expect("loads");
+    let report = three_jobs.load("select-only", 2, 3).expect("loads");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
-    // From PostgreSQL 16 on each loader may leave a few empty pages, which the map does not mark.
+    // From PostgreSQL 16, each loader may leave a few empty pages, which the map does not mark.
     let visible = report.tables.iter().filter_map(|t| t.all_visible);
     assert!(visible.clone().all(|share| share > 0.99), "{report:?}");
     assert_eq!(visible.count(), 3);
-    let (mut one, mut three) = (one.control(), three.control());
+    let (mut one_job, mut three_jobs) = (one_job.control(), three_jobs.control());
     assert_eq!(
-        dump(&mut one, SELECT_VALUES),
-        dump(&mut three, SELECT_VALUES)
+        dump(&mut one_job, SELECT_VALUES),
+        dump(&mut three_jobs, SELECT_VALUES)
     );
     let check = find("tpcb")
         .expect("listed")
-        .check(&mut three)
+        .check(&mut three_jobs)
         .expect("checks");
     assert!(check.is_ok(), "{check:?}");
 }
 
 #[test]
-fn the_check_passes_after_pgbench_ran_on_our_tables() {
+fn check_passes_after_pgbench_ran_on_the_tables() {
     let database = TestDatabase::new("pgbench_runs");
     database.load("tpcb", 1, 1).expect("loads");
     let tpcb = find("tpcb").expect("listed");
     let mut control = database.control();
-    // Without truncating the history first, it must match the balances exactly.
+    // With -n, pgbench does not truncate the history, which must match the balances exactly.
     pgbench(&database, &["-n", "-b", "tpcb-like", "-c", "4", "-t", "50"]);
     pgbench(&database, &["-n", "-N", "-c", "2", "-t", "20"]);
     pgbench(&database, &["-S", "-n", "-c", "2", "-t", "100"]);
@@ -146,7 +148,7 @@ fn the_check_passes_after_pgbench_ran_on_our_tables() {
         ids.contains(&("balances-accounts-history", FindingState::Ok)),
         "{ids:?}"
     );
-    // pgbench truncates the history: now the two cannot be compared, and the check reports that.
+    // Without -n, pgbench truncates the history, and the check reports that it cannot be compared.
     pgbench(&database, &["-b", "tpcb-like", "-c", "1", "-t", "10"]);
     let report = tpcb.check(&mut control).expect("checks");
     assert!(report.is_ok(), "{report:?}");
@@ -154,12 +156,12 @@ fn the_check_passes_after_pgbench_ran_on_our_tables() {
         .findings
         .iter()
         .find(|f| f.id == "balances-accounts-history");
-    let finding = finding.expect("always looked at");
+    let finding = finding.expect("a finding");
     assert!(
         finding.state == FindingState::Note && finding.text.contains("emptied"),
         "{finding:?}"
     );
-    // A lost update is detected where possible, and named.
+    // Lost updates are reported.
     database.load("tpcb", 1, 1).expect("loads again");
     pgbench(&database, &["-n", "-b", "tpcb-like", "-t", "10"]);
     control
@@ -169,20 +171,20 @@ fn the_check_passes_after_pgbench_ran_on_our_tables() {
         .execute("update pgbench_tellers set tbalance = tbalance - 1 where tid = 7")
         .expect("x");
     let report = tpcb.check(&mut control).expect("checks");
-    let wrong: Vec<_> = report
+    let problems: Vec<_> = report
         .findings
         .iter()
         .filter(|f| f.state == FindingState::Wrong)
         .map(|f| f.id)
         .collect();
     assert_eq!(
-        wrong,
+        problems,
         ["balances-tellers-branches", "balances-accounts-history"]
     );
 }
 
 #[test]
-fn programs_run_on_pgbenchs_tables_partitioned_or_not() {
+fn programs_run_on_tables_of_pgbench_with_any_options() {
     let database = TestDatabase::new("theirs");
     let tpcb = find("tpcb").expect("listed");
     let mut control = database.control();

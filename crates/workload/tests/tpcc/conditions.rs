@@ -1,5 +1,5 @@
-//! Each of the twelve consistency conditions, made to fail by damage that breaks it and, as far as
-//! logic allows, no other.
+//! Breaks each of the twelve consistency conditions by damage to the data that breaks as few others as
+//! possible.
 
 use crate::common::TestDatabase;
 use prony_server::Control;
@@ -8,15 +8,15 @@ use prony_workload::{Finding, FindingState, find};
 fn conditions(control: &mut Control, state: FindingState) -> Vec<Finding> {
     let tpcc = find("tpcc").expect("listed");
     let mut findings = tpcc.check(control).expect("checks").findings;
-    findings.retain(|found| found.id.starts_with("condition-") && found.state == state);
+    findings.retain(|finding| finding.id.starts_with("condition-") && finding.state == state);
     findings
 }
 
-/// The damage, a statement that undoes it, the conditions that it breaks, and words in the first
-/// one's message.
+/// The statement that does the damage, the statement that undoes it, the conditions that it breaks, and a
+/// part of the first condition's message.
 ///
-/// Conditions 1, 8 and 9 are three sides of one equation, so that no damage breaks only one of 1
-/// and 8; a missing line breaks both 6 and 4.
+/// Conditions 1, 8 and 9 depend on each other, so that 1 cannot fail without 8; a missing line breaks both
+/// 4 and 6.
 const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
     (
         "update warehouse set w_ytd = w_ytd + 1",
@@ -46,10 +46,10 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "district 3 of warehouse 1: 899 rows from 2101 to 3000",
     ),
     (
-        "create table kept as select * from order_line where ol_d_id = 2 and ol_o_id = 2900 \
+        "create table saved_lines as select * from order_line where ol_d_id = 2 and ol_o_id = 2900 \
           and ol_number = 5; \
          delete from order_line where ol_d_id = 2 and ol_o_id = 2900 and ol_number = 5",
-        "insert into order_line select * from kept; drop table kept",
+        "insert into order_line select * from saved_lines; drop table saved_lines",
         &["condition-4", "condition-6"],
         "1 of 10 districts; the first is district 2 of warehouse 1: ",
     ),
@@ -101,12 +101,12 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 customers; the first is customer 77 of district 9 of warehouse 1: -9.00",
     ),
     (
-        "create table kept as select * from order_line where ol_d_id = 7 and ol_o_id = 1; \
-         create table kept_orders as select * from orders where o_d_id = 7 and o_id = 1; \
+        "create table saved_lines as select * from order_line where ol_d_id = 7 and ol_o_id = 1; \
+         create table saved_orders as select * from orders where o_d_id = 7 and o_id = 1; \
          delete from order_line where ol_d_id = 7 and ol_o_id = 1; \
          delete from orders where o_d_id = 7 and o_id = 1",
-        "insert into order_line select * from kept; drop table kept; \
-         insert into orders select * from kept_orders; drop table kept_orders",
+        "insert into order_line select * from saved_lines; drop table saved_lines; \
+         insert into orders select * from saved_orders; drop table saved_orders",
         &["condition-11"],
         "district 7 of warehouse 1: 2099, and 0 delivered since",
     ),
@@ -136,14 +136,13 @@ fn each_damage_breaks_the_expected_conditions() {
     }
 }
 
-/// A payment and a delivery as in the specification, and a payment that does not maintain the
-/// counters.
+/// A payment and a delivery as in the specification, and a payment that does not maintain the counters.
 #[test]
 fn transactions_preserve_the_conditions() {
-    let database = TestDatabase::new("tpcc_kept");
+    let database = TestDatabase::new("tpcc_preserved");
     database.load("tpcc", 1, 2).expect("loads");
     let mut control = database.control();
-    let pays = |counts: &str| {
+    let payment = |counts: &str| {
         format!(
             "update warehouse set w_ytd = w_ytd + 5.5; \
              update district set d_ytd = d_ytd + 5.5 where d_id = 2; \
@@ -151,19 +150,20 @@ fn transactions_preserve_the_conditions() {
              insert into history values (now(), 9, 1, 1, 2, 2, 5.5, 'x')"
         )
     };
-    let delivers = "delete from new_order where no_o_id = 2101; \
+    let delivery = "delete from new_order where no_o_id = 2101; \
          update orders set o_carrier_id = 4 where o_id = 2101; \
          update order_line set ol_delivery_d = now() where ol_o_id = 2101; \
          update customer set c_delivery_cnt = 1, c_balance = c_balance + (select sum(ol_amount) \
           from order_line, orders where o_id = 2101 and o_c_id = c_id and o_d_id = c_d_id \
           and ol_o_id = 2101 and ol_d_id = o_d_id) \
          from orders where o_id = 2101 and o_d_id = c_d_id and o_c_id = c_id";
-    let counted = pays(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
-    control.execute(&counted).expect("pays");
-    control.execute(delivers).expect("delivers");
+    let counted_payment =
+        payment(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
+    control.execute(&counted_payment).expect("pays");
+    control.execute(delivery).expect("delivers");
     assert_eq!(conditions(&mut control, FindingState::Ok).len(), 12);
-    // A payment that is not counted leaves condition 12 undecided, and no other.
-    control.execute(&pays("")).expect("pays");
+    // An uncounted payment makes only condition 12 undecidable.
+    control.execute(&payment("")).expect("pays");
     assert_eq!(conditions(&mut control, FindingState::Ok).len(), 11);
     let notes = conditions(&mut control, FindingState::Note);
     assert_eq!(notes[0].id, "condition-12");

@@ -1,4 +1,4 @@
-//! Loads by HammerDB's rules, and in partitions.
+//! Loads of HammerDB's population, and into partitions.
 
 use crate::common::{StopAt, TestDatabase, problem};
 use prony_plan::WorkloadPlan;
@@ -30,14 +30,14 @@ fn findings(control: &mut Control) -> Vec<Finding> {
 }
 
 fn finding_text<'a>(findings: &'a [Finding], id: &str) -> &'a str {
-    let found = findings.iter().find(|finding| finding.id == id);
-    &found.unwrap_or_else(|| panic!("no {id}")).text
+    let finding = findings.iter().find(|finding| finding.id == id);
+    &finding.unwrap_or_else(|| panic!("no {id}")).text
 }
 
 fn settings(database: &TestDatabase, options: &[(&str, &str)]) -> Vec<(&'static str, String)> {
-    let loaded = find("tpcc").expect("listed");
-    let loaded = loaded.program(&mut database.control(), &plan(database, None, options));
-    loaded.expect("fit for a run").program.settings()
+    let tpcc = find("tpcc").expect("listed");
+    let ready = tpcc.program(&mut database.control(), &plan(database, None, options));
+    ready.expect("ready for a run").program.settings()
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn half_of_hammerdbs_customers_have_bad_credit() {
         let districts = format!("{districts} {percent}) d");
         assert_eq!(number(&mut control, &districts), 10, "{profile}");
         let findings = findings(&mut control);
-        let words = format!("{percent} % have bad credit");
+        let credit = format!("{percent} % have bad credit");
         assert!(
-            finding_text(&findings, "population").contains(&words),
+            finding_text(&findings, "population").contains(&credit),
             "{findings:?}"
         );
-        // A run on any of them works, and names the population that it found.
+        // A run with a different profile works, and its settings contain the population of the data.
         let population = (
             "population",
             if percent == 10 {
@@ -68,16 +68,16 @@ fn half_of_hammerdbs_customers_have_bad_credit() {
                 "hammerdb"
             },
         );
-        let named = settings(&database, &[("profile", "hammerdb")]);
+        let settings = settings(&database, &[("profile", "hammerdb")]);
         assert!(
-            named.contains(&(population.0, population.1.to_owned())),
-            "{named:?}"
+            settings.contains(&(population.0, population.1.to_owned())),
+            "{settings:?}"
         );
     }
 }
 
 #[test]
-fn a_partitioned_order_line_is_loaded_continued_and_used_like_a_plain_one() {
+fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
     let (database, plain) = (
         TestDatabase::new("tpcc_parts"),
         TestDatabase::new("tpcc_plain"),
@@ -90,15 +90,15 @@ fn a_partitioned_order_line_is_loaded_continued_and_used_like_a_plain_one() {
     for (jobs, phase) in [(2, LoadPhase::Rows), (2, LoadPhase::Keys)] {
         let stop = AtomicBool::new(false);
         let rows = if phase == LoadPhase::Rows { 600_000 } else { 0 };
-        let stopped = database.load_plan(&parts, jobs, &StopAt(phase, rows, &stop), &stop);
-        let error = stopped.expect_err("stopped");
+        let result = database.load_plan(&parts, jobs, &StopAt(phase, rows, &stop), &stop);
+        let error = result.expect_err("stopped");
         assert!(error.is_stop(), "{error}");
-        // Only the same load is continued, and the message names the difference.
-        let refused = problem(database.load("tpcc", 3, 2));
+        // Only the same load can continue it, and the message contains its command.
+        let message = problem(database.load("tpcc", 3, 2));
         let command = "`prony load tpcc --scale 2 --seed 1 --partitions 4` continues it";
-        assert!(refused.contains(command), "{refused}");
-        let again = database.load_plan(&parts, 2, &(), &AtomicBool::new(false));
-        let report = again.expect("goes on");
+        assert!(message.contains(command), "{message}");
+        let continued = database.load_plan(&parts, 2, &(), &AtomicBool::new(false));
+        let report = continued.expect("continues");
         assert!(report.method.contains("continued: "), "{}", report.method);
         let mut control = database.control();
         assert_eq!(
@@ -110,19 +110,23 @@ fn a_partitioned_order_line_is_loaded_continued_and_used_like_a_plain_one() {
         assert!(finding_text(&findings, "population").contains("order_line has 4 partitions"));
     }
     let mut control = database.control();
-    // Each partition has rows of one warehouse or none, and its own key below the parent's.
+    // Each partition has the rows of at most one warehouse, and a key of its own under the parent's.
     let keys = "select count(*) from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid \
          where i.inhparent = 'order_line_i1'::regclass and x.indisprimary and x.indisvalid";
     assert_eq!(number(&mut control, keys), 4);
-    let table = "select count(distinct tableoid) from order_line where ol_w_id = 2";
-    assert_eq!(number(&mut control, table), 1);
-    let dead =
+    let partitions = "select count(distinct tableoid) from order_line where ol_w_id = 2";
+    assert_eq!(number(&mut control, partitions), 1);
+    let not_all_visible =
         "select count(*) from pg_class where relname like 'ol\\__' and relallvisible < relpages";
-    assert_eq!(number(&mut control, dead), 0, "all pages are all-visible");
+    assert_eq!(
+        number(&mut control, not_all_visible),
+        0,
+        "all pages are all-visible"
+    );
     assert!(settings(&database, &[]).contains(&("partitions", "4".to_owned())));
     let tpcc = find("tpcc").expect("listed");
-    let other = tpcc.program(&mut control, &plan(&database, None, &[("partitions", "2")]));
-    let message = problem(other);
+    let program = tpcc.program(&mut control, &plan(&database, None, &[("partitions", "2")]));
+    let message = problem(program);
     assert!(
         message.contains("has 4 partitions, but 2 were requested"),
         "{message}"
@@ -139,36 +143,36 @@ fn a_partitioned_order_line_is_loaded_continued_and_used_like_a_plain_one() {
 
 #[test]
 fn invalid_options_are_refused_before_the_load_starts() {
-    let (database, stop) = (TestDatabase::new("tpcc_asked"), AtomicBool::new(false));
-    for (key, value, words) in [
+    let (database, stop) = (TestDatabase::new("tpcc_options"), AtomicBool::new(false));
+    for (key, value, expected) in [
         ("partitions", "-1", "0 to 1024"),
         ("partitions", "many", "0 to 1024"),
         ("profile", "oracle", "standard, hammerdb, hammerdb-4.6"),
     ] {
         let plan = plan(&database, Some(1), &[(key, value)]);
         let message = problem(database.load_plan(&plan, 1, &(), &stop));
-        assert!(message.contains(words), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
     let mut control = database.control();
     let tables = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
     assert_eq!(number(&mut control, tables), 0);
 }
 
-/// What an interrupted load of an earlier version remaining is not data, and a load replaces it.
+/// The tables of an unfinished load by an earlier version are not usable, and a new load replaces them.
 #[test]
 fn an_unfinished_load_of_an_earlier_version_is_restarted() {
     let database = TestDatabase::new("tpcc_older");
     database.load("tpcc", 1, 2).expect("loads");
     let mut control = database.control();
-    let older = "create table prony_tpcc_load (part int primary key, done bool not null); \
+    let record = "create table prony_tpcc_load (part int primary key, done bool not null); \
          comment on table order_line is null";
-    control.execute(older).expect("an older note");
+    control.execute(record).expect("records a load");
     let tpcc = prony_workload::find("tpcc").expect("listed");
-    let refused = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
-    assert!(refused.contains("by an earlier version"), "{refused}");
+    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
+    assert!(message.contains("by an earlier version"), "{message}");
     assert!(
-        refused.contains("it cannot be continued: prony load tpcc"),
-        "{refused}"
+        message.contains("it cannot be continued: prony load tpcc"),
+        "{message}"
     );
     let report = tpcc.check(&mut control).expect("checks");
     assert!(report.is_unfinished(), "{report:?}");
@@ -176,9 +180,9 @@ fn an_unfinished_load_of_an_earlier_version_is_restarted() {
     assert!(!report.method.contains("continued"), "{}", report.method);
     let note = "select count(*) from pg_class where relname = 'prony_tpcc_load'";
     assert_eq!(number(&mut control, note), 0);
-    let found = findings(&mut control);
+    let findings = findings(&mut control);
     assert!(
-        found
+        findings
             .iter()
             .all(|finding| finding.state != FindingState::Wrong)
     );

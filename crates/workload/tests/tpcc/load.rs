@@ -1,4 +1,4 @@
-//! Loads: the same data by any method, interrupted and continued, refused if necessary.
+//! Loads: any number of loaders, stops and continuations, refusals.
 
 use crate::common::{self, KillAt, StopAt, TestDatabase, problem};
 use prony_server::Control;
@@ -6,9 +6,9 @@ use prony_workload::tpcc::schema::{Index, Table};
 use prony_workload::{CheckReport, FindingState, LoadPhase, SqlDialect, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A sum over all values of all rows of each table, except times, which depend on the load.
-fn sums(control: &mut Control) -> Vec<String> {
-    let sums = Table::ALL.iter().map(|table| {
+/// A checksum of each table over all values except timestamps, which depend on the load.
+fn checksums(control: &mut Control) -> Vec<String> {
+    let checksums = Table::ALL.iter().map(|table| {
         let columns: Vec<String> = table
             .columns(SqlDialect::PostgreSql)
             .iter()
@@ -24,7 +24,7 @@ fn sums(control: &mut Control) -> Vec<String> {
         );
         control.query_value(&sql).expect(&sql).expect("some rows")
     });
-    sums.collect()
+    checksums.collect()
 }
 
 /// Names of the tables and indexes of the database, and whether an index is a primary key.
@@ -41,7 +41,8 @@ fn check(control: &mut Control) -> CheckReport {
     tpcc.check(control).expect("checks")
 }
 
-fn wrong(report: &CheckReport) -> Vec<&'static str> {
+/// The ids of the findings that are wrong.
+fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
     let wrong = report
         .findings
         .iter()
@@ -51,18 +52,18 @@ fn wrong(report: &CheckReport) -> Vec<&'static str> {
 
 #[test]
 fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
-    let one = TestDatabase::new("tpcc_one");
-    let report = one.load("tpcc", 2, 1).expect("loads");
+    let single = TestDatabase::new("tpcc_one");
+    let report = single.load("tpcc", 2, 1).expect("loads");
     assert!(report.method.contains("FREEZE"), "{}", report.method);
-    let mut control = one.control();
-    let (expected, names) = (sums(&mut control), relations(&mut control));
-    let mut all: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).to_vec();
-    all.extend(Index::all().iter().map(|index| {
+    let mut control = single.control();
+    let (expected, names) = (checksums(&mut control), relations(&mut control));
+    let mut expected_names: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).to_vec();
+    expected_names.extend(Index::all().iter().map(|index| {
         let primary = if index.primary { " primary" } else { "" };
         format!("{}{primary}", index.name)
     }));
-    all.sort();
-    assert_eq!(names, all, "nothing of Prony's own stays");
+    expected_names.sort();
+    assert_eq!(names, expected_names, "no auxiliary table remains");
     let checked = check(&mut control);
     assert!(checked.is_ok() && checked.scale == Some(2), "{checked:?}");
     let rows = |tables: &[prony_workload::TableFacts]| -> Vec<u64> {
@@ -75,18 +76,18 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         assert_eq!(table.dead_rows, 0, "{table:?}");
     }
 
-    let three = TestDatabase::new("tpcc_three");
-    three.load("tpcc", 2, 3).expect("loads");
-    let mut control = three.control();
-    assert_eq!(sums(&mut control), expected);
+    let parallel = TestDatabase::new("tpcc_three");
+    parallel.load("tpcc", 2, 3).expect("loads");
+    let mut control = parallel.control();
+    assert_eq!(checksums(&mut control), expected);
     assert_eq!(relations(&mut control), names);
     assert!(check(&mut control).is_ok());
 
-    // A second load replaces the tables; stopped in each phase, it is continued. Progress is reported
-    // four times a second, so the stop comes well before the end.
+    // A second load replaces the tables; it is stopped in each phase and continued. Progress is reported
+    // four times per second, so the stop comes well before the end.
     for (phase, rows) in [(LoadPhase::Rows, 500_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
-        let error = three
+        let error = parallel
             .load_with("tpcc", 2, 2, &StopAt(phase, rows, &stop), &stop)
             .expect_err("stopped");
         assert!(error.is_stop(), "{error}");
@@ -95,11 +96,11 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
             message.contains("with the same options continues it"),
             "{message}"
         );
-        assert_only_continuation_is_accepted(&three, &mut control);
-        let report = three.load("tpcc", 2, 1).expect("goes on");
+        assert_only_continuation_is_accepted(&parallel, &mut control);
+        let report = parallel.load("tpcc", 2, 1).expect("continues");
         assert!(report.method.contains("continued: "), "{}", report.method);
         assert!(report.rows < 1_000_000, "{phase:?}: {} sent", report.rows);
-        assert_eq!(sums(&mut control), expected, "{phase:?}");
+        assert_eq!(checksums(&mut control), expected, "{phase:?}");
         assert_eq!(relations(&mut control), names, "{phase:?}");
         assert!(check(&mut control).is_ok());
     }
@@ -108,20 +109,20 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
 fn assert_only_continuation_is_accepted(database: &TestDatabase, control: &mut Control) {
     let tpcc = find("tpcc").expect("listed");
     let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
-    let refused = problem(tpcc.program(control, &database.plan("tpcc", None)));
-    assert!(refused.contains(continues), "{refused}");
-    let refused = problem(database.load("tpcc", 3, 2));
-    assert!(refused.contains(continues), "{refused}");
+    let message = problem(tpcc.program(control, &database.plan("tpcc", None)));
+    assert!(message.contains(continues), "{message}");
+    let message = problem(database.load("tpcc", 3, 2));
+    assert!(message.contains(continues), "{message}");
     assert!(
-        refused.contains("the requested load has 3 warehouses (seed 1)"),
-        "{refused}"
+        message.contains("the requested load has 3 warehouses (seed 1)"),
+        "{message}"
     );
     let report = check(control);
     let remedy = report.findings[0].remedy.as_ref().map(ToString::to_string);
-    let remedy = remedy.expect("what to do about it");
+    let remedy = remedy.expect("a remedy");
     assert!(remedy.contains(continues), "{remedy}");
-    // What exists is complete.
-    assert_eq!(wrong(&report), ["load-unfinished"], "{report:?}");
+    // The existing tables are complete.
+    assert_eq!(wrong_ids(&report), ["load-unfinished"], "{report:?}");
 }
 
 #[test]
@@ -130,8 +131,8 @@ fn stopping_a_single_loader_leaves_the_old_tables() {
     database.load("tpcc", 1, 1).expect("loads");
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Rows, 200_000, &stop);
-    let stopped = database.load_with("tpcc", 2, 1, &progress, &stop);
-    let message = stopped.expect_err("stopped").to_string();
+    let result = database.load_with("tpcc", 2, 1, &progress, &stop);
+    let message = result.expect_err("stopped").to_string();
     assert!(message.contains("the database is unchanged"), "{message}");
     let mut control = database.control();
     let report = check(&mut control);
@@ -158,10 +159,10 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     );
     server.restart().expect("restarts");
     let mut control = database.control();
-    let found = wrong(&check(&mut control));
-    assert!(found.contains(&"load-unfinished"), "{found:?}");
-    assert!(!found.iter().any(|id| id.starts_with("condition")));
-    let report = database.load("tpcc", 3, 2).expect("goes on");
+    let ids = wrong_ids(&check(&mut control));
+    assert!(ids.contains(&"load-unfinished"), "{ids:?}");
+    assert!(!ids.iter().any(|id| id.starts_with("condition")));
+    let report = database.load("tpcc", 3, 2).expect("continues");
     assert!(report.rows < 1_500_000, "{} sent again", report.rows);
     let report = check(&mut control);
     assert!(report.is_ok() && report.scale == Some(3), "{report:?}");
@@ -170,25 +171,25 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
 #[test]
 fn a_check_during_a_load_finds_the_loaded_rows_consistent() {
     let database = TestDatabase::new("tpcc_meanwhile");
-    let over = AtomicBool::new(false);
+    let is_loaded = AtomicBool::new(false);
     let unfinished = std::thread::scope(|scope| {
         let checking = scope.spawn(|| {
             let mut control = database.control();
             let mut unfinished = 0;
-            while !over.load(Ordering::Relaxed) {
-                let found = wrong(&check(&mut control));
-                let known = ["load-unfinished", "table-missing"];
-                assert!(found.iter().all(|id| known.contains(id)), "{found:?}");
-                unfinished += usize::from(found.contains(&"load-unfinished"));
+            while !is_loaded.load(Ordering::Relaxed) {
+                let ids = wrong_ids(&check(&mut control));
+                let allowed = ["load-unfinished", "table-missing"];
+                assert!(ids.iter().all(|id| allowed.contains(id)), "{ids:?}");
+                unfinished += usize::from(ids.contains(&"load-unfinished"));
             }
             unfinished
         });
         let loaded = database.load("tpcc", 3, 2);
-        over.store(true, Ordering::Relaxed);
-        loaded.expect("loads beside it");
+        is_loaded.store(true, Ordering::Relaxed);
+        loaded.expect("loads during the checks");
         checking.join().expect("checks")
     });
-    assert!(unfinished > 0, "no check came while rows were sent");
+    assert!(unfinished > 0, "no check ran while rows were sent");
     assert!(check(&mut database.control()).is_ok());
 }
 
@@ -197,9 +198,9 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
     let database = TestDatabase::new("tpcc_refused");
     let mut control = database.control();
     let tpcc = find("tpcc").expect("listed");
-    let refused = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(4))));
-    assert!(refused.contains("table item is missing"), "{refused}");
-    assert!(refused.contains("prony load tpcc --scale 4"), "{refused}");
+    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(4))));
+    assert!(message.contains("table item is missing"), "{message}");
+    assert!(message.contains("prony load tpcc --scale 4"), "{message}");
     control
         .execute("create table orders (precious text)")
         .expect("creates");
@@ -211,9 +212,9 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
     }
     control.execute("drop table orders").expect("drops");
     database.load("tpcc", 1, 2).expect("loads");
-    let refused = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(2))));
-    assert!(refused.contains("has scale 1, but scale 2"), "{refused}");
-    for (damage, message, id) in [
+    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(2))));
+    assert!(message.contains("has scale 1, but scale 2"), "{message}");
+    for (damage, expected, id) in [
         (
             "delete from orders where o_id = 1 and o_d_id = 10",
             "orders has 1 of 2",
@@ -252,10 +253,10 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
         ),
     ] {
         control.execute(damage).expect(damage);
-        let refused = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
-        assert!(refused.contains(message), "after {damage}: {refused}");
-        let found = wrong(&check(&mut control));
-        assert!(found.contains(&id), "after {damage}: {found:?}");
+        let message = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
+        assert!(message.contains(expected), "after {damage}: {message}");
+        let ids = wrong_ids(&check(&mut control));
+        assert!(ids.contains(&id), "after {damage}: {ids:?}");
     }
 }
 

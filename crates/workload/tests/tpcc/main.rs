@@ -1,9 +1,6 @@
 //! The tpcc workload on a real server.
 
-#[expect(
-    dead_code,
-    reason = "some of it serves only the account workloads' tests"
-)]
+#[expect(dead_code, reason = "some items are used only by tpcb's tests")]
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;

@@ -1,4 +1,4 @@
-//! Eight users at once: the data stays consistent, whatever fails, is retried, or is lost.
+//! Eight concurrent users: the data stays consistent despite failures, retries and lost connections.
 
 use crate::support::{TestDatabase, drive, private_server, run_workload};
 use prony_plan::Stop;
@@ -8,7 +8,7 @@ const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
 
 #[test]
 fn conditions_hold_after_eight_concurrent_users() {
-    let database = TestDatabase::new("tpcc_crowd");
+    let database = TestDatabase::new("tpcc_concurrent");
     database.load(2, 2, &[]);
     let (mut ordered, mut delivered, mut retries) = (0, 0, 0);
     for mode in MODES {
@@ -16,14 +16,14 @@ fn conditions_hold_after_eight_concurrent_users() {
         let run = drive(8, Stop::After(Duration::from_secs(3)));
         let outcome = run_workload(&database, &options, &run, 5);
         assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.codes);
-        assert_eq!(database.wrong(), [""; 0], "{mode}");
+        assert_eq!(database.problems(), [""; 0], "{mode}");
         ordered += outcome.counts.ends[0].committed as i64;
         delivered += outcome.counts.delivered as i64;
         retries += outcome.counts.retries;
         let orders = database.number("select count(*) from orders") - 60_000;
         assert_eq!(orders, ordered, "{mode}");
-        let taken = 18_000 + orders - database.number("select count(*) from new_order");
-        assert_eq!(taken, delivered, "{mode}: no order is delivered twice");
+        let removed = 18_000 + orders - database.number("select count(*) from new_order");
+        assert_eq!(removed, delivered, "{mode}: no order is delivered twice");
     }
     assert!(ordered > 0, "{ordered} orders");
     println!("{retries} retries");
@@ -31,33 +31,33 @@ fn conditions_hold_after_eight_concurrent_users() {
 
 #[test]
 fn lock_wait_timeouts_are_retried_and_counted() {
-    // A separate server: the loads of the other tests must not give up so soon.
+    // A separate server, because the loads of the other tests need a longer timeout.
     let server = private_server(&["--innodb-lock-wait-timeout=1"]);
     for mode in MODES {
         let database = TestDatabase::on(&server, &format!("waits_{mode}"));
         database.load(1, 1, &[]);
-        let mut other = database.control();
-        other
+        let mut blocker = database.control();
+        blocker
             .execute("begin; update warehouse set w_ytd = w_ytd")
             .expect("a lock that all payments wait for");
         // A row that is updated to its current value stays locked.
-        other
+        blocker
             .query("select w_id from warehouse for update")
             .expect("locks");
         let options = [("mode", mode), ("max_tries", "2")];
         let outcome = run_workload(
             &database,
             &options,
-            // Some of these are payments, and each waits twice.
+            // Some of these are payments, each of which waits twice.
             &drive(2, Stop::Transactions(4)),
             5,
         );
         assert!(outcome.failed > 0 && outcome.retries > 0, "{mode}");
         assert_eq!(outcome.codes, ["01205"], "{mode}");
-        drop(other);
-        assert_eq!(database.wrong(), [""; 0], "{mode}");
+        drop(blocker);
+        assert_eq!(database.problems(), [""; 0], "{mode}");
         let paid = database.number("select count(*) from history") - 30_000;
-        assert_eq!(paid, 0, "{mode}: none could be paid");
+        assert_eq!(paid, 0, "{mode}: no payment succeeded");
     }
 }
 
@@ -83,11 +83,11 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
             }
             server.kill();
             server.restart().expect("restarts");
-            running.join().expect("the run goes on")
+            running.join().expect("the run continues")
         });
         assert!(outcome.events > 0, "{mode}: the outage is reported");
-        assert_eq!(database.wrong(), [""; 0], "{mode}");
-        // What a user saw committed exists; what was in flight may exist too.
+        assert_eq!(database.problems(), [""; 0], "{mode}");
+        // Commits that a user has seen are durable; transactions in flight may have committed too.
         let ordered = outcome.counts.ends[0];
         let inserted = (database.number("select count(*) from orders") - before) as u64;
         assert!(

@@ -1,4 +1,4 @@
-//! HammerDB's procedures on a schema that Prony has built, called as its driver calls them.
+//! HammerDB's procedures on a schema that Prony has created, called as HammerDB's driver calls them.
 
 use crate::support::TestDatabase;
 use prony_server::Control;
@@ -14,7 +14,8 @@ fn execute(control: &mut Control, sql: &str) {
     control.execute(&sql).expect(&sql);
 }
 
-const PAYMENT: &str = "@p_w_street_1, @p_w_street_2, @p_w_city, @p_w_state, @p_w_zip, \
+/// The output parameters of PAYMENT after `@p_c_last`.
+const PAYMENT_OUTPUTS: &str = "@p_w_street_1, @p_w_street_2, @p_w_city, @p_w_state, @p_w_zip, \
      @p_d_street_1, @p_d_street_2, @p_d_city, @p_d_state, @p_d_zip, @p_c_first, @p_c_middle, \
      @p_c_street_1, @p_c_street_2, @p_c_city, @p_c_state, @p_c_zip, @p_c_phone, @p_c_since";
 
@@ -26,7 +27,7 @@ fn hammerdbs_driver_finds_its_procedures() {
     let control = &mut control;
     let next = "select d_next_o_id from district where d_w_id = 1 and d_id = 3";
     let mut inserted = 0;
-    // One in a hundred is rolled back: it returns no number.
+    // One order in a hundred is rolled back, and returns no number.
     for _ in 0..30 {
         execute(control, "set @next_o_id = 0");
         execute(
@@ -54,12 +55,12 @@ fn hammerdbs_driver_finds_its_procedures() {
         execute(
             control,
             &format!(
-                "call PAYMENT(1, 3, 1, 3, @p_c_id, {by_name}, 25, @p_c_last, {PAYMENT}, \
+                "call PAYMENT(1, 3, 1, 3, @p_c_id, {by_name}, 25, @p_c_last, {PAYMENT_OUTPUTS}, \
                  @p_c_credit, @p_c_credit_lim, @p_c_discount, @p_c_balance, @p_c_data, MOMENT)"
             ),
         );
-        let found = value(control, "select @p_c_last");
-        assert_eq!(found, name);
+        let last_name = value(control, "select @p_c_last");
+        assert_eq!(last_name, name);
     }
     assert_eq!(database.number(balance), before - 5_000);
     execute(control, "call DELIVERY(1, 4, MOMENT)");
@@ -88,5 +89,5 @@ fn hammerdbs_driver_finds_its_procedures() {
         (3000 + inserted).to_string()
     );
     assert_eq!(value(control, "select @os_c_last"), name);
-    assert_eq!(database.wrong(), [""; 0]);
+    assert_eq!(database.problems(), [""; 0]);
 }

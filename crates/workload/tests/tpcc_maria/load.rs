@@ -1,13 +1,13 @@
-//! Loads: the same data by any method, interrupted and continued, refused if necessary.
+//! Loads: any method and number of loaders, stops and continuations, refusals.
 
 use crate::stop::StopAt;
-use crate::support::{TestDatabase, private_server, sums};
+use crate::support::{TestDatabase, checksums, private_server};
 use prony_server::embedded::MariaDb;
 use prony_workload::{LoadPhase, Progress, ProgressUpdate, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Tables with their keys and indexes, and the types that matter.
-fn shape(database: &TestDatabase) -> Vec<Option<String>> {
+/// The keys and indexes of the tables, and the types of some columns.
+fn structure(database: &TestDatabase) -> Vec<Option<String>> {
     let sql = "select concat_ws(' ', table_name, index_name, group_concat(column_name, \
          ifnull(concat('(', sub_part, ')'), '') order by seq_in_index)) from \
          information_schema.statistics where table_schema = database() group by table_name, \
@@ -23,10 +23,15 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     let database = TestDatabase::new("tpcc_load");
     let report = database.load(2, 1, &[]);
     assert!(report.method.contains("LOAD DATA"), "{}", report.method);
-    let (expected, expected_shape) = (sums(&database), shape(&database));
-    assert_eq!(database.wrong(), [""; 0]);
-    let has = |what: &str| expected_shape.iter().flatten().any(|line| line == what);
-    for what in [
+    let (expected, expected_structure) = (checksums(&database), structure(&database));
+    assert_eq!(database.problems(), [""; 0]);
+    let has = |expected: &str| {
+        expected_structure
+            .iter()
+            .flatten()
+            .any(|line| line == expected)
+    };
+    for expected in [
         "customer c_w_id c_w_id,c_d_id,c_last,c_first",
         "customer PRIMARY c_w_id,c_d_id,c_id",
         "orders o_w_id o_w_id,o_d_id,o_c_id,o_id",
@@ -35,69 +40,74 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         "c_last varchar(16) YES latin1_bin",
         "w_id int(11) NO",
     ] {
-        assert!(has(what), "{what}: {expected_shape:?}");
+        assert!(has(expected), "{expected}: {expected_structure:?}");
     }
-    // A second load replaces the tables; stopped in each phase, it is continued.
+    // A second load replaces the tables; it is stopped in each phase and continued.
     for (phase, rows) in [(LoadPhase::Rows, 800_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, rows, &stop);
-        let stopped = database.load_with(2, 2, &[], &progress, &stop);
-        let message = stopped.expect_err("stopped").to_string();
+        let result = database.load_with(2, 2, &[], &progress, &stop);
+        let message = result.expect_err("stopped").to_string();
         assert!(
             message.contains("with the same options continues it"),
             "{message}"
         );
         let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
-        assert!(database.refused(&[], None).contains(continues));
-        let other = database.load_with(3, 2, &[], &(), &AtomicBool::new(false));
-        let other = other.expect_err("another load").to_string();
+        assert!(database.prepare_error(&[], None).contains(continues));
+        let result = database.load_with(3, 2, &[], &(), &AtomicBool::new(false));
+        let message = result.expect_err("a different load").to_string();
         assert!(
-            other.contains(continues)
-                && other.contains("the requested load has 3 warehouses (seed 1)")
+            message.contains(continues)
+                && message.contains("the requested load has 3 warehouses (seed 1)")
         );
-        let wrong = database.wrong();
-        assert!(wrong[0].contains(continues), "{wrong:?}");
-        let known = |one: &String| one.starts_with("load-unfinished") || one.starts_with("rows-");
+        let problems = database.problems();
+        assert!(problems[0].contains(continues), "{problems:?}");
+        let is_expected =
+            |text: &String| text.starts_with("load-unfinished") || text.starts_with("rows-");
         assert!(
-            wrong.iter().all(known),
-            "existing tables are complete: {wrong:?}"
+            problems.iter().all(is_expected),
+            "existing tables are complete: {problems:?}"
         );
         let report = database.load(2, 3, &[]);
         assert!(report.method.contains("continued: "), "{}", report.method);
-        assert_eq!(sums(&database), expected, "{phase:?}");
-        assert_eq!(shape(&database), expected_shape, "{phase:?}");
-        assert_eq!(database.wrong(), [""; 0]);
+        assert_eq!(checksums(&database), expected, "{phase:?}");
+        assert_eq!(structure(&database), expected_structure, "{phase:?}");
+        assert_eq!(database.problems(), [""; 0]);
     }
     assert!(
         database
-            .refused(&[], Some(3))
+            .prepare_error(&[], Some(3))
             .contains("has scale 2, but scale 3")
     );
     database.execute("alter table customer drop key c_w_id");
     assert!(
-        database.wrong()[0].contains("add key c_w_id (c_w_id, c_d_id, c_last(16), c_first(16))")
+        database.problems()[0].contains("add key c_w_id (c_w_id, c_d_id, c_last(16), c_first(16))")
     );
     database.execute("delete from stock where s_i_id = 100000");
-    assert!(database.refused(&[], None).contains("stock has 1 of 2"));
+    assert!(
+        database
+            .prepare_error(&[], None)
+            .contains("stock has 1 of 2")
+    );
     let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
     assert_eq!(cleaned.expect("drops").len(), 9);
     assert!(
         database
-            .refused(&[], Some(4))
+            .prepare_error(&[], Some(4))
             .contains("prony load tpcc --scale 4")
     );
     database.execute("create table orders (precious text)");
-    let foreign = database.load_with(1, 1, &[], &(), &AtomicBool::new(false));
-    let foreign = foreign.expect_err("the table is not ours").to_string();
-    assert!(foreign.contains("orders exists and is not"), "{foreign}");
+    let result = database.load_with(1, 1, &[], &(), &AtomicBool::new(false));
+    let message = result.expect_err("a foreign table").to_string();
+    assert!(message.contains("orders exists and is not"), "{message}");
 }
 
 #[test]
 fn rows_are_the_same_as_on_postgresql() {
-    let ours = TestDatabase::new("tpcc_alike");
-    let theirs = TestDatabase::postgres("tpcc_maria_alike");
-    ours.load(1, 1, &[]);
-    theirs.load(1, 1, &[]);
+    let maria = TestDatabase::new("tpcc_alike");
+    let postgres = TestDatabase::postgres("tpcc_maria_alike");
+    maria.load(1, 1, &[]);
+    postgres.load(1, 1, &[]);
     for sql in [
         "select i_id, i_im_id, i_name, i_price, i_data from item where i_id > 99900 order by i_id",
         "select w_id, w_name, w_street_1, w_zip, w_tax, w_ytd from warehouse",
@@ -110,22 +120,22 @@ fn rows_are_the_same_as_on_postgresql() {
          where ol_d_id = 4 and ol_o_id = 2500 order by ol_number",
     ] {
         let rows = |database: &TestDatabase| database.control().query(sql).expect("a good query");
-        assert_eq!(rows(&ours), rows(&theirs), "{sql}");
+        assert_eq!(rows(&maria), rows(&postgres), "{sql}");
     }
 }
 
 #[test]
-fn a_restricted_server_is_loaded_by_small_inserts_into_partitions_too() {
+fn a_server_without_local_infile_is_loaded_by_small_inserts() {
     let server = private_server(&["--local-infile=0", "--max-allowed-packet=64K"]);
-    let small = TestDatabase::on(&server, "small");
-    let usual = TestDatabase::new("tpcc_usual");
+    let restricted = TestDatabase::on(&server, "restricted");
+    let unrestricted = TestDatabase::new("tpcc_usual");
     let options = [("profile", "hammerdb"), ("partitions", "2")];
-    let report = small.load(1, 2, &options);
+    let report = restricted.load(1, 2, &options);
     assert!(report.method.contains("INSERTs"), "{}", report.method);
-    usual.load(1, 1, &options);
-    assert_eq!(sums(&small), sums(&usual));
-    assert_eq!(small.wrong(), [""; 0]);
-    let texts = small.check().findings.into_iter();
+    unrestricted.load(1, 1, &options);
+    assert_eq!(checksums(&restricted), checksums(&unrestricted));
+    assert_eq!(restricted.problems(), [""; 0]);
+    let texts = restricted.check().findings.into_iter();
     let texts: Vec<String> = texts.map(|finding| finding.text).collect();
     assert!(
         texts
@@ -134,15 +144,15 @@ fn a_restricted_server_is_loaded_by_small_inserts_into_partitions_too() {
     );
     let kind = "select count(*) from information_schema.columns where table_schema = database() \
          and column_name = 'ol_amount' and data_type = 'int'";
-    assert_eq!(usual.number(kind), 1, "HammerDB's own");
+    assert_eq!(unrestricted.number(kind), 1, "HammerDB's type");
     assert!(
-        usual
-            .refused(&[("partitions", "3")], None)
-            .contains("has 2 partitions, and 3")
+        unrestricted
+            .prepare_error(&[("partitions", "3")], None)
+            .contains("has 2 partitions, but 3")
     );
 }
 
-/// Kills a server, as a power failure would, once this many rows have been sent.
+/// Kills the server, as a power failure would, once this many rows have been sent.
 struct KillAt<'a>(u64, &'a MariaDb, AtomicBool);
 
 impl Progress for KillAt<'_> {
@@ -158,21 +168,21 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     let server = private_server(&[]);
     let database = TestDatabase::on(&server, "killed");
     let kill = KillAt(900_000, &server, AtomicBool::new(false));
-    let broken = database.load_with(3, 2, &[], &kill, &AtomicBool::new(false));
-    let message = broken.expect_err("killed").to_string();
+    let result = database.load_with(3, 2, &[], &kill, &AtomicBool::new(false));
+    let message = result.expect_err("killed").to_string();
     assert!(
         message.contains("with the same options continues it"),
         "{message}"
     );
     server.restart().expect("restarts");
-    let wrong = database.wrong();
-    assert!(wrong[0].starts_with("load-unfinished"), "{wrong:?}");
+    let problems = database.problems();
+    assert!(problems[0].starts_with("load-unfinished"), "{problems:?}");
     assert!(
-        !wrong.iter().any(|one| one.starts_with("condition")),
-        "{wrong:?}"
+        !problems.iter().any(|text| text.starts_with("condition")),
+        "{problems:?}"
     );
     let report = database.load(3, 2, &[]);
     assert!(report.rows < 1_700_000, "{} sent again", report.rows);
-    assert_eq!(database.wrong(), [""; 0]);
+    assert_eq!(database.problems(), [""; 0]);
     assert_eq!(database.check().scale, Some(3));
 }

@@ -1,7 +1,7 @@
 //! The three modes of each profile have the same effect, and the same as on PostgreSQL.
 
 use crate::rare_cases::seed_with_rare_cases;
-use crate::support::{TestDatabase, drive, run_workload, sums};
+use crate::support::{TestDatabase, checksums, drive, run_workload};
 use prony_plan::{QueryMode, Stop};
 use prony_workload::SqlDialect;
 use prony_workload::tpcc::profile::Profile;
@@ -15,20 +15,20 @@ fn every_mode_leaves_the_same_data_and_counts() {
     for (profile, protocols, modes) in [
         ("standard", both, modes),
         ("hammerdb", &both[..1], modes),
-        // Equal to the one before here, except for its name.
+        // On MySQL, the same as `hammerdb` except for its name.
         ("hammerdb-4.6", &[QueryMode::Extended], &modes[..1]),
     ] {
-        let known = Profile::find(profile)
+        let seed_profile = Profile::find(profile)
             .expect("listed")
             .on(SqlDialect::MySql);
-        let seed = seed_with_rare_cases(known, 2, TRANSACTIONS);
+        let seed = seed_with_rare_cases(seed_profile, 2, TRANSACTIONS);
         let mut first = None;
         for protocol in protocols {
             for mode in modes {
                 if (*mode, *protocol) == ("pipelined", QueryMode::Simple) {
                     continue;
                 }
-                let what = format!("{profile} {mode} {protocol:?}");
+                let label = format!("{profile} {mode} {protocol:?}");
                 let database = TestDatabase::new("tpcc_modes");
                 database.load(2, 2, &[("profile", profile)]);
                 let options = [("profile", profile), ("mode", mode), ("home", "all")];
@@ -38,27 +38,27 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 assert_eq!(
                     (outcome.failed, outcome.retries),
                     (0, 0),
-                    "{what}: {:?}",
+                    "{label}: {:?}",
                     outcome.codes
                 );
                 let counts = outcome.counts;
-                assert!(counts.ends[0].rolled_back > 0, "{what}: {counts:?}");
+                assert!(counts.ends[0].rolled_back > 0, "{label}: {counts:?}");
                 assert!(
                     counts.remote_lines > 0 && counts.remote_payments > 0,
-                    "{what}"
+                    "{label}"
                 );
-                assert!(counts.delivered > 0 && counts.shown_lines > 0, "{what}");
-                let wrong = database.wrong();
-                assert_eq!(wrong, [""; 0], "{what}");
+                assert!(counts.delivered > 0 && counts.shown_lines > 0, "{label}");
+                let problems = database.problems();
+                assert_eq!(problems, [""; 0], "{label}");
                 let bad = "select count(*) from customer where c_credit = 'BC' \
                            and c_data like '%|%'";
-                assert!(database.number(bad) > 0, "{what}: bad credit is noted");
-                let result = (sums(&database), counts);
+                assert!(database.number(bad) > 0, "{label}: bad credit is recorded");
+                let result = (checksums(&database), counts);
                 let first = first.get_or_insert_with(|| result.clone());
                 for (actual, expected) in result.0.iter().zip(&first.0) {
-                    assert_eq!(actual, expected, "{what}");
+                    assert_eq!(actual, expected, "{label}");
                 }
-                assert_eq!(result.1, first.1, "{what}");
+                assert_eq!(result.1, first.1, "{label}");
             }
         }
         if profile == "standard" {
@@ -75,33 +75,33 @@ fn every_mode_leaves_the_same_data_and_counts() {
 #[test]
 fn procedures_are_installed_once_and_dropped_by_clean() {
     let database = TestDatabase::new("tpcc_procedures");
-    // A foreign procedure: it is not touched, although HammerDB's driver calls one of that name.
+    // A foreign procedure with the name of one of HammerDB's: it must not be changed.
     database.execute("create procedure delivery() select 1");
     database.load(1, 1, &[]);
-    let count_ours = "select count(*) from information_schema.routines \
+    let own_procedures = "select count(*) from information_schema.routines \
          where routine_schema = database() and routine_name like 'prony%'";
-    let sum_of_creation_times = "select sum(to_seconds(created) + microsecond(created)) from \
+    let creation_times = "select sum(to_seconds(created) + microsecond(created)) from \
          information_schema.routines where routine_schema = database()";
-    let few = drive(1, Stop::Transactions(30));
-    run_workload(&database, &[("mode", "statements")], &few, 3);
-    assert_eq!(database.number(count_ours), 0, "no procedure is needed");
-    run_workload(&database, &[], &few, 3);
-    run_workload(&database, &[("profile", "hammerdb")], &few, 3);
-    assert_eq!(database.number(count_ours), 10);
-    let before = database.number(sum_of_creation_times);
-    // A different text under the same name is replaced, the others are not.
+    let short_run = drive(1, Stop::Transactions(30));
+    run_workload(&database, &[("mode", "statements")], &short_run, 3);
+    assert_eq!(database.number(own_procedures), 0, "no procedure is needed");
+    run_workload(&database, &[], &short_run, 3);
+    run_workload(&database, &[("profile", "hammerdb")], &short_run, 3);
+    assert_eq!(database.number(own_procedures), 10);
+    let before = database.number(creation_times);
+    // A procedure with a different text is replaced, the others are not.
     database.execute(
         "drop procedure prony_tpcc_standard_delivery; \
          create procedure prony_tpcc_standard_delivery() select 'of an older version'",
     );
-    let outcome = run_workload(&database, &[], &few, 3);
+    let outcome = run_workload(&database, &[], &short_run, 3);
     assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
-    assert_eq!(database.number(count_ours), 10);
-    assert!(database.number(sum_of_creation_times) > before);
+    assert_eq!(database.number(own_procedures), 10);
+    assert!(database.number(creation_times) > before);
     prony_workload::find("tpcc")
         .expect("listed")
         .clean(&mut database.control())
         .expect("cleans");
-    assert_eq!(database.number(count_ours), 0);
+    assert_eq!(database.number(own_procedures), 0);
     database.execute("call delivery()");
 }

@@ -1,4 +1,4 @@
-//! A run's user that lacks some of the required privileges.
+//! Runs of a user that lacks some of the required privileges.
 
 use crate::support::{TestDatabase, drive, plan, run_workload};
 use prony_plan::Stop;
@@ -14,9 +14,9 @@ fn missing_privileges_are_reported_with_the_grants() {
          grant select on tpcc_rights.* to reader@localhost; \
          grant select on tpcc_rights.* to reader@'127.0.0.1'",
     );
-    let by = database.by(embedded::shared_mariadb(), "reader");
+    let target = database.target_for(embedded::shared_mariadb(), "reader");
     let prepare = |options: &[(&str, &str)]| {
-        let mut control = Control::connect(&by).expect("connects");
+        let mut control = Control::connect(&target).expect("connects");
         let prepared = OrderEntryProgram::prepare(&mut control, &plan(options));
         prepared.map(drop).map_err(|error| error.to_string())
     };
@@ -24,10 +24,7 @@ fn missing_privileges_are_reported_with_the_grants() {
     let lacks = "lacks privileges: update on warehouse; update on district";
     assert!(message.contains(lacks), "{message}");
     assert!(message.contains("insert, delete on new_order"), "{message}");
-    let grants = message
-        .split("as their owner: ")
-        .nth(1)
-        .expect("what to do");
+    let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants.trim_end_matches(';'));
     let message = prepare(&[]).expect_err("no right to create");
     assert!(
@@ -35,14 +32,14 @@ fn missing_privileges_are_reported_with_the_grants() {
         "{message}"
     );
     prepare(&[("mode", "statements")]).expect("needs no procedures");
-    // Once they exist, the privilege to call them is enough.
+    // Once the procedures exist, the privilege to call them is enough.
     run_workload(&database, &[], &drive(1, Stop::Transactions(10)), 1);
     database.execute(
         "grant execute on tpcc_rights.* to reader@localhost; \
          grant execute on tpcc_rights.* to reader@'127.0.0.1'",
     );
     prepare(&[]).expect("the procedures exist");
-    let own = TestDatabase::with(by.clone());
-    let outcome = run_workload(&own, &[], &drive(1, Stop::Transactions(46)), 1);
+    let restricted = TestDatabase::with(target.clone());
+    let outcome = run_workload(&restricted, &[], &drive(1, Stop::Transactions(46)), 1);
     assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
 }

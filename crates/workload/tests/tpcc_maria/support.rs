@@ -1,4 +1,4 @@
-//! Separate databases on MariaDB and PostgreSQL for tests, loads and runs on them.
+//! Databases for tests on MariaDB and PostgreSQL, and loads and runs on them.
 
 use crate::plans;
 pub use crate::plans::drive;
@@ -16,13 +16,13 @@ use std::sync::atomic::AtomicBool;
 pub struct TestDatabase {
     pub target: Target,
     name: String,
-    drops: bool,
+    is_dropped: bool,
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         // A failed test has already reported its failure, and a stopped server keeps the database.
-        if self.drops
+        if self.is_dropped
             && let Ok(mut control) = Control::connect(&self.target)
         {
             let _ = control.execute(&format!("drop database if exists {}", self.name));
@@ -31,47 +31,47 @@ impl Drop for TestDatabase {
 }
 
 impl TestDatabase {
-    /// Creates one on the MariaDB that all tests share.
+    /// Creates a database on the MariaDB that all tests share.
     pub fn new(name: &str) -> TestDatabase {
         TestDatabase::on(embedded::shared_mariadb(), name)
     }
 
-    /// Creates one on a given MariaDB.
+    /// Creates a database on this MariaDB.
     pub fn on(server: &MariaDb, name: &str) -> TestDatabase {
-        TestDatabase::of(server, "test").execute(&format!("create database {name}"));
-        TestDatabase::of(server, name)
+        TestDatabase::existing(server, "test").execute(&format!("create database {name}"));
+        TestDatabase::existing(server, name)
     }
 
-    fn of(server: &MariaDb, name: &str) -> TestDatabase {
+    fn existing(server: &MariaDb, name: &str) -> TestDatabase {
         TestDatabase {
             target: target(&server.url_for("root", name)),
             name: name.to_owned(),
-            drops: name != "test",
+            is_dropped: name != "test",
         }
     }
 
-    /// The target for another user.
-    pub fn by(&self, server: &MariaDb, user: &str) -> Target {
+    /// The target for a different user.
+    pub fn target_for(&self, server: &MariaDb, user: &str) -> Target {
         target(&server.url_for(user, &self.name))
     }
 
-    /// Creates one on the PostgreSQL that all tests share.
+    /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres(name: &str) -> TestDatabase {
-        let of = |name: &str| TestDatabase {
+        let database = |name: &str| TestDatabase {
             target: target(&embedded::shared_postgres().url_for(name)),
             name: name.to_owned(),
-            drops: false,
+            is_dropped: false,
         };
-        of("postgres").execute(&format!("create database {name}"));
-        of(name)
+        database("postgres").execute(&format!("create database {name}"));
+        database(name)
     }
 
-    /// An existing one, which is not dropped.
+    /// An existing database, which is not dropped.
     pub fn with(target: Target) -> TestDatabase {
         TestDatabase {
             target,
             name: String::new(),
-            drops: false,
+            is_dropped: false,
         }
     }
 
@@ -120,17 +120,17 @@ impl TestDatabase {
         tpcc.check(&mut self.control()).expect("checks")
     }
 
-    /// The complaints of the workload's own check about the data.
-    pub fn wrong(&self) -> Vec<String> {
+    /// The problems that `check` finds in the data, each as `id: text`.
+    pub fn problems(&self) -> Vec<String> {
         let wrong = self.check().findings.into_iter();
         let wrong = wrong.filter(|finding| finding.state == FindingState::Wrong);
         wrong
-            .map(|one| format!("{}: {}", one.id, one.render(&PronyCommands)))
+            .map(|finding| format!("{}: {}", finding.id, finding.render(&PronyCommands)))
             .collect()
     }
 
-    /// The message that refuses a run.
-    pub fn refused(&self, options: &[(&str, &str)], scale: Option<u32>) -> String {
+    /// The error message of a run that is refused.
+    pub fn prepare_error(&self, options: &[(&str, &str)], scale: Option<u32>) -> String {
         let plan = WorkloadPlan {
             scale,
             ..plan(options)
@@ -216,18 +216,18 @@ pub fn run_workload(
     }
 }
 
-/// Columns of times, which depend on the load and the run.
-const TIMES: [&str; 5] = ["c_since", "h_date", "o_entry_d", "ol_delivery_d", "began"];
+/// Timestamp columns, which depend on the load and the run.
+const TIMESTAMPS: [&str; 5] = ["c_since", "h_date", "o_entry_d", "ol_delivery_d", "began"];
 
-/// A sum over all values of all rows of each table; for times, whether they are set.
-pub fn sums(database: &TestDatabase) -> Vec<String> {
+/// A checksum of each table over all values; of timestamps, only whether they are NULL.
+pub fn checksums(database: &TestDatabase) -> Vec<String> {
     let mut control = database.control();
     let tables = prony_workload::tpcc::schema::Table::ALL
         .iter()
         .map(|table| {
             let columns = table.columns(prony_workload::SqlDialect::MySql).into_iter();
             let values: Vec<String> = columns
-                .map(|(name, _)| match TIMES.contains(&name) {
+                .map(|(name, _)| match TIMESTAMPS.contains(&name) {
                     true => format!("{name} is null"),
                     false => format!("ifnull({name}, '-')"),
                 })

@@ -1,4 +1,4 @@
-//! Eight users at once: the data stays consistent, whatever fails or is retried.
+//! Eight concurrent users: the data stays consistent despite failures and retries.
 
 use crate::support::{
     WAREHOUSES, drive, eight_clients, findings, loaded_copy, number, plan, run_workload,
@@ -10,7 +10,7 @@ use prony_workload::tpcc::input::TpccTransaction;
 #[test]
 fn conditions_hold_after_eight_concurrent_users() {
     for mode in Mode::ALL {
-        let database = loaded_copy(&format!("crowd_{}", mode.name()));
+        let database = loaded_copy(&format!("concurrent_{}", mode.name()));
         let options = [("mode", mode.name()), ("home", "all")];
         let outcome = run_workload(&database, &plan(&options), &eight_clients(3), 5);
         assert_eq!(outcome.failed, [0; 5], "{mode:?}: {:?}", outcome.codes);
@@ -20,14 +20,14 @@ fn conditions_hold_after_eight_concurrent_users() {
         let counts = outcome.counts;
         assert_eq!(inserted, counts.ends[0].committed as i64, "{mode:?}");
         assert!(inserted > 0, "{mode:?}: {inserted} orders");
-        let taken = 9_000 * i64::from(WAREHOUSES) + inserted
+        let delivered = 9_000 * i64::from(WAREHOUSES) + inserted
             - number(&database, "select count(*) from new_order");
         assert_eq!(
-            taken, counts.delivered as i64,
+            delivered, counts.delivered as i64,
             "{mode:?}: no order is delivered twice"
         );
         let mix = counts.mix(TpccTransaction::Payment).expect("payments");
-        // Five standard deviations of as many draws as the machine had time for.
+        // Five standard deviations; the number of draws depends on the machine.
         let draws: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
         let tolerance = 5.0 * (10.0 / 23.0 * 13.0 / 23.0 / draws.max(1) as f64).sqrt();
         assert!(
@@ -58,7 +58,7 @@ fn serialization_failures_are_retried_and_never_counted_as_successes() {
         } else {
             assert!(outcome.retries > 0, "{mode:?}");
             assert!(failed < outcome.retries, "{mode:?}: {failed}");
-            // Tries of transactions that were cut off at the end are in no sample.
+            // No sample includes the retries of transactions that were cut off at the end.
             assert!(outcome.counts.retries >= outcome.retries, "{mode:?}");
         }
         assert!(
@@ -82,7 +82,7 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
         let database = loaded_copy(&format!("fails_{}", mode.name()));
         database
             .execute("alter table history add constraint small check (h_amount < 2500) not valid");
-        // By count, so that a seed makes the same payments on every machine.
+        // A fixed number of transactions, so that a seed makes the same payments on every machine.
         let drive = drive(8, Stop::Transactions(40));
         let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive, 5);
         let share = outcome.failed[1] as f64 / (outcome.failed[1] + outcome.committed[1]) as f64;
@@ -106,6 +106,6 @@ fn users_have_keying_and_think_times() {
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
     assert_eq!(outcome.counts.ends[0].committed, 0);
     let payments = outcome.counts.ends[1].committed;
-    // No user has time for a third payment.
+    // In six seconds, no user has time for a third payment.
     assert!((1..=80).contains(&payments), "{payments}");
 }

@@ -1,4 +1,4 @@
-//! Deliveries that their users do not wait for.
+//! Deferred deliveries.
 
 use crate::support::{eight_clients, findings, loaded_copy, plan};
 use prony_drive::{DriveJob, LoadStart, Observer, Tap, run};
@@ -15,9 +15,10 @@ const S: u64 = 1_000_000_000;
 /// All samples, with their clients.
 type Samples = Arc<Mutex<Vec<(u32, Sample)>>>;
 
-struct Recording(Samples);
+/// Collects all samples.
+struct SampleTap(Samples);
 
-impl Tap for Recording {
+impl Tap for SampleTap {
     fn started(&mut self, _: u64) {}
     fn sample(&mut self, client: u32, sample: &Sample) {
         self.0.lock().expect("no panic").push((client, *sample));
@@ -32,8 +33,8 @@ impl Observer for SilentObserver {
     fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
-/// Each delivery and its user's next transaction, on a server where a delivery takes three seconds.
-/// The seeds are chosen such that some users have time for both.
+/// Each delivery with its user's next transaction, on a server where a delivery takes three seconds.
+/// With the seeds chosen, some users have time for both.
 fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, WorkloadPlan) {
     let database = loaded_copy(name);
     database.execute(
@@ -46,7 +47,7 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
     let mut drive = eight_clients(20);
     drive.clients = 60;
     let samples = Samples::default();
-    let tap = |_| -> Box<dyn Tap> { Box::new(Recording(Arc::clone(&samples))) };
+    let tap = |_| -> Box<dyn Tap> { Box::new(SampleTap(Arc::clone(&samples))) };
     let job = DriveJob {
         program: &program,
         target: &database.target,
@@ -62,11 +63,11 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
     for client in 0..drive.clients {
-        let own = samples.iter().filter(|(whose, _)| *whose == client);
-        let own: Vec<Sample> = own.map(|(_, sample)| *sample).collect();
-        let first = |pair: &&[Sample]| pair[0].kind == TpccTransaction::Delivery as u16;
-        let both = own.windows(2).filter(first);
-        pairs.extend(both.map(|pair| (pair[0], pair[1])));
+        let client_samples = samples.iter().filter(|(number, _)| *number == client);
+        let client_samples: Vec<Sample> = client_samples.map(|(_, sample)| *sample).collect();
+        let is_delivery = |pair: &&[Sample]| pair[0].kind == TpccTransaction::Delivery as u16;
+        let deliveries = client_samples.windows(2).filter(is_delivery);
+        pairs.extend(deliveries.map(|pair| (pair[0], pair[1])));
     }
     (pairs, plan)
 }
@@ -88,7 +89,7 @@ fn a_terminal_keys_and_thinks_during_its_deferred_delivery() {
         let entered_ns = next.scheduled_ns - delivery.scheduled_ns;
         assert!(entered_ns >= keying_ns(next), "{delivery:?} {next:?}");
         assert!(next.started_ns >= delivery.ended_ns, "one connection");
-        // If it had waited, its keying would have ended after the end.
+        // A terminal that waits for its delivery starts keying only after the delivery's end.
         overlapping += u32::from(next.scheduled_ns < delivery.ended_ns + keying_ns(next));
     }
     assert!(overlapping >= 1, "{pairs:?}");
@@ -102,9 +103,9 @@ fn without_deferring_a_user_waits_for_its_delivery() {
         let entered_ns = next.scheduled_ns - delivery.ended_ns;
         assert!(entered_ns >= keying_ns(next), "{delivery:?} {next:?}");
     }
-    let database = loaded_copy("named");
+    let database = loaded_copy("unlimited");
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
-    assert!(program.limits().is_empty(), "that profile has none");
+    assert!(program.limits().is_empty(), "the profile has no limits");
 }
 
 #[test]
@@ -127,7 +128,12 @@ fn limits_and_deferral_are_reported_if_they_apply() {
             .settings()
             .contains(&("delivery", "deferred".to_owned()))
     );
-    let fast = prepare(&[]);
-    assert!(fast.limits().is_empty());
-    assert!(fast.settings().iter().all(|(name, _)| *name != "delivery"));
+    let unpaced = prepare(&[]);
+    assert!(unpaced.limits().is_empty());
+    assert!(
+        unpaced
+            .settings()
+            .iter()
+            .all(|(name, _)| *name != "delivery")
+    );
 }

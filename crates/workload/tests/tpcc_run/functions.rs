@@ -1,12 +1,12 @@
-//! The functions of the mode `procedures`: installed once, kept per profile, and refused with a
-//! clear message.
+//! The functions of the mode `procedures`: installed once per profile, with a clear message if the role may
+//! not create them.
 
 use crate::support::{loaded_copy, number, plan, run_workload, transactions};
 use prony_workload::tpcc::OrderEntryProgram;
 
-const COUNT_OF_OURS: &str =
+const COUNT_OWN_FUNCTIONS: &str =
     "select count(*) from pg_proc where starts_with(proname::text, 'prony_tpcc_')";
-const SUM_OF_OIDS: &str =
+const SUM_OIDS: &str =
     "select sum(oid::bigint) from pg_proc where starts_with(proname::text, 'prony_')";
 
 #[test]
@@ -15,23 +15,20 @@ fn functions_are_installed_only_if_needed() {
     let prepare = |options: &[(&str, &str)]| {
         OrderEntryProgram::prepare(&mut database.control(), &plan(options)).map(drop)
     };
-    prepare(&[("mode", "statements")]).expect("needs none");
-    assert_eq!(number(&database, COUNT_OF_OURS), 0);
+    prepare(&[("mode", "statements")]).expect("needs no functions");
+    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 0);
 
     database.execute("create role reader; grant select on all tables in schema public to reader");
     let mut control = database.control();
     control.execute("set role reader").expect("a role");
-    let refused = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
-    let message = refused.expect_err("the role may only read").to_string();
+    let result = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let message = result.expect_err("the role may only read").to_string();
     let lacks = "the role reader lacks privileges: update on warehouse; update on district";
     assert!(message.contains(lacks), "{message}");
-    let grants = message
-        .split("as their owner: ")
-        .nth(1)
-        .expect("what to do");
+    let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants);
-    let refused = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
-    let message = refused.expect_err("no right to create").to_string();
+    let result = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let message = result.expect_err("no right to create").to_string();
     assert!(
         message.contains("as the owner") && message.contains("statements"),
         "{message}"
@@ -39,16 +36,16 @@ fn functions_are_installed_only_if_needed() {
 
     prepare(&[]).expect("installs");
     prepare(&[("profile", "hammerdb")]).expect("installs");
-    assert_eq!(number(&database, COUNT_OF_OURS), 10);
-    let before = number(&database, SUM_OF_OIDS);
+    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 10);
+    let before = number(&database, SUM_OIDS);
     prepare(&[]).expect("they exist");
     assert_eq!(
-        number(&database, SUM_OF_OIDS),
+        number(&database, SUM_OIDS),
         before,
         "up-to-date functions are not replaced"
     );
 
-    // A role that may not create them may call them.
+    // A role that may not create functions may call them.
     let mut control = database.control();
     control.execute("set role reader").expect("a role");
     OrderEntryProgram::prepare(&mut control, &plan(&[]))
@@ -63,12 +60,12 @@ fn functions_are_installed_only_if_needed() {
     );
     let outcome = run_workload(&database, &plan(&[]), &transactions(46), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
-    assert_eq!(number(&database, COUNT_OF_OURS), 10);
+    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 10);
     assert_eq!(number(&database, "select delivery()"), 1);
 
     let workload = prony_workload::find("tpcc").expect("listed");
     workload.clean(&mut database.control()).expect("cleans");
-    assert_eq!(number(&database, COUNT_OF_OURS), 0);
+    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 0);
     assert_eq!(number(&database, "select delivery()"), 1);
 }
 

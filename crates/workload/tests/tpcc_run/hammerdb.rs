@@ -1,5 +1,5 @@
-//! HammerDB's routines on a schema that Prony has built: the calls of HammerDB's driver, and the
-//! work of the profile `hammerdb-4.6`.
+//! HammerDB's routines on a schema that Prony has created: the calls of HammerDB's driver, and the work of
+//! the profile `hammerdb-4.6`.
 
 use crate::support::{
     TestDatabase, findings, loaded_copy, number, plan, run_workload, transactions,
@@ -7,8 +7,8 @@ use crate::support::{
 use prony_server::Control;
 use prony_workload::tpcc::OrderEntryProgram;
 
-/// The calls that HammerDB's driver prepares, with the types that it declares: the quotes around `$8` and `$5`
-/// are HammerDB's, so that it finds no customer by name.
+/// The calls that HammerDB's driver prepares, with the types that it declares. The quotes around `$8` and
+/// `$5` are HammerDB's; because of them, it finds no customer by name.
 const PREPARE: &[&str] = &[
     "prepare neword (integer, integer, integer, integer, integer) as \
      select neword($1, $2, $3, $4, $5, 0)",
@@ -26,8 +26,8 @@ const PREPARE: &[&str] = &[
 /// The timestamp argument of its procedure calls (`pg_storedprocs`).
 const MOMENT: &str = "to_timestamp('20261122193000', 'YYYYMMDDHH24MISS')::timestamp";
 
-/// Lines whose amount is not the product of the item's price and the quantity.
-const LINES_OF_ANOTHER_PRICE: &str = "select count(*) from order_line \
+/// The number of lines with an amount other than the item's price times the quantity.
+const MISPRICED_LINES: &str = "select count(*) from order_line \
      left join item on i_id = ol_i_id where ol_o_id > 3000 and ol_amount is not null \
      and ol_amount is distinct from ol_quantity * i_price";
 
@@ -36,12 +36,12 @@ fn value(control: &mut Control, sql: &str) -> String {
     value.unwrap_or_default()
 }
 
-/// Customer 7 of district 3 of warehouse 1: number of the last order, balance.
-fn customer(database: &TestDatabase, what: &str) -> i64 {
+/// The value of an SQL expression for customer 7 of district 3 of warehouse 1 and its orders.
+fn customer(database: &TestDatabase, expression: &str) -> i64 {
     number(
         database,
         &format!(
-            "select {what} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
+            "select {expression} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
              and o_c_id = c_id where (c_w_id, c_d_id, c_id) = (1, 3, 7) group by c_balance"
         ),
     )
@@ -60,7 +60,7 @@ fn hammerdbs_driver_finds_its_functions() {
     assert_eq!(customer(&database, "max(o_id)"), 3001);
     let lines = "select count(*) from order_line where (ol_w_id, ol_d_id, ol_o_id) = (1, 3, 3001)";
     assert_eq!(number(&database, lines), 9);
-    // By number; by a name that is never found, which leaves the number unchanged.
+    // By number, and by a name that is never found, which leaves the number unchanged.
     for by_name in [0, 1] {
         let sql = format!("execute payment(1, 3, 1, 3, 7, {by_name}, 25, 'BARBARBAR')");
         assert_eq!(value(&mut control, &sql), "7");
@@ -70,16 +70,16 @@ fn hammerdbs_driver_finds_its_functions() {
         balance - 5_000
     );
     assert_eq!(value(&mut control, "execute delivery(1, 4)"), "10");
-    let taken = "select 9000 * 2 + 1 - count(*) from new_order";
-    assert_eq!(number(&database, taken), 10);
+    let delivered = "select 9000 * 2 + 1 - count(*) from new_order";
+    assert_eq!(number(&database, delivered), 10);
     let low: i64 = value(&mut control, "execute slev(1, 3, 20)")
         .parse()
         .expect("a count");
     assert!((1..300).contains(&low), "{low}");
-    let shown = control
+    let lines = control
         .query("execute ostat(1, 3, 7, 0, '')")
         .expect("lines");
-    assert_eq!(shown.len(), 9);
+    assert_eq!(lines.len(), 9);
     assert_eq!(
         control
             .query("execute ostat(1, 3, 7, 1, '')")
@@ -87,7 +87,7 @@ fn hammerdbs_driver_finds_its_functions() {
             .len(),
         0
     );
-    // HammerDB does not maintain counts of payments: the twelfth condition is a note.
+    // HammerDB does not count payments, so condition 12 is only a note.
     assert_eq!(findings(&database), [""; 0]);
 }
 
@@ -133,7 +133,7 @@ fn hammerdbs_driver_finds_its_procedures() {
 }
 
 #[test]
-fn hammerdbs_own_routines_are_kept() {
+fn routines_created_by_hammerdb_are_preserved() {
     let database = loaded_copy("hammerdb_foreign");
     database.execute(
         "drop function neword; create function neword(int, int, int, int, int, int) \
@@ -145,11 +145,11 @@ fn hammerdbs_own_routines_are_kept() {
         &transactions(23),
         1,
     );
-    let theirs = "select neword(1, 1, 1, 1, 1, 0)::int";
+    let hammerdb_function = "select neword(1, 1, 1, 1, 1, 0)::int";
     assert_eq!(
-        number(&database, theirs),
+        number(&database, hammerdb_function),
         46,
-        "a run does not need that name"
+        "a run does not replace the function"
     );
     let workload = prony_workload::find("tpcc").expect("listed");
     workload.clean(&mut database.control()).expect("cleans");
@@ -159,7 +159,7 @@ fn hammerdbs_own_routines_are_kept() {
         1,
         "Prony's routines were dropped"
     );
-    assert_eq!(number(&database, theirs), 46);
+    assert_eq!(number(&database, hammerdb_function), 46);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     let options = [("profile", "hammerdb-4.6"), ("home", "all")];
     let outcome = run_workload(&database, &plan(&options), &transactions(460), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
-    assert_eq!(outcome.counts.lines, 0, "lines are not drawn here");
+    assert_eq!(outcome.counts.lines, 0, "the client draws no lines");
     let calls = |name: &str| {
         number(
             &database,
@@ -181,7 +181,7 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     };
     let orders = outcome.committed[0] as i64;
     assert!(orders > 100, "{orders}");
-    // The statistics of a closed session arrive a moment later.
+    // The server reports the statistics of a closed session with a delay.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while calls("neword") < orders && std::time::Instant::now() < deadline {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -193,8 +193,11 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
         assert_eq!(calls(name), outcome.committed[kind] as i64, "{name}");
     }
     // One number for the order, and three for each of 5 to 15 lines: 31 on average.
-    let drawn = calls("dbms_random") as f64 / orders as f64;
-    assert!((28.0..34.0).contains(&drawn), "{drawn} numbers an order");
+    let numbers = calls("dbms_random") as f64 / orders as f64;
+    assert!(
+        (28.0..34.0).contains(&numbers),
+        "{numbers} numbers per order"
+    );
     let inserted = "select count(*) from orders where o_id > 3000";
     assert_eq!(number(&database, inserted), orders);
     let unpriced =
@@ -202,15 +205,15 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     assert_eq!(number(&database, unpriced), 0);
     let mismatched = "select count(*) from order_line join item on i_id = ol_i_id where ol_o_id > 3000 \
          and ol_amount is distinct from ol_quantity * i_price";
-    // Two lines with the same item and supplier are one update: rare, with 100,000 items.
+    // The server updates a repeated item only once; that is rare among 100,000 items.
     assert!(
         number(&database, mismatched) <= 2,
-        "amounts are those of their lines"
+        "amounts belong to their lines"
     );
     assert_eq!(findings(&database), [""; 0]);
 }
 
-/// The server may join the lines of an order to items and stock in an order other than theirs.
+/// The server may join the lines of an order to items and stock in any order.
 #[test]
 fn hammerdb_4_6_order_lines_have_their_items_price_under_any_query_plan() {
     let database = loaded_copy("hammerdb_prices");
@@ -224,7 +227,7 @@ fn hammerdb_4_6_order_lines_have_their_items_price_under_any_query_plan() {
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000 and ol_amount is not null";
     assert!(number(&database, lines) >= 70);
-    assert_eq!(number(&database, LINES_OF_ANOTHER_PRICE), 0);
+    assert_eq!(number(&database, MISPRICED_LINES), 0);
 }
 
 #[test]
@@ -242,34 +245,30 @@ fn a_repeated_item_does_not_change_the_other_lines() {
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000";
     assert_eq!(number(&database, lines), 300);
-    assert_eq!(number(&database, LINES_OF_ANOTHER_PRICE), 0);
+    assert_eq!(number(&database, MISPRICED_LINES), 0);
     let missing = "select count(distinct (ol_o_id, ol_i_id)) - count(ol_amount) from order_line \
                    where ol_o_id > 3000 and ol_i_id <= 100000";
-    assert_eq!(
-        number(&database, missing),
-        0,
-        "one amount for each row of stock"
-    );
-    let apart = "select count(*) from order_line where ol_o_id > 3000 \
+    assert_eq!(number(&database, missing), 0, "one amount per row of stock");
+    let inconsistent = "select count(*) from order_line where ol_o_id > 3000 \
                  and (ol_amount is null) <> (ol_dist_info is null)";
-    assert_eq!(number(&database, apart), 0);
+    assert_eq!(number(&database, inconsistent), 0);
     assert_eq!(findings(&database), [""; 0]);
 }
 
 #[test]
-fn order_numbers_taken_by_hammerdb_4_6_are_detected_and_repaired() {
+fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     let database = loaded_copy("hammerdb_numbers");
-    // Its new orders, numbered after the increment, in one district of warehouse 2.
+    // HammerDB numbers new orders after the increment: one of them, in a district of warehouse 2.
     database.execute(
         "update district set d_next_o_id = 3002 where (d_w_id, d_id) = (2, 4); \
          insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
          values (3002, 4, 2, 7, now(), 0, 1)",
     );
     for profile in ["standard", "hammerdb-4.6"] {
-        let refused =
+        let result =
             OrderEntryProgram::prepare(&mut database.control(), &plan(&[("profile", profile)]))
                 .map(drop);
-        let message = refused.expect_err("new orders would fail").to_string();
+        let message = result.expect_err("new orders would fail").to_string();
         assert!(
             message.contains("in 1 district (in warehouse 2) the next"),
             "{message}"
@@ -284,11 +283,16 @@ fn order_numbers_taken_by_hammerdb_4_6_are_detected_and_repaired() {
     let workload = prony_workload::find("tpcc").expect("listed");
     let mut control = database.control();
     assert_eq!(workload.repair_sequences(&mut control).expect("repairs"), 1);
-    assert_eq!(workload.repair_sequences(&mut control).expect("nothing"), 0);
+    assert_eq!(
+        workload
+            .repair_sequences(&mut control)
+            .expect("changes nothing"),
+        0
+    );
     let next = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
     assert_eq!(number(&database, next), 3003);
     let outcome = run_workload(&database, &plan(&[("home", "all")]), &transactions(230), 1);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
-    let oltp = prony_workload::find("tpcb").expect("listed");
-    assert!(oltp.repair_sequences(&mut control).is_err());
+    let tpcb = prony_workload::find("tpcb").expect("listed");
+    assert!(tpcb.repair_sequences(&mut control).is_err());
 }

@@ -10,7 +10,7 @@ use prony_workload::tpcc::profile::{PROFILES, Profile};
 
 const TRANSACTIONS: u64 = 400;
 
-/// All rows of all tables without their times.
+/// All tables, without the columns of timestamps.
 const STATE: &[&str] = &[
     "item",
     "warehouse",
@@ -41,8 +41,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
     for (profile_index, profile) in PROFILES.iter().enumerate() {
         let seed = seed_with_rare_cases(profile, WAREHOUSES, TRANSACTIONS);
         let mut expected = None;
-        // The server makes the random draws of that profile's functions, so that they always
-        // differ.
+        // The functions of `hammerdb-4.6` make their own random draws, so that their data differs.
         let is_drawn_by_client =
             |mode: &Mode| !profile.calls_hammerdb_routines || *mode != Mode::Procedures;
         for mode in Mode::ALL.into_iter().filter(is_drawn_by_client) {
@@ -58,64 +57,64 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 &transactions(TRANSACTIONS),
                 seed,
             );
-            let what = format!("{} {} seed {seed}", profile.name, mode.name());
-            assert_eq!(outcome.failed, [0; 5], "{what}: {:?}", outcome.codes);
-            let ended: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
-            assert_eq!(ended, TRANSACTIONS, "{what}");
+            let label = format!("{} {} seed {seed}", profile.name, mode.name());
+            assert_eq!(outcome.failed, [0; 5], "{label}: {:?}", outcome.codes);
+            let completed: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
+            assert_eq!(completed, TRANSACTIONS, "{label}");
             for kind in TpccTransaction::ALL {
                 let ends = outcome.counts.ends[kind as usize];
-                assert!(ends.committed > 0, "{what}: no {kind:?}");
-                assert_eq!(ends.committed, outcome.committed[kind as usize], "{what}");
+                assert!(ends.committed > 0, "{label}: no {kind:?}");
+                assert_eq!(ends.committed, outcome.committed[kind as usize], "{label}");
                 assert_eq!(
                     ends.rolled_back, outcome.rolled_back[kind as usize],
-                    "{what}"
+                    "{label}"
                 );
             }
-            assert_eq!(outcome.rolled_back[0] > 0, profile.rolls_back, "{what}");
-            assert_eq!(outcome.counts.ordered_cents > 0, profile.outputs, "{what}");
+            assert_eq!(outcome.rolled_back[0] > 0, profile.rolls_back, "{label}");
+            assert_eq!(outcome.counts.ordered_cents > 0, profile.outputs, "{label}");
             let actual = (state(&database), outcome.counts);
             let (state, counts) = expected.get_or_insert_with(|| actual.clone());
             for (index, table) in STATE.iter().enumerate() {
-                assert_eq!(actual.0[index], state[index], "{what}: {table}");
+                assert_eq!(actual.0[index], state[index], "{label}: {table}");
             }
-            assert_eq!(actual.1, *counts, "{what}");
+            assert_eq!(actual.1, *counts, "{label}");
             assert_final_state(
                 &database,
                 profile,
                 &outcome.counts.ends.map(|ends| ends.committed),
-                &what,
+                &label,
             );
         }
     }
 }
 
-/// Asserts the state that a run must leave, as far as it is known without another mode.
+/// Asserts what is known about the state after a run without comparing modes.
 fn assert_final_state(
     database: &TestDatabase,
     profile: &Profile,
     committed: &[u64; 5],
-    what: &str,
+    label: &str,
 ) {
     let warehouses = i64::from(WAREHOUSES);
     let orders = number(database, "select count(*) from orders") - 30_000 * warehouses;
     assert_eq!(
         orders, committed[0] as i64,
-        "{what}: nothing of a rolled back order"
+        "{label}: rolled-back orders leave no rows"
     );
     let paid = number(database, "select count(*) from history") - 30_000 * warehouses;
-    assert_eq!(paid, committed[1] as i64, "{what}");
+    assert_eq!(paid, committed[1] as i64, "{label}");
     let counted = number(database, "select sum(s_order_cnt) from stock");
-    assert_eq!(counted > 0, profile.counters, "{what}");
+    assert_eq!(counted > 0, profile.counters, "{label}");
     let unpriced = "select count(*) from order_line where ol_amount is null and ol_i_id = 100001";
     assert_eq!(
         number(database, unpriced) > 0,
         !profile.rolls_back,
-        "{what}"
+        "{label}"
     );
     let bad = "select count(*) from customer where c_credit = 'BC' and c_data like '%|%'";
-    assert!(number(database, bad) > 0, "{what}: bad credit is noted");
+    assert!(number(database, bad) > 0, "{label}: bad credit is recorded");
     if profile.counters {
-        assert_eq!(findings(database), [""; 0], "{what}");
+        assert_eq!(findings(database), [""; 0], "{label}");
     }
 }
 

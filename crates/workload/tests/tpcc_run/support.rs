@@ -12,13 +12,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of warehouses in every database here.
+/// Number of warehouses of each test database.
 pub const WAREHOUSES: u32 = 2;
 
 /// A database for one test.
 pub struct TestDatabase {
     pub target: Target,
-    /// Name of the copy to drop at the end: copies are large, and many.
+    /// Name of the copy to drop at the end, because copies are large.
     copy: Option<String>,
 }
 
@@ -52,11 +52,11 @@ impl TestDatabase {
     }
 }
 
-/// A copy of a database that is loaded once for all tests.
+/// Creates a copy of a database that is loaded once for all tests.
 pub fn loaded_copy(name: &str) -> TestDatabase {
     static SOURCE: Mutex<bool> = Mutex::new(false);
     const NAME: &str = "tpcc_source";
-    // One at a time: a database that is copied must have no connections.
+    // One copy at a time: the source must have no connections.
     let mut is_loaded = SOURCE.lock().unwrap_or_else(PoisonError::into_inner);
     if !*is_loaded {
         TestDatabase::on("postgres").execute(&format!("create database {NAME}"));
@@ -137,13 +137,13 @@ pub fn run_program(
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.failure, None);
     let measured = &driven.collected.measured;
-    let of = |count: fn(&prony_measure::Tally<u64>) -> u64| measured.kinds.iter().map(count);
+    let by_kind = |count: fn(&prony_measure::Tally<u64>) -> u64| measured.kinds.iter().map(count);
     RunOutcome {
         counts: program.counts(),
-        committed: of(|kind| kind.committed).collect(),
-        rolled_back: of(|kind| kind.rolled_back).collect(),
-        failed: of(|kind| kind.failed).collect(),
-        retries: of(|kind| kind.retries).sum(),
+        committed: by_kind(|kind| kind.committed).collect(),
+        rolled_back: by_kind(|kind| kind.rolled_back).collect(),
+        failed: by_kind(|kind| kind.failed).collect(),
+        retries: by_kind(|kind| kind.retries).sum(),
         codes: codes(measured),
     }
 }
@@ -168,7 +168,7 @@ pub fn eight_clients(seconds: u64) -> DrivePlan {
     drive(8, Stop::After(Duration::from_secs(seconds)))
 }
 
-/// The complaints of the workload's own check about the data.
+/// The problems that `check` finds in the data.
 pub fn findings(database: &TestDatabase) -> Vec<String> {
     let report = find("tpcc").expect("listed").check(&mut database.control());
     let report = report.expect("checks");

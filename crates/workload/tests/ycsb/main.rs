@@ -1,4 +1,4 @@
-//! YCSB on real servers.
+//! Tests YCSB on real servers.
 
 #[path = "../common/databases.rs"]
 mod databases;

@@ -1,10 +1,10 @@
-//! YCSB on MariaDB.
+//! Tests YCSB on MariaDB.
 
 use crate::support::*;
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
 
-/// A digest of all records.
+/// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {
     database.text(
         "select concat(count(*), ' ', sum(crc32(concat_ws('|', ycsb_key, field0, field1, field2, \
@@ -30,19 +30,19 @@ fn every_workload_runs_in_every_protocol() {
         (2, 40),
     );
     assert_all_committed(&run, 80, "all fields");
-    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    assert_eq!(database.problems("ycsb"), [""; 0]);
     let dropped = workload("ycsb").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = refused(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
 }
 
 #[test]
-fn runs_that_insert_side_by_side_use_different_keys() {
+fn concurrent_runs_insert_different_keys() {
     let database = TestDatabase::maria("ycsb_side_by_side");
     load(&database, 2, &[], 1);
     for protocol in PROTOCOLS {
-        assert_runs_side_by_side(&database, protocol);
+        assert_concurrent_runs_succeed(&database, protocol);
     }
 }
 
@@ -55,29 +55,29 @@ fn records_are_the_same_as_on_postgresql_with_any_load_method() {
     });
     let server = server.expect("a server");
     let small = TestDatabase::maria_on(&server, "small");
-    let (usual, theirs) = (
+    let (default, postgres) = (
         TestDatabase::maria("ycsb_usual"),
         TestDatabase::new("ycsb_alike"),
     );
     assert!(load(&small, 1, &[], 2).method.contains("INSERTs"));
-    load(&usual, 1, &[], 1);
-    load(&theirs, 1, &[], 1);
-    assert_eq!(digest(&small), digest(&usual));
+    load(&default, 1, &[], 1);
+    load(&postgres, 1, &[], 1);
+    assert_eq!(digest(&small), digest(&default));
     let rows = |database: &TestDatabase| {
         let select = "select ycsb_key, field0, field9 from usertable order by ycsb_key";
         database.control().query(select).expect("rows")
     };
-    assert!(rows(&usual) == rows(&theirs), "they differ");
-    assert_eq!(small.wrong("ycsb"), [""; 0]);
+    assert!(rows(&default) == rows(&postgres), "the rows differ");
+    assert_eq!(small.problems("ycsb"), [""; 0]);
 }
 
 #[test]
-fn a_stopped_load_is_continued() {
-    let (database, whole) = (
+fn stopped_load_is_continued() {
+    let (database, uninterrupted) = (
         TestDatabase::maria("ycsb_broken"),
         TestDatabase::maria("ycsb_whole"),
     );
-    assert_stopped_load_continues(&database, &whole, &digest);
+    assert_stopped_load_continues(&database, &uninterrupted, &digest);
 }
 
 #[test]
@@ -85,10 +85,10 @@ fn damaged_records_are_detected() {
     assert_damage_is_detected(&TestDatabase::maria("ycsb_damage"));
 }
 
-/// As YCSB's instructions create it, with upper-case names.
+/// Creates the table as in YCSB's instructions, with upper-case names.
 #[test]
-fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
-    let (database, ours) = (
+fn tables_loaded_by_ycsb_require_a_scale() {
+    let (database, prony_database) = (
         TestDatabase::maria("ycsb_theirs"),
         TestDatabase::maria("ycsb_ours"),
     );
@@ -98,11 +98,11 @@ fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
     database.execute(&format!(
         "create table usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY{fields})"
     ));
-    load(&ours, 1, &[], 1);
+    load(&prony_database, 1, &[], 1);
     database.execute("insert into usertable select * from ycsb_ours.usertable");
     let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
     assert_eq!(loaded.expect("the table exists").scale, 1);
-    let message = refused(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &plan("ycsb", &[]));
     assert!(message.contains("was not loaded by Prony"), "{message}");
     let report = database.check("ycsb");
     assert!(report.is_ok() && report.scale.is_none(), "{report:?}");

@@ -1,9 +1,9 @@
-//! YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, errors.
+//! Tests YCSB on PostgreSQL: the table after a load, each workload in each protocol mode, and errors.
 
 use crate::support::*;
 use prony_plan::QueryMode;
 
-/// A digest of all records.
+/// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {
     database.text(
         "select count(*) || ' ' || md5(string_agg(u::text, ',' order by ycsb_key collate \"C\")) \
@@ -11,7 +11,7 @@ fn digest(database: &TestDatabase) -> String {
     )
 }
 
-/// Columns with types, and the key.
+/// Returns the columns with types, and the key.
 fn shape(database: &TestDatabase) -> String {
     database.text(
         "select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' \
@@ -32,8 +32,11 @@ fn every_workload_runs_in_every_protocol() {
     }
     let report = database.check("ycsb");
     assert_eq!(report.scale, Some(2));
-    let added = report.findings.iter().find(|one| one.id == "records-added");
-    let added = &added.expect("noted").text;
+    let added = report
+        .findings
+        .iter()
+        .find(|finding| finding.id == "records-added");
+    let added = &added.expect("a finding").text;
     let count = records(&database) - 2_000;
     assert!(
         count > 20 && added.starts_with(&format!("{count} records")),
@@ -42,25 +45,25 @@ fn every_workload_runs_in_every_protocol() {
     assert_mismatches_are_refused(&database);
     let dropped = workload("ycsb").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = refused(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
     assert!(message.contains("prony load ycsb --scale N"), "{message}");
 }
 
 #[test]
-fn runs_that_insert_side_by_side_use_different_keys() {
+fn concurrent_runs_insert_different_keys() {
     let database = TestDatabase::new("ycsb_side_by_side");
     load(&database, 2, &[], 1);
     for protocol in PROTOCOLS {
-        assert_runs_side_by_side(&database, protocol);
+        assert_concurrent_runs_succeed(&database, protocol);
     }
 }
 
 #[test]
 fn options_select_the_fields_read_and_written() {
     let database = TestDatabase::new("ycsb_options");
-    let shape_of = [("fieldcount", "3"), ("fieldlength", "40")];
-    load(&database, 1, &shape_of, 2);
+    let fields = [("fieldcount", "3"), ("fieldlength", "40")];
+    load(&database, 1, &fields, 2);
     assert!(
         shape(&database).contains("field2 text; "),
         "{}",
@@ -83,22 +86,22 @@ fn options_select_the_fields_read_and_written() {
     ] {
         let run = run_workload(&database, "ycsb", options, QueryMode::Prepared, (3, 40));
         assert_all_committed(&run, 120, &format!("{options:?}"));
-        let found = run.shares.last().expect("counted");
-        assert_eq!(found.part, found.whole, "{options:?}");
+        let hits = run.shares.last().expect("shares");
+        assert_eq!(hits.count, hits.total, "{options:?}");
     }
-    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    assert_eq!(database.problems("ycsb"), [""; 0]);
 }
 
 #[test]
-fn every_number_of_loaders_produces_the_same_records() {
-    let (one, several) = (
+fn records_do_not_depend_on_the_number_of_loaders() {
+    let (one_loader, three_loaders) = (
         TestDatabase::new("ycsb_one"),
         TestDatabase::new("ycsb_several"),
     );
-    let report = load(&one, 20, &[], 1);
+    let report = load(&one_loader, 20, &[], 1);
     assert_eq!(report.method, "one transaction, COPY with FREEZE");
     assert_eq!(report.tables[0].all_visible, Some(1.0));
-    let report = load(&several, 20, &[], 3);
+    let report = load(&three_loaders, 20, &[], 3);
     assert!(
         report
             .method
@@ -106,29 +109,29 @@ fn every_number_of_loaders_produces_the_same_records() {
         "{}",
         report.method
     );
-    assert_eq!(digest(&one), digest(&several));
-    assert_eq!(shape(&one), shape(&several));
+    assert_eq!(digest(&one_loader), digest(&three_loaders));
+    assert_eq!(shape(&one_loader), shape(&three_loaders));
     assert!(
-        shape(&one).starts_with("ycsb_key character varying(64), field0 text, field1 text"),
+        shape(&one_loader).starts_with("ycsb_key character varying(64), field0 text, field1 text"),
         "{}",
-        shape(&one)
+        shape(&one_loader)
     );
     assert!(
-        shape(&one).contains("UNIQUE INDEX usertable_pkey"),
+        shape(&one_loader).contains("UNIQUE INDEX usertable_pkey"),
         "{}",
-        shape(&one)
+        shape(&one_loader)
     );
-    assert_eq!(several.wrong("ycsb"), [""; 0]);
-    assert!(several.check("ycsb").is_ok());
+    assert_eq!(three_loaders.problems("ycsb"), [""; 0]);
+    assert!(three_loaders.check("ycsb").is_ok());
 }
 
 #[test]
-fn a_stopped_load_is_continued() {
-    let (database, whole) = (
+fn stopped_load_is_continued() {
+    let (database, uninterrupted) = (
         TestDatabase::new("ycsb_broken"),
         TestDatabase::new("ycsb_whole"),
     );
-    assert_stopped_load_continues(&database, &whole, &digest);
+    assert_stopped_load_continues(&database, &uninterrupted, &digest);
 }
 
 #[test]
@@ -137,13 +140,13 @@ fn damaged_records_are_detected() {
 }
 
 #[test]
-fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
+fn tables_loaded_by_ycsb_require_a_scale() {
     let database = TestDatabase::new("ycsb_theirs");
     load(&database, 1, &[], 1);
     database.execute("comment on table usertable is null");
-    let message = refused(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &plan("ycsb", &[]));
     assert!(message.contains("was not loaded by Prony"), "{message}");
-    let message = refused(&database, &plan_of_scale(2, &[]));
+    let message = program_problem(&database, &plan_of_scale(2, &[]));
     assert!(message.contains("has no record user"), "{message}");
     let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
     assert_eq!(loaded.expect("the table exists").scale, 1);
@@ -153,25 +156,25 @@ fn tables_loaded_by_ycsb_are_used_if_the_scale_is_given() {
         report
             .findings
             .iter()
-            .any(|one| one.id == "records-unknown")
+            .any(|finding| finding.id == "records-unknown")
     );
 }
 
 #[test]
-fn foreign_tables_are_left_alone() {
+fn foreign_tables_are_never_changed() {
     let database = TestDatabase::new("ycsb_foreign");
     database.execute("create table usertable (id int, name text)");
-    let foreign = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &false.into());
+    let result = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &false.into());
     for message in [
-        problem(foreign),
+        problem(result),
         problem(workload("ycsb").clean(&mut database.control())),
-        refused(&database, &plan("ycsb", &[])),
+        program_problem(&database, &plan("ycsb", &[])),
     ] {
         assert!(
             message.contains("usertable exists and is not a table of this workload"),
             "{message}"
         );
     }
-    assert!(database.wrong("ycsb")[0].starts_with("table-foreign"));
+    assert!(database.problems("ycsb")[0].starts_with("table-foreign"));
     assert_eq!(records(&database), 0);
 }

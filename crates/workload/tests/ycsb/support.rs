@@ -1,4 +1,4 @@
-//! Loads and runs of YCSB, the same for every engine.
+//! Loads and runs of YCSB on any engine.
 
 pub use crate::databases::*;
 use crate::stop::StopAt;
@@ -23,12 +23,12 @@ pub fn load(
     jobs: u32,
 ) -> LoadReport {
     let plan = plan_of_scale(scale, options);
-    let loaded = database.load_plan(&plan, jobs, &(), &AtomicBool::new(false));
-    loaded.expect("loads")
+    let report = database.load_plan(&plan, jobs, &(), &AtomicBool::new(false));
+    report.expect("loads")
 }
 
-/// Why a program is refused on the existing data.
-pub fn refused(database: &TestDatabase, plan: &WorkloadPlan) -> String {
+/// Returns the reason why a run of this plan is refused on the existing data.
+pub fn program_problem(database: &TestDatabase, plan: &WorkloadPlan) -> String {
     problem(workload("ycsb").program(&mut database.control(), plan))
 }
 
@@ -36,28 +36,28 @@ pub fn records(database: &TestDatabase) -> i64 {
     database.number("select count(*) from usertable")
 }
 
-/// Runs each of the workloads; every record that is read exists.
+/// Runs each core workload, and asserts that every read finds its record.
 pub fn run_all_workloads(database: &TestDatabase, protocol: QueryMode) {
     for letter in LETTERS {
-        let (before, what) = (records(database), format!("{letter} {protocol:?}"));
+        let (before, context) = (records(database), format!("{letter} {protocol:?}"));
         let options = [("workload", letter)];
         let run = run_workload(database, "ycsb", &options, protocol, (4, 50));
-        assert_all_committed(&run, 200, &what);
+        assert_all_committed(&run, 200, &context);
         assert_eq!(run.retries, 0);
-        let (found, mix) = run.shares.split_last().expect("counted");
-        assert_eq!(found.part, found.whole, "{what}: {found:?}");
-        assert!(found.whole > 60, "{what}");
-        assert_eq!(mix.iter().map(|share| share.part).sum::<u64>(), 200);
+        let (hits, mix) = run.shares.split_last().expect("shares");
+        assert_eq!(hits.count, hits.total, "{context}: {hits:?}");
+        assert!(hits.total > 60, "{context}");
+        assert_eq!(mix.iter().map(|share| share.count).sum::<u64>(), 200);
         let inserts = mix.iter().find(|share| share.name == "insert");
-        let inserted = inserts.map_or(0, |share| share.part as i64);
-        assert_eq!(records(database), before + inserted, "{what}");
+        let inserted = inserts.map_or(0, |share| share.count as i64);
+        assert_eq!(records(database), before + inserted, "{context}");
         assert_eq!(inserts.is_some(), ["d", "e"].contains(&letter));
     }
-    assert_eq!(database.wrong("ycsb"), [""; 0], "{protocol:?}");
+    assert_eq!(database.problems("ycsb"), [""; 0], "{protocol:?}");
 }
 
-/// Two runs at once, both of which insert: neither fails, and all of their records are known to the check.
-pub fn assert_runs_side_by_side(database: &TestDatabase, protocol: QueryMode) {
+/// Asserts that concurrent runs with inserts succeed, and that the check counts all their records.
+pub fn assert_concurrent_runs_succeed(database: &TestDatabase, protocol: QueryMode) {
     let before = records(database);
     let run = |letter| {
         let run = run_workload(
@@ -68,10 +68,10 @@ pub fn assert_runs_side_by_side(database: &TestDatabase, protocol: QueryMode) {
             (4, 400),
         );
         assert_all_committed(&run, 1_600, &format!("{letter} {protocol:?}"));
-        let (found, mix) = run.shares.split_last().expect("counted");
-        assert_eq!(found.part, found.whole, "{letter} {protocol:?}: {found:?}");
+        let (hits, mix) = run.shares.split_last().expect("shares");
+        assert_eq!(hits.count, hits.total, "{letter} {protocol:?}: {hits:?}");
         let inserts = mix.iter().find(|share| share.name == "insert");
-        inserts.map_or(0, |share| share.part as i64)
+        inserts.map_or(0, |share| share.count as i64)
     };
     let inserted: i64 = std::thread::scope(|scope| {
         let runs = ["d", "d", "e"].map(|letter| scope.spawn(move || run(letter)));
@@ -79,35 +79,35 @@ pub fn assert_runs_side_by_side(database: &TestDatabase, protocol: QueryMode) {
     });
     assert!(inserted > 60, "{inserted}");
     assert_eq!(records(database), before + inserted);
-    assert_eq!(database.wrong("ycsb"), [""; 0], "{protocol:?}");
+    assert_eq!(database.problems("ycsb"), [""; 0], "{protocol:?}");
 }
 
-/// A load is stopped once `rows` rows have been sent, and again after the rows; it is continued, and leaves
-/// the same as a load that was not stopped.
+/// Stops a load while it sends rows, and again after all rows. Asserts that it can be continued, with the same
+/// result as an uninterrupted load.
 pub fn assert_stopped_load_continues(
     database: &TestDatabase,
-    whole: &TestDatabase,
+    uninterrupted: &TestDatabase,
     digest: &dyn Fn(&TestDatabase) -> String,
 ) {
     let plan = plan_of_scale(40, &[]);
-    let stopped = |phase, rows| {
+    let stop_load = |phase, rows| {
         let stop = AtomicBool::new(false);
-        let broken: Result<_, Error> =
+        let result: Result<_, Error> =
             database.load_plan(&plan, 2, &StopAt(phase, rows, &stop), &stop);
-        let message = problem(broken);
+        let message = problem(result);
         assert!(message.contains("the load was stopped"), "{message}");
         assert!(
             message.contains("`prony load ycsb --scale 40 --seed 7`"),
             "{message}"
         );
     };
-    // More than two parts: at least one of them is complete.
-    stopped(LoadPhase::Rows, 20_000);
+    // 20,000 rows are more than two parts, so at least one part is complete.
+    stop_load(LoadPhase::Rows, 20_000);
     assert!(
         (1..40_000).contains(&records(database)),
         "some parts are loaded"
     );
-    let message = refused(database, &plan);
+    let message = program_problem(database, &plan);
     assert!(
         message.contains("is under way or was interrupted"),
         "{message}"
@@ -117,7 +117,7 @@ pub fn assert_stopped_load_continues(
         "{message}"
     );
     assert!(database.check("ycsb").is_unfinished());
-    assert!(database.wrong("ycsb")[0].starts_with("load-unfinished: "));
+    assert!(database.problems("ycsb")[0].starts_with("load-unfinished: "));
     let loaded = records(database) as u64;
     let report = load(database, 40, &[], 2);
     assert_eq!(report.rows, 40_000 - loaded, "loaded rows are kept");
@@ -126,27 +126,27 @@ pub fn assert_stopped_load_continues(
         "{}",
         report.method
     );
-    assert_eq!(database.wrong("ycsb"), [""; 0]);
-    load(whole, 40, &[], 1);
-    assert_eq!(digest(database), digest(whole));
+    assert_eq!(database.problems("ycsb"), [""; 0]);
+    load(uninterrupted, 40, &[], 1);
+    assert_eq!(digest(database), digest(uninterrupted));
 
-    stopped(LoadPhase::Statistics, 0);
+    stop_load(LoadPhase::Statistics, 0);
     let report = load(database, 40, &[], 1);
     assert_eq!(
         report.rows, 0,
         "all rows were loaded before: {}",
         report.method
     );
-    assert_eq!(database.wrong("ycsb"), [""; 0]);
-    assert_eq!(digest(database), digest(whole));
+    assert_eq!(database.problems("ycsb"), [""; 0]);
+    assert_eq!(digest(database), digest(uninterrupted));
 
-    stopped(LoadPhase::Statistics, 0);
-    let other = load(database, 3, &[], 2);
-    assert_eq!(other.rows, 3_000, "a different load starts from scratch");
-    assert_eq!(database.wrong("ycsb"), [""; 0]);
+    stop_load(LoadPhase::Statistics, 0);
+    let report = load(database, 3, &[], 2);
+    assert_eq!(report.rows, 3_000, "a different load starts from scratch");
+    assert_eq!(database.problems("ycsb"), [""; 0]);
 }
 
-/// Each kind of damage is detected.
+/// Asserts that each kind of damage is detected.
 pub fn assert_damage_is_detected(database: &TestDatabase) {
     let key = "'user6284781860667377211'";
     for (damage, id, message) in [
@@ -177,18 +177,18 @@ pub fn assert_damage_is_detected(database: &TestDatabase) {
         ),
     ] {
         load(database, 2, &[], 1);
-        assert_eq!(database.wrong("ycsb"), [""; 0]);
+        assert_eq!(database.problems("ycsb"), [""; 0]);
         database.execute(&damage);
-        let wrong = database.wrong("ycsb");
-        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        let problems = database.problems("ycsb");
+        assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(
-            wrong[0].starts_with(&format!("{id}: ")) && wrong[0].contains(message),
-            "{wrong:?}"
+            problems[0].starts_with(&format!("{id}: ")) && problems[0].contains(message),
+            "{problems:?}"
         );
     }
 }
 
-/// Options and scales that do not match the data are named.
+/// Asserts that plans that do not match the data are refused.
 pub fn assert_mismatches_are_refused(database: &TestDatabase) {
     for (plan, message) in [
         (
@@ -209,12 +209,12 @@ pub fn assert_mismatches_are_refused(database: &TestDatabase) {
         ),
         (plan_of_scale(0, &[]), "a scale of 0 is not possible"),
     ] {
-        let refused = refused(database, &plan);
-        assert!(refused.contains(message), "{refused}");
-        assert!(refused.contains("hint: "), "{refused}");
+        let problem = program_problem(database, &plan);
+        assert!(problem.contains(message), "{problem}");
+        assert!(problem.contains("hint: "), "{problem}");
     }
-    let same = [("fieldcount", "10"), ("fieldlength", "100")];
-    let same = plan_of_scale(2, &same);
-    let loaded = workload("ycsb").program(&mut database.control(), &same);
+    let options = [("fieldcount", "10"), ("fieldlength", "100")];
+    let same_plan = plan_of_scale(2, &options);
+    let loaded = workload("ycsb").program(&mut database.control(), &same_plan);
     assert_eq!(loaded.expect("the table exists").scale, 2);
 }

@@ -23,7 +23,7 @@ fn only(text: &str) -> (Run, Audit) {
 }
 
 /// Findings that consistent figures never cause.
-const WRONG: [&str; 6] = [
+const INCONSISTENCIES: [&str; 6] = [
     "littles-law",
     "sums",
     "rates",
@@ -48,7 +48,7 @@ fn recorded_pgbench_reports_are_consistent() {
                     assert_eq!(run.measured.length_s > 0.0, committed, "{command}");
                     assert_eq!(!ids(&audit).contains(&"nothing-committed"), committed);
                     assert!(run.drive.clients > 0, "{command}");
-                    for id in WRONG {
+                    for id in INCONSISTENCIES {
                         assert!(!ids(&audit).contains(&id), "{command}: {audit:?}\n{text}");
                     }
                 }
@@ -127,10 +127,10 @@ fn corrupted_pgbench_reports_are_detected() {
         1,
     ));
     assert!(audit.examined[0].contains("derived"), "{audit:?}");
-    for wrong in ["0.400", "3.990", "40.000"] {
+    for mean in ["0.400", "3.990", "40.000"] {
         let (_, audit) =
-            only(&derived.replacen("average = 4.000", &format!("average = {wrong}"), 1));
-        assert!(ids(&audit).contains(&"littles-law"), "{wrong}: {audit:?}");
+            only(&derived.replacen("average = 4.000", &format!("average = {mean}"), 1));
+        assert!(ids(&audit).contains(&"littles-law"), "{mean}: {audit:?}");
     }
 }
 
@@ -153,7 +153,7 @@ fn a_mix_of_scripts_is_checked() {
     assert!(ids(&audit).contains(&"shares-printed"), "{audit:?}");
 }
 
-/// sysbench 1.0.20 on PostgreSQL for 3 s, as it printed it.
+/// The output of sysbench 1.0.20 on PostgreSQL for 3 s.
 const SYSBENCH: &str = "\
 sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 
@@ -248,9 +248,9 @@ fn corrupted_sysbench_reports_are_detected() {
         ),
         ("execution time (avg", "exec (avg", "truncated"),
     ] {
-        let spoilt = SYSBENCH.replacen(from, to, 1);
-        assert_ne!(spoilt, SYSBENCH, "{from}");
-        let (_, audit) = only(&spoilt);
+        let corrupted = SYSBENCH.replacen(from, to, 1);
+        assert_ne!(corrupted, SYSBENCH, "{from}");
+        let (_, audit) = only(&corrupted);
         assert!(ids(&audit).contains(&id), "{to}: {audit:?}");
     }
 }
@@ -290,7 +290,7 @@ Threads fairness:
     );
 }
 
-/// HammerDB 4.6 on PostgreSQL, the relevant lines.
+/// The relevant lines of the output of HammerDB 4.6 on PostgreSQL.
 const HAMMERDB: &str = "\
 HammerDB CLI v4.6\n\r pg_count_ware       = 1\n\r pg_keyandthink      = false\n\r\
 Vuser 1:Beginning rampup time of 0 minutes\n\rVuser 1:Timing test period of 1 in minutes\n\r\
@@ -363,12 +363,12 @@ fn a_time_profile_that_counts_calls_twice_is_reported() {
 #[test]
 fn truncated_and_corrupted_outputs_never_panic() {
     let twice = format!("{PGBENCH}{PGBENCH}");
-    for whole in [PGBENCH, SYSBENCH, HAMMERDB, &twice] {
-        for end in (0..whole.len()).filter(|end| whole.is_char_boundary(*end)) {
-            for text in [&whole[..end], &whole[end..]] {
+    for output in [PGBENCH, SYSBENCH, HAMMERDB, &twice] {
+        for end in (0..output.len()).filter(|end| output.is_char_boundary(*end)) {
+            for text in [&output[..end], &output[end..]] {
                 check_sane(text);
             }
-            let mut bytes = whole.as_bytes().to_vec();
+            let mut bytes = output.as_bytes().to_vec();
             bytes[end] = b"9\x1b-.(:"[end % 6];
             check_sane(&String::from_utf8_lossy(&bytes));
         }
@@ -386,7 +386,7 @@ fn truncated_and_corrupted_outputs_never_panic() {
     }
 }
 
-/// Asserts that the document of any output can be written and read again.
+/// Asserts that the documents of an output can be serialized and deserialized, and its checks contain no NaN.
 fn check_sane(text: &str) {
     for AuditedRun { run, audit, .. } in audited(text, "x", None).unwrap_or_default() {
         let json = serde_json::to_string(&run).unwrap();

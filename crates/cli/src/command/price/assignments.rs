@@ -1,8 +1,7 @@
 //! Assigns runs to configurations.
 //!
-//! Each name comes with the runs that it may select; the result is the runs of each configuration, and
-//! notes on the selection. A run that is named for one configuration is never assigned to another one
-//! because of its variant.
+//! Resolves the names of runs to the runs of each configuration, with notes on the selection. A run that is named
+//! for one configuration is never assigned to a different one because of its variant.
 
 use super::PricedRun;
 use prony_judge::price::repeats_taken;
@@ -39,7 +38,7 @@ impl RunAssignment {
 pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, Vec<Check>) {
     let split: Vec<bool> = assignments
         .iter()
-        .map(|one| is_split(one, &assignments))
+        .map(|assignment| is_split(assignment, &assignments))
         .collect();
     for (assignment, _) in assignments
         .iter_mut()
@@ -48,14 +47,14 @@ pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, V
     {
         assignment.keep_only_named();
     }
-    let taken = assignments.iter().filter_map(|assignment| {
+    let selected = assignments.iter().filter_map(|assignment| {
         let named = assignment
             .named
             .as_deref()
             .filter(|_| assignment.runs.len() > 1)?;
         Some((named, assignment.runs.len()))
     });
-    let notes = repeats_taken(&taken.collect::<Vec<_>>());
+    let notes = repeats_taken(&selected.collect::<Vec<_>>());
     let mut priced_runs = Vec::new();
     for assignment in assignments {
         add(&mut priced_runs, assignment);
@@ -63,19 +62,19 @@ pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, V
     (priced_runs, notes)
 }
 
-/// Whether other runs of its variant are named for another configuration. If the same runs are, one
-/// measurement is priced with two configurations on purpose.
+/// Whether different runs of its variant are named for a different configuration. If the same runs are named, the
+/// user prices one measurement with two configurations on purpose.
 fn is_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
     let named_for = |configuration: (usize, usize)| -> BTreeSet<&str> {
-        let of_it = all.iter().filter(|one| one.configuration == configuration);
-        of_it
-            .flat_map(|one| one.named_runs_in(assignment))
+        all.iter()
+            .filter(|other| other.configuration == configuration)
+            .flat_map(|other| other.named_runs_in(assignment))
             .collect()
     };
     let own = named_for(assignment.configuration);
     let mut others = all
         .iter()
-        .filter(|one| one.configuration != assignment.configuration);
+        .filter(|other| other.configuration != assignment.configuration);
     assignment.named.is_some()
         && others.any(|other| {
             let named = named_for(other.configuration);
@@ -83,16 +82,16 @@ fn is_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
         })
 }
 
-/// Adds runs of a configuration; a run counts once, however often it is named.
+/// Adds runs of a configuration; a run that is named several times counts once.
 fn add(priced_runs: &mut Vec<PricedRun>, assignment: RunAssignment) {
     let (sheet, configuration) = assignment.configuration;
     for run in assignment.runs {
-        let known = priced_runs.iter().any(|one| {
-            (one.sheet, one.configuration) == (sheet, configuration)
+        let is_known = priced_runs.iter().any(|known| {
+            (known.sheet, known.configuration) == (sheet, configuration)
                 && !run.id.is_empty()
-                && one.run.id == run.id
+                && known.run.id == run.id
         });
-        if !known {
+        if !is_known {
             priced_runs.push(PricedRun {
                 sheet,
                 configuration,

@@ -1,7 +1,7 @@
 //! A scenario as Prony command lines.
 //!
-//! A scenario with its size, duration and clients becomes the arguments of `prony load` and `prony run`, and the
-//! equivalent input, which `reproduce` executes. A password is never shown.
+//! Converts a scenario with its size, duration and clients to the arguments of `prony load` and `prony run`, and to
+//! the equivalent input, which `reproduce` executes. A password is never shown.
 
 use prony_plan::scenario::{Cached, Scenario, ScenarioSize};
 use prony_plan::{PlanInput, flag};
@@ -22,7 +22,7 @@ const DURATION: Duration = Duration::from_secs(60);
 pub struct ScenarioSettings {
     /// Size of the data.
     pub size: ScenarioSize,
-    /// Clients.
+    /// Number of clients.
     pub clients: u64,
     /// Threads that drive them.
     pub threads: u64,
@@ -51,8 +51,8 @@ impl ScenarioSettings {
         }
     }
 
-    /// Sets another window, and shortens the warm-up in proportion.
-    pub fn measured(mut self, duration: Duration) -> ScenarioSettings {
+    /// Sets the length of the window, and shortens the warm-up in proportion.
+    pub fn with_duration(mut self, duration: Duration) -> ScenarioSettings {
         let part = duration.as_secs_f64() / self.duration.as_secs_f64();
         let warmup_s = (self.warmup.as_secs_f64() * part.min(1.0)).ceil();
         self.warmup = Duration::from_secs(warmup_s as u64);
@@ -61,12 +61,12 @@ impl ScenarioSettings {
     }
 }
 
-/// As many threads as this machine has CPUs, at most `clients`: Prony does not need a thread for each client.
+/// One thread per CPU of this machine, at most `clients`: Prony does not need one thread per client.
 pub fn threads(clients: u64) -> u64 {
     (processors() as u64).clamp(1, clients.max(1))
 }
 
-/// Whether its tables are read before the run, because all of them should be cached.
+/// Whether the scenario's tables are read before the run, because all of them should be cached.
 pub fn is_prewarmed(scenario: &Scenario) -> bool {
     scenario.cached == Some(Cached::Whole)
 }
@@ -118,7 +118,7 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
     }
 }
 
-/// Workload and scale.
+/// The input with only workload and scale.
 fn input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
     PlanInput {
         workload: flag("WORKLOAD", Some(workload.to_owned())),
@@ -127,7 +127,7 @@ fn input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
     }
 }
 
-/// The command line of the load and that of the run, with flags of `reproduce`, on the server of this URL.
+/// The command lines of the load and of the run, with `flags` of `reproduce`, on the server of `url`.
 pub fn command_lines(
     scenario: &Scenario,
     settings: &ScenarioSettings,
@@ -187,7 +187,7 @@ pub fn script_path(store: &Path, scenario: &Scenario) -> PathBuf {
     store.join("scenarios").join(file)
 }
 
-/// Options of the workload with the rows of this size.
+/// The scenario's options of the workload, with the number of rows of `size`.
 fn options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Value)> {
     let rows = size.table_size.and_then(|rows| i64::try_from(rows).ok());
     let options = scenario.options.iter();
@@ -205,7 +205,7 @@ mod tests {
     use crate::args::{Command, WaitArgs, parse};
     use crate::command::plan;
     use prony_plan::Plan;
-    use prony_plan::scenario::{PublishedEngine, each, find};
+    use prony_plan::scenario::{PublishedEngine, all_scenarios, find};
     use std::ffi::OsString;
 
     fn parse_line(line: &str) -> Command {
@@ -221,7 +221,7 @@ mod tests {
     fn the_command_lines_of_every_scenario_are_valid() {
         let folder = std::env::temp_dir().join(format!("prony-words-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("scenarios")).unwrap();
-        for scenario in each() {
+        for scenario in all_scenarios() {
             for shrink in [1.0, 0.001] {
                 let mut settings = ScenarioSettings::published(scenario);
                 settings.size = scenario.size(shrink);
@@ -267,12 +267,12 @@ mod tests {
     #[test]
     fn a_shorter_window_shortens_the_warm_up() {
         let scenario = find("tpcc-16vcpu-cached").unwrap();
-        let settings = ScenarioSettings::published(scenario).measured(Duration::from_secs(60));
+        let settings = ScenarioSettings::published(scenario).with_duration(Duration::from_secs(60));
         assert_eq!(
             (settings.duration.as_secs(), settings.warmup.as_secs()),
             (60, 10)
         );
-        let longer = ScenarioSettings::published(scenario).measured(Duration::from_secs(7_200));
+        let longer = ScenarioSettings::published(scenario).with_duration(Duration::from_secs(7_200));
         assert_eq!(longer.warmup.as_secs(), 600);
     }
 

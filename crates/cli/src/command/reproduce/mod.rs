@@ -1,7 +1,7 @@
 //! `prony reproduce`: loads and runs a published scenario, and compares the result with its figures.
 //!
-//! Does nothing that `prony load` and `prony run` cannot do, and prints their command lines. The output
-//! is that of `prony run`, and the deviation from the published figures.
+//! Equivalent to `prony load` and `prony run`, whose command lines it prints. The output is that of `prony run`,
+//! with the deviations from the published figures.
 
 pub mod commands;
 mod scenario_record;
@@ -27,11 +27,11 @@ use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 use std::ffi::OsString;
 
-/// Runs the whole command.
+/// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let scenario = find(&args.id).map_err(|error| scenarios::unknown_scenario(&error))?;
     if !scenario.engine.is_supported() {
-        let what = format!(
+        let message = format!(
             "{} is for SQL Server, whose protocol Prony does not support yet",
             scenario.id
         );
@@ -39,7 +39,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
             "`prony scenarios {}` shows its published figures",
             scenario.id
         );
-        return Err(Failure::new(Exit::Usage, what, hint));
+        return Err(Failure::new(Exit::Usage, message, hint));
     }
     let target = server::target(args.flags.url())?;
     let ScaledScenario {
@@ -90,17 +90,17 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     Ok(exit)
 }
 
-/// A scenario as it is run here.
+/// A scenario with the size, duration and clients of this run.
 struct ScaledScenario {
     /// Size, duration and clients.
     settings: ScenarioSettings,
-    /// That size as a fraction of the published one.
+    /// The size as a fraction of the published size.
     shrink: f64,
     /// The requested share of the data in the cache, if any.
     cached: Option<CachedShare>,
 }
 
-/// Decides size, duration and clients.
+/// Chooses size, duration and clients.
 fn scale_scenario(
     args: &ReproduceArgs,
     scenario: &Scenario,
@@ -121,7 +121,7 @@ fn scale_scenario(
         options: scenario.options.clone(),
     };
     let metrics = args.flags.input.server_metrics.as_ref();
-    let metrics = metrics.map(|given| given.value.as_str());
+    let metrics = metrics.map(|url| url.value.as_str());
     if let Some(sizing) = sizing::choose_scale(&mut control, &args.cached, &plan, metrics)? {
         output::notice(&sizing.description());
         settings.size = scenario.at_scale(sizing.scale);
@@ -132,7 +132,7 @@ fn scale_scenario(
     settings.threads = commands::threads(settings.clients);
     settings.jobs = args.jobs;
     if let Some(minutes) = args.minutes {
-        settings = settings.measured(minutes);
+        settings = settings.with_duration(minutes);
     }
     Ok(ScaledScenario {
         settings,
@@ -150,13 +150,13 @@ fn clients(
     if let Some(requested) = args.flags.input.clients.as_ref().map(|given| given.value) {
         return match available.map(|available| available + SPARE_CONNECTIONS) {
             Some(limit) if requested > limit => {
-                let what = format!(
+                let message = format!(
                     "--clients: {} are requested, but the server has connections for {}",
                     units::count(requested),
                     units::count(limit),
                 );
                 let hint = "raise the server's max_connections, or use fewer clients";
-                Err(Failure::new(Exit::Usage, what, hint))
+                Err(Failure::new(Exit::Usage, message, hint))
             }
             _ => Ok(requested),
         };
@@ -187,14 +187,14 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
         .map_or(Ok(()), std::fs::create_dir_all)
         .and_then(|()| std::fs::write(&path, script.text()));
     written.map_err(|error| {
-        let what = format!("cannot write the script: {error}");
-        Failure::new(Exit::Unexpected, what, "set PRONY_HOME to another folder")
+        let message = format!("cannot write the script: {error}");
+        Failure::new(Exit::Unexpected, message, "set PRONY_HOME to another folder")
             .at(path.display().to_string())
     })?;
     Ok(path)
 }
 
-/// Announces the steps, also as commands.
+/// Prints the scenario and the equivalent commands.
 fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettings) {
     output::notice(&format!(
         "{}: {}, by {}.",
@@ -211,8 +211,8 @@ fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettin
     output::notice(&format!("  {run}"));
 }
 
-/// Restarts the server, if the scenario requires it and the user gave a command; returns whether it
-/// restarted. Old tables are dropped first, so that nothing of an earlier run is cached.
+/// Restarts the server if the scenario requires it and the user gave a command; returns whether it restarted. Old
+/// tables are dropped first, so that the cache contains no data of an earlier run.
 fn restart(
     args: &ReproduceArgs,
     scenario: &Scenario,
@@ -262,8 +262,8 @@ fn load(
     server_setup::fail_if_interrupted(&finished.signals)
 }
 
-/// The existing tables. They are checked only if they were just loaded: earlier runs may have changed
-/// existing data.
+/// Returns the existing tables. A failed check is an error only if the tables were just loaded: earlier runs may
+/// have changed existing data.
 fn check_tables(
     workload: &dyn Workload,
     control: &mut prony_server::Control,
@@ -272,14 +272,14 @@ fn check_tables(
     let report = workload
         .check(control)
         .map_err(|error| server::workload_failure(&error, None))?;
-    let wrong = report
+    let failed = report
         .findings
         .iter()
         .find(|finding| finding.state == FindingState::Wrong);
-    if let Some(wrong) = wrong.filter(|_| just_loaded) {
-        let what = format!("the loaded data is wrong: {}", wrong.render(&PronyCommands));
+    if let Some(failed) = failed.filter(|_| just_loaded) {
+        let message = format!("the loaded data is wrong: {}", failed.render(&PronyCommands));
         let hint = tables::load_again(workload.name()).to_string();
-        return Err(Failure::new(Exit::Data, what, hint));
+        return Err(Failure::new(Exit::Data, message, hint));
     }
     if just_loaded {
         output::notice("Checked the loaded data: it is complete.");
@@ -287,7 +287,7 @@ fn check_tables(
     Ok(report.tables.into_iter().map(|table| table.name).collect())
 }
 
-/// The request of the run, as `prony run` makes it.
+/// The run request, as `prony run` would build it.
 fn run_request(
     args: &ReproduceArgs,
     scenario: &Scenario,

@@ -1,6 +1,6 @@
 //! The scenario's part of the Run document.
 //!
-//! It is made of a scenario and its completed steps, and never contains a password.
+//! Combines a scenario and its completed steps; never contains a password.
 
 use super::super::scenarios;
 use prony_plan::Choice;

@@ -18,11 +18,11 @@ const RESTART_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time between two attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
-/// Restarts the server; returns whether it really restarted: a command may end before the restart
-/// begins, or restart nothing.
+/// Restarts the server; returns whether it really restarted: the command may end before the restart begins, or may
+/// not restart the server.
 ///
 /// # Errors
-/// If the command fails, or the server does not answer again.
+/// If the command fails, or the server does not answer within [`RESTART_TIMEOUT`].
 pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
     let started_before = scenario_setup::started_unix_s(&mut server::connect(target)?);
     output::notice("Restarting the server with --restart-command.");
@@ -30,12 +30,12 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
         .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
     fail_if_interrupted(signals)?;
     if !status.success() {
-        let what = format!("the restart command failed: {status}");
+        let message = format!("the restart command failed: {status}");
         let hint =
             "its output is above; old tables of the workload were dropped, and nothing was loaded";
-        return Err(Failure::new(Exit::Connect, what, hint));
+        return Err(Failure::new(Exit::Connect, message, hint));
     }
-    let since = Instant::now();
+    let started = Instant::now();
     loop {
         fail_if_interrupted(signals)?;
         match server::connect(target) {
@@ -48,7 +48,7 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
                 }
                 return Ok(is_restarted);
             }
-            Err(failure) if since.elapsed() > RESTART_TIMEOUT => return Err(failure),
+            Err(failure) if started.elapsed() > RESTART_TIMEOUT => return Err(failure),
             Err(_) => std::thread::sleep(RETRY_PAUSE),
         }
     }
@@ -85,7 +85,7 @@ pub fn vacuum(control: &mut Control, tables: &[String]) -> Result<(), Failure> {
 /// Reads tables into the server's cache, as far as they fit.
 pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> Result<(), Failure> {
     let prewarm = Prewarm::of(control);
-    let how = match prewarm {
+    let method = match prewarm {
         Prewarm::Extension => "with pg_prewarm",
         Prewarm::Scan => {
             "with sequential scans, which fill only a part of shared_buffers (the extension pg_prewarm would fill all)"
@@ -93,11 +93,12 @@ pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> R
         Prewarm::Checksum => "with CHECKSUM TABLE",
     };
     let table_count = units::count_with_noun(tables.len() as u64, "table", "tables");
-    output::notice(&format!("Reading {table_count} into the cache {how}."));
+    output::notice(&format!("Reading {table_count} into the cache {method}."));
     for table in tables {
         fail_if_interrupted(signals)?;
-        let read = prewarm.read(control, table);
-        read.map_err(|error| Failure::of(Exit::Connect, &error))?;
+        prewarm
+            .read(control, table)
+            .map_err(|error| Failure::of(Exit::Connect, &error))?;
     }
     Ok(())
 }
@@ -106,7 +107,7 @@ fn statement_failure(error: &Error) -> Failure {
     Failure::of(Exit::Load, error)
 }
 
-/// Fails if a signal requested the end.
+/// Fails if a signal was received.
 pub fn fail_if_interrupted(signals: &Signals) -> Result<(), Failure> {
     match signals.received() {
         None => Ok(()),

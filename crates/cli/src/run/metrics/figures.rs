@@ -1,7 +1,7 @@
-//! The figures of a run, summed second by second.
+//! The figures of a run, accumulated second by second.
 //!
-//! The document at the time when the clients connect, rows of the event loop and seconds of the server
-//! become an [`Exposition`] on a [`MetricsPage`]. It contains no password, and each kind has a unique name.
+//! Publishes an [`Exposition`] on a [`MetricsPage`], from the Run document as of the start, the rows of the event
+//! loop and the seconds of the server. It contains no password, and each kind has a unique name.
 
 use super::MetricsPage;
 use prony_measure::{ErrorLedger, IntervalRow};
@@ -13,7 +13,7 @@ pub struct RunMetrics {
     page: MetricsPage,
     all: Exposition,
     errors: ErrorLedger,
-    /// Whether starts are scheduled, so that they may wait.
+    /// Whether starts are scheduled, and may therefore wait for a client.
     is_open_loop: bool,
 }
 
@@ -112,19 +112,19 @@ impl RunMetrics {
     }
 }
 
-/// One entry for each kind. Of scripts with the same name, the first keeps it and the others get their
-/// number appended, repeatedly if another script already has the resulting name.
+/// One entry for each kind. If scripts have the same name, the first keeps it, and the number of the script is
+/// appended to the others, repeatedly if the resulting name is taken.
 fn kinds(names: &[String]) -> Vec<KindTotals> {
     let mut unique: Vec<String> = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let later = &names[index + 1..];
-        let mut own = name.clone();
+        let mut unique_name = name.clone();
         if unique.contains(name) {
-            while own == *name || unique.contains(&own) || later.contains(&own) {
-                own += &format!(" #{}", index + 1);
+            while unique_name == *name || unique.contains(&unique_name) || later.contains(&unique_name) {
+                unique_name += &format!(" #{}", index + 1);
             }
         }
-        unique.push(own);
+        unique.push(unique_name);
     }
     let kind = |name| KindTotals {
         name,
@@ -151,10 +151,10 @@ mod tests {
             &["x", "x #3 #3", "x", "x #3", "x", "x #3"][..],
             &["x #2", "x #2", "x", "x", "x #4"],
         ] {
-            let mut found = named(names);
-            found.sort();
-            found.dedup();
-            assert_eq!(found.len(), names.len(), "{found:?}");
+            let mut unique = named(names);
+            unique.sort();
+            unique.dedup();
+            assert_eq!(unique.len(), names.len(), "{unique:?}");
         }
     }
 }

@@ -1,10 +1,8 @@
 //! One HTTP request and its response.
 //!
-//! Anybody may connect: at most [`HEAD_BYTES`] of head are read, reading and writing take at most
+//! Implements the part of HTTP/1.1 (RFC 9112) that a scrape needs: GET and HEAD of /metrics, one request per
+//! connection. Clients are not trusted: at most [`HEAD_BYTES`] of head are read, reading and writing take at most
 //! [`TIMEOUT`] each, and only the first line of the request is used.
-//!
-//! It implements the part of HTTP/1.1 (RFC 9112) that a scrape needs: GET and HEAD of /metrics, one
-//! request for each connection.
 
 use super::MetricsPage;
 use prony_report::metrics::CONTENT_TYPE;
@@ -16,7 +14,7 @@ use std::time::{Duration, Instant};
 pub const HEAD_BYTES: usize = 8 * 1024;
 /// Time limit for receiving a request, and again for sending the response.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit for the client to close the connection after that.
+/// Time limit for the client to close the connection after the response.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 const PLAIN_TEXT: &str = "text/plain; charset=utf-8";
 
@@ -55,7 +53,7 @@ pub fn respond(mut client: TcpStream, page: &MetricsPage) {
             HttpResponse::text("408 Request Timeout", "the request took too long")
         }
         // The client has disconnected.
-        Err(HeadError::Gone) => return,
+        Err(HeadError::Disconnected) => return,
     };
     if send(&mut client, &response).is_ok() {
         close(&mut client);
@@ -76,33 +74,33 @@ pub fn reject_busy(mut client: TcpStream) {
 enum HeadError {
     TooLong,
     TooSlow,
-    Gone,
+    Disconnected,
 }
 
 /// The head of the request, up to its empty line.
 fn head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
-    let until = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + TIMEOUT;
     let (mut head, mut buffer) = (Vec::new(), [0; 1024]);
     loop {
-        let left = until.saturating_duration_since(Instant::now());
+        let remaining = deadline.saturating_duration_since(Instant::now());
         // A timeout of zero would mean no timeout.
-        if left.is_zero() || client.set_read_timeout(Some(left)).is_err() {
+        if remaining.is_zero() || client.set_read_timeout(Some(remaining)).is_err() {
             return Err(HeadError::TooSlow);
         }
         let count = match client.read(&mut buffer) {
-            Ok(0) => return Err(HeadError::Gone),
+            Ok(0) => return Err(HeadError::Disconnected),
             Ok(count) => count,
             Err(error) => match error.kind() {
                 ErrorKind::Interrupted => continue,
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(HeadError::TooSlow),
-                _ => return Err(HeadError::Gone),
+                _ => return Err(HeadError::Disconnected),
             },
         };
         let searched = head.len().saturating_sub(3);
         head.extend_from_slice(&buffer[..count]);
         let end = head[searched..]
             .windows(4)
-            .position(|four| four == b"\r\n\r\n");
+            .position(|window| window == b"\r\n\r\n");
         if let Some(end) = end {
             head.truncate(searched + end);
             return Ok(head);
@@ -138,10 +136,10 @@ fn request(head: &[u8]) -> Option<(&str, &str)> {
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
     let (method, path, version) = (words.next()?, words.next()?, words.next()?);
-    let known = matches!(version, "HTTP/1.1" | "HTTP/1.0") && words.next().is_none();
+    let is_version = matches!(version, "HTTP/1.1" | "HTTP/1.0") && words.next().is_none();
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
     let is_path = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    (known && is_method && is_path).then_some((method, path))
+    (is_version && is_method && is_path).then_some((method, path))
 }
 
 fn metrics(page: &MetricsPage) -> HttpResponse {
@@ -175,18 +173,18 @@ fn bytes(response: &HttpResponse) -> Vec<u8> {
 }
 
 fn send(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
-    let until = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + TIMEOUT;
     let bytes = bytes(response);
-    let mut rest = &bytes[..];
-    while !rest.is_empty() {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+    let mut unsent = &bytes[..];
+    while !unsent.is_empty() {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() {
             return Err(ErrorKind::TimedOut.into());
         }
-        client.set_write_timeout(Some(left))?;
-        match client.write(rest) {
+        client.set_write_timeout(Some(remaining))?;
+        match client.write(unsent) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(count) => rest = &rest[count..],
+            Ok(count) => unsent = &unsent[count..],
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -194,18 +192,17 @@ fn send(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes the connection after the client has read the response, or after a short wait: data that it
-/// sent after the head and that stays unread would make the kernel reset the connection and discard the
-/// response.
+/// Closes the connection after the client has read the response, or after [`CLOSE_TIMEOUT`]. Closing it earlier would
+/// make the kernel reset the connection and discard the response if the client sent data after the head.
 fn close(client: &mut TcpStream) {
-    let until = Instant::now() + CLOSE_TIMEOUT;
+    let deadline = Instant::now() + CLOSE_TIMEOUT;
     let mut buffer = [0; 4096];
     if client.shutdown(Shutdown::Write).is_err() {
         return;
     }
     loop {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() || client.set_read_timeout(Some(left)).is_err() {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        if remaining.is_zero() || client.set_read_timeout(Some(remaining)).is_err() {
             return;
         }
         if !matches!(client.read(&mut buffer), Ok(1..)) {

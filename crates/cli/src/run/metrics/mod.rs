@@ -1,9 +1,8 @@
 //! Publishes the figures of a run for Prometheus during the run.
 //!
-//! Rows of the event loop and observations of the server become a page at /metrics, which is served to a few
-//! connections at a time, each with its own thread. The run and the threads of the loop are never delayed:
-//! the page is made from a copy, by a thread that sleeps until a client connects. Dropping [`MetricsServer`]
-//! releases the port and ends the thread.
+//! Serves a page at /metrics with the figures of the event loop and of the server, to a few connections at a time,
+//! each with its own thread. Never delays the run or the threads of the loop: the page is made from a copy, by a
+//! thread that sleeps until a client connects. Dropping [`MetricsServer`] releases the port and ends the thread.
 
 mod figures;
 mod http;
@@ -22,7 +21,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Maximum concurrent connections; further ones get the answer to retry.
+/// Maximum concurrent connections; further ones get status 503 with Retry-After.
 const MAX_CONNECTIONS: usize = 4;
 /// Pause after a failed accept, such as for lack of file descriptors.
 const ERROR_PAUSE: Duration = Duration::from_millis(200);
@@ -45,8 +44,8 @@ impl MetricsPage {
     }
 }
 
-/// A server for the figures of one run, or of several runs in sequence; between two runs it serves those of
-/// the last.
+/// A server for the figures of one run, or of several runs in sequence; between two runs it serves the figures of the
+/// previous one.
 pub struct MetricsServer {
     page: MetricsPage,
     address: SocketAddr,
@@ -63,8 +62,8 @@ impl MetricsServer {
     pub fn listen(listen: &ListenAddress, origin: &str) -> Result<MetricsServer, Failure> {
         let socket = bind(listen, origin)?;
         let listen_failure = |error: std::io::Error| -> Failure {
-            let what = format!("{origin}: cannot listen on {listen}: {error}");
-            Failure::new(Exit::Unexpected, what, "run without it")
+            let message = format!("{origin}: cannot listen on {listen}: {error}");
+            Failure::new(Exit::Unexpected, message, "run without it")
         };
         let address = socket.local_addr().map_err(listen_failure)?;
         // Accepting must not block if a connection is gone before it is accepted.
@@ -106,13 +105,13 @@ impl Drop for MetricsServer {
 }
 
 fn bind(listen: &ListenAddress, origin: &str) -> Result<TcpListener, Failure> {
-    let usage = |what: String, hint: &str| {
-        Failure::new(Exit::Usage, format!("{origin}: {what}"), hint.to_owned())
+    let usage = |message: String, hint: &str| {
+        Failure::new(Exit::Usage, format!("{origin}: {message}"), hint.to_owned())
     };
     let addresses = (listen.host.as_str(), listen.port).to_socket_addrs();
     let addresses = addresses.map_err(|error| {
-        let what = format!("the host of {listen} cannot be resolved: {error}");
-        usage(what, "use an address of this machine, or only a port")
+        let message = format!("the host of {listen} cannot be resolved: {error}");
+        usage(message, "use an address of this machine, or only a port")
     })?;
     TcpListener::bind(&addresses.collect::<Vec<_>>()[..]).map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => usage(
@@ -139,20 +138,20 @@ fn serve(socket: &TcpListener, stopped: &PipeReader, page: &MetricsPage) {
     // Each connection holds a clone, so the reference count gives the number of connections.
     let connections = Arc::new(());
     loop {
-        let mut waiting = [
+        let mut poll_fds = [
             PollFd::new(socket, PollFlags::IN),
             PollFd::new(stopped, PollFlags::IN),
         ];
-        match poll(&mut waiting, None) {
+        match poll(&mut poll_fds, None) {
             Ok(_) => {}
             // Signals are handled by another thread.
             Err(Errno::INTR) => continue,
             Err(_) => std::thread::sleep(ERROR_PAUSE),
         }
-        if !waiting[1].revents().is_empty() {
+        if !poll_fds[1].revents().is_empty() {
             return;
         }
-        if waiting[0].revents().is_empty() {
+        if poll_fds[0].revents().is_empty() {
             continue;
         }
         match socket.accept() {

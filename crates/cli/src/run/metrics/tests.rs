@@ -39,10 +39,10 @@ fn connect(metrics: &MetricsServer) -> TcpStream {
     client
 }
 
-/// The response to these bytes. A connection counts until its thread has seen it closed, so the limit may refuse one
-/// that follows at once; then this client retries.
+/// The response to these bytes. Retries if the connection is refused: an earlier one counts until its thread has
+/// noticed that it is closed.
 fn send_request(metrics: &MetricsServer, request: &[u8]) -> String {
-    let until = Instant::now() + 4 * TIMEOUT;
+    let deadline = Instant::now() + 4 * TIMEOUT;
     loop {
         let mut client = connect(metrics);
         let mut answer = Vec::new();
@@ -51,7 +51,7 @@ fn send_request(metrics: &MetricsServer, request: &[u8]) -> String {
         let text = String::from_utf8(answer).expect("text");
         match read {
             Ok(_) if !text.contains("too many connections") => return text,
-            _ => assert!(Instant::now() < until, "{read:?} {text}"),
+            _ => assert!(Instant::now() < deadline, "{read:?} {text}"),
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -86,8 +86,8 @@ fn a_scrape_gets_the_page() {
         body.contains("{kind=\"pay.sql #2\",outcome=\"committed\"} 0\n"),
         "{body}"
     );
-    let head_alone = send_request(&metrics, b"HEAD /metrics HTTP/1.0\r\n\r\n");
-    assert!(head_alone.starts_with("HTTP/1.1 200 OK\r\n") && head_alone.ends_with("\r\n\r\n"));
+    let head_response = send_request(&metrics, b"HEAD /metrics HTTP/1.0\r\n\r\n");
+    assert!(head_response.starts_with("HTTP/1.1 200 OK\r\n") && head_response.ends_with("\r\n\r\n"));
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_slow_client_times_out_and_delays_no_other() {
     assert!(send_request(&metrics, SCRAPE).starts_with("HTTP/1.1 200 "));
     let mut answer = String::new();
     let mut buffer = [0; 512];
-    // Sending a byte now and then does not extend its time.
+    // Sending a byte now and then does not extend the timeout.
     slow.set_read_timeout(Some(Duration::from_millis(300)))
         .unwrap();
     while answer.is_empty() && began.elapsed() < TIMEOUT {
@@ -185,10 +185,10 @@ fn a_slow_client_times_out_and_delays_no_other() {
 fn too_many_connections_are_refused() {
     let metrics = listening_server();
     let mut held: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| connect(&metrics)).collect();
-    let until = Instant::now() + TIMEOUT;
+    let deadline = Instant::now() + TIMEOUT;
     // The last of the held connections may not have reached its thread yet.
     let mut refused = false;
-    while !refused && Instant::now() < until {
+    while !refused && Instant::now() < deadline {
         let mut client = connect(&metrics);
         let _ = client.write_all(SCRAPE);
         let mut answer = Vec::new();
@@ -200,7 +200,7 @@ fn too_many_connections_are_refused() {
     assert!(refused);
     drop(held);
     let mut served = false;
-    while !served && Instant::now() < until {
+    while !served && Instant::now() < deadline {
         let mut client = connect(&metrics);
         let _ = client.write_all(SCRAPE);
         let mut answer = Vec::new();
@@ -219,9 +219,9 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
         .err()
         .expect("in use");
     assert_eq!(failure.exit, crate::exit::Exit::Usage);
-    let what = &failure.problems[0].what;
+    let message = &failure.problems[0].message;
     assert_eq!(
-        *what,
+        *message,
         format!("--metrics-listen: 127.0.0.1:{port} is in use")
     );
     drop(first);
@@ -235,9 +235,9 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
             .expect(text);
         assert_eq!(failure.exit, crate::exit::Exit::Usage);
         assert!(
-            failure.problems[0].what.contains(word),
+            failure.problems[0].message.contains(word),
             "{}",
-            failure.problems[0].what
+            failure.problems[0].message
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Evaluates `expr`.
+//! Evaluates the expressions of `expr`.
 //!
-//! In: an expression's tree; the values of its variables. Out: a value. Must never: evaluate operands that a
-//! short-circuit skips; wrap around.
+//! In: an expression's tree; the values of its variables. Out: a value. Must never: evaluate an operand that
+//! `&&`, `||` or `?:` skips; wrap around on overflow.
 
 use super::expr::Node;
 use super::interp::Interp;
@@ -30,8 +30,8 @@ impl Interp {
                 unary(*sign, &value).map_err(Flow::Error)
             }
             Node::Ternary(condition, yes, no) => {
-                let chosen = self.condition(host, condition)?;
-                self.value(host, if chosen { yes } else { no })
+                let is_true = self.condition(host, condition)?;
+                self.value(host, if is_true { yes } else { no })
             }
             Node::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.condition(host, left)?;
@@ -88,7 +88,7 @@ impl Interp {
                 ))),
             }
         };
-        let whole = |number: f64| -> Result<Value, Flow> {
+        let to_integer = |number: f64| -> Result<Value, Flow> {
             if number.is_finite() && number.abs() < 9.2e18 {
                 Ok(Value::Integer(number as i64))
             } else {
@@ -118,8 +118,8 @@ impl Interp {
             _ => {}
         }
         let real = match name {
-            "int" | "wide" | "entier" => return whole(number(0)?.trunc()),
-            "round" => return whole(number(0)?.round()),
+            "int" | "wide" | "entier" => return to_integer(number(0)?.trunc()),
+            "round" => return to_integer(number(0)?.round()),
             "abs" => number(0)?.abs(),
             "double" => number(0)?,
             "ceil" => number(0)?.ceil(),
@@ -192,18 +192,18 @@ fn binary(
         "eq" => return boolean(left.1 == right.1),
         "ne" => return boolean(left.1 != right.1),
         "in" | "ni" => {
-            let found = super::list::split(&right.1)?.contains(&left.1);
-            return boolean(found == (operator == "in"));
+            let is_element = super::list::split(&right.1)?.contains(&left.1);
+            return boolean(is_element == (operator == "in"));
         }
         "==" | "!=" | "<" | ">" | "<=" | ">=" => {
             let order = compare(left, right);
             return boolean(match operator {
-                "==" => order.is_some_and(|o| o.is_eq()),
-                "!=" => order.is_none_or(|o| o.is_ne()),
-                "<" => order.is_some_and(|o| o.is_lt()),
-                ">" => order.is_some_and(|o| o.is_gt()),
-                "<=" => order.is_some_and(|o| o.is_le()),
-                _ => order.is_some_and(|o| o.is_ge()),
+                "==" => order.is_some_and(|order| order.is_eq()),
+                "!=" => order.is_none_or(|order| order.is_ne()),
+                "<" => order.is_some_and(|order| order.is_lt()),
+                ">" => order.is_some_and(|order| order.is_gt()),
+                "<=" => order.is_some_and(|order| order.is_le()),
+                _ => order.is_some_and(|order| order.is_ge()),
             });
         }
         _ => {}
@@ -250,7 +250,7 @@ fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
         "+" => a + b,
         "-" => a - b,
         "*" => a * b,
-        // In Tcl a division of reals by zero is Inf.
+        // In Tcl, a real divided by zero is Inf.
         "/" => a / b,
         "**" => a.powf(b),
         _ => {
@@ -266,22 +266,22 @@ fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
 }
 
 fn integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
-    let zero = || "divide by zero".to_owned();
+    let division_by_zero = || "divide by zero".to_owned();
     let result = match operator {
         "+" => a.checked_add(b),
         "-" => a.checked_sub(b),
         "*" => a.checked_mul(b),
-        "/" | "%" if b == 0 => return Err(zero()),
+        "/" | "%" if b == 0 => return Err(division_by_zero()),
         // Tcl rounds the quotient down, and the remainder has the divisor's sign.
         "/" => a.checked_div(b).map(|quotient| {
             let is_rounded_up = (a % b != 0) && ((a < 0) != (b < 0));
             quotient - i64::from(is_rounded_up)
         }),
-        "%" => a.checked_rem(b).map(|rest| {
-            if rest != 0 && ((rest < 0) != (b < 0)) {
-                rest + b
+        "%" => a.checked_rem(b).map(|remainder| {
+            if remainder != 0 && ((remainder < 0) != (b < 0)) {
+                remainder + b
             } else {
-                rest
+                remainder
             }
         }),
         "**" => return power(a, b),
@@ -312,7 +312,7 @@ fn power(base: i64, exponent: i64) -> Result<Value, String> {
         -1 => Some(if exponent % 2 == 0 { 1 } else { -1 }),
         _ => u32::try_from(exponent)
             .ok()
-            .and_then(|e| base.checked_pow(e)),
+            .and_then(|exponent| base.checked_pow(exponent)),
     };
     (result.map(Value::Integer)).ok_or_else(|| "integer value too large to represent".to_owned())
 }

@@ -1,6 +1,6 @@
-//! Commands that change or run commands: `rename`, `namespace`, `apply`, `uplevel`, `subst`, `time`.
+//! Commands that define, rename or run commands: `rename`, `namespace`, `apply`, `uplevel`, `subst`, `time`.
 //!
-//! Must never: lose the callers' frames, however a script ends.
+//! Must never: lose the frames of the callers, however a script ends.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ const BUILT_IN: &str = "\
     pwd read regexp regsub rename return scan set source split string subst switch time try unset update uplevel \
     upvar variable while";
 
-/// Tcl's commands that are refused: no benchmark script needs them, and they act outside the script.
+/// Tcl's commands that are refused: benchmark scripts do not need them, and they act outside of the script.
 const UNSUPPORTED: &str = "binary coroutine encoding fileevent interp load socket trace";
 
 /// The names of Tcl's own commands.
@@ -25,7 +25,7 @@ pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
 }
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn meta_command(
         &mut self,
         host: &mut dyn Host,
@@ -46,7 +46,11 @@ impl Interp {
                 error("Prony's hammerdbcli does not support exec: it starts no other programs")
             }
             ("namespace", args) => self.in_namespace(host, args),
-            (name, _) if UNSUPPORTED.split(' ').any(|one| one == name) => {
+            (name, _)
+                if UNSUPPORTED
+                    .split(' ')
+                    .any(|unsupported| unsupported == name) =>
+            {
                 error(format!("Prony's hammerdbcli does not support {name}"))
             }
             _ => return None,
@@ -64,16 +68,16 @@ impl Interp {
 
     /// `namespace SUBCOMMAND ...`.
     fn in_namespace(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
-        let words: Vec<&str> = args.iter().map(String::as_str).collect();
-        match words.as_slice() {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match args.as_slice() {
             ["eval", name, script @ ..] if !script.is_empty() => {
                 let namespace = self.qualified(name);
                 let caller = std::mem::replace(&mut self.namespace, namespace);
-                // Its variables are the global ones.
-                let above = self.frames.split_off(1);
+                // Scripts in a namespace use global variables.
+                let inner_frames = self.frames.split_off(1);
                 let outcome = self.eval_text(host, &script.join(" "));
                 self.frames.truncate(1);
-                self.frames.extend(above);
+                self.frames.extend(inner_frames);
                 self.namespace = caller;
                 outcome
             }
@@ -87,25 +91,25 @@ impl Interp {
                 self.import(patterns);
                 Ok(String::new())
             }
-            // These have no effect, because all procedures can be imported.
+            // All procedures can be imported, so these subcommands have no effect.
             ["export" | "forget" | "path", ..] => Ok(String::new()),
             [other, ..] => error(format!("namespace: \"{other}\" is not supported")),
             [] => wrong_args("namespace subcommand ?arg ...?"),
         }
     }
 
-    /// Makes procedures of other namespaces, such as `a::*`, available in the current one.
+    /// Makes procedures of other namespaces, such as `a::*`, available in the current namespace.
     fn import(&mut self, patterns: &[&str]) {
         for pattern in patterns {
             let pattern = pattern.strip_prefix("::").unwrap_or(pattern);
-            let (from, wanted) = pattern.rsplit_once("::").unwrap_or(("", pattern));
-            let in_pattern = |name: &String| {
-                let split = name.rsplit_once("::").unwrap_or(("", name));
-                (split.0 == from && pattern::matches(wanted, split.1))
-                    .then(|| (split.1.to_owned(), name.clone()))
+            let (from, tail_pattern) = pattern.rsplit_once("::").unwrap_or(("", pattern));
+            let split_if_matching = |name: &String| {
+                let parts = name.rsplit_once("::").unwrap_or(("", name));
+                (parts.0 == from && pattern::matches(tail_pattern, parts.1))
+                    .then(|| (parts.1.to_owned(), name.clone()))
             };
-            let found: Vec<_> = self.procs.keys().filter_map(in_pattern).collect();
-            for (tail, name) in found {
+            let matching: Vec<_> = self.procs.keys().filter_map(split_if_matching).collect();
+            for (tail, name) in matching {
                 let procedure = Rc::clone(&self.procs[&name]);
                 let local = self.qualified(&tail);
                 self.procs.insert(local, procedure);
@@ -113,12 +117,12 @@ impl Interp {
         }
     }
 
-    /// Whether a command of this name exists.
+    /// Whether a command with this name exists.
     pub(super) fn has_command(&self, host: &dyn Host, name: &str) -> bool {
         self.procs.contains_key(name)
             || self.aliases.contains_key(name)
             || (!self.removed.contains(name)
-                && (built_in().any(|one| one == name) || host.has_command(name)))
+                && (built_in().any(|command| command == name) || host.has_command(name)))
     }
 
     fn rename(&mut self, host: &dyn Host, old: &str, new: &str) -> TclResult {
@@ -136,12 +140,12 @@ impl Interp {
             }
             return Ok(String::new());
         }
-        let real = self.aliases.remove(old).unwrap_or_else(|| old.to_owned());
-        self.removed.insert(real.clone());
-        if new == real {
-            self.removed.remove(&real);
+        let original = self.aliases.remove(old).unwrap_or_else(|| old.to_owned());
+        self.removed.insert(original.clone());
+        if new == original {
+            self.removed.remove(&original);
         } else if !new.is_empty() {
-            self.aliases.insert(new.to_owned(), real);
+            self.aliases.insert(new.to_owned(), original);
         }
         Ok(String::new())
     }
@@ -169,11 +173,11 @@ impl Interp {
             [] => return wrong_args("uplevel ?level? command ?arg ...?"),
             script => ("1", script),
         };
-        let to = self.frame_of_level(level)?;
-        let above = self.frames.split_off(to + 1);
+        let frame = self.frame_of_level(level)?;
+        let inner_frames = self.frames.split_off(frame + 1);
         let outcome = self.eval_text(host, &script.join(" "));
-        self.frames.truncate(to + 1);
-        self.frames.extend(above);
+        self.frames.truncate(frame + 1);
+        self.frames.extend(inner_frames);
         outcome
     }
 
@@ -182,12 +186,12 @@ impl Interp {
         let [options @ .., text] = args else {
             return wrong_args(usage);
         };
-        let mut enabled = parse::Substitutions::default();
+        let mut substitutions = parse::Substitutions::default();
         for option in options {
             match option.as_str() {
-                "-nobackslashes" => enabled.backslashes = false,
-                "-nocommands" => enabled.commands = false,
-                "-novariables" => enabled.variables = false,
+                "-nobackslashes" => substitutions.backslashes = false,
+                "-nocommands" => substitutions.commands = false,
+                "-novariables" => substitutions.variables = false,
                 other => {
                     return error(format!(
                         "bad option \"{other}\": must be -nobackslashes, -nocommands, or -novariables"
@@ -195,7 +199,7 @@ impl Interp {
                 }
             }
         }
-        let parts = parse::substitutions(text, enabled).map_err(Flow::Error)?;
+        let parts = parse::substitutions(text, substitutions).map_err(Flow::Error)?;
         self.enter(host)?;
         let outcome = self.substitute(host, &parts);
         self.leave();
@@ -206,15 +210,15 @@ impl Interp {
         let Some(count) = integer(count) else {
             return error(format!("expected integer but got \"{count}\""));
         };
-        let begun_us = host.now_us();
+        let started_us = host.now_us();
         for _ in 0..count {
             self.step(host)?;
             self.eval_text(host, script)?;
         }
-        let each = match count {
+        let per_iteration_us = match count {
             ..=0 => 0,
-            count => host.now_us().saturating_sub(begun_us) / count,
+            count => host.now_us().saturating_sub(started_us) / count,
         };
-        Ok(format!("{each} microseconds per iteration"))
+        Ok(format!("{per_iteration_us} microseconds per iteration"))
     }
 }

@@ -1,6 +1,6 @@
-//! Commands for control flow: `if`, loops, `proc`, `catch` and related ones.
+//! Commands for control flow, such as `if`, loops, `proc` and `catch`.
 //!
-//! Must never: swallow a request to end.
+//! Must never: catch a request to end the script.
 
 use std::rc::Rc;
 
@@ -8,7 +8,7 @@ use super::interp::{Interp, Proc, error, wrong_args};
 use super::{Flow, Host, TclResult, expr, list, number, parse, pattern, regex};
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn control_command(
         &mut self,
         host: &mut dyn Host,
@@ -53,14 +53,14 @@ impl Interp {
     }
 
     fn if_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
-        let mut rest = args;
+        let mut clauses = args;
         loop {
-            let [condition, after @ ..] = rest else {
+            let [condition, after @ ..] = clauses else {
                 return error("wrong # args: no expression after \"if\" argument");
             };
-            let chosen = self.eval_condition(host, condition)?;
+            let is_true = self.eval_condition(host, condition)?;
             let after = match after {
-                [then, after @ ..] if then == "then" => after,
+                [keyword, after @ ..] if keyword == "then" => after,
                 after => after,
             };
             let [body, after @ ..] = after else {
@@ -68,13 +68,13 @@ impl Interp {
                     "wrong # args: no script following \"{condition}\" argument"
                 ));
             };
-            if chosen {
+            if is_true {
                 return self.eval_text(host, body);
             }
             match after {
                 [] => return Ok(String::new()),
-                [word, after @ ..] if word == "elseif" => rest = after,
-                [word, body] if word == "else" => return self.eval_text(host, body),
+                [keyword, after @ ..] if keyword == "elseif" => clauses = after,
+                [keyword, body] if keyword == "else" => return self.eval_text(host, body),
                 [body] => return self.eval_text(host, body),
                 [_, ..] => {
                     return error(
@@ -159,13 +159,13 @@ impl Interp {
     }
 
     fn switch(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
-        let mut rest = args;
+        let mut remaining = args;
         let (mut is_glob, mut is_regex, mut ignore_case) = (false, false, false);
-        while let [option, after @ ..] = rest
+        while let [option, after @ ..] = remaining
             && option.starts_with('-')
             && after.len() > 1
         {
-            rest = after;
+            remaining = after;
             match option.as_str() {
                 "-glob" => (is_glob, is_regex) = (true, false),
                 "-regexp" => (is_glob, is_regex) = (false, true),
@@ -179,7 +179,7 @@ impl Interp {
                 }
             }
         }
-        let (text, cases) = match rest {
+        let (text, cases) = match remaining {
             [text, cases] => (text, list::split(cases).map_err(Flow::Error)?),
             [text, cases @ ..] => (text, cases.to_vec()),
             [] => {
@@ -194,7 +194,7 @@ impl Interp {
             true => text.to_lowercase(),
             false => text.to_owned(),
         };
-        let mut found = None;
+        let mut matched = None;
         for index in (0..cases.len()).step_by(2) {
             let case = &cases[index];
             let is_match = (index == last && case == "default")
@@ -204,22 +204,22 @@ impl Interp {
                     _ => fold(case) == fold(text),
                 };
             if is_match {
-                found = Some(index);
+                matched = Some(index);
                 break;
             }
         }
-        let Some(found) = found else {
+        let Some(matched) = matched else {
             return Ok(String::new());
         };
         // A body `-` means the body of the next pattern.
-        match (found + 1..cases.len())
+        match (matched + 1..cases.len())
             .step_by(2)
-            .find(|&at| cases[at] != "-")
+            .find(|&body| cases[body] != "-")
         {
-            Some(at) => self.eval_text(host, &cases[at]),
+            Some(body) => self.eval_text(host, &cases[body]),
             None => error(format!(
                 "no body specified for pattern \"{}\"",
-                cases[found]
+                cases[matched]
             )),
         }
     }
@@ -234,15 +234,15 @@ impl Interp {
             Err(Flow::Return(value)) => (2, value),
             Err(Flow::Break) => (3, String::new()),
             Err(Flow::Continue) => (4, String::new()),
-            Err(end @ (Flow::Exit(_) | Flow::Stopped(_))) => return Err(end),
+            Err(flow @ (Flow::Exit(_) | Flow::Stopped(_))) => return Err(flow),
         };
         if code == 1 {
             self.set_global("errorInfo", &value);
         }
-        if let [name, more @ ..] = variables {
+        if let [name, options @ ..] = variables {
             self.set(name, value)?;
-            if let [options] = more {
-                self.set(options, format!("-code {code} -level 0"))?;
+            if let [options_variable] = options {
+                self.set(options_variable, format!("-code {code} -level 0"))?;
             }
         }
         Ok(code.to_string())
@@ -250,31 +250,31 @@ impl Interp {
 
     /// `try body ?on CODE vars script ...? ?finally script?`.
     fn try_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
-        let [body, rest @ ..] = args else {
+        let [body, clauses @ ..] = args else {
             return wrong_args("try body ?handler ...? ?finally script?");
         };
-        let mut rest = rest;
+        let mut clauses = clauses;
         let mut outcome = self.eval_text(host, body);
-        let mut handled = false;
-        while let [kind, what, more @ ..] = rest {
+        let mut is_handled = false;
+        while let [kind, operand, handler @ ..] = clauses {
             if kind == "finally" {
                 if !matches!(outcome, Err(Flow::Stopped(_))) {
-                    self.eval_text(host, what)?;
+                    self.eval_text(host, operand)?;
                 }
                 break;
             }
-            let [names, script, after @ ..] = more else {
+            let [names, script, after @ ..] = handler else {
                 return error(format!("wrong # args to {kind} clause"));
             };
-            rest = after;
-            let value = match (&outcome, kind.as_str(), what.as_str()) {
+            clauses = after;
+            let value = match (&outcome, kind.as_str(), operand.as_str()) {
                 (Err(Flow::Error(message)), "on", "error" | "1") => Some(message.clone()),
                 (Err(Flow::Error(message)), "trap", _) => Some(message.clone()),
                 (Ok(value), "on", "ok" | "0") => Some(value.clone()),
                 _ => None,
             };
-            if let Some(value) = value.filter(|_| !handled) {
-                handled = true;
+            if let Some(value) = value.filter(|_| !is_handled) {
+                is_handled = true;
                 if let Some(name) = list::split(names).map_err(Flow::Error)?.first() {
                     self.set(name, value)?;
                 }
@@ -297,7 +297,7 @@ impl Interp {
         Ok(String::new())
     }
 
-    /// The procedure with these parameters and this body.
+    /// Parses the parameters and the body of a procedure.
     pub(super) fn parse_procedure(parameter_text: &str, body_text: &str) -> Result<Proc, Flow> {
         let mut parameters = Vec::new();
         for parameter in list::split(parameter_text).map_err(Flow::Error)? {
@@ -326,8 +326,8 @@ fn return_command(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Return(String::new())),
         [value] => Err(Flow::Return(value.clone())),
-        [option, code, rest @ ..] if option == "-code" => {
-            let value = rest.last().cloned().unwrap_or_default();
+        [option, code, values @ ..] if option == "-code" => {
+            let value = values.last().cloned().unwrap_or_default();
             Err(match code.as_str() {
                 "error" | "1" => Flow::Error(value),
                 "break" | "3" => Flow::Break,
@@ -343,7 +343,7 @@ fn exit(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Exit(0)),
         [status] => match number::integer(status) {
-            // The bits of a status that the system uses.
+            // The system uses only the low 8 bits of a status.
             Some(status) => Err(Flow::Exit((status & 0xff) as u8)),
             None => error(format!("expected integer but got \"{status}\"")),
         },

@@ -1,4 +1,4 @@
-//! `info`, `array`, `dict`, `clock`.
+//! The commands `info`, `array`, `dict` and `clock`.
 //!
 //! The [`Host`] reads the clock.
 
@@ -7,23 +7,23 @@ use super::interp::{Interp, error, wrong_args};
 use super::number::{integer, parse_bool};
 use super::{Flow, Host, TclResult, list, pattern};
 
-/// The pairs of a dictionary's text, in order; each key once.
+/// The keys and values of a dictionary's text, in order, each key once.
 fn pairs(text: &str) -> Result<Vec<(String, String)>, Flow> {
     let mut elements = list::split(text).map_err(Flow::Error)?.into_iter();
-    let mut found: Vec<(String, String)> = Vec::new();
+    let mut pairs: Vec<(String, String)> = Vec::new();
     while let Some(key) = elements.next() {
         let Some(value) = elements.next() else {
             return error("missing value to go with key");
         };
-        set_key(&mut found, &key, value);
+        set_key(&mut pairs, &key, value);
     }
-    Ok(found)
+    Ok(pairs)
 }
 
-fn set_key(found: &mut Vec<(String, String)>, key: &str, value: String) {
-    match found.iter_mut().find(|(old, _)| old == key) {
-        Some((_, old)) => *old = value,
-        None => found.push((key.to_owned(), value)),
+fn set_key(pairs: &mut Vec<(String, String)>, key: &str, value: String) {
+    match pairs.iter_mut().find(|(existing, _)| existing == key) {
+        Some((_, existing)) => *existing = value,
+        None => pairs.push((key.to_owned(), value)),
     }
 }
 
@@ -35,7 +35,7 @@ fn dict_text(pairs: &[(String, String)]) -> String {
 }
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn data_command(
         &mut self,
         host: &mut dyn Host,
@@ -44,11 +44,11 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("info", args) => self.info(host, args),
-            ("array", [subcommand, name, rest @ ..]) => {
-                self.array_command(host, subcommand, name, rest)
+            ("array", [subcommand, name, args @ ..]) => {
+                self.array_command(host, subcommand, name, args)
             }
             ("array", _) => wrong_args("array subcommand arrayName ?arg ...?"),
-            ("dict", [subcommand, rest @ ..]) => self.dict(host, subcommand, rest),
+            ("dict", [subcommand, args @ ..]) => self.dict(host, subcommand, args),
             ("dict", []) => wrong_args("dict subcommand ?arg ...?"),
             ("clock", args) => clock(host, args),
             _ => return None,
@@ -56,35 +56,35 @@ impl Interp {
     }
 
     fn info(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
-        let words: Vec<&str> = args.iter().map(String::as_str).collect();
-        match words.as_slice() {
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        match args.as_slice() {
             ["exists", name] => {
-                let found = self.lookup(host, name).is_some() || self.array(name).is_some();
-                Ok(i64::from(found).to_string())
+                let exists = self.lookup(host, name).is_some() || self.array(name).is_some();
+                Ok(i64::from(exists).to_string())
             }
-            ["procs", rest @ ..] => {
-                let wanted = rest.first().copied().unwrap_or("*");
-                let is_match = |name: &&String| pattern::matches(wanted, name);
-                let mut found: Vec<&String> = self.procs.keys().filter(is_match).collect();
-                found.sort();
-                Ok(list::join(&found))
+            ["procs", patterns @ ..] => {
+                let pattern = patterns.first().copied().unwrap_or("*");
+                let is_match = |name: &&String| pattern::matches(pattern, name);
+                let mut names: Vec<&String> = self.procs.keys().filter(is_match).collect();
+                names.sort();
+                Ok(list::join(&names))
             }
-            ["commands" | "command", rest @ ..] => {
-                Ok(self.command_names(host, rest.first().copied()))
+            ["commands" | "command", patterns @ ..] => {
+                Ok(self.command_names(host, patterns.first().copied()))
             }
-            ["vars" | "locals", rest @ ..] => {
-                let wanted = rest.first().copied().unwrap_or("*");
+            ["vars" | "locals", patterns @ ..] => {
+                let pattern = patterns.first().copied().unwrap_or("*");
                 let frame = self.frames.last();
                 let names = frame.into_iter().flat_map(|frame| frame.keys());
-                let mut found: Vec<&String> = names
-                    .filter(|name| pattern::matches(wanted, name))
+                let mut matching: Vec<&String> = names
+                    .filter(|name| pattern::matches(pattern, name))
                     .collect();
-                found.sort();
-                Ok(list::join(&found))
+                matching.sort();
+                Ok(list::join(&matching))
             }
             ["hostname"] => Ok(host.host_name()),
-            ["args", name] => self.procedure(name, |p| p.parameter_text.clone()),
-            ["body", name] => self.procedure(name, |p| p.body_text.clone()),
+            ["args", name] => self.procedure(name, |procedure| procedure.parameter_text.clone()),
+            ["body", name] => self.procedure(name, |procedure| procedure.body_text.clone()),
             ["script"] => Ok(self.script_name.clone()),
             ["level"] => Ok((self.frames.len() - 1).to_string()),
             ["tclversion"] => Ok("8.6".to_owned()),
@@ -97,10 +97,10 @@ impl Interp {
         }
     }
 
-    /// The names of all commands that match a pattern. HammerDB's commands are not listed, except one that is
-    /// named in full.
-    fn command_names(&self, host: &dyn Host, wanted: Option<&str>) -> String {
-        let exact = wanted.filter(|name| !name.contains(['*', '?', '[', '\\']));
+    /// The names of all commands that match a pattern. A command of HammerDB is included only if the pattern
+    /// is its full name.
+    fn command_names(&self, host: &dyn Host, pattern: Option<&str>) -> String {
+        let exact = pattern.filter(|name| !name.contains(['*', '?', '[', '\\']));
         if let Some(name) = exact {
             let name = name.strip_prefix("::").unwrap_or(name);
             return match self.has_command(host, name) {
@@ -108,14 +108,14 @@ impl Interp {
                 false => String::new(),
             };
         }
-        let named = self.procs.keys().chain(self.aliases.keys());
-        let mut names: Vec<&str> = named.map(String::as_str).collect();
+        let defined = self.procs.keys().chain(self.aliases.keys());
+        let mut names: Vec<&str> = defined.map(String::as_str).collect();
         for name in built_in() {
             if !self.removed.contains(name) {
                 names.push(name);
             }
         }
-        names.retain(|name| pattern::matches(wanted.unwrap_or("*"), name));
+        names.retain(|name| pattern::matches(pattern.unwrap_or("*"), name));
         names.sort_unstable();
         names.dedup();
         list::join(&names)
@@ -136,14 +136,14 @@ impl Interp {
         args: &[String],
     ) -> TclResult {
         let elements = self.array(name).cloned();
-        let wanted = args.first().map_or("*", String::as_str);
+        let pattern = args.first().map_or("*", String::as_str);
         let matching = || {
-            let all = elements.iter().flatten();
-            all.filter(|(key, _)| pattern::matches(wanted, key))
+            let elements = elements.iter().flatten();
+            elements.filter(|(key, _)| pattern::matches(pattern, key))
         };
         match subcommand {
             "exists" => Ok(i64::from(elements.is_some()).to_string()),
-            "size" => Ok(elements.map_or(0, |found| found.len()).to_string()),
+            "size" => Ok(elements.map_or(0, |elements| elements.len()).to_string()),
             "names" => Ok(list::join(
                 &matching().map(|(key, _)| key).collect::<Vec<_>>(),
             )),
@@ -161,9 +161,9 @@ impl Interp {
             "unset" => {
                 let keys: Vec<String> = matching().map(|(key, _)| key.clone()).collect();
                 for key in keys {
-                    let words = ["-nocomplain".to_owned(), format!("{name}({key})")];
+                    let args = ["-nocomplain".to_owned(), format!("{name}({key})")];
                     let mut read_only = super::io::ReadOnlyHost(host);
-                    let _ = self.variable_command(&mut read_only, "unset", &words);
+                    let _ = self.variable_command(&mut read_only, "unset", &args);
                 }
                 Ok(String::new())
             }
@@ -173,11 +173,11 @@ impl Interp {
 
     fn dict(&mut self, host: &mut dyn Host, subcommand: &str, args: &[String]) -> TclResult {
         match (subcommand, args) {
-            ("create", all) => pairs(&list::join(all)).map(|found| dict_text(&found)),
+            ("create", elements) => pairs(&list::join(elements)).map(|pairs| dict_text(&pairs)),
             ("get", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    value = match pairs(&value)?.into_iter().find(|(found, _)| found == key) {
+                    value = match pairs(&value)?.into_iter().find(|(name, _)| name == key) {
                         Some((_, value)) => value,
                         None => return error(format!("key \"{key}\" not known in dictionary")),
                     };
@@ -187,38 +187,38 @@ impl Interp {
             ("exists", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    let found = pairs(&value).unwrap_or_default();
-                    match found.into_iter().find(|(found, _)| found == key) {
+                    let entries = pairs(&value).unwrap_or_default();
+                    match entries.into_iter().find(|(name, _)| name == key) {
                         Some((_, inner)) => value = inner,
                         None => return Ok("0".to_owned()),
                     }
                 }
                 Ok("1".to_owned())
             }
-            ("keys" | "values", [dict, rest @ ..]) => {
-                let wanted = rest.first().map_or("*", String::as_str);
-                let all = pairs(dict)?.into_iter();
-                let chosen: Vec<String> = all
+            ("keys" | "values", [dict, patterns @ ..]) => {
+                let pattern = patterns.first().map_or("*", String::as_str);
+                let pairs = pairs(dict)?.into_iter();
+                let elements: Vec<String> = pairs
                     .map(|(key, value)| if subcommand == "keys" { key } else { value })
-                    .filter(|found| pattern::matches(wanted, found))
+                    .filter(|element| pattern::matches(pattern, element))
                     .collect();
-                Ok(list::join(&chosen))
+                Ok(list::join(&elements))
             }
             ("size", [dict]) => Ok(pairs(dict)?.len().to_string()),
             ("set", [name, key, value]) => {
-                let mut found = pairs(&self.lookup(host, name).unwrap_or_default())?;
-                set_key(&mut found, key, value.clone());
-                self.set(name, dict_text(&found))
+                let mut entries = pairs(&self.lookup(host, name).unwrap_or_default())?;
+                set_key(&mut entries, key, value.clone());
+                self.set(name, dict_text(&entries))
             }
             ("unset", [name, key]) => {
-                let mut found = pairs(&self.get(host, name)?)?;
-                found.retain(|(old, _)| old != key);
-                self.set(name, dict_text(&found))
+                let mut entries = pairs(&self.get(host, name)?)?;
+                entries.retain(|(name, _)| name != key);
+                self.set(name, dict_text(&entries))
             }
             ("for", [names, dict, body]) => {
                 let flat = dict_text(&pairs(dict)?);
-                let words = [names.clone(), flat, body.clone()];
-                self.control_command(host, "foreach", &words)
+                let args = [names.clone(), flat, body.clone()];
+                self.control_command(host, "foreach", &args)
                     .unwrap_or_else(|| Ok(String::new()))
             }
             _ => error(format!(
@@ -230,8 +230,8 @@ impl Interp {
 }
 
 fn clock(host: &dyn Host, args: &[String]) -> TclResult {
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    match words.as_slice() {
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match args.as_slice() {
         ["seconds"] => Ok(host.now_ms().div_euclid(1000).to_string()),
         ["milliseconds"] => Ok(host.now_ms().to_string()),
         ["microseconds" | "clicks"] => Ok(host.now_us().to_string()),
@@ -261,8 +261,8 @@ fn clock_options<'a>(options: &[&'a str]) -> (Option<&'a str>, bool) {
         let mut pairs = options.chunks_exact(2);
         pairs.find(|pair| pair[0] == name).map(|pair| pair[1])
     };
-    let gmt = option("-gmt").and_then(parse_bool).unwrap_or(false);
-    let zone =
+    let is_gmt = option("-gmt").and_then(parse_bool).unwrap_or(false);
+    let is_utc_zone =
         option("-timezone").is_some_and(|zone| matches!(zone, ":UTC" | "UTC" | ":GMT" | "GMT"));
-    (option("-format"), gmt || zone)
+    (option("-format"), is_gmt || is_utc_zone)
 }

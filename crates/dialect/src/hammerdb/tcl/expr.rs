@@ -1,11 +1,11 @@
-//! Parses expressions of `expr`.
+//! Parses the expressions of `expr`.
 //!
-//! In: an expression's text. Out: its tree. Must never: nest without a limit.
+//! In: an expression's text. Out: its tree. Must never: nest deeper than [`MAX_NESTING`].
 
 use super::number::{Value, parse_bool};
 use super::parse::{Part, TextParser};
 
-/// The deepest nesting of parentheses.
+/// The maximum nesting of parentheses.
 const MAX_NESTING: usize = 100;
 
 /// An expression.
@@ -19,8 +19,7 @@ pub(crate) enum Node {
     Call(String, Vec<Node>),
 }
 
-/// Operators, the lowest precedence first; those in one row have the same. A longer operator comes before
-/// its prefix.
+/// Operators by precedence, the lowest first. In a row, an operator comes before its prefixes.
 const PRECEDENCE: [&[&str]; 11] = [
     &["||"],
     &["&&"],
@@ -71,12 +70,12 @@ impl Parser<'_> {
     }
 
     fn eat(&mut self, token: &str) -> bool {
-        let found = self.reader.rest().starts_with(token);
-        if found {
+        let is_next = self.reader.remaining().starts_with(token);
+        if is_next {
             self.reader
                 .set_position(self.reader.position() + token.len());
         }
-        found
+        is_next
     }
 
     fn ternary(&mut self) -> Result<Node, String> {
@@ -101,11 +100,11 @@ impl Parser<'_> {
 
     fn operator(&mut self, level: usize) -> Option<&'static str> {
         self.skip_whitespace();
-        let rest = self.reader.rest();
-        let found = PRECEDENCE[level].iter().find(|op| rest.starts_with(**op))?;
-        let after = rest[found.len()..].chars().next();
+        let text = self.reader.remaining();
+        let operator = PRECEDENCE[level].iter().find(|op| text.starts_with(**op))?;
+        let after = text[operator.len()..].chars().next();
         let continues_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let is_longer = match *found {
+        let is_longer = match *operator {
             "|" => after == Some('|'),
             "&" => after == Some('&'),
             "<" => after == Some('<'),
@@ -118,8 +117,8 @@ impl Parser<'_> {
             return None;
         }
         self.reader
-            .set_position(self.reader.position() + found.len());
-        Some(found)
+            .set_position(self.reader.position() + operator.len());
+        Some(operator)
     }
 
     fn level(&mut self, level: usize) -> Result<Node, String> {
@@ -127,7 +126,7 @@ impl Parser<'_> {
             return self.power();
         }
         let mut left = self.level(level + 1)?;
-        // A chain is left-associative, so its tree is as deep as the chain is long.
+        // The operators of a chain are left-associative, so the tree is as deep as the chain is long.
         let mut length = 0;
         while let Some(operator) = self.operator(level) {
             length += 1;
@@ -165,9 +164,9 @@ impl Parser<'_> {
             return Err("expression too deeply nested".to_owned());
         }
         self.reader.set_position(self.reader.position() + 1);
-        let inner = self.unary()?;
+        let operand = self.unary()?;
         self.nesting -= 1;
-        Ok(Node::Unary(sign, Box::new(inner)))
+        Ok(Node::Unary(sign, Box::new(operand)))
     }
 
     fn primary(&mut self) -> Result<Node, String> {
@@ -202,11 +201,11 @@ impl Parser<'_> {
     }
 
     fn number(&mut self) -> Result<Node, String> {
-        let rest = self.reader.rest();
+        let remaining = self.reader.remaining();
         let mut length = 0;
         let mut previous = ' ';
-        let is_hex = rest.starts_with("0x") || rest.starts_with("0X");
-        for c in rest.chars() {
+        let is_hex = remaining.starts_with("0x") || remaining.starts_with("0X");
+        for c in remaining.chars() {
             let is_exponent_sign =
                 (c == '+' || c == '-') && matches!(previous, 'e' | 'E') && !is_hex;
             if !(c.is_ascii_alphanumeric() || c == '.' || is_exponent_sign) {
@@ -215,7 +214,7 @@ impl Parser<'_> {
             previous = c;
             length += 1;
         }
-        let text = &rest[..length];
+        let text = &remaining[..length];
         let value = Value::parse(text);
         match value {
             Value::Text(_) => Err(self.syntax_error()),
@@ -231,11 +230,11 @@ impl Parser<'_> {
     }
 
     fn name(&mut self) -> Result<Node, String> {
-        let rest = self.reader.rest();
-        let length = (rest.bytes())
+        let remaining = self.reader.remaining();
+        let length = (remaining.bytes())
             .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_')
             .count();
-        let name = &rest[..length];
+        let name = &remaining[..length];
         self.reader.set_position(self.reader.position() + length);
         self.skip_whitespace();
         if !self.eat("(") {

@@ -1,6 +1,6 @@
-//! `format`.
+//! The command `format`.
 //!
-//! Must never: pad beyond the longest value.
+//! Must never: pad a value beyond [`MAX_VALUE_BYTES`].
 
 use super::interp::MAX_VALUE_BYTES;
 use super::number::{Value, integer, parse_bool};
@@ -8,10 +8,10 @@ use super::number::{Value, integer, parse_bool};
 /// One conversion of a format.
 #[derive(Default)]
 struct FormatSpec {
-    left: bool,
-    zero: bool,
-    plus: bool,
-    space: bool,
+    left_aligned: bool,
+    zero_padded: bool,
+    plus_sign: bool,
+    space_sign: bool,
     alternate: bool,
     width: usize,
     precision: Option<usize>,
@@ -38,31 +38,32 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
         let mut spec = FormatSpec::default();
         while let Some(flag) = chars.next_if(|c| "-0+ #".contains(*c)) {
             match flag {
-                '-' => spec.left = true,
-                '0' => spec.zero = true,
-                '+' => spec.plus = true,
-                ' ' => spec.space = true,
+                '-' => spec.left_aligned = true,
+                '0' => spec.zero_padded = true,
+                '+' => spec.plus_sign = true,
+                ' ' => spec.space_sign = true,
                 _ => spec.alternate = true,
             }
         }
-        let mut size = |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
-            if chars.next_if_eq(&'*').is_some() {
-                let arg = next_arg()?;
-                let width =
-                    integer(arg).ok_or_else(|| format!("expected integer but got \"{arg}\""))?;
-                spec.left |= width < 0;
-                return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
-            }
-            let mut width = 0_usize;
-            while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
-                chars.next();
-                width = width.saturating_mul(10).saturating_add(digit as usize);
-            }
-            Ok(width)
-        };
-        let width = size(&mut chars)?;
+        let mut parse_size =
+            |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
+                if chars.next_if_eq(&'*').is_some() {
+                    let arg = next_arg()?;
+                    let width = integer(arg)
+                        .ok_or_else(|| format!("expected integer but got \"{arg}\""))?;
+                    spec.left_aligned |= width < 0;
+                    return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
+                }
+                let mut width = 0_usize;
+                while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+                    chars.next();
+                    width = width.saturating_mul(10).saturating_add(digit as usize);
+                }
+                Ok(width)
+            };
+        let width = parse_size(&mut chars)?;
         let precision = match chars.next_if_eq(&'.') {
-            Some(_) => Some(size(&mut chars)?),
+            Some(_) => Some(parse_size(&mut chars)?),
             None => None,
         };
         spec.width = width;
@@ -86,11 +87,11 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
 fn convert(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
     match kind {
         's' => {
-            let cut: String = value
+            let truncated: String = value
                 .chars()
                 .take(spec.precision.unwrap_or(usize::MAX))
                 .collect();
-            Ok(pad(spec, "", &cut, false))
+            Ok(pad(spec, "", &truncated, false))
         }
         'c' => {
             let code =
@@ -122,8 +123,8 @@ fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, 
         'b' => ("", format!("{number:b}")),
         _ => (sign(spec, number < 0), number.unsigned_abs().to_string()),
     };
-    if let Some(least) = spec.precision {
-        digits = "0".repeat(least.saturating_sub(digits.len())) + &digits;
+    if let Some(min_digits) = spec.precision {
+        digits = "0".repeat(min_digits.saturating_sub(digits.len())) + &digits;
     }
     let prefix = match kind {
         'x' | 'X' if spec.alternate && number != 0 => "0x",
@@ -131,12 +132,17 @@ fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, 
         'b' if spec.alternate && number != 0 => "0b",
         _ => "",
     };
-    let before = format!("{sign}{prefix}");
-    Ok(pad(spec, &before, &digits, spec.precision.is_none()))
+    let sign_and_prefix = format!("{sign}{prefix}");
+    Ok(pad(
+        spec,
+        &sign_and_prefix,
+        &digits,
+        spec.precision.is_none(),
+    ))
 }
 
 fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
-    match (negative, spec.plus, spec.space) {
+    match (negative, spec.plus_sign, spec.space_sign) {
         (true, ..) => "-",
         (false, true, _) => "+",
         (false, false, true) => " ",
@@ -154,24 +160,24 @@ fn format_real(spec: &FormatSpec, kind: char, value: &str) -> Result<String, Str
             ));
         }
     };
-    let before = sign(spec, number.is_sign_negative());
-    let size = number.abs();
-    // Beyond this many digits a double has only zeros.
+    let sign = sign(spec, number.is_sign_negative());
+    let magnitude = number.abs();
+    // A double has only zeros after this many digits.
     let precision = spec.precision.unwrap_or(6).min(1100);
     let mut digits = match kind {
-        _ if !size.is_finite() => super::number::real_text(size),
-        'f' => format!("{size:.precision$}"),
-        'e' | 'E' => exponential(size, precision),
-        _ => general(size, precision.max(1), spec.alternate),
+        _ if !magnitude.is_finite() => super::number::real_text(magnitude),
+        'f' => format!("{magnitude:.precision$}"),
+        'e' | 'E' => exponential(magnitude, precision),
+        _ => general(magnitude, precision.max(1), spec.alternate),
     };
     if kind.is_ascii_uppercase() {
         digits = digits.to_uppercase();
     }
-    Ok(pad(spec, before, &digits, size.is_finite()))
+    Ok(pad(spec, sign, &digits, magnitude.is_finite()))
 }
 
-fn exponential(size: f64, precision: usize) -> String {
-    let text = format!("{size:.precision$e}");
+fn exponential(magnitude: f64, precision: usize) -> String {
+    let text = format!("{magnitude:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     match exponent.strip_prefix('-') {
         Some(exponent) => format!("{digits}e-{exponent:0>2}"),
@@ -179,21 +185,21 @@ fn exponential(size: f64, precision: usize) -> String {
     }
 }
 
-fn general(size: f64, precision: usize, keeps_zeros: bool) -> String {
-    let rounded = format!("{size:.*e}", precision - 1);
+fn general(magnitude: f64, precision: usize, keep_zeros: bool) -> String {
+    let rounded = format!("{magnitude:.*e}", precision - 1);
     let exponent: i32 = rounded
         .rsplit('e')
         .next()
-        .and_then(|e| e.parse().ok())
+        .and_then(|exponent| exponent.parse().ok())
         .unwrap_or(0);
     let is_fixed = (-4..precision as i32).contains(&exponent);
     let text = if is_fixed {
         let decimals = usize::try_from(precision as i32 - 1 - exponent).unwrap_or(0);
-        format!("{size:.decimals$}")
+        format!("{magnitude:.decimals$}")
     } else {
-        exponential(size, precision - 1)
+        exponential(magnitude, precision - 1)
     };
-    if keeps_zeros || !text.contains('.') {
+    if keep_zeros || !text.contains('.') {
         return text;
     }
     match text.split_once('e') {
@@ -205,14 +211,14 @@ fn general(size: f64, precision: usize, keeps_zeros: bool) -> String {
     }
 }
 
-fn pad(spec: &FormatSpec, before: &str, digits: &str, allows_zero_padding: bool) -> String {
-    let length = before.len() + digits.chars().count();
-    let missing = spec.width.saturating_sub(length);
-    if spec.left {
-        format!("{before}{digits}{}", " ".repeat(missing))
-    } else if spec.zero && allows_zero_padding {
-        format!("{before}{}{digits}", "0".repeat(missing))
+fn pad(spec: &FormatSpec, prefix: &str, digits: &str, allows_zero_padding: bool) -> String {
+    let length = prefix.len() + digits.chars().count();
+    let padding = spec.width.saturating_sub(length);
+    if spec.left_aligned {
+        format!("{prefix}{digits}{}", " ".repeat(padding))
+    } else if spec.zero_padded && allows_zero_padding {
+        format!("{prefix}{}{digits}", "0".repeat(padding))
     } else {
-        format!("{}{before}{digits}", " ".repeat(missing))
+        format!("{}{prefix}{digits}", " ".repeat(padding))
     }
 }

@@ -10,19 +10,19 @@ use super::io::OpenFiles;
 use super::parse::{self, Part, Script, Word};
 use super::{Flow, Host, TclResult, list};
 
-/// The deepest nesting of scripts, procedures and expressions. A level takes a few kilobytes of stack; 2 MB
-/// suffice.
+/// The maximum nesting of scripts, procedures and expressions. A level takes a few kilobytes of stack; a
+/// stack of 2 MB suffices.
 pub const MAX_DEPTH: usize = 200;
 
-/// The longest value, in bytes.
+/// The maximum length of a value, in bytes.
 pub(crate) const MAX_VALUE_BYTES: usize = 64 << 20;
 
-/// The meaning of a name.
+/// The value of a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Variable {
     Scalar(String),
     Array(BTreeMap<String, String>),
-    /// A variable of another frame (`global`, `upvar`).
+    /// A link to a variable of a caller's frame (`global`, `upvar`).
     Link(usize, String),
 }
 
@@ -31,12 +31,12 @@ pub(super) type Frame = HashMap<String, Variable>;
 
 #[derive(Debug)]
 pub(super) struct Proc {
-    /// Names, with optional defaults.
+    /// The parameters' names and optional defaults.
     pub parameters: Vec<(String, Option<String>)>,
     pub parameter_text: String,
     pub body_text: String,
     pub body: Script,
-    /// The namespace of its definition; empty for the global one.
+    /// The namespace that defines the procedure; empty for the global namespace.
     pub namespace: String,
 }
 
@@ -44,20 +44,20 @@ pub(super) struct Proc {
 pub struct Interp {
     pub(super) frames: Vec<Frame>,
     pub(super) procs: HashMap<String, Rc<Proc>>,
-    /// New names of renamed commands that are not procedures (`rename`), with the old names.
+    /// Renamed commands that are not procedures (`rename`): new names and original names.
     pub(super) aliases: HashMap<String, String>,
-    /// Old names of renamed commands, and names of deleted ones.
+    /// Names of commands that were renamed or deleted.
     pub(super) removed: HashSet<String>,
     pub(super) files: OpenFiles,
     pub(super) script_name: String,
-    /// The current namespace, such as `a::b`; empty for the global one.
+    /// The current namespace, such as `a::b`; empty for the global namespace.
     pub(super) namespace: String,
     depth: usize,
-    steps_left: Option<u64>,
+    remaining_steps: Option<u64>,
     random: u64,
 }
 
-/// Without the variables, because one may contain a password.
+/// Omits the variables, because they may contain a password.
 impl std::fmt::Debug for Interp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Interp").finish_non_exhaustive()
@@ -74,7 +74,7 @@ pub(super) fn error<T>(text: impl Into<String>) -> Result<T, Flow> {
     Err(Flow::Error(text.into()))
 }
 
-/// The error of a wrong number of arguments.
+/// The error for a wrong number of arguments.
 pub(super) fn wrong_args<T>(usage: &str) -> Result<T, Flow> {
     error(format!("wrong # args: should be \"{usage}\""))
 }
@@ -91,14 +91,14 @@ impl Interp {
             script_name: String::new(),
             namespace: String::new(),
             depth: 0,
-            steps_left: None,
+            remaining_steps: None,
             random: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
     /// Ends scripts with [`Flow::Stopped`] after this many commands and parts of expressions.
     pub fn limit_steps(&mut self, steps: u64) {
-        self.steps_left = Some(steps);
+        self.remaining_steps = Some(steps);
     }
 
     /// Sets a global variable.
@@ -110,7 +110,7 @@ impl Interp {
     ///
     /// # Errors
     ///
-    /// How the script ended without a result; a `break` or `continue` outside of a loop is an error.
+    /// The reason why the script has no result. A `break` or `continue` outside of a loop is an error.
     pub fn eval(&mut self, host: &mut dyn Host, text: &str) -> TclResult {
         let script = parse::script(text);
         let depth = self.depth;
@@ -125,7 +125,7 @@ impl Interp {
     /// Runs a file (`source`, `auto`).
     ///
     /// # Errors
-    /// As for [`Interp::eval`]; or the file cannot be read.
+    /// Same as for [`Interp::eval`], or the file cannot be read.
     pub fn source(&mut self, host: &mut dyn Host, path: &str) -> TclResult {
         let text = match host.read_file(path) {
             Ok(text) => text.replace("\r\n", "\n"),
@@ -133,9 +133,9 @@ impl Interp {
                 return error(format!("couldn't read file \"{path}\": {reason}"));
             }
         };
-        let before = std::mem::replace(&mut self.script_name, path.to_owned());
+        let caller_script = std::mem::replace(&mut self.script_name, path.to_owned());
         let outcome = self.run(host, &parse::script(&text));
-        self.script_name = before;
+        self.script_name = caller_script;
         match outcome {
             Err(Flow::Return(value)) => Ok(value),
             other => other,
@@ -161,7 +161,7 @@ impl Interp {
         if host.is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
         }
-        match &mut self.steps_left {
+        match &mut self.remaining_steps {
             Some(0) => Err(Flow::Stopped("too many steps".to_owned())),
             Some(steps) => {
                 *steps -= 1;
@@ -188,7 +188,7 @@ impl Interp {
         let mut result = String::new();
         for words in &script.commands {
             self.step(host)?;
-            let words = self.words(host, words)?;
+            let words = self.substitute_words(host, words)?;
             if let Some((name, args)) = words.split_first() {
                 result = self.command(host, name, args)?;
             }
@@ -199,26 +199,31 @@ impl Interp {
         }
     }
 
-    fn words(&mut self, host: &mut dyn Host, words: &[Word]) -> Result<Vec<String>, Flow> {
-        let mut found = Vec::with_capacity(words.len());
+    /// Substitutes the words of a command, and expands `{*}`.
+    fn substitute_words(
+        &mut self,
+        host: &mut dyn Host,
+        words: &[Word],
+    ) -> Result<Vec<String>, Flow> {
+        let mut texts = Vec::with_capacity(words.len());
         for word in words {
             let text = self.substitute(host, &word.parts)?;
             if word.expand {
-                found.extend(list::split(&text).map_err(Flow::Error)?);
+                texts.extend(list::split(&text).map_err(Flow::Error)?);
             } else {
-                found.push(text);
+                texts.push(text);
             }
         }
-        Ok(found)
+        Ok(texts)
     }
 
     /// The text of a word.
     pub(super) fn substitute(&mut self, host: &mut dyn Host, parts: &[Part]) -> TclResult {
         let mut text = String::new();
         for part in parts {
-            let piece = match part {
-                Part::Text(piece) => {
-                    text.push_str(piece);
+            let part_text = match part {
+                Part::Text(part_text) => {
+                    text.push_str(part_text);
                     continue;
                 }
                 Part::Script(script) => self.run(host, script)?,
@@ -230,10 +235,10 @@ impl Interp {
                     self.get(host, &format!("{name}({})", index?))?
                 }
             };
-            if text.len() + piece.len() > MAX_VALUE_BYTES {
+            if text.len() + part_text.len() > MAX_VALUE_BYTES {
                 return error("value too long");
             }
-            text.push_str(&piece);
+            text.push_str(&part_text);
         }
         Ok(text)
     }
@@ -246,20 +251,20 @@ impl Interp {
         args: &[String],
     ) -> TclResult {
         let absolute = name.strip_prefix("::");
-        let within = absolute
+        let in_namespace = absolute
             .is_none()
             .then(|| self.procs.get(&self.qualified(name)));
         let name = absolute.unwrap_or(name);
-        if let Some(procedure) = within.flatten().or_else(|| self.procs.get(name)) {
+        if let Some(procedure) = in_namespace.flatten().or_else(|| self.procs.get(name)) {
             let procedure = Rc::clone(procedure);
             return self.call(host, name, &procedure, args);
         }
-        let found = match self.aliases.get(name).cloned() {
-            Some(real) => self.run_built_in(host, &real, args),
+        let outcome = match self.aliases.get(name).cloned() {
+            Some(original) => self.run_built_in(host, &original, args),
             None if self.removed.contains(name) => None,
             None => self.run_built_in(host, name, args),
         };
-        found.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
+        outcome.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
     }
 
     /// Runs a command that is not a procedure, under its current name.
@@ -282,7 +287,7 @@ impl Interp {
     }
 
     /// Runs a command of the host. HammerDB's commands print with `puts`: if a script defines a procedure
-    /// `puts`, it gets their output.
+    /// `puts`, the procedure receives their output.
     fn host_command(
         &mut self,
         host: &mut dyn Host,
@@ -343,24 +348,24 @@ fn reject_loop_flow(outcome: TclResult) -> TclResult {
     }
 }
 
-/// A procedure's variables when it starts.
+/// The variables of a procedure when it starts: its parameters.
 fn bind(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
     let mut frame = Frame::new();
-    let mut args_left = args.iter();
+    let mut remaining_args = args.iter();
     let last = procedure.parameters.len().saturating_sub(1);
     for (index, (parameter, default)) in procedure.parameters.iter().enumerate() {
         let value = if index == last && parameter == "args" {
-            let rest: Vec<&String> = args_left.by_ref().collect();
-            list::join(&rest)
+            let extra_args: Vec<&String> = remaining_args.by_ref().collect();
+            list::join(&extra_args)
         } else {
-            match args_left.next().or(default.as_ref()) {
+            match remaining_args.next().or(default.as_ref()) {
                 Some(value) => value.clone(),
                 None => return wrong_args(&usage(name, procedure)),
             }
         };
         frame.insert(parameter.clone(), Variable::Scalar(value));
     }
-    if args_left.next().is_some() {
+    if remaining_args.next().is_some() {
         return wrong_args(&usage(name, procedure));
     }
     Ok(frame)

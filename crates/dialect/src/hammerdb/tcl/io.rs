@@ -1,4 +1,4 @@
-//! `puts`, files, `after`, `source`, and commands of HammerDB's environment that have no effect here.
+//! The commands `puts`, `after`, `source` and those for files; and commands that have no effect in Prony.
 //!
 //! Must never: access files except through the [`Host`].
 
@@ -17,10 +17,10 @@ pub(super) struct OpenFiles {
 
 #[derive(Debug)]
 enum OpenFile {
-    /// A file open for reading, with the unread rest.
+    /// A file open for reading: its text, and the position of the next unread byte.
     Reading {
         text: String,
-        at: usize,
+        position: usize,
     },
     Writing {
         path: String,
@@ -61,7 +61,7 @@ fn unknown_channel<T>(channel: &str) -> Result<T, Flow> {
 }
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn io_command(
         &mut self,
         host: &mut dyn Host,
@@ -71,8 +71,8 @@ impl Interp {
         Some(match (name, args) {
             ("puts", args) => self.puts(host, args),
             ("source", [path]) => {
-                let depth = self.enter(host);
-                depth.and_then(|()| {
+                let entered = self.enter(host);
+                entered.and_then(|()| {
                     let outcome = self.source(host, path);
                     self.leave();
                     outcome
@@ -103,25 +103,25 @@ impl Interp {
             }),
             ("read", args) => self.read(args),
             ("eof", [channel]) => match self.files.open.get(channel) {
-                Some(OpenFile::Reading { text, at }) => {
-                    Ok(i64::from(*at >= text.len()).to_string())
+                Some(OpenFile::Reading { text, position }) => {
+                    Ok(i64::from(*position >= text.len()).to_string())
                 }
                 Some(OpenFile::Writing { .. }) => Ok("0".to_owned()),
                 None => unknown_channel(channel),
             },
             ("pid", []) => Ok(host.process_id().to_string()),
-            // HammerDB's scripts call these for an environment that Prony does not have.
+            // HammerDB's scripts call these commands; they have no effect in Prony.
             ("flush" | "fconfigure" | "update" | "package", _) => Ok(String::new()),
             _ => return None,
         })
     }
 
     fn puts(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
-        let (end, rest) = match args {
-            [first, rest @ ..] if first == "-nonewline" => ("", rest),
-            all => ("\n", all),
+        let (end, args) = match args {
+            [first, args @ ..] if first == "-nonewline" => ("", args),
+            args => ("\n", args),
         };
-        let (channel, text) = match rest {
+        let (channel, text) = match args {
             [text] => ("stdout", text),
             [channel, text] => (channel.as_str(), text),
             _ => return wrong_args("puts ?-nonewline? ?channelId? string"),
@@ -146,16 +146,16 @@ impl Interp {
     }
 
     fn open(&mut self, host: &mut dyn Host, path: &str, mode: &str) -> TclResult {
-        let refused = |reason: String| error(format!("couldn't open \"{path}\": {reason}"));
+        let open_error = |reason: String| error(format!("couldn't open \"{path}\": {reason}"));
         let file = match mode {
             "r" | "RDONLY" => match host.read_file(path) {
-                Ok(text) => OpenFile::Reading { text, at: 0 },
-                Err(reason) => return refused(reason),
+                Ok(text) => OpenFile::Reading { text, position: 0 },
+                Err(reason) => return open_error(reason),
             },
             "w" | "w+" | "a" | "a+" => {
                 let append = mode.starts_with('a');
                 if let Err(reason) = host.write_file(path, "", append) {
-                    return refused(reason);
+                    return open_error(reason);
                 }
                 let path = path.to_owned();
                 OpenFile::Writing { path }
@@ -170,14 +170,14 @@ impl Interp {
 
     fn gets(&mut self, channel: &str) -> Result<Option<String>, Flow> {
         match self.files.open.get_mut(channel) {
-            Some(OpenFile::Reading { text, at }) => {
-                let rest = &text[*at..];
-                if rest.is_empty() {
+            Some(OpenFile::Reading { text, position }) => {
+                let remaining = &text[*position..];
+                if remaining.is_empty() {
                     return Ok(None);
                 }
-                let length = rest.find('\n').unwrap_or(rest.len());
-                let line = rest[..length].trim_end_matches('\r').to_owned();
-                *at += (length + 1).min(rest.len());
+                let length = remaining.find('\n').unwrap_or(remaining.len());
+                let line = remaining[..length].trim_end_matches('\r').to_owned();
+                *position += (length + 1).min(remaining.len());
                 Ok(Some(line))
             }
             Some(OpenFile::Writing { .. }) => {
@@ -194,16 +194,16 @@ impl Interp {
             _ => return wrong_args("read ?-nonewline? channelId"),
         };
         match self.files.open.get_mut(channel) {
-            Some(OpenFile::Reading { text, at }) => {
-                let rest = &text[*at..];
-                let rest = if trim_newline {
-                    rest.strip_suffix('\n').unwrap_or(rest)
+            Some(OpenFile::Reading { text, position }) => {
+                let remaining = &text[*position..];
+                let remaining = if trim_newline {
+                    remaining.strip_suffix('\n').unwrap_or(remaining)
                 } else {
-                    rest
+                    remaining
                 };
-                let rest = rest.to_owned();
-                *at = text.len();
-                Ok(rest)
+                let remaining = remaining.to_owned();
+                *position = text.len();
+                Ok(remaining)
             }
             Some(OpenFile::Writing { .. }) => {
                 error(format!("channel \"{channel}\" wasn't opened for reading"))

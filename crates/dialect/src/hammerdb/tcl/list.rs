@@ -64,10 +64,13 @@ pub fn split(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn check_end(chars: &mut std::iter::Peekable<std::str::Chars>, what: &str) -> Result<(), String> {
+fn check_end(
+    chars: &mut std::iter::Peekable<std::str::Chars>,
+    delimiters: &str,
+) -> Result<(), String> {
     match chars.peek() {
         Some(c) if !c.is_ascii_whitespace() => Err(format!(
-            "list element in {what} followed by \"{c}\" instead of space"
+            "list element in {delimiters} followed by \"{c}\" instead of space"
         )),
         _ => Ok(()),
     }
@@ -83,7 +86,7 @@ fn unescape(c: Option<char>) -> char {
         Some('b') => '\u{8}',
         Some('f') => '\u{c}',
         Some('v') => '\u{b}',
-        Some(other) => other,
+        Some(c) => c,
     }
 }
 
@@ -108,15 +111,15 @@ pub(super) fn push(list: &mut String, element: &str) {
     quote(list, element, is_first);
 }
 
-/// Appends one element, quoted as a list needs it.
+/// Appends one element, quoted if necessary.
 fn quote(text: &mut String, element: &str, is_first: bool) {
     if element.is_empty() {
         text.push_str("{}");
         return;
     }
-    let special = |c: char| c.is_ascii_whitespace() || "{}[]$;\"\\".contains(c);
-    let comment = is_first && element.starts_with('#');
-    if !comment && !element.contains(special) {
+    let is_special = |c: char| c.is_ascii_whitespace() || "{}[]$;\"\\".contains(c);
+    let looks_like_comment = is_first && element.starts_with('#');
+    if !looks_like_comment && !element.contains(is_special) {
         text.push_str(element);
         return;
     }
@@ -133,7 +136,7 @@ fn quote(text: &mut String, element: &str, is_first: bool) {
             '\r' => text.push_str("\\r"),
             '\u{b}' => text.push_str("\\v"),
             '\u{c}' => text.push_str("\\f"),
-            c if special(c) || c == '#' => {
+            c if is_special(c) || c == '#' => {
                 text.push('\\');
                 text.push(c);
             }
@@ -150,7 +153,8 @@ fn can_be_braced(element: &str) -> bool {
             '{' => depth += 1,
             '}' => depth -= 1,
             '\\' => match chars.next() {
-                // In braces a trailing or continuing backslash would have another meaning.
+                // In braces, a backslash at the end of the element or of a line would have a different
+                // meaning.
                 None | Some('\n') => return false,
                 Some(_) => {}
             },

@@ -1,4 +1,4 @@
-//! List commands.
+//! The commands for lists, such as `lindex` and `lsort`.
 //!
 //! Must never: return an element for an index outside of the list.
 
@@ -8,7 +8,8 @@ use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::number::{integer, real};
 use super::{Flow, Host, TclResult, list, pattern, regex};
 
-/// An index: a number or `end`, each with an optional `+n` or `-n`; it may be outside of the list.
+/// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The index may be outside of the
+/// list.
 pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
     let bad_index = || {
         Flow::Error(format!(
@@ -20,8 +21,8 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
     if let Some(number) = integer(trimmed) {
         return Ok(number);
     }
-    let (base, rest) = match trimmed.strip_prefix("end") {
-        Some(rest) => (length - 1, rest),
+    let (base, offset_text) = match trimmed.strip_prefix("end") {
+        Some(offset_text) => (length - 1, offset_text),
         None => {
             let at = trimmed
                 .char_indices()
@@ -35,15 +36,17 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
             )
         }
     };
-    if rest.is_empty() {
+    if offset_text.is_empty() {
         return Ok(base);
     }
-    let is_signed = rest.starts_with(['+', '-']);
-    let offset = integer(rest).filter(|_| is_signed).ok_or_else(bad_index)?;
+    let is_signed = offset_text.starts_with(['+', '-']);
+    let offset = integer(offset_text)
+        .filter(|_| is_signed)
+        .ok_or_else(bad_index)?;
     base.checked_add(offset).ok_or_else(bad_index)
 }
 
-/// A first and last index, clamped to the list; none if the range is empty.
+/// The first and last index of a range, clamped to the list; `None` if the range is empty.
 pub(super) fn range(
     first: &str,
     last: &str,
@@ -62,7 +65,7 @@ fn elements(text: &str) -> Result<Vec<String>, Flow> {
 }
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn list_command(
         &mut self,
         host: &mut dyn Host,
@@ -71,29 +74,31 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("list", args) => Ok(list::join(args)),
-            ("llength", [text]) => elements(text).map(|found| found.len().to_string()),
+            ("llength", [text]) => elements(text).map(|elements| elements.len().to_string()),
             ("llength", _) => wrong_args("llength list"),
             ("lindex", [text, indexes @ ..]) => lindex(text, indexes),
             ("lindex", []) => wrong_args("lindex list ?index ...?"),
             ("lrange", [text, first, last]) => lrange(text, first, last),
             ("lrange", _) => wrong_args("lrange list first last"),
-            ("linsert", [text, at, more @ ..]) => linsert(text, at, more),
-            ("lreplace", [text, first, last, more @ ..]) => lreplace(text, first, last, more),
-            ("lreverse", [text]) => elements(text).map(|mut found| {
-                found.reverse();
-                list::join(&found)
+            ("linsert", [text, index, new_elements @ ..]) => linsert(text, index, new_elements),
+            ("lreplace", [text, first, last, new_elements @ ..]) => {
+                lreplace(text, first, last, new_elements)
+            }
+            ("lreverse", [text]) => elements(text).map(|mut elements| {
+                elements.reverse();
+                list::join(&elements)
             }),
-            ("lrepeat", [count, more @ ..]) => lrepeat(count, more),
+            ("lrepeat", [count, new_elements @ ..]) => lrepeat(count, new_elements),
             ("lassign", [text, names @ ..]) => self.lassign(text, names),
-            ("lset", [name, at, value]) => self.lset(host, name, at, value),
+            ("lset", [name, index, value]) => self.lset(host, name, index, value),
             ("lsearch", args) => lsearch(args),
             ("lsort", args) => lsort(args),
             ("concat", args) => Ok(concat(args)),
-            ("join", [text]) => elements(text).map(|found| found.join(" ")),
-            ("join", [text, by]) => elements(text).map(|found| found.join(by)),
+            ("join", [text]) => elements(text).map(|elements| elements.join(" ")),
+            ("join", [text, separator]) => elements(text).map(|elements| elements.join(separator)),
             ("join", _) => wrong_args("join list ?joinString?"),
             ("split", [text]) => Ok(split(text, " \n\t\r")),
-            ("split", [text, by]) => Ok(split(text, by)),
+            ("split", [text, separator]) => Ok(split(text, separator)),
             ("split", _) => wrong_args("split string ?splitChars?"),
             _ => return None,
         })
@@ -104,30 +109,30 @@ impl Interp {
         for name in names {
             self.set(name, values.next().unwrap_or_default())?;
         }
-        let rest: Vec<String> = values.collect();
-        Ok(list::join(&rest))
+        let unassigned: Vec<String> = values.collect();
+        Ok(list::join(&unassigned))
     }
 
-    fn lset(&mut self, host: &dyn Host, name: &str, at: &str, value: &str) -> TclResult {
-        let mut found = elements(&self.get(host, name)?)?;
-        let at = usize::try_from(index(at, found.len())?).ok();
-        match at.filter(|at| *at <= found.len()) {
-            Some(at) if at == found.len() => found.push(value.to_owned()),
-            Some(at) => value.clone_into(&mut found[at]),
+    fn lset(&mut self, host: &dyn Host, name: &str, position: &str, value: &str) -> TclResult {
+        let mut elements = elements(&self.get(host, name)?)?;
+        let position = usize::try_from(index(position, elements.len())?).ok();
+        match position.filter(|position| *position <= elements.len()) {
+            Some(position) if position == elements.len() => elements.push(value.to_owned()),
+            Some(position) => value.clone_into(&mut elements[position]),
             None => return error("list index out of range"),
         }
-        self.set(name, list::join(&found))
+        self.set(name, list::join(&elements))
     }
 }
 
 fn lindex(text: &str, indexes: &[String]) -> TclResult {
     let mut text = text.to_owned();
-    for at in indexes {
-        for at in elements(at)? {
-            let mut found = elements(&text)?;
-            let at = usize::try_from(index(&at, found.len())?).ok();
-            text = match at.filter(|at| *at < found.len()) {
-                Some(at) => found.swap_remove(at),
+    for position in indexes {
+        for position in elements(position)? {
+            let mut elements = elements(&text)?;
+            let position = usize::try_from(index(&position, elements.len())?).ok();
+            text = match position.filter(|position| *position < elements.len()) {
+                Some(position) => elements.swap_remove(position),
                 None => String::new(),
             };
         }
@@ -136,40 +141,40 @@ fn lindex(text: &str, indexes: &[String]) -> TclResult {
 }
 
 fn lrange(text: &str, first: &str, last: &str) -> TclResult {
-    let found = elements(text)?;
-    Ok(match range(first, last, found.len())? {
-        Some((first, last)) => list::join(&found[first..=last]),
+    let elements = elements(text)?;
+    Ok(match range(first, last, elements.len())? {
+        Some((first, last)) => list::join(&elements[first..=last]),
         None => String::new(),
     })
 }
 
-fn linsert(text: &str, at: &str, more: &[String]) -> TclResult {
-    let mut found = elements(text)?;
-    // Here `end` is the position after the last element.
-    let length = found.len() + usize::from(at.trim_ascii().starts_with("end"));
-    let at = index(at, length)?.clamp(0, found.len() as i64) as usize;
-    found.splice(at..at, more.iter().cloned());
-    Ok(list::join(&found))
+fn linsert(text: &str, position: &str, new_elements: &[String]) -> TclResult {
+    let mut elements = elements(text)?;
+    // For linsert, `end` is the position after the last element.
+    let length = elements.len() + usize::from(position.trim_ascii().starts_with("end"));
+    let position = index(position, length)?.clamp(0, elements.len() as i64) as usize;
+    elements.splice(position..position, new_elements.iter().cloned());
+    Ok(list::join(&elements))
 }
 
-fn lreplace(text: &str, first: &str, last: &str, more: &[String]) -> TclResult {
-    let mut found = elements(text)?;
-    let first = index(first, found.len())?.clamp(0, found.len() as i64) as usize;
-    let last = index(last, found.len())?.clamp(-1, found.len() as i64 - 1);
+fn lreplace(text: &str, first: &str, last: &str, new_elements: &[String]) -> TclResult {
+    let mut elements = elements(text)?;
+    let first = index(first, elements.len())?.clamp(0, elements.len() as i64) as usize;
+    let last = index(last, elements.len())?.clamp(-1, elements.len() as i64 - 1);
     let end = usize::try_from(last + 1).unwrap_or(0).max(first);
-    found.splice(first..end, more.iter().cloned());
-    Ok(list::join(&found))
+    elements.splice(first..end, new_elements.iter().cloned());
+    Ok(list::join(&elements))
 }
 
-fn lrepeat(count: &str, more: &[String]) -> TclResult {
+fn lrepeat(count: &str, elements: &[String]) -> TclResult {
     let Some(count) = integer(count).and_then(|count| usize::try_from(count).ok()) else {
         return error(format!("bad count \"{count}\": must be integer >= 0"));
     };
-    let once = list::join(more);
-    if count.saturating_mul(once.len() + 1) > MAX_VALUE_BYTES {
+    let repeated = list::join(elements);
+    if count.saturating_mul(repeated.len() + 1) > MAX_VALUE_BYTES {
         return error("value too long");
     }
-    Ok(vec![once; if more.is_empty() { 0 } else { count }].join(" "))
+    Ok(vec![repeated; if elements.is_empty() { 0 } else { count }].join(" "))
 }
 
 fn concat(args: &[String]) -> String {
@@ -181,20 +186,22 @@ fn concat(args: &[String]) -> String {
     parts.join(" ")
 }
 
-fn split(text: &str, by: &str) -> String {
+fn split(text: &str, separators: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let parts: Vec<String> = if by.is_empty() {
+    let parts: Vec<String> = if separators.is_empty() {
         text.chars().map(String::from).collect()
     } else {
-        text.split(|c| by.contains(c)).map(str::to_owned).collect()
+        text.split(|c| separators.contains(c))
+            .map(str::to_owned)
+            .collect()
     };
     list::join(&parts)
 }
 
 fn lsearch(args: &[String]) -> TclResult {
-    let [options @ .., text, wanted] = args else {
+    let [options @ .., text, pattern] = args else {
         return wrong_args("lsearch ?-option value ...? list pattern");
     };
     let (mut exact, mut all, mut inline, mut negated, mut ignore_case) =
@@ -219,30 +226,30 @@ fn lsearch(args: &[String]) -> TclResult {
             text.to_owned()
         }
     };
-    let lowercase_wanted = fold(wanted);
+    let folded_pattern = fold(pattern);
     let expression = match is_regex {
-        true => Some(regex::compile(wanted, ignore_case)?),
+        true => Some(regex::compile(pattern, ignore_case)?),
         false => None,
     };
-    let mut found = Vec::new();
+    let mut matching = Vec::new();
     for (index, element) in elements(text)?.into_iter().enumerate() {
-        let tested = fold(&element);
+        let folded = fold(&element);
         let is_match = match &expression {
             Some(expression) => expression.is_match(&element),
-            None if exact => tested == lowercase_wanted,
-            None => pattern::matches(&lowercase_wanted, &tested),
+            None if exact => folded == folded_pattern,
+            None => pattern::matches(&folded_pattern, &folded),
         };
         if is_match != negated {
-            found.push(if inline { element } else { index.to_string() });
+            matching.push(if inline { element } else { index.to_string() });
             if !all {
                 break;
             }
         }
     }
     if all {
-        return Ok(list::join(&found));
+        return Ok(list::join(&matching));
     }
-    Ok(found.pop().unwrap_or_else(|| {
+    Ok(matching.pop().unwrap_or_else(|| {
         if inline {
             String::new()
         } else {
@@ -255,7 +262,7 @@ fn lsort(args: &[String]) -> TclResult {
     let [options @ .., text] = args else {
         return wrong_args("lsort ?-option value ...? list");
     };
-    let mut found = elements(text)?;
+    let mut elements = elements(text)?;
     let (mut reversed, mut unique, mut order) = (false, false, "-ascii");
     for option in options {
         match option.as_str() {
@@ -266,12 +273,12 @@ fn lsort(args: &[String]) -> TclResult {
             other => return error(format!("lsort: option \"{other}\" is not supported")),
         }
     }
-    let wanted = match order {
+    let expected = match order {
         "-integer" => Some("integer"),
         "-real" => Some("floating-point number"),
         _ => None,
     };
-    if let Some(wanted) = wanted {
+    if let Some(expected) = expected {
         let is_valid = |text: &str| {
             if order == "-integer" {
                 integer(text).is_some()
@@ -279,8 +286,8 @@ fn lsort(args: &[String]) -> TclResult {
                 real(text).is_some()
             }
         };
-        if let Some(bad) = found.iter().find(|text| !is_valid(text)) {
-            return error(format!("expected {wanted} but got \"{bad}\""));
+        if let Some(invalid) = elements.iter().find(|text| !is_valid(text)) {
+            return error(format!("expected {expected} but got \"{invalid}\""));
         }
     }
     let compare = |a: &String, b: &String| -> Ordering {
@@ -292,7 +299,7 @@ fn lsort(args: &[String]) -> TclResult {
             _ => a.cmp(b),
         }
     };
-    found.sort_by(|a, b| {
+    elements.sort_by(|a, b| {
         if reversed {
             compare(b, a)
         } else {
@@ -300,26 +307,26 @@ fn lsort(args: &[String]) -> TclResult {
         }
     });
     if unique {
-        found.dedup_by(|a, b| compare(a, b) == Ordering::Equal);
+        elements.dedup_by(|a, b| compare(a, b) == Ordering::Equal);
     }
-    Ok(list::join(&found))
+    Ok(list::join(&elements))
 }
 
 /// Compares digits within texts as numbers, and letters without case.
 fn dictionary_order(a: &str, b: &str) -> Ordering {
     let pieces = |text: &str| -> Vec<(String, Option<u128>)> {
-        let mut found: Vec<(String, Option<u128>)> = Vec::new();
-        let mut rest = text;
-        while let Some(c) = rest.chars().next() {
-            let digits = c.is_ascii_digit();
-            let length = rest
-                .find(|c: char| c.is_ascii_digit() != digits)
-                .unwrap_or(rest.len());
-            let piece = &rest[..length];
-            found.push((piece.to_lowercase(), piece.parse().ok()));
-            rest = &rest[length..];
+        let mut pieces: Vec<(String, Option<u128>)> = Vec::new();
+        let mut remaining = text;
+        while let Some(c) = remaining.chars().next() {
+            let is_digit = c.is_ascii_digit();
+            let length = remaining
+                .find(|c: char| c.is_ascii_digit() != is_digit)
+                .unwrap_or(remaining.len());
+            let piece = &remaining[..length];
+            pieces.push((piece.to_lowercase(), piece.parse().ok()));
+            remaining = &remaining[length..];
         }
-        found
+        pieces
     };
     for (a, b) in pieces(a).iter().zip(&pieces(b)) {
         let order = match (a.1, b.1) {

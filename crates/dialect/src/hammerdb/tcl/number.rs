@@ -1,6 +1,6 @@
-//! Parses and formats numbers.
+//! Parses and formats numbers and booleans.
 //!
-//! Must never: wrap around.
+//! Must never: wrap around on overflow.
 
 /// A number, or text that is not a number.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Parses a text as a number if it is one.
+    /// Parses a number; any other text stays text.
     pub fn parse(text: &str) -> Value {
         if let Some(number) = integer(text) {
             return Value::Integer(number);
@@ -56,7 +56,7 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// An integer: decimal; with `0x`, `0o` or `0b`; or octal with a leading zero, as in Tcl 8.
+/// Parses an integer: decimal; with `0x`, `0o` or `0b`; or octal with a leading zero, as in Tcl 8.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     let text = text.trim_ascii();
     let (negative, digits) = match text.as_bytes().first()? {
@@ -65,12 +65,12 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
         _ => (false, text),
     };
     let lower = digits.to_ascii_lowercase();
-    let (base, digits) = if let Some(rest) = lower.strip_prefix("0x") {
-        (16, rest)
-    } else if let Some(rest) = lower.strip_prefix("0b") {
-        (2, rest)
-    } else if let Some(rest) = lower.strip_prefix("0o") {
-        (8, rest)
+    let (base, digits) = if let Some(digits) = lower.strip_prefix("0x") {
+        (16, digits)
+    } else if let Some(digits) = lower.strip_prefix("0b") {
+        (2, digits)
+    } else if let Some(digits) = lower.strip_prefix("0o") {
+        (8, digits)
     } else if lower.len() > 1 && lower.starts_with('0') {
         (8, &lower[1..])
     } else {
@@ -79,11 +79,11 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(base)) {
         return None;
     }
-    let size = i128::from_str_radix(digits, base).ok()?;
-    i64::try_from(if negative { -size } else { size }).ok()
+    let magnitude = i128::from_str_radix(digits, base).ok()?;
+    i64::try_from(if negative { -magnitude } else { magnitude }).ok()
 }
 
-/// A real number.
+/// Parses a real number.
 pub(crate) fn real(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -91,11 +91,11 @@ pub(crate) fn real(text: &str) -> Option<f64> {
     if !is_word && !digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }
-    // Rust also parses `infinity` and the like; only digits, a point and an exponent are left here.
+    // Rust would also parse words such as `infinity`, but they were rejected above.
     text.parse().ok()
 }
 
-/// A real number as Tcl formats it: the shortest text that parses to it and does not look like an integer.
+/// Formats a real number as Tcl does: the shortest text that parses to the number and is not an integer.
 pub(crate) fn real_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -103,12 +103,12 @@ pub(crate) fn real_text(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "Inf" } else { "-Inf" }.to_owned();
     }
-    let size = number.abs();
-    if size != 0.0 && !(1e-4..1e17).contains(&size) {
+    let magnitude = number.abs();
+    if magnitude != 0.0 && !(1e-4..1e17).contains(&magnitude) {
         let text = format!("{number:e}");
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let (sign, exponent) = match exponent.strip_prefix('-') {
-            Some(rest) => ('-', rest),
+            Some(exponent) => ('-', exponent),
             None => ('+', exponent),
         };
         return format!("{digits}e{sign}{exponent}");

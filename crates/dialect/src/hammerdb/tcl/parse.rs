@@ -3,9 +3,9 @@
 //! In: a script's text. Out: its commands in order, up to the first syntax error. Must never: evaluate; nest
 //! deeper than [`MAX_NESTING`].
 //!
-//! Longer than 400 lines: Tcl's twelve rules refer to each other.
+//! Longer than 400 lines: Tcl's twelve syntax rules refer to each other.
 
-/// The deepest nesting of `[..]` and array indexes.
+/// The maximum nesting of `[..]` and array indexes.
 pub(crate) const MAX_NESTING: usize = 100;
 
 /// A part of a word.
@@ -27,7 +27,7 @@ pub(crate) struct Word {
     pub expand: bool,
 }
 
-/// Commands, and the syntax error after them, if any: Tcl runs the commands before an error.
+/// Commands, and the syntax error after them, if there is one: Tcl runs the commands before the error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
     pub commands: Vec<Vec<Word>>,
@@ -58,11 +58,11 @@ fn syntax_error(message: impl Into<String>) -> SyntaxError {
 /// Parses a script.
 pub(crate) fn script(text: &str) -> Script {
     let mut parser = TextParser::new(text);
-    let mut found = Script::default();
-    if let Err(error) = parser.commands(&mut found.commands, false) {
-        found.error = Some(error.message);
+    let mut script = Script::default();
+    if let Err(error) = parser.commands(&mut script.commands, false) {
+        script.error = Some(error.message);
     }
-    found
+    script
 }
 
 /// Whether all braces, brackets and quotes of a script are closed, so that it can run.
@@ -101,16 +101,16 @@ impl Default for Substitutions {
 }
 
 /// Parses a text for `subst`.
-pub(crate) fn substitutions(text: &str, which: Substitutions) -> Result<Vec<Part>, String> {
+pub(crate) fn substitutions(text: &str, enabled: Substitutions) -> Result<Vec<Part>, String> {
     let mut parser = TextParser::new(text);
-    let parts = parser.parts_of(|_| false, which);
+    let parts = parser.parts_with(|_| false, enabled);
     parts.map_err(|error| error.message)
 }
 
 /// Parses text with substitutions, as between quotes.
 pub(crate) struct TextParser<'a> {
     text: &'a str,
-    at: usize,
+    offset: usize,
     nesting: usize,
 }
 
@@ -118,30 +118,30 @@ impl<'a> TextParser<'a> {
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
-            at: 0,
+            offset: 0,
             nesting: 0,
         }
     }
 
     pub fn position(&self) -> usize {
-        self.at
+        self.offset
     }
 
-    pub fn set_position(&mut self, at: usize) {
-        self.at = at;
+    pub fn set_position(&mut self, offset: usize) {
+        self.offset = offset;
     }
 
     pub fn peek(&self) -> Option<char> {
-        self.rest().chars().next()
+        self.remaining().chars().next()
     }
 
-    pub fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or("")
+    pub fn remaining(&self) -> &'a str {
+        self.text.get(self.offset..).unwrap_or("")
     }
 
     fn next(&mut self) -> Option<char> {
         let c = self.peek()?;
-        self.at += c.len_utf8();
+        self.offset += c.len_utf8();
         Some(c)
     }
 
@@ -153,9 +153,13 @@ impl<'a> TextParser<'a> {
         Ok(())
     }
 
-    fn commands(&mut self, found: &mut Vec<Vec<Word>>, bracketed: bool) -> Result<(), SyntaxError> {
+    fn commands(
+        &mut self,
+        commands: &mut Vec<Vec<Word>>,
+        bracketed: bool,
+    ) -> Result<(), SyntaxError> {
         loop {
-            self.skip_between();
+            self.skip_separators();
             match self.peek() {
                 None if bracketed => return Err(incomplete("missing close-bracket")),
                 None => return Ok(()),
@@ -167,7 +171,7 @@ impl<'a> TextParser<'a> {
                 Some(_) => {
                     let words = self.command(bracketed)?;
                     if !words.is_empty() {
-                        found.push(words);
+                        commands.push(words);
                     }
                 }
             }
@@ -175,7 +179,7 @@ impl<'a> TextParser<'a> {
     }
 
     /// Skips white space, line feeds and semicolons before a command.
-    fn skip_between(&mut self) {
+    fn skip_separators(&mut self) {
         loop {
             if self.skip_blank() {
                 continue;
@@ -189,17 +193,17 @@ impl<'a> TextParser<'a> {
         }
     }
 
-    /// Skips white space within a line, including continued lines; returns whether there was any.
+    /// Skips white space within a line, including continued lines. Returns whether it skipped anything.
     pub fn skip_blank(&mut self) -> bool {
-        let before = self.at;
+        let start = self.offset;
         loop {
             match self.peek() {
                 Some(' ' | '\t' | '\r' | '\u{b}' | '\u{c}') => {
                     self.next();
                 }
-                Some('\\') if self.rest().starts_with("\\\n") => self.at += 2,
-                Some('\\') if self.rest().starts_with("\\\r\n") => self.at += 3,
-                _ => return self.at > before,
+                Some('\\') if self.remaining().starts_with("\\\n") => self.offset += 2,
+                Some('\\') if self.remaining().starts_with("\\\r\n") => self.offset += 3,
+                _ => return self.offset > start,
             }
         }
     }
@@ -230,11 +234,11 @@ impl<'a> TextParser<'a> {
 
     fn word(&mut self, bracketed: bool) -> Result<Word, SyntaxError> {
         let mut expand = false;
-        if let Some(after) = self.rest().strip_prefix("{*}")
+        if let Some(after) = self.remaining().strip_prefix("{*}")
             && !after.starts_with(|c: char| c.is_whitespace() || c == ';')
             && !after.is_empty()
         {
-            self.at += 3;
+            self.offset += 3;
             expand = true;
         }
         let parts = match self.peek() {
@@ -253,12 +257,12 @@ impl<'a> TextParser<'a> {
         Ok(Word { parts, expand })
     }
 
-    fn check_word_end(&mut self, what: &str, bracketed: bool) -> Result<(), SyntaxError> {
+    fn check_word_end(&mut self, delimiter: &str, bracketed: bool) -> Result<(), SyntaxError> {
         match self.peek() {
             None | Some(' ' | '\t' | '\r' | '\n' | ';' | '\u{b}' | '\u{c}') => Ok(()),
             Some(']') if bracketed => Ok(()),
-            Some('\\') if self.rest().starts_with("\\\n") => Ok(()),
-            _ => Err(syntax_error(format!("extra characters after {what}"))),
+            Some('\\') if self.remaining().starts_with("\\\n") => Ok(()),
+            _ => Err(syntax_error(format!("extra characters after {delimiter}"))),
         }
     }
 
@@ -296,7 +300,7 @@ impl<'a> TextParser<'a> {
         Err(incomplete("missing close-brace"))
     }
 
-    /// Parses from `"` to the next one.
+    /// Parses from `"` to the next `"`.
     pub fn quoted(&mut self) -> Result<Vec<Part>, SyntaxError> {
         self.next();
         let parts = self.parts(|c| c == '"')?;
@@ -306,16 +310,17 @@ impl<'a> TextParser<'a> {
         Ok(parts)
     }
 
-    /// Parses text with substitutions, up to a character that ends it and remains unread.
+    /// Parses text with substitutions, up to a character for which `ends` is true. Does not read that
+    /// character.
     fn parts(&mut self, ends: impl Fn(char) -> bool) -> Result<Vec<Part>, SyntaxError> {
-        self.parts_of(ends, Substitutions::default())
+        self.parts_with(ends, Substitutions::default())
     }
 
-    /// The same, with some of the substitutions.
-    fn parts_of(
+    /// Like [`Self::parts`], but makes only the given substitutions.
+    fn parts_with(
         &mut self,
         ends: impl Fn(char) -> bool,
-        which: Substitutions,
+        enabled: Substitutions,
     ) -> Result<Vec<Part>, SyntaxError> {
         let mut parts = Vec::new();
         let mut text = String::new();
@@ -324,13 +329,13 @@ impl<'a> TextParser<'a> {
                 break;
             }
             let part = match c {
-                '\\' if ends(' ') && self.rest().starts_with("\\\n") => break,
-                '\\' if which.backslashes => {
+                '\\' if ends(' ') && self.remaining().starts_with("\\\n") => break,
+                '\\' if enabled.backslashes => {
                     self.escape(&mut text);
                     continue;
                 }
-                '$' if which.variables => self.dollar()?,
-                '[' if which.commands => Some(self.bracket()?),
+                '$' if enabled.variables => self.dollar()?,
+                '[' if enabled.commands => Some(self.bracket()?),
                 _ => None,
             };
             match part {
@@ -362,24 +367,24 @@ impl<'a> TextParser<'a> {
         Ok(Part::Script(script))
     }
 
-    /// Parses `$name`, `${name}` or `$name(index)`; none if the dollar sign is literal.
+    /// Parses `$name`, `${name}` or `$name(index)`; `None` if the dollar sign is literal.
     pub fn dollar(&mut self) -> Result<Option<Part>, SyntaxError> {
-        let rest = &self.rest()[1..];
-        if let Some(after) = rest.strip_prefix('{') {
+        let name_text = &self.remaining()[1..];
+        if let Some(after) = name_text.strip_prefix('{') {
             let Some(length) = after.find('}') else {
                 return Err(incomplete("missing close-brace for variable name"));
             };
             let name = after[..length].to_owned();
-            self.at += length + 3;
+            self.offset += length + 3;
             return Ok(Some(Part::Variable(name, None)));
         }
-        let length = name_length(rest);
-        let has_index = rest[length..].starts_with('(');
+        let length = name_length(name_text);
+        let has_index = name_text[length..].starts_with('(');
         if length == 0 && !has_index {
             return Ok(None);
         }
-        let name = rest[..length].to_owned();
-        self.at += 1 + length;
+        let name = name_text[..length].to_owned();
+        self.offset += 1 + length;
         if !has_index {
             return Ok(Some(Part::Variable(name, None)));
         }
@@ -393,7 +398,7 @@ impl<'a> TextParser<'a> {
         Ok(Some(Part::Variable(name, Some(index))))
     }
 
-    /// Parses a backslash sequence and appends the character that it stands for.
+    /// Parses a backslash sequence and appends its character.
     fn escape(&mut self, text: &mut String) {
         self.next();
         let Some(c) = self.next() else {
@@ -417,37 +422,37 @@ impl<'a> TextParser<'a> {
             'x' => self.push_code(text, c, 16, 2),
             'u' => self.push_code(text, c, 16, 4),
             '0'..='7' => {
-                self.at -= 1;
+                self.offset -= 1;
                 self.push_code(text, c, 8, 3);
             }
             other => text.push(other),
         }
     }
 
-    fn push_code(&mut self, text: &mut String, letter: char, base: u32, most: usize) {
-        let digits: String = (self.rest().chars().take(most))
+    fn push_code(&mut self, text: &mut String, letter: char, base: u32, max_digits: usize) {
+        let digits: String = (self.remaining().chars().take(max_digits))
             .take_while(|c| c.is_digit(base))
             .collect();
-        self.at += digits.len();
+        self.offset += digits.len();
         let code = u32::from_str_radix(&digits, base).ok();
         text.push(code.and_then(char::from_u32).unwrap_or(letter));
     }
 }
 
-/// Length of a variable's name, in bytes: letters, digits, `_`, and two or more colons in a row.
+/// The length of a variable's name, in bytes: letters, digits, `_`, and two or more colons in a row.
 fn name_length(text: &str) -> usize {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    while let Some(&b) = bytes.get(at) {
+    let mut length = 0;
+    while let Some(&b) = bytes.get(length) {
         if b.is_ascii_alphanumeric() || b == b'_' {
-            at += 1;
-        } else if b == b':' && bytes.get(at + 1) == Some(&b':') {
-            while bytes.get(at) == Some(&b':') {
-                at += 1;
+            length += 1;
+        } else if b == b':' && bytes.get(length + 1) == Some(&b':') {
+            while bytes.get(length) == Some(&b':') {
+                length += 1;
             }
         } else {
             break;
         }
     }
-    at
+    length
 }

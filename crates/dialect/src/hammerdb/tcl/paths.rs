@@ -5,11 +5,11 @@
 use super::interp::{Interp, error, wrong_args};
 use super::{Flow, Host, PathKind, TclResult, list, pattern};
 
-/// The most names that a pattern with braces expands to, and that `glob` returns.
-const NAMES_MAX: usize = 10_000;
+/// The maximum number of names that a pattern with braces expands to, and that `glob` returns.
+const MAX_NAMES: usize = 10_000;
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn path_command(
         &mut self,
         host: &mut dyn Host,
@@ -23,12 +23,12 @@ impl Interp {
             ("cd", [] | [_]) => {
                 let home = || host.env_var("HOME").unwrap_or_else(|| "/".to_owned());
                 let path = args.first().cloned().unwrap_or_else(home);
-                let moved = host.change_directory(&path).map_err(|reason| {
+                let result = host.change_directory(&path).map_err(|reason| {
                     Flow::Error(format!(
                         "couldn't change working directory to \"{path}\": {reason}"
                     ))
                 });
-                moved.map(|()| String::new())
+                result.map(|()| String::new())
             }
             ("cd", _) => wrong_args("cd ?dirName?"),
             ("glob", args) => glob(host, args),
@@ -38,9 +38,9 @@ impl Interp {
 }
 
 fn file(host: &mut dyn Host, args: &[String]) -> TclResult {
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let flag = |value: bool| Ok(i64::from(value).to_string());
-    match words.as_slice() {
+    match args.as_slice() {
         ["exists" | "readable" | "writable", path] => {
             flag(host.path_kind(path) != PathKind::Missing)
         }
@@ -54,11 +54,11 @@ fn file(host: &mut dyn Host, args: &[String]) -> TclResult {
             }
             Ok(String::new())
         }
-        ["delete", rest @ ..] => {
-            let is_option = |word: &&&str| matches!(**word, "-force" | "--");
-            let options = rest.iter().take_while(is_option).count();
-            let force = rest[..options].contains(&"-force");
-            for path in &rest[options..] {
+        ["delete", operands @ ..] => {
+            let is_option = |operand: &&&str| matches!(**operand, "-force" | "--");
+            let options = operands.iter().take_while(is_option).count();
+            let force = operands[..options].contains(&"-force");
+            for path in &operands[options..] {
                 host.delete_path(path, force).map_err(|reason| {
                     Flow::Error(format!("error deleting \"{path}\": {reason}"))
                 })?;
@@ -81,10 +81,12 @@ fn file(host: &mut dyn Host, args: &[String]) -> TclResult {
         ["tail", path] => Ok(tail(path).to_owned()),
         ["extension", path] => {
             let tail = tail(path);
-            Ok(tail.rfind('.').map_or("", |at| &tail[at..]).to_owned())
+            Ok(tail.rfind('.').map_or("", |dot| &tail[dot..]).to_owned())
         }
         ["rootname", path] => {
-            let extension = tail(path).rfind('.').map_or(0, |at| tail(path).len() - at);
+            let extension = tail(path)
+                .rfind('.')
+                .map_or(0, |dot| tail(path).len() - dot);
             Ok(path[..path.len() - extension].to_owned())
         }
         ["normalize", path] => Ok(normalize(&join_path(&[&host.working_directory(), path]))),
@@ -97,7 +99,7 @@ fn file(host: &mut dyn Host, args: &[String]) -> TclResult {
     }
 }
 
-/// Joins parts of a path; an absolute part replaces those before it.
+/// Joins parts of a path. An absolute part replaces the parts before it.
 fn join_path(parts: &[&str]) -> String {
     let mut path = String::new();
     for part in parts {
@@ -131,24 +133,24 @@ fn tail(path: &str) -> &str {
 }
 
 fn glob(host: &dyn Host, args: &[String]) -> TclResult {
-    let (mut quiet, mut tails, mut folder, mut kind) = (false, false, "", None);
-    let mut rest = args;
-    while let [option, after @ ..] = rest
+    let (mut allows_no_match, mut tails, mut folder, mut kind) = (false, false, "", None);
+    let mut patterns = args;
+    while let [option, remaining @ ..] = patterns
         && option.starts_with('-')
     {
-        rest = after;
-        match (option.as_str(), after) {
-            ("-nocomplain", _) => quiet = true,
+        patterns = remaining;
+        match (option.as_str(), remaining) {
+            ("-nocomplain", _) => allows_no_match = true,
             ("-tails", _) => tails = true,
             ("--", _) => break,
-            ("-directory", [path, after @ ..]) => (folder, rest) = (path, after),
-            ("-types" | "-type", [types, after @ ..]) => {
+            ("-directory", [path, remaining @ ..]) => (folder, patterns) = (path, remaining),
+            ("-types" | "-type", [types, remaining @ ..]) => {
                 kind = match types.as_str() {
                     "d" => Some(PathKind::Directory),
                     "f" => Some(PathKind::File),
                     other => return error(format!("glob: type \"{other}\" is not supported")),
                 };
-                rest = after;
+                patterns = remaining;
             }
             (other, _) => {
                 return error(format!(
@@ -157,74 +159,82 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
             }
         }
     }
-    if rest.is_empty() {
+    if patterns.is_empty() {
         return wrong_args("glob ?-option value ...? ?name ...?");
     }
-    let mut found = Vec::new();
-    for wanted in rest {
-        for wanted in expand_braces(wanted) {
-            let start = if wanted.starts_with('/') { "/" } else { folder };
-            let parts: Vec<&str> = wanted.split('/').filter(|part| !part.is_empty()).collect();
-            walk(host, start, &parts, &mut found);
+    let mut paths = Vec::new();
+    for pattern in patterns {
+        for pattern in expand_braces(pattern) {
+            let start = if pattern.starts_with('/') {
+                "/"
+            } else {
+                folder
+            };
+            let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
+            walk(host, start, &parts, &mut paths);
         }
     }
-    found.retain(|path| kind.is_none_or(|kind| host.path_kind(path) == kind));
-    found.sort();
-    found.dedup();
-    if found.is_empty() && !quiet {
-        let plural = if rest.len() == 1 { "" } else { "s" };
+    paths.retain(|path| kind.is_none_or(|kind| host.path_kind(path) == kind));
+    paths.sort();
+    paths.dedup();
+    if paths.is_empty() && !allows_no_match {
+        let plural = if patterns.len() == 1 { "" } else { "s" };
         return error(format!(
             "no files matched glob pattern{plural} \"{}\"",
-            rest.join(" ")
+            patterns.join(" ")
         ));
     }
     if tails && !folder.is_empty() {
-        for path in &mut found {
+        for path in &mut paths {
             let tail = path.strip_prefix(folder).unwrap_or(path);
             *path = tail.trim_start_matches('/').to_owned();
         }
     }
-    Ok(list::join(&found))
+    Ok(list::join(&paths))
 }
 
 /// Collects the paths under a folder that match the parts of a pattern.
-fn walk(host: &dyn Host, under: &str, parts: &[&str], found: &mut Vec<String>) {
-    let Some((part, rest)) = parts.split_first() else {
-        found.push(under.to_owned());
+fn walk(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<String>) {
+    let Some((part, remaining)) = parts.split_first() else {
+        paths.push(base.to_owned());
         return;
     };
     if !part.contains(['*', '?', '[', '\\']) {
-        let path = join_path(&[under, part]);
+        let path = join_path(&[base, part]);
         if host.path_kind(&path) != PathKind::Missing {
-            walk(host, &path, rest, found);
+            walk(host, &path, remaining, paths);
         }
         return;
     }
-    let folder = if under.is_empty() { "." } else { under };
+    let folder = if base.is_empty() { "." } else { base };
     for name in host.list_directory(folder).unwrap_or_default() {
         let is_hidden = name.starts_with('.') && !part.starts_with('.');
-        if !is_hidden && pattern::matches(part, &name) && found.len() < NAMES_MAX {
-            walk(host, &join_path(&[under, &name]), rest, found);
+        if !is_hidden && pattern::matches(part, &name) && paths.len() < MAX_NAMES {
+            walk(host, &join_path(&[base, &name]), remaining, paths);
         }
     }
 }
 
 /// Expands `{a,b}` in a pattern.
 fn expand_braces(pattern: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut open = vec![pattern.to_owned()];
-    while let Some(next) = open.pop() {
-        let inner = next
+    let mut expanded = Vec::new();
+    let mut pending = vec![pattern.to_owned()];
+    while let Some(pattern) = pending.pop() {
+        let braces = pattern
             .find('{')
-            .and_then(|from| Some((from, from + next[from..].find('}')?)));
-        match inner {
-            Some((from, to)) if done.len() + open.len() < NAMES_MAX => {
-                for choice in next[from + 1..to].split(',') {
-                    open.push(format!("{}{choice}{}", &next[..from], &next[to + 1..]));
+            .and_then(|start| Some((start, start + pattern[start..].find('}')?)));
+        match braces {
+            Some((start, end)) if expanded.len() + pending.len() < MAX_NAMES => {
+                for choice in pattern[start + 1..end].split(',') {
+                    pending.push(format!(
+                        "{}{choice}{}",
+                        &pattern[..start],
+                        &pattern[end + 1..]
+                    ));
                 }
             }
-            _ => done.push(next),
+            _ => expanded.push(pattern),
         }
     }
-    done
+    expanded
 }

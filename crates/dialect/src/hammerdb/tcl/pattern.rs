@@ -1,4 +1,4 @@
-//! Glob patterns (`string match`, `switch -glob`, `lsearch`).
+//! Matches glob patterns (`string match`, `switch -glob`, `lsearch`).
 //!
 //! Must never: take exponential time.
 
@@ -7,7 +7,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
     let (mut p, mut t) = (0, 0);
-    // Position of the last star, and of the text that it has matched so far.
+    // The position of the last star, and the position after the text that it has matched so far.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         if pattern.get(p) == Some(&'*') {
@@ -30,17 +30,18 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     pattern[p.min(pattern.len())..].iter().all(|&c| c == '*')
 }
 
-/// The position in the pattern after one character, if that matches.
+/// Matches one character. Returns the next position in the pattern, or `None` if the character does not
+/// match.
 fn match_one(pattern: &[char], at: usize, c: char) -> Option<usize> {
     match *pattern.get(at)? {
         '?' => Some(at + 1),
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == c).then_some(at + 2),
         '[' => {
             let mut p = at + 1;
-            let mut found = false;
+            let mut is_match = false;
             while let Some(&low) = pattern.get(p) {
                 if low == ']' {
-                    return found.then_some(p + 1);
+                    return is_match.then_some(p + 1);
                 }
                 let high = match (pattern.get(p + 1), pattern.get(p + 2)) {
                     (Some('-'), Some(&high)) if high != ']' => {
@@ -49,11 +50,11 @@ fn match_one(pattern: &[char], at: usize, c: char) -> Option<usize> {
                     }
                     _ => low,
                 };
-                found |= (low.min(high)..=low.max(high)).contains(&c);
+                is_match |= (low.min(high)..=low.max(high)).contains(&c);
                 p += 1;
             }
-            found.then_some(p)
+            is_match.then_some(p)
         }
-        plain => (plain == c).then_some(at + 1),
+        literal => (literal == c).then_some(at + 1),
     }
 }

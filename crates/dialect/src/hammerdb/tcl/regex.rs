@@ -1,12 +1,12 @@
-//! `regexp`, `regsub`.
+//! The commands `regexp` and `regsub`.
 //!
-//! In: the words of a command. Out: matches, or the changed text. Must never: take exponential time (the
+//! In: the arguments of a command. Out: matches, or the changed text. Must never: take exponential time (the
 //! crate `regex` takes time in proportion to pattern and text), or search for a further match without
 //! checking whether the script may continue.
 //!
 //! The crate's syntax differs from Tcl's advanced regular expressions: there are no back references and no
-//! look-ahead, which are errors; and of several alternatives that match at one position the first is used,
-//! where Tcl uses the longest.
+//! look-ahead, which are errors; and if several alternatives match at a position, the crate uses the first,
+//! Tcl the longest.
 
 use regex::{Captures, Regex, RegexBuilder};
 
@@ -14,8 +14,8 @@ use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::number::integer;
 use super::{Flow, Host, TclResult, list};
 
-/// Size limit of a compiled pattern, in bytes.
-const SIZE_MAX: usize = 1 << 20;
+/// The maximum size of a compiled pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 const SWITCHES: &str =
     "-all, -expanded, -indices, -inline, -line, -lineanchor, -linestop, -nocase, -start, or --";
@@ -37,10 +37,10 @@ impl Options {
     /// Parses the options; returns them with the remaining arguments.
     fn read(mut args: &[String]) -> Result<(Self, &[String]), Flow> {
         let mut options = Options::default();
-        while let [option, rest @ ..] = args
+        while let [option, remaining @ ..] = args
             && option.starts_with('-')
         {
-            args = rest;
+            args = remaining;
             match option.as_str() {
                 "-all" => options.all = true,
                 "-inline" => options.inline = true,
@@ -51,7 +51,7 @@ impl Options {
                 "-lineanchor" => options.line_anchor = true,
                 "-linestop" => options.line_stop = true,
                 "-start" => {
-                    let [start, rest @ ..] = args else {
+                    let [start, remaining @ ..] = args else {
                         return wrong_args("regexp ?-option ...? exp string ?matchVar? ...");
                     };
                     let number = integer(start);
@@ -59,7 +59,7 @@ impl Options {
                         return error(format!("expected integer but got \"{start}\""));
                     };
                     options.start = usize::try_from(number).unwrap_or(0);
-                    args = rest;
+                    args = remaining;
                 }
                 "--" => break,
                 other => return error(format!("bad option \"{other}\": must be {SWITCHES}")),
@@ -73,9 +73,9 @@ impl Options {
             .case_insensitive(self.no_case)
             .ignore_whitespace(self.expanded)
             .multi_line(self.line_anchor)
-            // In Tcl a dot matches line ends too, unless -line is given.
+            // In Tcl, a dot also matches line ends, unless -line or -linestop is set.
             .dot_matches_new_line(!self.line_stop)
-            .size_limit(SIZE_MAX)
+            .size_limit(MAX_PATTERN_BYTES)
             .build();
         built.map_err(|reason| {
             let reason = match &reason {
@@ -112,23 +112,23 @@ fn translate(pattern: &str) -> String {
     }
     let mut out = String::with_capacity(pattern.len() + 8);
     let mut chars = pattern.chars().peekable();
-    // Position within a bracket expression; none outside.
+    // The position within a bracket expression; `None` outside.
     let mut in_class: Option<usize> = None;
     while let Some(c) = chars.next() {
         if let Some(position) = &mut in_class {
             *position += 1;
-            let first = *position == 1;
+            let is_first = *position == 1;
             match c {
-                '^' if first => {
+                '^' if is_first => {
                     *position = 0;
                     out.push('^');
-                    // Only one `^` negates.
+                    // Only the first `^` negates.
                     if chars.next_if_eq(&'^').is_some() {
                         out.push_str("\\^");
                         *position = 1;
                     }
                 }
-                ']' if first => out.push_str("\\]"),
+                ']' if is_first => out.push_str("\\]"),
                 ']' => {
                     in_class = None;
                     out.push(']');
@@ -142,9 +142,9 @@ fn translate(pattern: &str) -> String {
                         }
                     }
                 }
-                // These have another meaning inside the crate's brackets.
+                // These characters have a different meaning in the crate's brackets.
                 '[' | '&' | '~' => out.extend(['\\', c]),
-                '-' if first || chars.peek() == Some(&']') => out.push_str("\\-"),
+                '-' if is_first || chars.peek() == Some(&']') => out.push_str("\\-"),
                 '\\' => {
                     out.push('\\');
                     out.extend(chars.next());
@@ -158,7 +158,7 @@ fn translate(pattern: &str) -> String {
                 in_class = Some(0);
                 out.push('[');
             }
-            // This brace does not begin a count.
+            // A brace without a digit does not begin a repeat count.
             '{' if !chars.peek().is_some_and(char::is_ascii_digit) => out.push_str("\\{"),
             '\\' => match chars.next() {
                 Some('m') => out.push_str("\\b{start}"),
@@ -180,8 +180,8 @@ fn translate(pattern: &str) -> String {
 
 /// The byte offset of a character offset.
 fn byte_at(text: &str, position: usize) -> usize {
-    let mut places = text.char_indices().map(|(at, _)| at);
-    places.nth(position).unwrap_or(text.len())
+    let mut offsets = text.char_indices().map(|(offset, _)| offset);
+    offsets.nth(position).unwrap_or(text.len())
 }
 
 /// A position in a text, in bytes and in characters.
@@ -192,7 +192,7 @@ struct Position {
 }
 
 impl Position {
-    /// Moves to a byte that is not before the position, so that characters are counted only once.
+    /// Moves forward to a byte. Counts each character only once.
     fn advance(&mut self, text: &str, byte: usize) {
         self.character += text[self.byte..byte].chars().count();
         self.byte = byte;
@@ -201,17 +201,17 @@ impl Position {
 
 /// A group of a match as Tcl returns it: its text, or the indices of its first and last characters. `start`:
 /// the start of the match, if indices are requested.
-fn group(text: &str, found: &Captures<'_>, number: usize, start: Option<Position>) -> String {
-    let found = found.get(number);
+fn group(text: &str, captures: &Captures<'_>, number: usize, start: Option<Position>) -> String {
+    let group = captures.get(number);
     let Some(mut position) = start else {
-        return found.map_or("", |found| found.as_str()).to_owned();
+        return group.map_or("", |group| group.as_str()).to_owned();
     };
-    let Some(found) = found else {
+    let Some(group) = group else {
         return "-1 -1".to_owned();
     };
-    position.advance(text, found.start());
+    position.advance(text, group.start());
     let first = position.character;
-    position.advance(text, found.end());
+    position.advance(text, group.end());
     // The last index of an empty match is before its start.
     let last = position.character.checked_sub(1);
     format!(
@@ -221,7 +221,7 @@ fn group(text: &str, found: &Captures<'_>, number: usize, start: Option<Position
 }
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn regex_command(
         &mut self,
         host: &dyn Host,
@@ -236,8 +236,8 @@ impl Interp {
     }
 
     fn regexp(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
-        let (options, rest) = Options::read(args)?;
-        let [pattern, text, variables @ ..] = rest else {
+        let (options, operands) = Options::read(args)?;
+        let [pattern, text, variables @ ..] = operands else {
             return wrong_args("regexp ?-option ...? exp string ?matchVar? ?subMatchVar ...?");
         };
         if options.inline && !variables.is_empty() {
@@ -250,15 +250,15 @@ impl Interp {
         let mut bytes = 0;
         let mut last = None;
         let mut position = options.indices.then(Position::default);
-        for found in all_matches(&pattern, text, start) {
+        for captures in all_matches(&pattern, text, start) {
             self.step(host)?;
             count += 1;
-            if let (Some(position), Some(full_match)) = (&mut position, found.get(0)) {
+            if let (Some(position), Some(full_match)) = (&mut position, captures.get(0)) {
                 position.advance(text, full_match.start());
             }
             if options.inline {
-                for number in 0..found.len() {
-                    let group = group(text, &found, number, position);
+                for number in 0..captures.len() {
+                    let group = group(text, &captures, number, position);
                     bytes += group.len();
                     inline.push(group);
                 }
@@ -266,10 +266,10 @@ impl Interp {
                     return error("value too long");
                 }
             }
-            let end = found.get(0).map_or(text.len(), |full_match| {
+            let end = captures.get(0).map_or(text.len(), |full_match| {
                 full_match.end() + usize::from(full_match.is_empty())
             });
-            last = Some(found);
+            last = Some(captures);
             // Tcl does not search for an empty match at the end.
             if !options.all || end >= text.len() {
                 break;
@@ -278,32 +278,32 @@ impl Interp {
         if options.inline {
             return Ok(list::join(&inline));
         }
-        if let Some(found) = last {
+        if let Some(captures) = last {
             for (number, variable) in variables.iter().enumerate() {
-                self.set(variable, group(text, &found, number, position))?;
+                self.set(variable, group(text, &captures, number, position))?;
             }
         }
         Ok(count.to_string())
     }
 
     fn regsub(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
-        let (options, rest) = Options::read(args)?;
-        let (pattern, text, new, variable) = match rest {
-            [pattern, text, new] => (pattern, text, new, None),
-            [pattern, text, new, variable] => (pattern, text, new, Some(variable)),
+        let (options, operands) = Options::read(args)?;
+        let (pattern, text, replacement, variable) = match operands {
+            [pattern, text, replacement] => (pattern, text, replacement, None),
+            [pattern, text, replacement, variable] => (pattern, text, replacement, Some(variable)),
             _ => return wrong_args("regsub ?-option ...? exp string subSpec ?varName?"),
         };
         let pattern = options.compile(pattern)?;
         let start = byte_at(text, options.start);
-        let (mut changed, mut at, mut count) = (String::new(), 0, 0);
-        for found in all_matches(&pattern, text, start) {
+        let (mut changed, mut copied_to, mut count) = (String::new(), 0, 0);
+        for captures in all_matches(&pattern, text, start) {
             self.step(host)?;
-            let Some(full_match) = found.get(0) else {
+            let Some(full_match) = captures.get(0) else {
                 break;
             };
-            changed.push_str(&text[at..full_match.start()]);
-            push_replacement(&mut changed, new, &found);
-            at = full_match.end();
+            changed.push_str(&text[copied_to..full_match.start()]);
+            push_replacement(&mut changed, replacement, &captures);
+            copied_to = full_match.end();
             count += 1;
             if changed.len() > MAX_VALUE_BYTES {
                 return error("value too long");
@@ -312,7 +312,7 @@ impl Interp {
                 break;
             }
         }
-        changed.push_str(&text[at..]);
+        changed.push_str(&text[copied_to..]);
         match variable {
             None => Ok(changed),
             Some(variable) => {
@@ -323,7 +323,7 @@ impl Interp {
     }
 }
 
-/// The matches from a byte offset on; the text before it still counts as context.
+/// The matches from a byte offset on. Anchors and word boundaries also consider the text before the offset.
 fn all_matches<'t>(
     pattern: &Regex,
     text: &'t str,
@@ -331,24 +331,24 @@ fn all_matches<'t>(
 ) -> impl Iterator<Item = Captures<'t>> {
     let mut next = Some(start);
     std::iter::from_fn(move || {
-        let found = pattern.captures_at(text, next?)?;
-        let full_match = found.get(0)?;
+        let captures = pattern.captures_at(text, next?)?;
+        let full_match = captures.get(0)?;
         next = match full_match.is_empty() {
             false => Some(full_match.end()),
-            // After an empty match the search skips one character.
+            // Skip one character after an empty match.
             true => {
-                let rest = text[full_match.end()..].chars().next();
-                rest.map(|c| full_match.end() + c.len_utf8())
+                let skipped = text[full_match.end()..].chars().next();
+                skipped.map(|c| full_match.end() + c.len_utf8())
             }
         };
-        Some(found)
+        Some(captures)
     })
 }
 
-/// Appends the replacement of a match: `&` and `\0` are the full_match match, `\1` to `\9` its groups.
-fn push_replacement(out: &mut String, new: &str, found: &Captures<'_>) {
-    let text = |number: usize| found.get(number).map_or("", |group| group.as_str());
-    let mut chars = new.chars();
+/// Appends the replacement of a match: `&` and `\0` are the full match, `\1` to `\9` its groups.
+fn push_replacement(out: &mut String, replacement: &str, captures: &Captures<'_>) {
+    let text = |number: usize| captures.get(number).map_or("", |group| group.as_str());
+    let mut chars = replacement.chars();
     while let Some(c) = chars.next() {
         match c {
             '&' => out.push_str(text(0)),

@@ -1,4 +1,4 @@
-//! `scan`.
+//! The command `scan`.
 //!
 //! Must never: read past the end of the text.
 
@@ -8,7 +8,7 @@ use super::{TclResult, list};
 /// A conversion of a format.
 struct Conversion {
     kind: char,
-    /// The value is parsed and discarded (`%*d`).
+    /// Whether the value is parsed but not returned (`%*d`).
     is_discarded: bool,
     width: usize,
     /// The characters of `%[..]` in order, and whether the set is their complement.
@@ -33,10 +33,10 @@ impl Interp {
         };
         let parts = match parse_format(format) {
             Ok(parts) => parts,
-            Err(complaint) => return error(complaint),
+            Err(problem) => return error(problem),
         };
-        let wanted = |part: &&FormatPart| matches!(part, FormatPart::Conversion(value) if !value.is_discarded);
-        let count = parts.iter().filter(wanted).count();
+        let returns_value = |part: &&FormatPart| matches!(part, FormatPart::Conversion(value) if !value.is_discarded);
+        let count = parts.iter().filter(returns_value).count();
         if !variables.is_empty() && count != variables.len() {
             return error(if count > variables.len() {
                 "different numbers of variable names and field specifiers"
@@ -45,13 +45,13 @@ impl Interp {
             });
         }
         let chars: Vec<char> = text.chars().collect();
-        let found = scan_values(&parts, &chars);
+        let scanned = scan_values(&parts, &chars);
         if variables.is_empty() {
-            let mut values: Vec<String> = found.unwrap_or_default();
+            let mut values: Vec<String> = scanned.unwrap_or_default();
             values.resize(count, String::new());
             return Ok(list::join(&values));
         }
-        let Some(values) = found else {
+        let Some(values) = scanned else {
             return Ok("-1".to_owned());
         };
         for (variable, value) in variables.iter().zip(&values) {
@@ -113,7 +113,7 @@ fn parse_set(
             }
             Some('-') if !set.is_empty() && chars.peek().is_some_and(|c| *c != ']') => {
                 let (low, high) = (set[set.len() - 1], chars.next().unwrap_or_default());
-                // A limit that covers Latin letters, so that no format fills the memory.
+                // The limit covers Latin letters, and keeps a format from filling the memory.
                 set.extend((low..=high).take(1_000));
             }
             Some(c) => set.push(c),
@@ -121,42 +121,42 @@ fn parse_set(
     }
 }
 
-/// Scans the values; none if the text ends before the first one.
+/// Scans the values; `None` if the text ends before the first value.
 fn scan_values(parts: &[FormatPart], text: &[char]) -> Option<Vec<String>> {
-    let mut at = 0;
+    let mut position = 0;
     let mut values = Vec::new();
-    let skip_whitespace = |at: &mut usize| {
-        while text.get(*at).is_some_and(|c| c.is_whitespace()) {
-            *at += 1;
+    let skip_whitespace = |position: &mut usize| {
+        while text.get(*position).is_some_and(|c| c.is_whitespace()) {
+            *position += 1;
         }
     };
     for part in parts {
         let conversion = match part {
             FormatPart::Whitespace => {
-                skip_whitespace(&mut at);
+                skip_whitespace(&mut position);
                 continue;
             }
-            FormatPart::Literal(wanted) if text.get(at) == Some(wanted) => {
-                at += 1;
+            FormatPart::Literal(expected) if text.get(position) == Some(expected) => {
+                position += 1;
                 continue;
             }
             FormatPart::Literal(_) => break,
             FormatPart::Conversion(conversion) => conversion,
         };
         if conversion.kind == 'n' {
-            values.push(at.to_string());
+            values.push(position.to_string());
             continue;
         }
         if !matches!(conversion.kind, 'c' | '[') {
-            skip_whitespace(&mut at);
+            skip_whitespace(&mut position);
         }
-        if at >= text.len() {
+        if position >= text.len() {
             return (!values.is_empty()).then_some(values);
         }
-        let Some((value, length)) = scan_one(conversion, &text[at..]) else {
+        let Some((value, length)) = scan_one(conversion, &text[position..]) else {
             break;
         };
-        at += length;
+        position += length;
         if !conversion.is_discarded {
             values.push(value);
         }
@@ -164,14 +164,14 @@ fn scan_values(parts: &[FormatPart], text: &[char]) -> Option<Vec<String>> {
     Some(values)
 }
 
-/// One value, and the number of characters that it takes.
+/// Scans one value. Returns it and the number of its characters.
 fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
     let text = &text[..text.len().min(conversion.width)];
-    let leading = |accepts: &dyn Fn(usize, char) -> bool| {
+    let count_leading = |accepts: &dyn Fn(usize, char) -> bool| {
         let accepted = text
             .iter()
             .enumerate()
-            .take_while(|(at, c)| accepts(*at, **c));
+            .take_while(|(index, c)| accepts(*index, **c));
         accepted.count()
     };
     let prefix_of = |length: usize| text[..length].iter().collect::<String>();
@@ -179,12 +179,12 @@ fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
     match conversion.kind {
         'c' => Some((u32::from(*text.first()?).to_string(), 1)),
         's' => {
-            let length = leading(&|_, c| !c.is_whitespace());
+            let length = count_leading(&|_, c| !c.is_whitespace());
             (length > 0).then(|| (prefix_of(length), length))
         }
         '[' => {
             let (set, negated) = &conversion.set;
-            let length = leading(&|_, c| set.binary_search(&c).is_ok() != *negated);
+            let length = count_leading(&|_, c| set.binary_search(&c).is_ok() != *negated);
             (length > 0).then(|| (prefix_of(length), length))
         }
         'e' | 'f' | 'g' => {
@@ -193,17 +193,18 @@ fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
             Some((super::number::real_text(number), length))
         }
         kind => {
-            let hex = text.get(sign) == Some(&'0') && matches!(text.get(sign + 1), Some('x' | 'X'));
+            let is_hex =
+                text.get(sign) == Some(&'0') && matches!(text.get(sign + 1), Some('x' | 'X'));
             let (base, prefix) = match kind {
-                'x' | 'X' => (16, if hex { 2 } else { 0 }),
-                'i' if hex => (16, 2),
+                'x' | 'X' => (16, if is_hex { 2 } else { 0 }),
+                'i' if is_hex => (16, 2),
                 'i' if text.get(sign) == Some(&'0') => (8, 0),
                 'o' => (8, 0),
                 'b' => (2, 0),
                 _ => (10, 0),
             };
             let first = sign + prefix;
-            let length = leading(&|at, c| at < first || c.is_digit(base));
+            let length = count_leading(&|index, c| index < first || c.is_digit(base));
             let digits: String = text.get(first..length)?.iter().collect();
             let number = i64::from_str_radix(&digits, base).ok()?;
             let number = if text[0] == '-' { -number } else { number };
@@ -214,22 +215,22 @@ fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
 
 /// Length of the longest real number at the beginning of a text, in characters.
 fn real_length(text: &[char]) -> Option<usize> {
-    let digits = |from: usize| {
-        let rest = text.get(from..).unwrap_or_default();
-        rest.iter().take_while(|c| c.is_ascii_digit()).count()
+    let digits = |start: usize| {
+        let remaining = text.get(start..).unwrap_or_default();
+        remaining.iter().take_while(|c| c.is_ascii_digit()).count()
     };
-    let sign = |at: usize| usize::from(matches!(text.get(at), Some('-' | '+')));
+    let sign = |position: usize| usize::from(matches!(text.get(position), Some('-' | '+')));
     let start = sign(0);
-    let whole = digits(start);
-    let mut end = start + whole;
-    let mut count = whole;
+    let integer_digits = digits(start);
+    let mut end = start + integer_digits;
+    let mut digit_count = integer_digits;
     if text.get(end) == Some(&'.') {
         let fraction = digits(end + 1);
-        count += fraction;
-        // A point is part of the number only if a digit is.
-        end += if count > 0 { 1 + fraction } else { 0 };
+        digit_count += fraction;
+        // A point is part of the number only if there is a digit before or after it.
+        end += if digit_count > 0 { 1 + fraction } else { 0 };
     }
-    if count == 0 {
+    if digit_count == 0 {
         return None;
     }
     if matches!(text.get(end), Some('e' | 'E')) {

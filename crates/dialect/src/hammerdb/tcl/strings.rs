@@ -1,4 +1,4 @@
-//! `string`, `format`.
+//! The commands `string`, `format` and `scan`.
 //!
 //! Must never: count bytes where Tcl counts characters.
 
@@ -9,12 +9,12 @@ use super::number::{integer, parse_bool, real};
 use super::{Flow, TclResult, list, pattern};
 
 impl Interp {
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn string_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
         match (name, args) {
             ("format", [text, values @ ..]) => Some(format(text, values).map_err(Flow::Error)),
             ("format", []) => Some(wrong_args("format formatString ?arg ...?")),
-            ("string", [subcommand, rest @ ..]) => Some(string(subcommand, rest)),
+            ("string", [subcommand, args @ ..]) => Some(string(subcommand, args)),
             ("scan", args) => Some(self.scan(args)),
             ("string", []) => Some(wrong_args("string subcommand ?arg ...?")),
             _ => None,
@@ -41,53 +41,53 @@ fn string(subcommand: &str, args: &[String]) -> TclResult {
         ("trim", [text, set]) => Ok(text.trim_matches(|c| set.contains(c)).to_owned()),
         ("trimleft", [text, set]) => Ok(text.trim_start_matches(|c| set.contains(c)).to_owned()),
         ("trimright", [text, set]) => Ok(text.trim_end_matches(|c| set.contains(c)).to_owned()),
-        ("index", [text, at]) => {
+        ("index", [text, position]) => {
             let chars: Vec<char> = text.chars().collect();
-            let at = usize::try_from(index(at, chars.len())?).ok();
-            Ok(at
-                .and_then(|at| chars.get(at))
+            let position = usize::try_from(index(position, chars.len())?).ok();
+            Ok(position
+                .and_then(|position| chars.get(position))
                 .map(char::to_string)
                 .unwrap_or_default())
         }
         ("range", [text, first, last]) => {
             let chars: Vec<char> = text.chars().collect();
-            let found = range(first, last, chars.len())?;
-            Ok(found.map_or_else(String::new, |(first, last)| {
+            let bounds = range(first, last, chars.len())?;
+            Ok(bounds.map_or_else(String::new, |(first, last)| {
                 chars[first..=last].iter().collect()
             }))
         }
-        ("replace", [text, first, last, more @ ..]) => {
+        ("replace", [text, first, last, replacement @ ..]) => {
             let chars: Vec<char> = text.chars().collect();
             let Some((first, last)) = range(first, last, chars.len())? else {
                 return Ok(text.clone());
             };
             let mut changed: String = chars[..first].iter().collect();
-            changed.push_str(more.first().map_or("", String::as_str));
+            changed.push_str(replacement.first().map_or("", String::as_str));
             changed.extend(&chars[last + 1..]);
             Ok(changed)
         }
         ("repeat", [text, count]) => repeat(text, count),
         ("equal" | "compare", args) => compare(subcommand, args),
-        ("match", [rest @ .., wanted, text]) => match rest {
-            [] => flag(pattern::matches(wanted, text)),
+        ("match", [options @ .., pattern, text]) => match options {
+            [] => flag(pattern::matches(pattern, text)),
             [option] if option == "-nocase" => flag(pattern::matches(
-                &wanted.to_lowercase(),
+                &pattern.to_lowercase(),
                 &text.to_lowercase(),
             )),
             _ => wrong_args("string match ?-nocase? pattern string"),
         },
-        ("first" | "last", [wanted, text]) => {
-            let found = if subcommand == "first" {
-                text.find(wanted)
+        ("first" | "last", [searched, text]) => {
+            let offset = if subcommand == "first" {
+                text.find(searched)
             } else {
-                text.rfind(wanted)
+                text.rfind(searched)
             };
-            let found = found.filter(|_| !wanted.is_empty());
-            let index = found.map(|at| text[..at].chars().count().to_string());
+            let offset = offset.filter(|_| !searched.is_empty());
+            let index = offset.map(|offset| text[..offset].chars().count().to_string());
             Ok(index.unwrap_or_else(|| "-1".to_owned()))
         }
-        ("map", [rest @ .., mapping, text]) => map(rest, mapping, text),
-        ("is", [class, rest @ .., text]) => is_class(class, rest, text),
+        ("map", [options @ .., mapping, text]) => map(options, mapping, text),
+        ("is", [class, options @ .., text]) => is_class(class, options, text),
         _ => error(format!(
             "unknown or ambiguous subcommand \"{subcommand}\" of string, or a wrong number of arguments for it"
         )),
@@ -146,24 +146,24 @@ fn map(options: &[String], mapping: &str, text: &str) -> TclResult {
         return error("char map list unbalanced");
     }
     let mut out = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let found = pairs.chunks(2).find(|pair| {
+    let mut remaining = text;
+    while let Some(c) = remaining.chars().next() {
+        let matching = pairs.chunks(2).find(|pair| {
             let key = &pair[0];
-            let head = rest.get(..key.len());
+            let prefix = remaining.get(..key.len());
             !key.is_empty()
-                && head.is_some_and(|head| {
-                    head == key || (ignore_case && head.eq_ignore_ascii_case(key))
+                && prefix.is_some_and(|prefix| {
+                    prefix == key || (ignore_case && prefix.eq_ignore_ascii_case(key))
                 })
         });
-        match found {
+        match matching {
             Some(pair) => {
                 out.push_str(&pair[1]);
-                rest = &rest[pair[0].len()..];
+                remaining = &remaining[pair[0].len()..];
             }
             None => {
                 out.push(c);
-                rest = &rest[c.len_utf8()..];
+                remaining = &remaining[c.len_utf8()..];
             }
         }
         if out.len() > MAX_VALUE_BYTES {
@@ -182,23 +182,25 @@ fn is_class(class: &str, options: &[String], text: &str) -> TclResult {
     if text.is_empty() {
         return flag(!strict);
     }
-    let every = |test: fn(char) -> bool| text.chars().all(test);
+    let all_chars = |test: fn(char) -> bool| text.chars().all(test);
     flag(match class {
-        "integer" => integer(text).is_some_and(|n| n.unsigned_abs() <= u64::from(u32::MAX)),
+        "integer" => {
+            integer(text).is_some_and(|number| number.unsigned_abs() <= u64::from(u32::MAX))
+        }
         "wideinteger" | "entier" => integer(text).is_some(),
         "double" => integer(text).is_some() || real(text).is_some(),
         "boolean" => parse_bool(text).is_some(),
         "true" => parse_bool(text) == Some(true),
         "false" => parse_bool(text) == Some(false),
-        "alpha" => every(char::is_alphabetic),
-        "alnum" => every(char::is_alphanumeric),
-        "digit" => every(char::is_numeric),
-        "space" => every(char::is_whitespace),
-        "upper" => every(char::is_uppercase),
-        "lower" => every(char::is_lowercase),
-        "punct" => every(|c| c.is_ascii_punctuation()),
+        "alpha" => all_chars(char::is_alphabetic),
+        "alnum" => all_chars(char::is_alphanumeric),
+        "digit" => all_chars(char::is_numeric),
+        "space" => all_chars(char::is_whitespace),
+        "upper" => all_chars(char::is_uppercase),
+        "lower" => all_chars(char::is_lowercase),
+        "punct" => all_chars(|c| c.is_ascii_punctuation()),
         "ascii" => text.is_ascii(),
-        "xdigit" => every(|c| c.is_ascii_hexdigit()),
+        "xdigit" => all_chars(|c| c.is_ascii_hexdigit()),
         "list" => list::split(text).is_ok(),
         other => return error(format!("bad class \"{other}\"")),
     })

@@ -1,6 +1,6 @@
 //! Variables, and the commands that read and set them.
 //!
-//! In: names in Tcl's syntax (`x`, `a(i)`, `::x`). Out: values. Must never: follow links in a circle.
+//! In: names in Tcl's syntax (`x`, `a(i)`, `::x`). Out: values. Must never: follow links without a limit.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +10,26 @@ use super::{Flow, Host, TclResult, list};
 
 /// The name of a variable and its index, if it has one.
 fn split_name(name: &str) -> (&str, Option<&str>) {
-    match (name.strip_suffix(')')).and_then(|rest| rest.split_once('(')) {
+    match (name.strip_suffix(')')).and_then(|name| name.split_once('(')) {
         Some((array, index)) => (array, Some(index)),
         None => (name, None),
     }
 }
 
 impl Interp {
-    /// The frame and name of a variable, after links are followed.
+    /// Follows links. Returns the frame and the name of the variable.
     fn resolve(&self, name: &str) -> (usize, String) {
         let current = self.frames.len() - 1;
         let (mut frame, mut name) = match name.strip_prefix("::") {
-            Some(rest) => (0, rest.to_owned()),
+            Some(global) => (0, global.to_owned()),
             None if current == 0 || name.contains("::") => (0, self.full_name(name)),
             None => (current, name.to_owned()),
         };
-        // Links lead to outer frames, or are made from variables that are not links.
+        // The limit ends a circle of links.
         for _ in 0..64 {
             match self.frames[frame].get(&name) {
-                Some(Variable::Link(to, other)) if *to < self.frames.len() => {
-                    (frame, name) = (*to, other.clone());
+                Some(Variable::Link(target, target_name)) if *target < self.frames.len() => {
+                    (frame, name) = (*target, target_name.clone());
                 }
                 _ => break,
             }
@@ -37,24 +37,24 @@ impl Interp {
         (frame, name)
     }
 
-    /// The full name of a variable outside of procedures: in the current namespace, unless only the global
-    /// one has it.
+    /// The full name of a variable outside of procedures: in the current namespace, unless the variable
+    /// exists only in the global namespace.
     fn full_name(&self, name: &str) -> String {
-        let own = self.qualified(name);
-        let outermost = matches!(name, "env" | "tcl_platform") || self.frames[0].contains_key(name);
-        match outermost && !self.frames[0].contains_key(&own) {
+        let qualified = self.qualified(name);
+        let is_global = matches!(name, "env" | "tcl_platform") || self.frames[0].contains_key(name);
+        match is_global && !self.frames[0].contains_key(&qualified) {
             true => name.to_owned(),
-            false => own,
+            false => qualified,
         }
     }
 
-    /// `variable NAME`: declares it in the current namespace.
+    /// `variable NAME`: declares a variable of the current namespace.
     fn declare(&mut self, name: &str) -> Result<(), Flow> {
         let full = self.qualified(name);
         self.link(0, &full, name)
     }
 
-    /// A variable's value; none if it is not set.
+    /// A variable's value; `None` if it is not set.
     pub(super) fn lookup(&self, host: &dyn Host, full: &str) -> Option<String> {
         let (name, index) = split_name(full);
         let (frame, name) = self.resolve(name);
@@ -80,14 +80,14 @@ impl Interp {
         }
         let (name, index) = split_name(full);
         let (frame, name) = self.resolve(name);
-        let why = match (self.frames[frame].get(&name), index) {
+        let reason = match (self.frames[frame].get(&name), index) {
             (Some(Variable::Array(_)), None) => "variable is array",
             (Some(Variable::Scalar(_)), Some(_)) => "variable isn't array",
             (Some(Variable::Array(_)), Some(_)) => "no such element in array",
             (_, Some(_)) if name == "env" => "no such element in array",
             _ => "no such variable",
         };
-        error(format!("can't read \"{full}\": {why}"))
+        error(format!("can't read \"{full}\": {reason}"))
     }
 
     /// Sets a variable.
@@ -131,7 +131,7 @@ impl Interp {
         }
     }
 
-    /// The elements of an array; none if the variable is not an array.
+    /// The elements of an array; `None` if the variable is not an array.
     pub(super) fn array(&self, name: &str) -> Option<&BTreeMap<String, String>> {
         let (frame, name) = self.resolve(name);
         match self.frames[frame].get(&name) {
@@ -140,28 +140,34 @@ impl Interp {
         }
     }
 
-    fn link(&mut self, to: usize, other: &str, local: &str) -> Result<(), Flow> {
+    fn link(&mut self, target: usize, target_name: &str, local: &str) -> Result<(), Flow> {
         let frame = self.frames.len() - 1;
-        if frame == to {
+        if frame == target {
             // `global x` at the outermost level has no effect.
             return Ok(());
         }
-        let other = other.strip_prefix("::").unwrap_or(other);
-        self.frames[frame].insert(local.to_owned(), Variable::Link(to, other.to_owned()));
+        let target_name = target_name.strip_prefix("::").unwrap_or(target_name);
+        self.frames[frame].insert(
+            local.to_owned(),
+            Variable::Link(target, target_name.to_owned()),
+        );
         Ok(())
     }
 
-    /// The frame of a level: a number of callers up, or `#` and a number from the global level.
+    /// The frame of a level: a number of callers up, or `#` and a number of levels below the global level.
     pub(super) fn frame_of_level(&self, level: &str) -> Result<usize, Flow> {
         let current = self.frames.len() - 1;
-        let to = match level.strip_prefix('#') {
-            Some(absolute) => absolute.parse::<usize>().ok().filter(|l| *l <= current),
+        let frame = match level.strip_prefix('#') {
+            Some(absolute) => absolute
+                .parse::<usize>()
+                .ok()
+                .filter(|level| *level <= current),
             None => level
                 .parse::<usize>()
                 .ok()
-                .and_then(|l| current.checked_sub(l)),
+                .and_then(|level| current.checked_sub(level)),
         };
-        to.ok_or_else(|| Flow::Error(format!("bad level \"{level}\"")))
+        frame.ok_or_else(|| Flow::Error(format!("bad level \"{level}\"")))
     }
 
     fn upvar(&mut self, args: &[String]) -> TclResult {
@@ -171,17 +177,17 @@ impl Interp {
         } else {
             ("1", args)
         };
-        let to = self.frame_of_level(level)?;
+        let frame = self.frame_of_level(level)?;
         if pairs.is_empty() {
             return wrong_args(usage);
         }
         for pair in pairs.chunks(2) {
-            self.link(to, &pair[0], &pair[1])?;
+            self.link(frame, &pair[0], &pair[1])?;
         }
         Ok(String::new())
     }
 
-    /// Runs a command of this module; none if the name is not among them.
+    /// Runs a command of this module; `None` if the module has no command with this name.
     pub(super) fn variable_command(
         &mut self,
         host: &mut dyn Host,
@@ -199,19 +205,19 @@ impl Interp {
             ("set", _) => wrong_args("set varName ?newValue?"),
             ("unset", args) => self.unset_command(args),
             ("incr", [variable]) => self.increment(host, variable, "1"),
-            ("incr", [variable, by]) => self.increment(host, variable, by),
+            ("incr", [variable, increment]) => self.increment(host, variable, increment),
             ("incr", _) => wrong_args("incr varName ?increment?"),
-            ("append", [variable, more @ ..]) => {
+            ("append", [variable, values @ ..]) => {
                 let mut value = self.lookup(host, variable).unwrap_or_default();
-                for text in more {
+                for text in values {
                     value.push_str(text);
                 }
                 self.set(variable, value)
             }
-            ("lappend", [variable, more @ ..]) => self.list_append(host, variable, more),
+            ("lappend", [variable, values @ ..]) => self.list_append(host, variable, values),
             ("global", names) => {
-                let all = names.iter().try_for_each(|name| self.link(0, name, name));
-                all.map(|()| String::new())
+                let result = names.iter().try_for_each(|name| self.link(0, name, name));
+                result.map(|()| String::new())
             }
             ("variable", [variable]) => self.declare(variable).map(|()| String::new()),
             ("variable", [variable, value]) => self
@@ -223,19 +229,19 @@ impl Interp {
     }
 
     fn unset_command(&mut self, args: &[String]) -> TclResult {
-        let (quiet, names) = match args {
-            [first, rest @ ..] if first == "-nocomplain" => (true, rest),
-            all => (false, all),
+        let (allows_missing, names) = match args {
+            [first, names @ ..] if first == "-nocomplain" => (true, names),
+            names => (false, names),
         };
         for name in names.iter().filter(|name| *name != "--") {
-            if !self.unset(name) && !quiet {
+            if !self.unset(name) && !allows_missing {
                 return error(format!("can't unset \"{name}\": no such variable"));
             }
         }
         Ok(String::new())
     }
 
-    fn increment(&mut self, host: &dyn Host, variable: &str, by: &str) -> TclResult {
+    fn increment(&mut self, host: &dyn Host, variable: &str, increment: &str) -> TclResult {
         let old = self
             .lookup(host, variable)
             .unwrap_or_else(|| "0".to_owned());
@@ -243,16 +249,16 @@ impl Interp {
             Some(number) => Ok(number),
             None => error(format!("expected integer but got \"{text}\"")),
         };
-        match parse(&old)?.checked_add(parse(by)?) {
+        match parse(&old)?.checked_add(parse(increment)?) {
             Some(new) => self.set(variable, new.to_string()),
             None => error("integer value too large to represent"),
         }
     }
 
-    fn list_append(&mut self, host: &dyn Host, variable: &str, more: &[String]) -> TclResult {
+    fn list_append(&mut self, host: &dyn Host, variable: &str, elements: &[String]) -> TclResult {
         let mut value = self.lookup(host, variable).unwrap_or_default();
         list::split(&value).map_err(Flow::Error)?;
-        for element in more {
+        for element in elements {
             list::push(&mut value, element);
         }
         self.set(variable, value)

@@ -30,8 +30,8 @@ impl UserError for RingUnavailable {
     }
 }
 
-/// Whether a ring failed for lack of locked memory. Rings count as locked memory since Linux 6.13, all
-/// those of a user together; only root has it without a limit.
+/// Whether a ring failed for lack of locked memory. Since Linux 6.13, all rings of a
+/// user together count as locked memory; only root has no limit.
 pub fn is_out_of_locked_memory(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOMEM)
 }
@@ -46,7 +46,7 @@ pub fn probe() -> Result<(), RingUnavailable> {
     };
     let problem = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => {
-            "io_uring is forbidden here (containers often do)".to_owned()
+            "io_uring is not permitted here, as in many containers".to_owned()
         }
         Some(libc::ENOSYS) => "this kernel has no io_uring".to_owned(),
         Some(libc::EINVAL) => {

@@ -1,4 +1,4 @@
-//! Receives of the ring: multishot, re-armed when a buffer was missing.
+//! Multishot receives of the ring. A receive that ended for lack of a buffer is armed again.
 
 use super::*;
 
@@ -16,15 +16,15 @@ impl Ring {
         self.push(&entry)
     }
 
-    /// Re-arms the receives that ended for lack of a buffer. Call it once a turn, after
-    /// [`Buffers::publish`]: before that no buffer can have come back. A receive that is armed while
-    /// completions are processed fails at once if replies already wait; with more such connections
-    /// than the submission queue has entries, each full queue would add as many failures as were
-    /// processed, and the turn would never end.
+    /// Re-arms the receives that ended for lack of a buffer. Call it once per iteration,
+    /// after [`Buffers::publish`]: before that, no buffer can be free again. Arming while completions are
+    /// processed might never end: a receive that is armed when replies already wait fails at once, and with
+    /// more such connections than submission queue entries, each full queue would add as many failures as
+    /// were processed.
     pub(super) fn arm_starved(&mut self) -> io::Result<()> {
         let mut starved = std::mem::take(&mut self.starved);
         let armed = starved.drain(..).try_for_each(|(slot, generation)| {
-            // Otherwise it was closed in the meantime, and perhaps reopened.
+            // If they differ, the connection was closed in the meantime, and perhaps reopened.
             match self.slots[slot as usize].generation & GENERATION_MASK == generation {
                 true => self.arm_receive(slot),
                 false => Ok(()),
@@ -80,8 +80,8 @@ impl Ring {
             if result == -libc::ENOBUFS {
                 self.starved.push((slot, generation));
             } else if result > 0 {
-                // The kernel ended the multishot for its own reasons. Each such end uses a buffer, so
-                // a turn has a limited number of them.
+                // The kernel ended the multishot for another reason. Each such end uses a buffer, which
+                // limits their number per iteration.
                 self.arm_receive(slot)?;
             }
         }

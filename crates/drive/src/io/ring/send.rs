@@ -1,10 +1,10 @@
-//! The sending half of the ring.
+//! Sends of the ring.
 //!
 //! In: bytes queued in a connection. Out: entries in the submission queue, and the meaning of their
 //! completions. Must never: touch bytes that the kernel may still read.
 
 use super::{Op, Ring};
-use crate::io::socket::StampRequest;
+use crate::io::socket::TimestampRequest;
 use crate::io::{IoEventKind, Slot};
 use io_uring::types::{Fd, Fixed};
 use io_uring::{opcode, squeue};
@@ -17,31 +17,31 @@ const SMALL_BYTES: usize = 16 * 1024;
 /// State of the bytes that a connection has to send.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum SendState {
-    /// There are none, or the kernel has copied them: they may be overwritten.
+    /// There are no bytes, or the kernel has copied them: they may be overwritten.
     #[default]
     Free,
-    /// They wait for the turn: more may be added.
+    /// They wait for the next submission: more may be added.
     Queued,
     /// The kernel may still read them: they must not be touched.
     Sending,
 }
 
-/// A send with a control message. The kernel copies it on submission, so one serves all.
-pub(super) struct StampedSend {
+/// A send with a control message. The kernel copies it on submission, so all connections share one.
+pub(super) struct TimestampedSend {
     header: libc::msghdr,
     vector: libc::iovec,
-    stamp_request: StampRequest,
+    timestamp_request: TimestampRequest,
 }
 
-impl StampedSend {
+impl TimestampedSend {
     pub(super) fn new() -> Self {
         // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
         let (header, vector) = unsafe { (zeroed(), zeroed()) };
-        let stamp_request = StampRequest::request();
-        StampedSend {
+        let timestamp_request = TimestampRequest::request();
+        TimestampedSend {
             header,
             vector,
-            stamp_request,
+            timestamp_request,
         }
     }
 }
@@ -52,12 +52,12 @@ impl Ring {
         let mut queued = std::mem::take(&mut self.queued);
         let pushed = queued
             .drain(..)
-            .try_for_each(|(slot, stamp)| self.push_send(slot, stamp));
+            .try_for_each(|(slot, timestamp)| self.push_send(slot, timestamp));
         self.queued = queued;
         pushed
     }
 
-    pub(super) fn push_send(&mut self, slot: Slot, stamp: bool) -> io::Result<()> {
+    pub(super) fn push_send(&mut self, slot: Slot, timestamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
         let unregistered = match slot < self.registered {
             true => None,
@@ -69,22 +69,22 @@ impl Ring {
         let (state, wait, quiet) = if awaited {
             (SendState::Sending, 0, squeue::Flags::empty())
         } else {
-            // The socket returns what it does not accept at once, and the kernel keeps no pointer.
+            // The socket returns at once the bytes that it does not accept, and the kernel keeps no pointer.
             let quiet = squeue::Flags::SKIP_SUCCESS;
             (SendState::Free, libc::MSG_DONTWAIT, quiet)
         };
         connection.state = state;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
-        // Sockets other than TCP refuse the request; for a large send the stamp is of no use.
-        let stamp = stamp && connection.tcp && !awaited;
-        let entry = if stamp {
-            let send = &mut *self.stamped_send;
+        // Sockets other than TCP refuse the request; the timestamp of a large send is useless.
+        let timestamp = timestamp && connection.tcp && !awaited;
+        let entry = if timestamp {
+            let send = &mut *self.timestamped_send;
             send.vector.iov_base = at.cast();
             send.vector.iov_len = length;
             send.header.msg_iov = &raw mut send.vector;
             send.header.msg_iovlen = 1;
-            send.header.msg_control = (&raw mut send.stamp_request).cast();
-            send.header.msg_controllen = size_of::<StampRequest>();
+            send.header.msg_control = (&raw mut send.timestamp_request).cast();
+            send.header.msg_controllen = size_of::<TimestampRequest>();
             let header = &raw const send.header;
             let send = match unregistered {
                 None => opcode::SendMsg::new(Fixed(slot), header),
@@ -100,23 +100,23 @@ impl Ring {
         };
         self.push(&entry.flags(quiet).user_data(tag))?;
         self.batch.push(slot);
-        if stamp {
-            // One header serves all: it must be submitted before it is used again.
+        if timestamp {
+            // All sends share one header: submit it before it is used again.
             self.note_submission();
             self.ring.submit()?;
         }
         Ok(())
     }
 
-    /// A send completes visibly only if it was awaited, or not accepted whole. The turn that submitted
-    /// it also processes its completion, so the bytes are still in `out`.
+    /// Handles the completion of a send; there is one only if the send was awaited or not fully accepted.
+    /// It is processed in the iteration that submitted the send, so the bytes are still in `out`.
     pub(super) fn on_send(&mut self, slot: Slot, result: i32) -> Option<IoEventKind> {
         if result < 0 && result != -libc::EAGAIN {
             return Some(IoEventKind::Closed(-result));
         }
         let connection = &mut self.slots[slot as usize];
-        let done = (result.max(0) as usize).min(connection.out.len());
-        connection.out.drain(..done);
+        let sent = (result.max(0) as usize).min(connection.out.len());
+        connection.out.drain(..sent);
         connection.stalled = !connection.out.is_empty();
         connection.out.append(&mut connection.next);
         if connection.out.is_empty() {

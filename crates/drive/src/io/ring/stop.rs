@@ -1,4 +1,4 @@
-//! The end of a ring.
+//! Stops a ring when it is dropped.
 //!
 //! In: a ring that is dropped. Out: its memory, freed or leaked. Must never: free memory that the
 //! kernel may still write to.
@@ -9,7 +9,7 @@ use io_uring::types::{CancelBuilder, Timespec};
 use std::io;
 use std::mem::ManuallyDrop;
 
-/// Whether no request is left, judged by the result of cancelling everything.
+/// Whether no request remains, judged by the result of cancelling all requests.
 fn is_stopped(cancelled: &io::Result<()>) -> bool {
     match cancelled {
         Ok(()) => true,
@@ -21,23 +21,23 @@ fn is_stopped(cancelled: &io::Result<()>) -> bool {
 impl Drop for Ring {
     /// Stops the ring before anything that it may still use is freed. If it cannot be stopped, its
     /// memory is leaked: a leak at the end of a worker is better than a kernel that writes into memory
-    /// with a new owner.
+    /// in other use.
     fn drop(&mut self) {
         for slot in 0..self.slots.len() {
             self.close(slot as Slot, &[]);
         }
         let _ = self.ring.submit();
-        let patience = Timespec::new().sec(1);
+        let timeout = Timespec::new().sec(1);
         let all = CancelBuilder::any();
         let cancelled = self
             .ring
             .submitter()
-            .register_sync_cancel(Some(patience), all);
+            .register_sync_cancel(Some(timeout), all);
         if !is_stopped(&cancelled) {
             return;
         }
         let _ = self.ring.submitter().unregister_buf_ring(BUFFER_GROUP);
-        // SAFETY: no request is left that could use them, and nothing touches them after this.
+        // SAFETY: no request remains that could use them, and nothing touches them after this.
         unsafe {
             ManuallyDrop::drop(&mut self.buffers);
             ManuallyDrop::drop(&mut self.receive_header);
@@ -62,12 +62,12 @@ mod tests {
         })
     }
 
-    struct Moved(Ring);
+    struct SendRing(Ring);
 
     // SAFETY: for this test alone. The other thread only drops it.
-    unsafe impl Send for Moved {}
+    unsafe impl Send for SendRing {}
 
-    /// The kernel accepts a ring's requests only from the thread that made it: on another thread
+    /// The kernel accepts a ring's requests only from the thread that created it: on another thread
     /// nothing can be cancelled, and the armed receive may still write.
     #[test]
     fn buffers_outlive_a_ring_that_could_not_be_stopped() {
@@ -82,16 +82,17 @@ mod tests {
             .expect("a socket");
         let mut events = Vec::new();
         while events.is_empty() {
-            let until_ns = ring.clock.now_ns() + 20_000_000;
-            ring.turn(until_ns, &mut events).expect("a turn");
+            let deadline_ns = ring.clock.now_ns() + 20_000_000;
+            ring.submit_and_wait(deadline_ns, &mut events)
+                .expect("events");
         }
         let buffers = ring.buffers.address();
-        let moved = Moved(ring);
-        let dropping = std::thread::spawn(move || {
-            let whole = moved;
-            drop(whole.0);
+        let send_ring = SendRing(ring);
+        let thread = std::thread::spawn(move || {
+            let send_ring = send_ring;
+            drop(send_ring.0);
         });
-        dropping.join().expect("no panic");
+        thread.join().expect("no panic");
         assert!(is_mapped(buffers));
     }
 }

@@ -1,4 +1,4 @@
-//! `vurun`.
+//! The command `vurun`: runs the workload.
 //!
 //! In: a request, a server. Out: HammerDB's lines, its result and its time profile; a run in Prony's store.
 //! Must never: print a result of a run that was cut short.
@@ -61,7 +61,7 @@ struct PreparedRun {
     plan: Plan,
     /// The cipher of connections to MySQL and MariaDB; empty without encryption.
     cipher: Option<String>,
-    /// If errors end clients: a flag for each client that an error ended.
+    /// A flag per client that is set when an error ends the client; none if errors do not end clients.
     error_flags: Option<ErrorFlags>,
 }
 
@@ -192,11 +192,11 @@ fn has_used_order_numbers(error: &Error, control: &Control) -> bool {
     }
 }
 
-/// Sets the next order numbers to unused ones, because scripts have no command for it.
+/// Sets the next order numbers to unused ones, because scripts have no command for this.
 ///
 /// # Errors
 ///
-/// The server refuses it.
+/// The server rejects a statement.
 fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Result<(), Error> {
     let changed = workload.repair_sequences(control)?;
     let districts = match changed {
@@ -210,7 +210,7 @@ fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Resul
     Ok(())
 }
 
-/// The reason why the run is refused and a remedy for scripts, without Prony's options.
+/// The reason why the run is refused, and a remedy that scripts can apply, without Prony's options.
 fn refusal_message(error: &Error, login: &Login) -> String {
     match error {
         Error::Data {
@@ -238,7 +238,6 @@ fn drive(
 ) -> Result<EndedRun, String> {
     let run_ended = AtomicBool::new(false);
     let tap = |worker| -> Box<dyn Tap> { sinks.tap(worker) };
-    // The monitor counts transactions, not the runner.
     let store = ToolStore {
         folder: context.store,
         start_warning: StartWarning::Always,
@@ -290,7 +289,7 @@ fn drive(
     })
 }
 
-/// The reason why there is no result; none if there is one.
+/// The reason why the run has no result; `None` if it has a result.
 fn no_result(context: &RunContext<'_>, ended: &EndedRun) -> Option<String> {
     let stored = if ended.stored {
         format!("; the measured part is stored: prony show {}", ended.run.id)
@@ -301,11 +300,11 @@ fn no_result(context: &RunContext<'_>, ended: &EndedRun) -> Option<String> {
         return Some(format!("{failure}{stored}"));
     }
     if ended.driven.interrupted {
-        let by = context
+        let signal = context
             .signals
             .received()
             .map_or("a signal", TerminationSignal::name);
-        return Some(format!("the run was ended by {by}{stored}"));
+        return Some(format!("the run was ended by {signal}{stored}"));
     }
     let is_timed = matches!(context.request.driver, Driver::Timed { .. });
     (is_timed && ended.figures.is_none()).then(|| format!("no virtual user could continue{stored}"))

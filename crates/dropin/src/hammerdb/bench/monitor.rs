@@ -37,7 +37,7 @@ pub struct Figures {
     pub tpm: u64,
 }
 
-/// What the monitor measured.
+/// The figures and lines that the monitor produced.
 #[derive(Debug, Default)]
 pub struct MonitorResult {
     /// None if the window was cut short.
@@ -53,8 +53,8 @@ pub struct MonitorResult {
 struct ServerCounts {
     orders: u64,
     transactions: u64,
-    /// When the server started to count transactions: after a crash it starts at zero, and may soon exceed
-    /// the old count.
+    /// When the server started to count transactions. After a crash it counts from zero, and the count may
+    /// exceed the old one by the end of the run.
     since: CounterStart,
 }
 
@@ -136,14 +136,14 @@ impl<'a> Monitor<'a> {
             if self.context.signals.received().is_some() {
                 return false;
             }
-            let left_ns = at_ns.saturating_sub(Clock::System.now_ns());
-            if left_ns == 0 {
+            let remaining_ns = at_ns.saturating_sub(Clock::System.now_ns());
+            if remaining_ns == 0 {
                 return true;
             }
             if self.run_ended.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(left_ns)));
+            std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(remaining_ns)));
         }
     }
 
@@ -157,14 +157,16 @@ impl<'a> Monitor<'a> {
             return Ok(());
         };
         let minutes = self.context.minute.as_secs_f64() / 60.0 * duration_min as f64;
-        let lost = |what: &str| {
-            format!("the server lost its count of {what} during the run: was it restarted?")
+        let lost_count = |counted: &str| {
+            format!("the server lost its count of {counted} during the run: was it restarted?")
         };
         if !before.since.is_same(&after.since) {
-            return Err(lost("transactions"));
+            return Err(lost_count("transactions"));
         }
-        let per_minute = |before: u64, after: u64, what: &str| {
-            let count = after.checked_sub(before).ok_or_else(|| lost(what))?;
+        let per_minute = |before: u64, after: u64, counted: &str| {
+            let count = after
+                .checked_sub(before)
+                .ok_or_else(|| lost_count(counted))?;
             Ok::<u64, String>((count as f64 / minutes) as u64)
         };
         let figures = Figures {
@@ -204,9 +206,9 @@ impl<'a> Monitor<'a> {
                 Ok(counts) => return Ok(counts),
                 Err(error) => error,
             };
-            let since = Duration::from_nanos(Clock::System.now_ns() - started_ns);
+            let waited = Duration::from_nanos(Clock::System.now_ns() - started_ns);
             let interrupted = self.context.signals.received().is_some();
-            if !error.is_lost() || since > MAX_SERVER_WAIT || interrupted {
+            if !error.is_lost() || waited > MAX_SERVER_WAIT || interrupted {
                 return Err(format!("the server's counts could not be read: {error}"));
             }
             if !std::mem::replace(&mut reported, true) {
@@ -237,7 +239,7 @@ impl<'a> Monitor<'a> {
         Ok(reading.map_or(0, |reading| reading.transactions))
     }
 
-    /// Prints a count of the transaction counter; a failed one is skipped.
+    /// Prints and logs the current transactions per minute; does nothing if they cannot be read.
     fn tick(&mut self, result: &mut MonitorResult) {
         let Ok(transactions) = self.transactions() else {
             return;
@@ -277,9 +279,9 @@ impl TpmCounter {
     }
 
     fn append(&mut self, line: &str) {
-        let stamp = self.timestamps.then(clock::date);
+        let timestamp = self.timestamps.then(clock::date);
         if let Some(log) = &mut self.log {
-            let entry = text::counter_entry(line, stamp.as_deref());
+            let entry = text::counter_entry(line, timestamp.as_deref());
             // A full disk must not end the run.
             let _ = log.write_all(entry.as_bytes());
         }

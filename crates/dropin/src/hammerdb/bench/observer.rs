@@ -36,7 +36,7 @@ impl<'a, 'scope> HammerdbObserver<'a, 'scope> {
         }
     }
 
-    /// What the monitor measured, once the run has ended or failed to start.
+    /// Ends the monitor and returns its result; call it when the run has ended or failed to start.
     pub fn end(mut self) -> Result<MonitorResult, String> {
         self.join();
         self.result

@@ -24,16 +24,16 @@ pub struct UserTimes {
     pub vuser: u32,
     /// Start of its first transaction and end of its last, on the run's clock.
     pub span_ns: Option<(u64, u64)>,
-    /// By kind, in the workload's order.
+    /// Response times by kind, in the workload's order.
     pub kinds: Vec<Distribution<u32>>,
 }
 
-/// The times measured by one worker, or by all.
+/// The times measured by one worker, or by all workers.
 #[derive(Clone, Default)]
 pub struct CallTimes {
-    /// By virtual user.
+    /// The times of each virtual user.
     pub users: Vec<UserTimes>,
-    /// Of all virtual users together, by kind.
+    /// Response times of all virtual users together, by kind.
     pub all: Vec<Distribution<u64>>,
 }
 
@@ -179,7 +179,7 @@ impl Tap for SampleSink {
     }
 
     fn ended(&mut self, _: u64) {
-        let Some(own) = self.times.take() else {
+        let Some(worker_times) = self.times.take() else {
             return;
         };
         let mut times = self
@@ -187,9 +187,11 @@ impl Tap for SampleSink {
             .times
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        times.users.extend(own.users);
-        times.all.resize_with(own.all.len(), Distribution::default);
-        for (sum, times) in times.all.iter_mut().zip(&own.all) {
+        times.users.extend(worker_times.users);
+        times
+            .all
+            .resize_with(worker_times.all.len(), Distribution::default);
+        for (sum, times) in times.all.iter_mut().zip(&worker_times.all) {
             sum.add_same(times);
         }
     }

@@ -1,4 +1,4 @@
-//! The run in Prony's store.
+//! Describes and reports the run in Prony's store.
 //!
 //! In: a request and a finished run. Out: the request for the Run document; lines about failed checks and the
 //! stored file. Must never: store a password.
@@ -52,16 +52,16 @@ const EDGE_TOLERANCE: f64 = 0.05;
 /// Reports orders of other programs. NOPM is the growth of the schema's order numbers, as in HammerDB, and so
 /// includes them.
 fn report_other_clients(run: &Run, figures: Figures) {
-    let own = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
-    let (Some(own), total) = (own, figures.nopm as f64) else {
+    let run_nopm = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
+    let (Some(run_nopm), total) = (run_nopm, figures.nopm as f64) else {
         return;
     };
     let edges = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
-    if total > own.value * (1.0 + EDGE_TOLERANCE) + edges {
+    if total > run_nopm.value * (1.0 + EDGE_TOLERANCE) + edges {
         super::super::eprint(&format!(
             "hammerdbcli: the schema grew by {} new orders per minute, but these virtual users made \
              only {:.0}: other clients placed orders too\n",
-            figures.nopm, own.value
+            figures.nopm, run_nopm.value
         ));
     }
 }

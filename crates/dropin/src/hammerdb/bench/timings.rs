@@ -142,7 +142,10 @@ mod tests {
         };
         let timings = job_timings(&profile);
         assert_eq!(
-            timings.iter().map(|one| one.vuser).collect::<Vec<_>>(),
+            timings
+                .iter()
+                .map(|timing| timing.vuser)
+                .collect::<Vec<_>>(),
             [None, Some(2), Some(3)]
         );
         let (name, all) = &timings[0].routines[0];

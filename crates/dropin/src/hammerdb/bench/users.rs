@@ -1,7 +1,7 @@
 //! Starts the workload's users one after another.
 //!
-//! In: the workload's program. Out: the same program, with each user delayed, and ended by its first error if
-//! requested. Must never: change what a user executes.
+//! In: the workload's program. Out: the same program; each user starts after a delay and, if requested, ends
+//! after its first error. Must never: change what a user executes.
 
 use prony_dialect::hammerdb::RunRequest;
 use prony_session::{ActionShare, Db, P90Limit, Program, User, UserExit, UserId};
@@ -81,7 +81,7 @@ impl Program for DelayedUsers {
                 None => user.await,
                 Some(error_flags) => {
                     let client = id.client as usize;
-                    UntilError {
+                    EndOnError {
                         user,
                         error_flags,
                         client,
@@ -93,15 +93,15 @@ impl Program for DelayedUsers {
     }
 }
 
-/// A user that ends with its first error. The error is noticed when the transaction is counted; by then the
-/// user has sent the next one, which is not counted.
-struct UntilError {
+/// A user that ends after its first error. The error is noticed when the transaction is counted; by then the
+/// user has sent its next transaction, which is not counted.
+struct EndOnError {
     user: User,
     error_flags: ErrorFlags,
     client: usize,
 }
 
-impl Future for UntilError {
+impl Future for EndOnError {
     type Output = UserExit;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<UserExit> {

@@ -1,4 +1,4 @@
-//! `buildschema`.
+//! The command `buildschema`: creates and loads the schema.
 //!
 //! In: a request, a server. Out: role, database, tables with rows and keys, functions, statistics; HammerDB's
 //! lines about the progress. Must never: load into a database that has other tables, or report a step as done
@@ -19,7 +19,7 @@ use prony_server::{Control, Target};
 use prony_wire::Engine;
 use prony_workload::{Error, LoadRequest, Workload};
 
-/// The seed of `prony load`, so that each can resume the other's load.
+/// The default seed of `prony load`: either command can resume a load that the other started.
 const SEED: u64 = 0;
 
 /// Builds the schema.
@@ -77,7 +77,7 @@ pub fn build(
 /// Creates the role and its database if needed. Returns the target and the previous state of the database.
 fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, DatabaseState), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
-    let owned_by = match request.owner.engine {
+    let owner = match request.owner.engine {
         Engine::PostgreSql => Some(request.owner.user.clone()),
         Engine::MySql | Engine::MariaDb => {
             let cipher = connection::cipher(&control);
@@ -95,7 +95,7 @@ fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, Databa
             1,
             BuildLine::CreatingDatabase {
                 database: name.clone(),
-                owner: owned_by,
+                owner,
             },
         ),
         DatabaseState::Empty => lines.line(

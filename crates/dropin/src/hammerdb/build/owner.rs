@@ -23,11 +23,11 @@ pub enum DatabaseState {
 /// Creates the role, or sets the password of an existing one, and makes the superuser a member of it.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server rejects a statement.
 pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
     match owner.engine {
         Engine::PostgreSql => {}
-        // There the connected user builds.
+        // On MySQL and MariaDB the connected user builds the schema.
         Engine::MySql | Engine::MariaDb => return Ok(()),
     }
     if owner.user == superuser {
@@ -84,12 +84,12 @@ pub struct Tables {
 /// Lists the tables in the database of this connection.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server rejects a statement.
 pub fn tables(control: &mut Control) -> Result<Tables, String> {
     let names = database::table_names(control).map_err(error_text)?;
-    let is_own =
+    let is_tprocc_table =
         |name: &str| TABLE_NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
-    let other_tables = names.iter().filter(|name| !is_own(name));
+    let other_tables = names.iter().filter(|name| !is_tprocc_table(name));
     Ok(Tables {
         all: names.len() as u64,
         other_tables: other_tables.take(3).cloned().collect(),
@@ -118,7 +118,7 @@ fn is_number(text: &str) -> bool {
 /// Creates the database, or grants the role the privileges to fill an existing one.
 ///
 /// # Errors
-/// The server refuses it.
+/// The server rejects a statement.
 pub fn create_or_grant_database(
     control: &mut Control,
     request: &BuildRequest,
@@ -134,7 +134,7 @@ pub fn create_or_grant_database(
         (Engine::PostgreSql, DatabaseState::Empty) => {
             database::grant_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
-        // As HammerDB does.
+        // HammerDB uses latin1 too.
         (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
         }

@@ -24,12 +24,16 @@ pub struct Logs {
 ///
 /// # Errors
 /// The text for stderr.
-pub fn open(call: &PgbenchCall, options: &RunOptions, takes_default: bool) -> Result<Logs, String> {
+pub fn open(
+    call: &PgbenchCall,
+    options: &RunOptions,
+    uses_default_seed: bool,
+) -> Result<Logs, String> {
     let mut loggers = Vec::new();
     if let Some(log) = &options.log {
         let threads = options.threads;
         let seed = options.random_seed;
-        let seeds = RunSeeds::derive(seed, options.clients, takes_default, threads);
+        let seeds = RunSeeds::derive(seed, options.clients, uses_default_seed, threads);
         for (thread, random) in (0..threads).zip(seeds.threads) {
             let path = log_path(&log.prefix, std::process::id(), thread);
             let file = File::create(&path).map_err(|error| {
@@ -79,7 +83,7 @@ struct LogTap {
 impl Tap for LogTap {
     fn started(&mut self, start_ns: u64) {
         if let Some(logger) = &mut self.logger {
-            logger.start(start_ns, Clock::System.stamp_offset_ns());
+            logger.start(start_ns, Clock::System.timestamp_offset_ns());
         }
     }
 

@@ -1,7 +1,7 @@
 //! Runs a benchmark as pgbench does.
 //!
 //! In: options, a server. Out: pgbench's texts on stdout and stderr, log files, a stored run, an exit status.
-//! Must never: print a line that pgbench does not, unless one of Prony's own options or settings requests it.
+//! Must never: print a line that pgbench does not, unless an option or setting of Prony requests it.
 
 mod logs;
 mod observer;
@@ -44,14 +44,14 @@ pub fn run(
 ) -> Result<u8, String> {
     let messages = &call.messages;
     let set = script_set(call, options, script_files)?;
-    // From here on Ctrl-C ends the run; before, it ends the process.
     let ready = setup::prepare(call, options, &mut target)?;
     let scale = scale(options, ready.tables);
+    // Before this call, Ctrl-C ends the process; after it, Ctrl-C ends the run.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
     let scripts: Vec<Script> = set.scripts.clone();
-    let takes_default = set.defines.iter().all(|(name, _)| name != "default_seed");
-    let logs = logs::open(call, options, takes_default)?;
+    let uses_default_seed = set.defines.iter().all(|(name, _)| name != "default_seed");
+    let logs = logs::open(call, options, uses_default_seed)?;
     let program = Arc::new(Scripts::new(
         set,
         scale,
@@ -100,13 +100,13 @@ pub fn run(
             store.warn_unless_stored(&finished);
             Ok(observer.status())
         }
-        Err(error) => Err(not_started(call, &error)),
+        Err(error) => Err(start_failure(call, &error)),
     };
     signals.end_by_signal();
     outcome
 }
 
-/// The scripts of files and builtin scripts, in the order of the options.
+/// The builtin scripts and the scripts of files, in the order of the options.
 fn script_set(
     call: &PgbenchCall,
     options: &RunOptions,
@@ -151,7 +151,7 @@ fn scale(options: &RunOptions, tables: Option<TableFacts>) -> u32 {
 }
 
 /// pgbench's message for connections that could not be opened.
-fn not_started(call: &PgbenchCall, error: &Error) -> String {
+fn start_failure(call: &PgbenchCall, error: &Error) -> String {
     let messages = &call.messages;
     match error {
         Error::NotStarted(prony_drive::Error::Connect {

@@ -76,7 +76,7 @@ impl<'a> PgbenchObserver<'a> {
             return;
         }
         let at = if self.context.options.progress_timestamp {
-            let unix_ns = i128::from(end_ns) + i128::from(Clock::System.stamp_offset_ns());
+            let unix_ns = i128::from(end_ns) + i128::from(Clock::System.timestamp_offset_ns());
             ProgressTime::Unix(unix_ns as f64 / 1e9)
         } else {
             ProgressTime::Elapsed(elapsed_ns as f64 / 1e9)
@@ -101,7 +101,7 @@ impl<'a> PgbenchObserver<'a> {
         let messages = &call.messages;
         let mut status = 0;
         if let (Some(client), true) = (script_messages.first_aborted(), options.exit_on_abort) {
-            // In this case pgbench prints no report.
+            // pgbench prints no report after an abort.
             let thread = thread_of(options, client);
             let text = format!("Run was aborted due to an error in thread {thread}");
             eprint(&messages.error(&text));

@@ -1,4 +1,4 @@
-//! Prints the messages of clients during a run, from all workers, at once on stderr.
+//! Prints the messages of clients on stderr as they occur, from all workers.
 //!
 //! Must never: mix two messages.
 

@@ -1,4 +1,4 @@
-//! Does what pgbench does before a run, on a separate connection.
+//! Prepares a run as pgbench does, on a separate connection.
 //!
 //! In: a server. Out: the banner, the scale and partitions of the tables, vacuumed tables, and the server's
 //! facts for the store. Must never: change more than pgbench does.
@@ -33,7 +33,7 @@ pub fn prepare(
     target: &mut Target,
 ) -> Result<PreparedServer, String> {
     let messages = &call.messages;
-    connection::warn(target);
+    connection::print_warnings(target);
     let mut control = connection::connect(target).map_err(|problem| {
         connection::connect_error(call, &options.connection.dbname, &problem, "setup")
     })?;
@@ -54,7 +54,7 @@ pub fn prepare(
             SetupAction::Copy { .. } => {}
             SetupAction::Sql(sql) => {
                 let result = control.execute(&sql);
-                connection::notices(&mut control);
+                connection::print_notices(&mut control);
                 if let Err(error) = result {
                     eprint(&messages.error(&error.to_string()));
                     eprint(&messages.detail("(ignoring this error and continuing anyway)"));
@@ -73,7 +73,7 @@ pub fn prepare(
 }
 
 /// Reads the server's facts on a connection with Prony's application name: connections with pgbench's name
-/// execute only pgbench's statements. If the server does not answer, it can still be measured.
+/// execute only pgbench's statements. If this fails, the run continues without the facts.
 fn observe(target: &Target) -> Option<ServerFacts> {
     let mut target = target.clone();
     target.set_program_name("prony");
@@ -89,12 +89,12 @@ fn read_table_facts(
 ) -> Result<TableFacts, String> {
     let (messages, database) = (&call.messages, target.database.as_str());
     let count = control.query_value(SCALE_SQL).map_err(|error| {
-        let missing = error.sqlstate() == Some("42P01");
+        let is_missing = error.sqlstate() == Some("42P01");
         let message = match error.server() {
             Some(server_error) => server_error.in_statement(SCALE_SQL),
             None => error.to_string(),
         };
-        scale_query_failed(messages, &message, missing, database)
+        scale_query_failed(messages, &message, is_missing, database)
     })?;
     let count = count.unwrap_or_default();
     // pgbench ignores a failure and assumes no partitions.

@@ -1,8 +1,8 @@
 //! `pgbench -i`: creates and fills the tables.
 //!
 //! In: options, a server, the number of loading connections. Out: pgbench's tables; its messages on standard
-//! error. Must never: send other statements than this level of pgbench (with one connection), or leave a
-//! connection open after a signal.
+//! error. Must never: send a statement that this level of pgbench does not send (with one connection), or
+//! leave a connection open after a signal.
 
 mod rows;
 
@@ -25,8 +25,8 @@ use std::time::Instant;
 
 /// Runs the steps of an initialization.
 ///
-/// `load_jobs`: connections that fill pgbench_accounts. With one, the default, all tables are filled in one
-/// transaction, as in pgbench.
+/// `load_jobs`: connections that fill pgbench_accounts. With one connection, the default, all tables are
+/// filled in one transaction, as in pgbench.
 ///
 /// # Errors
 /// The remaining text for standard error, and the exit status: after a signal 128 plus its number.
@@ -37,7 +37,7 @@ pub fn initialize(
     load_jobs: Option<u32>,
 ) -> Result<(), UsageError> {
     let mut target = target.clone();
-    connection::warn(&target);
+    connection::print_warnings(&target);
     let mut control = connection::connect(&mut target).map_err(|problem| {
         let database = &options.connection.dbname;
         usage_error(connection::connect_error(
@@ -64,12 +64,12 @@ pub fn initialize(
     });
     outcome.map_err(|text| match signals.received() {
         None => usage_error(text),
-        Some(signal) => stopped(signal, &text),
+        Some(signal) => interrupted(signal, &text),
     })
 }
 
-/// pgbench reports its request to cancel before the server's error.
-fn stopped(signal: TerminationSignal, text: &str) -> UsageError {
+/// The error after a signal: like pgbench, it reports the cancel request before the server's error.
+fn interrupted(signal: TerminationSignal, text: &str) -> UsageError {
     UsageError {
         stderr: format!("Cancel request sent\n{text}"),
         exit_status: signal.exit_status(),
@@ -88,7 +88,7 @@ struct Initialization<'a> {
 
 impl Initialization<'_> {
     fn run_steps(&self, control: &mut Control) -> Result<(), String> {
-        connection::notices(control);
+        connection::print_notices(control);
         let mut step_times = Vec::new();
         for letter in self.options.steps.chars() {
             let started = Instant::now();
@@ -110,8 +110,8 @@ impl Initialization<'_> {
                 SetupAction::Print(text) => eprint(&text),
                 SetupAction::Sql(sql) => self.execute(control, &sql)?,
                 SetupAction::Copy { table, .. } if table == Table::Accounts && self.jobs > 1 => {
-                    // Commit now, so that the other connections see the tables. The rest of the step is
-                    // empty.
+                    // Commit now: the other connections must see the tables. The step has no further actions
+                    // except the commit.
                     self.execute(control, "commit")?;
                     return self.copy_accounts_in_parallel();
                 }
@@ -143,7 +143,7 @@ impl Initialization<'_> {
     fn is_plain_table(&self, control: &mut Control, table: Table) -> Result<bool, String> {
         self.check_stop()?;
         let rows = control.query_with(RELKIND_SQL, &[table.name()]);
-        connection::notices(control);
+        connection::print_notices(control);
         let rows = rows.map_err(|error| self.query_failed(&error, RELKIND_SQL))?;
         let kind = rows.first().and_then(|row| row.first());
         Ok(kind.and_then(Option::as_deref) == Some(RELKIND_RELATION))
@@ -152,7 +152,7 @@ impl Initialization<'_> {
     fn execute(&self, control: &mut Control, sql: &str) -> Result<(), String> {
         self.check_stop()?;
         let result = control.execute(sql);
-        connection::notices(control);
+        connection::print_notices(control);
         result
             .map(drop)
             .map_err(|error| self.query_failed(&error, sql))
@@ -171,6 +171,8 @@ impl Initialization<'_> {
             + &self.call.messages.detail(&format!("{query} was: {sql}"))
     }
 
+    /// Checks whether the load should continue.
+    ///
     /// # Errors
     /// The user stopped the load, or another connection failed. The text is empty, because the cause is
     /// reported elsewhere.

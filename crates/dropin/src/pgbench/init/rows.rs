@@ -3,7 +3,7 @@
 //! In: a table, a range of its rows. Out: the rows; progress lines about the rows of all connections
 //! together. Must never: leave rows of an interrupted COPY.
 
-use super::super::connection::notices;
+use super::super::connection::print_notices;
 use super::Initialization;
 use crate::output::eprint;
 use prony_dialect::libpq;
@@ -105,7 +105,7 @@ impl Initialization<'_> {
                 )
             })
         });
-        notices(control);
+        print_notices(control);
         outcome
     }
 }

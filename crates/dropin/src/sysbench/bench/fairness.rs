@@ -1,7 +1,7 @@
 //! Counts each user's events and the time spent in them.
 //!
 //! In: samples, on the workers' threads. Out: the fairness in reports. Must never: block a worker: each
-//! writes only the counts of its own users.
+//! worker writes only the counts of its users.
 
 use prony_dialect::sysbench::Fairness;
 use prony_drive::Tap;
@@ -40,7 +40,7 @@ impl ThreadCounts {
     }
 }
 
-/// The fairness between two readings.
+/// The fairness of the events between two snapshots.
 pub fn fairness_between(from: &[(u64, u64)], to: &[(u64, u64)]) -> Fairness {
     let threads: Vec<(u64, f64)> = to
         .iter()
@@ -105,9 +105,9 @@ mod tests {
         for _ in 0..3 {
             count(1, Outcome::Committed);
         }
-        let since = fairness_between(&before, &thread_counts.snapshot());
-        assert_eq!((since.events_avg, since.events_stddev), (2.0, 1.0));
-        assert_eq!((since.time_avg_s, since.time_stddev_s), (2.0, 1.0));
+        let latest = fairness_between(&before, &thread_counts.snapshot());
+        assert_eq!((latest.events_avg, latest.events_stddev), (2.0, 1.0));
+        assert_eq!((latest.time_avg_s, latest.time_stddev_s), (2.0, 1.0));
         let total = fairness_between(&[], &thread_counts.snapshot());
         assert_eq!((total.events_avg, total.events_stddev), (2.5, 0.5));
     }

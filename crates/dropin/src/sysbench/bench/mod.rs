@@ -1,7 +1,7 @@
 //! Runs any program as sysbench does.
 //!
-//! In: a program and how to drive it. Out: sysbench's lines, a stored run, an exit status. Must never: depend
-//! on a workload, or print a report of a run that an error ended.
+//! In: a program, a plan for the drive. Out: sysbench's lines, a stored run, an exit status. Must never:
+//! depend on a workload, or print a report of a run that an error ended.
 
 mod fairness;
 mod observer;
@@ -58,13 +58,13 @@ pub trait ReportTexts {
         true
     }
 
-    /// Receives the recording of the run, which is needed to end the process during the run.
+    /// Receives the recording of the run, which must be closed if the process ends during the run.
     fn set_recording(&self, _recording: &Recording) {}
 
     /// Called when all threads have started.
     fn threads_started(&self) {}
 
-    /// Counts of queries outside of threads since the last call, which reports include.
+    /// Returns the counts of queries made outside of threads since the last call; reports include them.
     fn take_outside_queries(&self) -> Counters {
         Counters::default()
     }
@@ -93,7 +93,7 @@ impl ReportTexts for DefaultTexts {}
 /// Runs the program. `error_printed`: whether an error has ended the run and its FATAL lines are printed.
 ///
 /// # Errors
-/// The exit status of a run that did not complete; everything is printed.
+/// The exit status of a run that did not complete; the error is already printed.
 pub fn run(
     call: &SysbenchCall,
     bench: &Bench<'_>,
@@ -143,13 +143,13 @@ pub fn run(
         }
         Err(error) => {
             signals.end_by_signal();
-            Err(not_started(call, bench, &error, error_printed()))
+            Err(start_failure(call, bench, &error, error_printed()))
         }
     }
 }
 
 /// Prints why the threads did not start, unless that is already printed.
-fn not_started(
+fn start_failure(
     call: &SysbenchCall,
     bench: &Bench<'_>,
     error: &Error,
@@ -198,22 +198,22 @@ fn print_end(
         return Err(CommandError::Status(1));
     }
     let measured = &driven.collected.measured;
-    let unfinished = measured.leftover.unfinished;
+    let unfinished = measured.excluded.unfinished;
     let forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
     if forced {
         call.log(LogLevel::Fatal, &fatal(FORCED_SHUTDOWN));
     } else {
-        let by_time = match plan.stop {
+        let time_is_up = match plan.stop {
             prony_plan::Stop::Shared { transactions, .. } => {
                 observer.events() < transactions && bench.settings.time_s.is_some()
             }
             _ => true,
         };
-        let line = if by_time { TIME_DONE } else { EVENTS_DONE };
+        let line = if time_is_up { TIME_DONE } else { EVENTS_DONE };
         call.log(LogLevel::Info, line);
         if bench.settings.threads > 1 {
-            let others = u64::from(bench.settings.threads) - 1;
-            call.log(LogLevel::Info, &repeated(others));
+            let other_threads = u64::from(bench.settings.threads) - 1;
+            call.log(LogLevel::Info, &repeated(other_threads));
         }
         call.log(LogLevel::Info, DONE);
     }

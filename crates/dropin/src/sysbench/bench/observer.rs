@@ -1,6 +1,6 @@
 //! Observes a run second by second: prints progress lines and reports when they are due.
 //!
-//! In: the runner's events. Out: lines on stdout, and how the run ends. Must never: let a line cover less
+//! In: the runner's events. Out: lines on stdout, the result of the run. Must never: let a line cover less
 //! than its interval, or average a percentile.
 
 use super::super::call::SysbenchCall;
@@ -30,10 +30,11 @@ pub struct SysbenchObserver<'a> {
     error_printed: &'a dyn Fn() -> bool,
     result: Result<(), CommandError>,
     shape: Shape,
-    /// Totals since the last line, and since the last checkpoint or the start.
+    /// Totals since the last progress line.
     since_line: Totals,
+    /// Totals since the last checkpoint, or since the start.
     since_checkpoint: Totals,
-    /// Queries outside of threads, for the same two periods.
+    /// Queries made outside of threads, for the same two periods.
     outside_since_line: Counters,
     outside_since_checkpoint: Counters,
     /// Latencies since the last line or checkpoint.
@@ -158,7 +159,7 @@ impl<'a> SysbenchObserver<'a> {
                 .percentile_ms(settings.percentile),
             queue: settings.rate_tps.map(|_| QueueState {
                 length: health.waiting,
-                concurrency: u64::from(health.under_way),
+                concurrency: u64::from(health.in_progress),
             }),
         };
         let text = self.bench.texts.progress(&figures);
@@ -225,8 +226,8 @@ impl RunObserver for SysbenchObserver<'_> {
             return;
         }
         let at_s = elapsed_ns / SECOND_NS;
-        let due = |second: &u32| u64::from(*second) == at_s;
-        if self.bench.settings.checkpoints_s.iter().any(due) {
+        let is_due = |second: &u32| u64::from(*second) == at_s;
+        if self.bench.settings.checkpoints_s.iter().any(is_due) {
             self.checkpoint(at_s, span.end_ns, start_ns);
         }
         let interval_s = self.bench.settings.report_interval_s;

@@ -37,7 +37,7 @@ impl ParallelCommand<'_> {
     /// Runs the command.
     ///
     /// # Errors
-    /// The exit status; everything is printed.
+    /// The exit status; the error is already printed.
     pub fn run(
         &self,
         driver: Driver,

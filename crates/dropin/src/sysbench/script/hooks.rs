@@ -1,7 +1,7 @@
-//! Reports by a script's own functions.
+//! Prints reports by functions that the script defines.
 //!
-//! In: figures of a run. Out: the script's output; sysbench's texts for reports that it does not define. Must
-//! never: end a run because a report failed.
+//! In: figures of a run. Out: the script's output; sysbench's texts for reports that the script does not
+//! define. Must never: end a run because a report failed.
 
 use super::super::bench::ReportTexts;
 use super::super::call::SysbenchCall;
@@ -18,9 +18,9 @@ pub struct Hooks<'a> {
     call: &'a SysbenchCall,
     script: &'a Script,
     logger: &'a ScriptLogger,
-    /// The Lua state for intermediate reports, if the script defines them.
+    /// The Lua state for intermediate reports, if the script defines their function.
     intermediate: Option<Reporter>,
-    /// The Lua state for checkpoints.
+    /// The Lua state for checkpoints, if the script defines their function.
     checkpoints: Option<Reporter>,
     /// Whether the script prints the final report.
     has_final_report: bool,
@@ -28,7 +28,8 @@ pub struct Hooks<'a> {
 }
 
 impl<'a> Hooks<'a> {
-    /// Loads the script once more for intermediate reports, and once for checkpoints.
+    /// Loads the script again for intermediate reports, and again for checkpoints, if the settings request
+    /// them.
     pub fn new(
         call: &'a SysbenchCall,
         script: &'a Script,
@@ -82,7 +83,7 @@ impl<'a> Hooks<'a> {
 /// The figures of the whole run.
 fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
     let latency = figures.latency;
-    let [least, most, mean, sum] = [
+    let [min_s, max_s, mean_s, sum_s] = [
         latency.min_ms,
         latency.max_ms,
         latency.avg_ms,
@@ -94,7 +95,7 @@ fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
         time_interval_s: figures.interval_s,
         time_total_s: figures.total_s,
         latency_pct_s: figures.percentile_ms / 1e3,
-        latency_s: Some([least, most, mean, sum]),
+        latency_s: Some([min_s, max_s, mean_s, sum_s]),
         ..counter_figures(&figures.counters)
     }
 }

@@ -33,10 +33,10 @@ pub struct ScriptLogger {
     database: Database,
     /// Time limit for starting threads, seconds.
     timeout_s: u32,
-    /// Whether threads are starting: then a connection that times out ends the run.
+    /// Whether threads are starting. While they are, a connection that times out ends the run.
     is_starting: AtomicBool,
     start_timed_out: AtomicBool,
-    /// The first function that fails sets their flag, too.
+    /// A signal, or the first function that fails, sets their flag.
     signals: Signals,
     /// The run in the store, once it has started.
     recording: OnceLock<Recording>,
@@ -106,7 +106,7 @@ impl ScriptLogger {
 
     /// Reports an error of a hook, which does not end the run.
     pub fn hook_failed(&self, error: &LuaScriptError) {
-        // Not if a signal interrupted it.
+        // A signal interrupts hooks, which is not a failure.
         if !self.signals.flag().load(Ordering::Relaxed) {
             self.log(LogLevel::Fatal, &failure_line(error));
         }
@@ -178,13 +178,13 @@ impl Listener for ScriptLogger {
 
     fn function_failed(&self, function: &str, reason: &str) {
         if !function.is_empty() {
-            let more = match function {
+            let threads_failed = match function {
                 "thread_init" => fatal(THREADS_FAILED),
                 _ => String::new(),
             };
             self.log(
                 LogLevel::Fatal,
-                &(function_failed(function, None, reason) + &more),
+                &(function_failed(function, None, reason) + &threads_failed),
             );
         }
         self.end();
@@ -200,13 +200,13 @@ impl Listener for ScriptLogger {
         if signal.is_none() {
             self.log(LogLevel::Fatal, &fatal(reason));
         }
-        // From here on no other thread writes to the store.
-        let _held = self
+        // While the lock is held, no other thread writes to the store.
+        let _lock = self
             .recording
             .get()
             .map(|recording| recording.cut_off(signal.unwrap_or(reason)));
         self.signals.end_by_signal();
-        // Its worker never returns, and a run ends only when all workers have returned.
+        // The worker of the stuck script never returns, and a run ends only when all workers have returned.
         std::process::exit(1);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs scripts in Lua.
+//! Runs Lua scripts.
 //!
 //! In: a command of a script. Out: sysbench's actions and output; an exit status. Must never: run a command
 //! that the script does not define.
@@ -29,13 +29,13 @@ use prony_workload::lua::{self, Command, LUA, LuaScriptError, Task};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit for querying the server's facts, which the run can do without.
+/// Time limit for reading the server's facts; a run also works without them.
 const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Runs a command of a script.
 ///
 /// # Errors
-/// The exit status; everything is printed.
+/// The exit status; the error is already printed.
 pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), CommandError> {
     let mysql = &command.settings.database.mysql;
     if let Some(reason) = unsupported_driver_option(mysql) {
@@ -61,29 +61,34 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         logger: &logger,
         signals: &signals,
     };
-    // Without a command the script is loaded and nothing else.
-    let Some(word) = command.command.as_deref() else {
+    // Without a command the script is only loaded.
+    let Some(command_name) = command.command.as_deref() else {
         return Ok(());
     };
     let command_kind = script
-        .command(word)
+        .command(command_name)
         .map_err(|error| report_failure(call, &error))?;
     let outcome = match command_kind {
         Command::Run => run.run(server),
         Command::Help => return script.help().map_err(|error| report_failure(call, &error)),
-        Command::Once => run.run_once(word),
+        Command::Once => run.run_once(command_name),
         // A single thread needs no parallel run.
-        Command::Parallel if command.settings.threads == 1 => run.run_once(word),
+        Command::Parallel if command.settings.threads == 1 => run.run_once(command_name),
         Command::Parallel => {
             call.log(LogLevel::Notice, WORKERS);
-            let word = word.to_owned();
+            let word = command_name.to_owned();
             run.run_in_threads(server, Task::Command { word })
         }
         Command::Missing => {
-            let text = format!("'{name}' test does not implement the '{word}' command.\n");
+            let text = format!("'{name}' test does not implement the '{command_name}' command.\n");
             return Err(usage_failure(&text));
         }
-        Command::Unknown => return Err(usage_failure(&format!("{}\n", unknown_command(word)))),
+        Command::Unknown => {
+            return Err(usage_failure(&format!(
+                "{}\n",
+                unknown_command(command_name)
+            )));
+        }
     };
     signals.end_by_signal();
     outcome
@@ -98,7 +103,7 @@ struct ScriptRun<'a> {
     signals: &'a Signals,
 }
 
-/// The driver and target; or the lines of the log, and the reason why threads do not start.
+/// The driver and target; or the lines of the log and the reason why threads cannot start.
 type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
 
 fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
@@ -119,12 +124,12 @@ fn target_or_placeholder(settings: &GeneralOptions, server: ResolvedServer) -> (
     })
 }
 
-/// The server with its facts, for the store; no facts for a script without a server.
+/// The server with its facts, for the store; the facts are empty if there is no server.
 fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
-    let mut hurried = target.clone();
+    let mut facts_target = target.clone();
     let timeout = target.connect_timeout.unwrap_or(FACTS_TIMEOUT);
-    hurried.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
-    let (facts, connection) = match Control::connect(&hurried) {
+    facts_target.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
+    let (facts, connection) = match Control::connect(&facts_target) {
         Ok(mut control) => {
             crate::cleartext::warn(&control);
             let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
@@ -141,7 +146,7 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     ConnectedServer::new(target, facts, connection)
 }
 
-/// Prints why a script failed, to the log.
+/// Prints the error of a script to the log.
 fn report_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
     match error {
         LuaScriptError::Usage(text) => usage_failure(text),
@@ -149,7 +154,7 @@ fn report_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
     }
 }
 
-/// Why a script failed, as a line of the log.
+/// The error of a script as a line of the log.
 fn failure_line(error: &LuaScriptError) -> String {
     match error {
         LuaScriptError::Usage(text) | LuaScriptError::Fatal(text) => fatal(text),
@@ -195,7 +200,7 @@ impl ScriptRun<'_> {
                     .collect(),
             },
             scale: 1,
-            // Scripts may need much CPU time of their own.
+            // Scripts may use much CPU time themselves.
             processors: processors(),
             thread_per_user: script.may_block().map_err(report)?,
             texts: &hooks,
@@ -204,13 +209,13 @@ impl ScriptRun<'_> {
             }),
         };
         let outcome = bench::run(call, &bench, self.signals, &|| logger.is_fatal());
-        // In case the last report started a list, or there was no last report.
+        // Reports may still be open, if the last report started a list or was not printed.
         hooks.end();
         outcome.map_err(|error| match logger.start_timed_out() {
             true => CommandError::Status(EXIT_LATE),
             false => error,
         })?;
-        // sysbench also exits with 0 here: the run is over and its report is printed.
+        // Like sysbench, exit with status 0: the run is complete and its report is printed.
         if let Err(problem) = script.done() {
             report_failure(call, &problem);
         }
@@ -218,11 +223,11 @@ impl ScriptRun<'_> {
     }
 
     /// Runs a command in a single thread.
-    fn run_once(&self, word: &str) -> Result<(), CommandError> {
-        match self.script.once(word) {
+    fn run_once(&self, command_name: &str) -> Result<(), CommandError> {
+        match self.script.once(command_name) {
             Ok(true) => Ok(()),
             Ok(false) => Err(CommandError::Status(1)),
-            // A signal interrupted it.
+            // A signal interrupted the command.
             Err(_) if self.signals.received().is_some() => Err(CommandError::Status(1)),
             Err(error) => Err(report_failure(self.call, &error)),
         }

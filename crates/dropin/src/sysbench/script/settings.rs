@@ -18,9 +18,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// The environment variable with the time that a script may run without a query, seconds.
-const PATIENCE_VARIABLE: &str = "PRONY_LUA_PATIENCE";
-/// The environment variable with the memory limit of a Lua state, MiB.
+/// The environment variable with the time limit of a script between two queries, in seconds.
+const QUERY_GAP_VARIABLE: &str = "PRONY_LUA_PATIENCE";
+/// The environment variable with the memory limit of a Lua state, in MiB.
 const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 
 /// The settings of a script. `end`: the flag that ends the run.
@@ -56,7 +56,7 @@ pub fn script_settings(
             .collect(),
         command: command.command.clone(),
         general: general(command),
-        given: command.extras.iter().map(script_option).collect(),
+        script_options: command.extras.iter().map(script_option).collect(),
         threads: settings.threads,
         driver,
         server: server.as_ref().ok().map(|(_, target)| target.clone()),
@@ -71,7 +71,7 @@ pub fn script_settings(
             .map_or(ScriptSettings::MEMORY_LIMIT_BYTES, |mib| {
                 (mib as usize) << 20
             }),
-        patience_s: number(PATIENCE_VARIABLE).unwrap_or(ScriptSettings::PATIENCE_S),
+        max_query_gap_s: number(QUERY_GAP_VARIABLE).unwrap_or(ScriptSettings::MAX_QUERY_GAP_S),
         end,
         listener: Arc::clone(logger) as Arc<dyn lua::Listener>,
     })
@@ -79,8 +79,8 @@ pub fn script_settings(
 
 /// The lines of the log, if the server is unusable for this reason.
 fn failure_lines(server: &super::ResolvedServer, reason: &str) -> Option<String> {
-    let (lines, found_reason) = server.as_ref().err()?;
-    (*found_reason == reason).then(|| lines.clone())
+    let (lines, server_reason) = server.as_ref().err()?;
+    (*server_reason == reason).then(|| lines.clone())
 }
 
 fn env_var(name: &str) -> Option<String> {
@@ -95,10 +95,10 @@ fn number(name: &str) -> Option<u64> {
         .filter(|number| *number > 0)
 }
 
-/// Reads a script: its path in messages, and its text.
+/// Reads a script. Returns its path, for messages, and its text.
 fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandError> {
     let ScriptSource::File(path) = &command.source else {
-        // A prompt for a user at a terminal.
+        // On a terminal, tell the user what is read.
         if std::io::stdin().is_terminal() {
             print(&Output {
                 stdout: "Reading the script from the standard input:\n\n".to_owned(),
@@ -112,7 +112,7 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
     };
     let text = std::fs::read(path)
         .map_err(|error| usage_failure(&format!("cannot open {}: {error}\n", path.display())))?;
-    // Messages print the name as given.
+    // Messages print the name from the command line.
     let displayed_path = match Path::new(&command.name) == path {
         true => command.name.clone(),
         false => path.display().to_string(),
@@ -149,7 +149,7 @@ fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
             ScriptOptionValue::Text(password.to_owned()),
         )
     };
-    // These two are not options of the test.
+    // `config_file` and `test` are not options of the test.
     let is_test_option = |name: &str| !matches!(name, "config_file" | "test");
     let values = command
         .values
@@ -159,7 +159,7 @@ fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
     all.push(password("mysql_password", database.mysql.password.reveal()));
     all.push(password("pgsql_password", database.pgsql.password.reveal()));
     for (name, value) in &mut all {
-        // The settings have the values of deprecated options too.
+        // The settings include values that deprecated options set.
         let number = match name.as_str() {
             "threads" => f64::from(command.settings.threads),
             "time" => f64::from(command.settings.time_s.unwrap_or(0)),
@@ -171,7 +171,7 @@ fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
     all
 }
 
-fn script_option(option: &prony_dialect::sysbench::GivenOption) -> ScriptOption {
+fn script_option(option: &prony_dialect::sysbench::RawOption) -> ScriptOption {
     ScriptOption {
         name: option.name.clone(),
         value: option.value.clone(),

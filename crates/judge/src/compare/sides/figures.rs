@@ -1,7 +1,7 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios, intervals. Must never: treat one run's seconds as repeats;
-//! an interval states its basis.
+//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: treat
+//! the seconds of one run as repeats.
 
 use super::SideComparison;
 use crate::compare::{MEAN, TPS, Unit, values};
@@ -25,7 +25,7 @@ pub struct FigureComparison {
     pub a: FigureSample,
     /// The other side's values.
     pub b: FigureSample,
-    /// The other side as a multiple of the first: the ratio of the geometric means of their runs.
+    /// The other side divided by the first: the ratio of the geometric means of their runs.
     pub ratio: f64,
     /// How far chance explains the ratio; absent if it cannot be estimated.
     #[serde(rename = "found", skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub enum GateResult {
 impl FigureComparison {
     /// Whether the other side is slower than the first by more than the share `allowed`.
     pub(super) fn gate(&self, allowed: f64) -> GateResult {
-        let Some(significance) = self.significance.filter(|of| of.basis == Basis::Repeats) else {
+        let Some(significance) = self.significance.filter(|it| it.basis == Basis::Repeats) else {
             return GateResult::Unsure;
         };
         // How much slower, as shares of the first side's value.
@@ -109,11 +109,11 @@ impl FigureComparison {
 /// The leading figures, most important first: throughput and the 99th percentile, in reverse order for a
 /// load at a rate.
 pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureComparison> {
-    let of = |unit: Unit| figures.iter().filter(move |one| one.unit == unit);
-    let named = |unit, name: &str| of(unit).find(|one| one.name == name);
-    let throughput = named(Unit::Rate, MetricName::NOPM).or(named(Unit::Rate, TPS));
-    let throughput = throughput.or(of(Unit::Rate).next());
-    let response = named(Unit::Nanoseconds, "p99").or(of(Unit::Nanoseconds).next());
+    let with_unit = |unit: Unit| figures.iter().filter(move |figure| figure.unit == unit);
+    let with_name = |unit, name: &str| with_unit(unit).find(|figure| figure.name == name);
+    let throughput = with_name(Unit::Rate, MetricName::NOPM).or(with_name(Unit::Rate, TPS));
+    let throughput = throughput.or(with_unit(Unit::Rate).next());
+    let response = with_name(Unit::Nanoseconds, "p99").or(with_unit(Unit::Nanoseconds).next());
     let mut leading: Vec<&FigureComparison> = throughput.into_iter().chain(response).collect();
     if paced {
         leading.reverse();
@@ -124,19 +124,19 @@ pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureC
 /// The figures that all runs of both sides have, in the first side's order.
 pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
     let sides = [first, second].map(|runs| runs.iter().map(|run| values(run)).collect::<Vec<_>>());
-    let of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
-        let each = side.iter().map(|run| {
-            let found = run.iter().find(|one| one.0 == name && one.1 == unit);
-            found.map(|one| one.2)
+    let values_of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
+        let per_run = side.iter().map(|run| {
+            let value = run.iter().find(|value| value.0 == name && value.1 == unit);
+            value.map(|figure| figure.2)
         });
-        each.collect::<Option<Vec<f64>>>()
+        per_run.collect::<Option<Vec<f64>>>()
     };
     let Some(names) = sides[0].first() else {
         return Vec::new();
     };
-    let found = names.iter().filter_map(|(name, unit, _)| {
-        let a = of(&sides[0], name, *unit)?;
-        let b = of(&sides[1], name, *unit)?;
+    let comparisons = names.iter().filter_map(|(name, unit, _)| {
+        let a = values_of(&sides[0], name, *unit)?;
+        let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
             Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP,
             _ => 0.0,
@@ -151,17 +151,17 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
             name: name.clone(),
             unit: *unit,
             ratio: (mean_log(&b) - mean_log(&a)).exp(),
-            a: FigureSample::of(a),
-            b: FigureSample::of(b),
+            a: FigureSample::new(a),
+            b: FigureSample::new(b),
             significance: None,
             estimate,
         })
     });
-    found.collect()
+    comparisons.collect()
 }
 
 impl FigureSample {
-    fn of(values: Vec<f64>) -> FigureSample {
+    fn new(values: Vec<f64>) -> FigureSample {
         FigureSample {
             median: median(&values),
             variation: coefficient_of_variation(&values),
@@ -180,10 +180,10 @@ fn estimate_within_runs(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
     let rate = |run: &Run| {
         values(run)
             .into_iter()
-            .find(|one| one.0 == name)
-            .map(|one| one.2)
+            .find(|figure| figure.0 == name)
+            .map(|figure| figure.2)
     };
-    let side = |run: &Run| -> Option<SeriesMean> {
+    let mean_rate = |run: &Run| -> Option<SeriesMean> {
         let mut mean = series_mean(&per_second_rates(run, |second: &Second| second.committed)?)?;
         if name == MetricName::NOPM {
             let orders = rate(run)? / 60.0 * run.measured.length_s;
@@ -192,41 +192,46 @@ fn estimate_within_runs(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
         Some(mean)
     };
     let mut estimate = match name {
-        TPS | MetricName::NOPM => ratio_of_series(&side(a)?, &side(b)?)?,
+        TPS | MetricName::NOPM => ratio_of_series(&mean_rate(a)?, &mean_rate(b)?)?,
         _ => return None,
     };
-    // The ratio is computed from the figures, because whole seconds may leave out an edge of the window.
+    // The ratio is that of the figures: whole seconds may leave out an edge of the window.
     estimate.log_ratio = (rate(b)? / rate(a)?).ln();
     estimate.log_ratio.is_finite().then_some(estimate)
 }
 
-/// Decides which figures differ: for each figure, the comparisons of all sides with the first are one
-/// family.
+/// Decides which figures differ. For each figure, the comparisons of all sides with the first are one family
+/// of tests.
 pub(super) fn decide_significance(against: &mut [SideComparison], alpha: f64) {
-    let figures = against.iter().flat_map(|one| &one.figures);
+    let figures = against.iter().flat_map(|comparison| &comparison.figures);
     let mut names: Vec<(String, Unit)> = Vec::new();
-    for one in figures {
+    for figure in figures {
         if !names
             .iter()
-            .any(|known| known.0 == one.name && known.1 == one.unit)
+            .any(|known| known.0 == figure.name && known.1 == figure.unit)
         {
-            names.push((one.name.clone(), one.unit));
+            names.push((figure.name.clone(), figure.unit));
         }
     }
     for (name, unit) in names {
-        let same_figure = against.iter_mut().filter_map(|one| {
-            let mut figures = one.figures.iter_mut();
-            figures.find(|one| one.name == name && one.unit == unit && one.estimate.is_some())
+        let same_figure = against.iter_mut().filter_map(|comparison| {
+            let mut figures = comparison.figures.iter_mut();
+            figures.find(|figure| {
+                figure.name == name && figure.unit == unit && figure.estimate.is_some()
+            })
         });
         let mut same_figure: Vec<&mut FigureComparison> = same_figure.collect();
-        let estimates: Vec<(Basis, Estimate)> =
-            same_figure.iter().filter_map(|one| one.estimate).collect();
+        let estimates: Vec<(Basis, Estimate)> = same_figure
+            .iter()
+            .filter_map(|figure| figure.estimate)
+            .collect();
         let p_values: Vec<f64> = estimates.iter().map(|(_, estimate)| estimate.p()).collect();
         let results = holm(&p_values, alpha);
-        for ((one, (basis, estimate)), result) in same_figure.iter_mut().zip(estimates).zip(results)
+        for ((figure, (basis, estimate)), result) in
+            same_figure.iter_mut().zip(estimates).zip(results)
         {
             let [low, high] = estimate.interval(result.alpha);
-            one.significance = Some(Significance {
+            figure.significance = Some(Significance {
                 basis,
                 difference: result.significant,
                 level: 1.0 - result.alpha,

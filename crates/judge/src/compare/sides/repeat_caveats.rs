@@ -8,8 +8,8 @@ use crate::formatting::{count, percent};
 use crate::thresholds::{REPEATS_CV, REPEATS_MIN};
 use prony_store::{Experiment, Order, Run, Severity};
 
-fn caveat(what: &str, of: [String; 2], why: &'static str) -> Difference {
-    let [a, b] = of;
+fn caveat(what: &str, values: [String; 2], why: &'static str) -> Difference {
+    let [a, b] = values;
     Difference {
         severity: Severity::Caveat,
         what: what.to_owned(),
@@ -26,36 +26,36 @@ pub(super) fn caveats(
     leading: Option<&FigureComparison>,
 ) -> Vec<Difference> {
     let sides = [first, second].map(|side| side.runs.as_slice());
-    let mut found = Vec::new();
+    let mut caveats = Vec::new();
     if sides.iter().any(|runs| runs.len() < REPEATS_MIN) {
         let why = "fewer than three repeats say little about how much runs of the same configuration differ";
         let counts = sides.map(|runs| count(runs.len() as u64, "run"));
-        found.push(caveat("repeats", counts, why));
+        caveats.push(caveat("repeats", counts, why));
     }
     let scatter = [
-        leading.and_then(|of| of.a.variation),
-        leading.and_then(|of| of.b.variation),
+        leading.and_then(|figure| figure.a.variation),
+        leading.and_then(|figure| figure.b.variation),
     ];
     if scatter.iter().flatten().any(|cv| *cv > REPEATS_CV) {
         let why =
             "runs of the same configuration differ by this much, which hides small differences";
         let values = scatter.map(|cv| cv.map_or("one run".to_owned(), percent));
-        found.push(caveat("run-to-run", values, why));
+        caveats.push(caveat("run-to-run", values, why));
     }
-    let orders = sides.map(|runs| experiments(runs).next().map(|one| one.order));
+    let orders = sides.map(|runs| experiments(runs).next().map(|experiment| experiment.order));
     if orders == [Some(Order::Sequential); 2] && experiment_of(sides[0]) == experiment_of(sides[1])
     {
         let why = "anything that changed on the machines meanwhile affects only one side";
         let order = || "one after the other".to_owned();
-        found.push(caveat("order", [order(), order()], why));
+        caveats.push(caveat("order", [order(), order()], why));
     }
-    found
+    caveats
 }
 
 /// The caveat that runs are missing from an experiment whose variants are the sides.
 pub(super) fn incomplete(sides: &[Side<'_>]) -> Option<Difference> {
     let planned = sides.iter().flat_map(|side| experiments(&side.runs));
-    let planned = planned.map(|one| one.runs as usize).max()?;
+    let planned = planned.map(|experiment| experiment.runs as usize).max()?;
     let present: usize = sides.iter().map(|side| side.runs.len()).sum();
     let id = experiment_of(&sides.first()?.runs)?;
     let one_experiment = sides
@@ -80,8 +80,10 @@ fn experiments<'a>(runs: &'a [&Run]) -> impl Iterator<Item = &'a Experiment> {
 /// The experiment to which all runs belong.
 fn experiment_of<'a>(runs: &'a [&Run]) -> Option<&'a str> {
     let id = experiments(runs).next()?.id.as_str();
-    let all = runs
-        .iter()
-        .all(|run| run.experiment.as_ref().is_some_and(|one| one.id == id));
-    all.then_some(id)
+    let same_experiment = runs.iter().all(|run| {
+        run.experiment
+            .as_ref()
+            .is_some_and(|experiment| experiment.id == id)
+    });
+    same_experiment.then_some(id)
 }

@@ -1,4 +1,4 @@
-//! Comparisons of several runs a side.
+//! Comparisons of sides with several runs each.
 //!
 //! Longer than 400 lines: the cases vary the same runs.
 
@@ -7,27 +7,27 @@ use crate::formatting::percent;
 use crate::sample::{healthy, healthy_at_rate, with_series};
 use prony_store::{Experiment, IndustryMetric};
 
-/// Runs with these throughputs, and distinct ids.
-fn runs(mark: &str, tps: &[f64]) -> Vec<Run> {
-    let each = tps.iter().enumerate().map(|(index, tps)| {
+/// Runs with these throughputs, and ids that start with `prefix`.
+fn runs(prefix: &str, tps: &[f64]) -> Vec<Run> {
+    let runs = tps.iter().enumerate().map(|(index, tps)| {
         let mut run = healthy();
-        run.id = format!("{mark}{index}");
+        run.id = format!("{prefix}{index}");
         run.measured.kinds[0].tps = *tps;
         run.measured.kinds[0].response.p99_ns = Some((1e12 / tps) as u64);
         run
     });
-    each.collect()
+    runs.collect()
 }
 
 /// Runs at a rate, with these 99th percentiles.
-fn paced(mark: &str, p99_ns: [u64; 3]) -> Vec<Run> {
-    let each = p99_ns.iter().enumerate().map(|(index, p99_ns)| {
+fn paced(prefix: &str, p99_ns: [u64; 3]) -> Vec<Run> {
+    let runs = p99_ns.iter().enumerate().map(|(index, p99_ns)| {
         let mut run = healthy_at_rate();
-        run.id = format!("{mark}{index}");
+        run.id = format!("{prefix}{index}");
         run.measured.kinds[0].response.p99_ns = Some(*p99_ns);
         run
     });
-    each.collect()
+    runs.collect()
 }
 
 fn compare(sides: &[&[Run]]) -> SidesComparison {
@@ -41,10 +41,10 @@ fn compare(sides: &[&[Run]]) -> SidesComparison {
     compare_sides(&sides)
 }
 
-fn caveat_names(found: &SidesComparison) -> Vec<&str> {
-    let all = found.against.iter().flat_map(|one| &one.differences);
-    let caveats = all.filter(|one| one.severity == Severity::Caveat);
-    caveats.map(|one| one.what.as_str()).collect()
+fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
+    let differences = comparison.against.iter().flat_map(|side| &side.differences);
+    let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
+    caveats.map(|difference| difference.what.as_str()).collect()
 }
 
 const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
@@ -55,11 +55,14 @@ fn repeats_give_an_interval_and_the_median() {
         runs("a", &STEADY),
         runs("b", &[12_000.0, 11_000.0, 11_100.0]),
     );
-    let found = compare(&[&a, &b]);
-    assert_eq!(found.label(), "COMPARABLE");
-    assert_eq!((found.sides[1].letter, found.sides[1].runs.len()), ('B', 3));
-    let leading = found.leading(&found.against[0]);
-    let names: Vec<&str> = leading.iter().map(|one| one.name.as_str()).collect();
+    let comparison = compare(&[&a, &b]);
+    assert_eq!(comparison.label(), "COMPARABLE");
+    assert_eq!(
+        (comparison.sides[1].letter, comparison.sides[1].runs.len()),
+        ('B', 3)
+    );
+    let leading = comparison.leading(&comparison.against[0]);
+    let names: Vec<&str> = leading.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["TPS", "p99"]);
     let tps = leading[0];
     assert_eq!(
@@ -74,9 +77,9 @@ fn repeats_give_an_interval_and_the_median() {
         "{significance:?}"
     );
     assert_eq!(significance.level, 0.95);
-    let back = compare(&[&b, &a]);
-    let back = back.against[0].figures[0].significance.unwrap();
-    assert!((back.low * significance.high - 1.0).abs() < 1e-9);
+    let swapped = compare(&[&b, &a]);
+    let swapped = swapped.against[0].figures[0].significance.unwrap();
+    assert!((swapped.low * significance.high - 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -85,8 +88,8 @@ fn equal_sides_show_no_difference_and_report_the_detectable_one() {
         runs("a", &STEADY),
         runs("b", &[9_950.0, 10_090.0, 10_010.0]),
     );
-    let found = compare(&[&a, &b]);
-    let significance = found.against[0].figures[0].significance.unwrap();
+    let comparison = compare(&[&a, &b]);
+    let significance = comparison.against[0].figures[0].significance.unwrap();
     assert!(
         !significance.difference && significance.low < 1.0 && significance.high > 1.0,
         "{significance:?}"
@@ -100,16 +103,16 @@ fn equal_sides_show_no_difference_and_report_the_detectable_one() {
 #[test]
 fn few_repeats_and_scattered_repeats_are_caveats() {
     let (a, b) = (runs("a", &[10_000.0, 10_100.0]), runs("b", &STEADY));
-    let found = compare(&[&a, &b]);
-    assert_eq!(caveat_names(&found), ["repeats"]);
-    assert_eq!(found.label(), "COMPARABLE, WITH 1 CAVEAT");
-    assert!(found.against[0].figures[0].significance.is_some());
-    let wild = runs("b", &[9_000.0, 10_000.0, 11_000.0]);
-    let found = compare(&[&runs("a", &STEADY), &wild]);
-    assert_eq!(caveat_names(&found), ["run-to-run"]);
-    let just = runs("b", &[9_510.0, 10_000.0, 10_490.0]);
+    let comparison = compare(&[&a, &b]);
+    assert_eq!(caveat_names(&comparison), ["repeats"]);
+    assert_eq!(comparison.label(), "COMPARABLE, WITH 1 CAVEAT");
+    assert!(comparison.against[0].figures[0].significance.is_some());
+    let scattered = runs("b", &[9_000.0, 10_000.0, 11_000.0]);
+    let comparison = compare(&[&runs("a", &STEADY), &scattered]);
+    assert_eq!(caveat_names(&comparison), ["run-to-run"]);
+    let barely_within = runs("b", &[9_510.0, 10_000.0, 10_490.0]);
     assert_eq!(
-        caveat_names(&compare(&[&runs("a", &STEADY), &just])),
+        caveat_names(&compare(&[&runs("a", &STEADY), &barely_within])),
         [""; 0]
     );
 }
@@ -132,33 +135,36 @@ fn single_runs_are_compared_by_their_seconds() {
             ..IndustryMetric::default()
         }];
     }
-    let found = compare(&[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
-    assert_eq!(caveat_names(&found), ["repeats"]);
-    let figures = &found.against[0].figures;
-    let of = |name: &str| figures.iter().find(|one| one.name == name).unwrap();
-    let significance = of("TPS").significance.unwrap();
+    let comparison = compare(&[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+    assert_eq!(caveat_names(&comparison), ["repeats"]);
+    let figures = &comparison.against[0].figures;
+    let figure = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
+    let significance = figure("TPS").significance.unwrap();
     assert_eq!(significance.basis, Basis::WithinOneRun);
     assert!(
         significance.difference && significance.low > 1.05 && significance.high < 1.07,
         "{significance:?}"
     );
     assert_eq!(
-        of("p99").significance,
+        figure("p99").significance,
         None,
         "its seconds do not add up to it"
     );
-    let orders = of("NOPM").significance.unwrap();
+    let orders = figure("NOPM").significance.unwrap();
     assert!(!orders.difference && orders.high - orders.low > significance.high - significance.low);
     // And the gate stays undecided.
-    assert_eq!(found.gate(&found.against[0], 0.9), Some(GateResult::Unsure));
+    assert_eq!(
+        comparison.gate(&comparison.against[0], 0.9),
+        Some(GateResult::Unsure)
+    );
     // One run against several gives no estimate.
     let several = runs("c", &STEADY);
-    let found = compare(&[std::slice::from_ref(&a), &several]);
+    let comparison = compare(&[std::slice::from_ref(&a), &several]);
     assert!(
-        found.against[0]
+        comparison.against[0]
             .figures
             .iter()
-            .all(|one| one.significance.is_none())
+            .all(|figure| figure.significance.is_none())
     );
 }
 
@@ -166,27 +172,27 @@ fn single_runs_are_compared_by_their_seconds() {
 fn runs_of_a_side_must_be_repeats_of_each_other() {
     let (mut a, b) = (runs("a", &STEADY), runs("b", &STEADY));
     a[2].workload.scale += 1;
-    let found = compare(&[&a, &b]);
-    assert_eq!(found.verdict, Verdict::NotComparable);
-    assert_eq!(found.sides[0].unlike[0].what, "scale");
-    assert_eq!(found.against[0].figures, []);
-    assert_eq!(found.gate(&found.against[0], 0.03), None);
+    let comparison = compare(&[&a, &b]);
+    assert_eq!(comparison.verdict, Verdict::NotComparable);
+    assert_eq!(comparison.sides[0].unlike[0].what, "scale");
+    assert_eq!(comparison.against[0].figures, []);
+    assert_eq!(comparison.gate(&comparison.against[0], 0.03), None);
     // Two equal pairs; one side mixes two things, so nothing is reported about it.
     let mut c = runs("c", &STEADY);
     c[0].drive.clients += 1;
     c[1].drive.clients += 2;
-    let found = compare(&[&b, &c]);
-    let clients = &found.against[0].differences[0];
+    let comparison = compare(&[&b, &c]);
+    let clients = &comparison.against[0].differences[0];
     assert_eq!((clients.a.as_str(), clients.b.as_str()), ("64", "65 or 66"));
-    assert_eq!(found.caveats, 1);
+    assert_eq!(comparison.caveats, 1);
 }
 
 #[test]
 fn limits_are_exceeded_kept_or_undecided() {
     let base = runs("a", &STEADY);
     let gate = |tps: &[f64], allowed: f64| {
-        let found = compare(&[&base, &runs("b", tps)]);
-        found.gate(&found.against[0], allowed)
+        let comparison = compare(&[&base, &runs("b", tps)]);
+        comparison.gate(&comparison.against[0], allowed)
     };
     assert_eq!(
         gate(&[9_000.0, 9_050.0, 9_100.0], 0.03),
@@ -204,15 +210,15 @@ fn limits_are_exceeded_kept_or_undecided() {
     );
     // At a rate all sides keep up, and only responses get slower.
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
-    let found = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
-    assert_eq!(found.leading(&found.against[0])[0].name, "p99");
+    let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
+    assert_eq!(comparison.leading(&comparison.against[0])[0].name, "p99");
     assert_eq!(
-        found.gate(&found.against[0], 0.03),
+        comparison.gate(&comparison.against[0], 0.03),
         Some(GateResult::Slower)
     );
-    let found = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
+    let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
     assert_eq!(
-        found.gate(&found.against[0], 0.03),
+        comparison.gate(&comparison.against[0], 0.03),
         Some(GateResult::Within)
     );
 }
@@ -220,39 +226,42 @@ fn limits_are_exceeded_kept_or_undecided() {
 #[test]
 fn several_sides_are_corrected_as_one_family() {
     let base = runs("a", &STEADY);
-    let slightly = runs("b", &[10_150.0, 10_250.0, 10_350.0]);
-    let far = runs("c", &[20_000.0, 20_100.0, 20_200.0]);
-    let alone = compare(&[&base, &slightly]).against[0].figures[0]
+    let slightly_faster = runs("b", &[10_150.0, 10_250.0, 10_350.0]);
+    let much_faster = runs("c", &[20_000.0, 20_100.0, 20_200.0]);
+    let uncorrected = compare(&[&base, &slightly_faster]).against[0].figures[0]
         .significance
         .unwrap();
-    assert!(alone.difference, "{alone:?}");
-    let found = compare(&[&base, &slightly, &slightly.clone(), &far]);
-    let significance: Vec<Significance> = found
+    assert!(uncorrected.difference, "{uncorrected:?}");
+    let comparison = compare(&[
+        &base,
+        &slightly_faster,
+        &slightly_faster.clone(),
+        &much_faster,
+    ]);
+    let results: Vec<Significance> = comparison
         .against
         .iter()
-        .map(|one| one.figures[0].significance.unwrap())
+        .map(|side| side.figures[0].significance.unwrap())
         .collect();
-    let differences: Vec<bool> = significance.iter().map(|one| one.difference).collect();
+    let differences: Vec<bool> = results.iter().map(|result| result.difference).collect();
     assert_eq!(differences, [false, false, true]);
-    assert!((significance[2].level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
+    assert!((results[2].level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
     assert!(
-        significance[0].p > alone.p
-            && significance[0].high > alone.high
-            && significance[0].low < 1.0
+        results[0].p > uncorrected.p && results[0].high > uncorrected.high && results[0].low < 1.0
     );
-    for one in &significance {
-        assert_eq!(one.difference, one.low > 1.0 || one.high < 1.0);
+    for result in &results {
+        assert_eq!(result.difference, result.low > 1.0 || result.high < 1.0);
     }
 }
 
 #[test]
 fn an_experiment_reports_missing_runs_and_sequential_order() {
-    let part = |mark: &str, order: prony_store::Order| {
-        let mut all = runs(mark, &STEADY);
-        for (index, run) in all.iter_mut().enumerate() {
+    let experiment_runs = |variant: &str, order: prony_store::Order| {
+        let mut runs = runs(variant, &STEADY);
+        for (index, run) in runs.iter_mut().enumerate() {
             run.experiment = Some(Experiment {
                 id: "x".to_owned(),
-                variant: mark.to_owned(),
+                variant: variant.to_owned(),
                 repeat: index as u32 + 1,
                 position: 1,
                 runs: 6,
@@ -260,40 +269,47 @@ fn an_experiment_reports_missing_runs_and_sequential_order() {
                 ..Experiment::default()
             });
         }
-        all
+        runs
     };
-    let found = compare(&[
-        &part("a", prony_store::Order::Interleaved),
-        &part("b", prony_store::Order::Interleaved),
+    let comparison = compare(&[
+        &experiment_runs("a", prony_store::Order::Interleaved),
+        &experiment_runs("b", prony_store::Order::Interleaved),
     ]);
-    assert_eq!(found.label(), "COMPARABLE");
-    let found = compare(&[
-        &part("a", prony_store::Order::Sequential),
-        &part("b", prony_store::Order::Sequential),
+    assert_eq!(comparison.label(), "COMPARABLE");
+    let comparison = compare(&[
+        &experiment_runs("a", prony_store::Order::Sequential),
+        &experiment_runs("b", prony_store::Order::Sequential),
     ]);
-    assert_eq!(caveat_names(&found), ["order"]);
-    let mut short = part("b", prony_store::Order::Interleaved);
-    short.pop();
-    let found = compare(&[&part("a", prony_store::Order::Interleaved), &short]);
-    assert_eq!(caveat_names(&found), ["repeats", "incomplete"]);
-    let found = compare(&[
-        &part("a", prony_store::Order::Interleaved),
+    assert_eq!(caveat_names(&comparison), ["order"]);
+    let mut incomplete = experiment_runs("b", prony_store::Order::Interleaved);
+    incomplete.pop();
+    let comparison = compare(&[
+        &experiment_runs("a", prony_store::Order::Interleaved),
+        &incomplete,
+    ]);
+    assert_eq!(caveat_names(&comparison), ["repeats", "incomplete"]);
+    let comparison = compare(&[
+        &experiment_runs("a", prony_store::Order::Interleaved),
         &runs("b", &STEADY),
     ]);
-    assert_eq!(found.label(), "COMPARABLE", "a run of another day");
+    assert_eq!(
+        comparison.label(),
+        "COMPARABLE",
+        "one side is not of the experiment"
+    );
 }
 
 /// The leading figure decides: at a rate the response time, and its runs may differ although the
 /// throughput's do not.
 #[test]
 fn scatter_of_runs_at_a_rate_is_that_of_response_times() {
-    let calm = paced("a", [9_900_000, 10_000_000, 10_100_000]);
-    let wild = paced("b", [6_000_000, 10_000_000, 19_000_000]);
-    assert_eq!(caveat_names(&compare(&[&calm, &calm.clone()])), [""; 0]);
-    let found = compare(&[&calm, &wild]);
-    assert_eq!(caveat_names(&found), ["run-to-run"]);
-    let difference = &found.against[0].differences[0];
-    let leading = found.leading(&found.against[0])[0];
+    let stable = paced("a", [9_900_000, 10_000_000, 10_100_000]);
+    let scattered = paced("b", [6_000_000, 10_000_000, 19_000_000]);
+    assert_eq!(caveat_names(&compare(&[&stable, &stable.clone()])), [""; 0]);
+    let comparison = compare(&[&stable, &scattered]);
+    assert_eq!(caveat_names(&comparison), ["run-to-run"]);
+    let difference = &comparison.against[0].differences[0];
+    let leading = comparison.leading(&comparison.against[0])[0];
     assert_eq!(difference.b, percent(leading.b.variation.unwrap()));
     // At full load the throughput leads, and a scattered percentile is no caveat.
     let mut flat_out = runs("b", &STEADY);
@@ -309,18 +325,18 @@ fn scatter_of_runs_at_a_rate_is_that_of_response_times() {
 /// A percentile is rounded to a step of a histogram, a mean is not.
 #[test]
 fn only_percentiles_have_a_resolution() {
-    let with = |mark: &str, mean_ns: f64| {
-        let mut all = runs(mark, &[10_000.0; 3]);
-        for run in &mut all {
+    let with_mean = |prefix: &str, mean_ns: f64| {
+        let mut runs = runs(prefix, &[10_000.0; 3]);
+        for run in &mut runs {
             run.measured.kinds[0].response.mean_ns = mean_ns;
         }
-        all
+        runs
     };
-    let found = compare(&[&with("a", 4e6), &with("b", 4e6)]);
+    let comparison = compare(&[&with_mean("a", 4e6), &with_mean("b", 4e6)]);
     let significance = |name: &str| {
-        let mut figures = found.against[0].figures.iter();
+        let mut figures = comparison.against[0].figures.iter();
         figures
-            .find(|one| one.name == name)
+            .find(|figure| figure.name == name)
             .unwrap()
             .significance
             .unwrap()
@@ -335,30 +351,30 @@ fn only_percentiles_have_a_resolution() {
 /// Of hundreds of repeats, runs with the same reading are compared once.
 #[test]
 fn hundreds_of_repeats_form_a_few_groups() {
-    let many = |mark: &str, clients: u32| {
+    let repeats = |variant: &str, clients: u32| {
         let tps: Vec<f64> = (0..300).map(|at| 10_000.0 + f64::from(at)).collect();
-        let mut all = runs(mark, &tps);
-        for (index, run) in all.iter_mut().enumerate() {
+        let mut runs = runs(variant, &tps);
+        for (index, run) in runs.iter_mut().enumerate() {
             run.drive.clients = clients + (index % 2) as u32;
             for number in 0..350 {
                 let name = format!("setting{number}");
-                run.server.settings.insert(name, mark.into());
+                run.server.settings.insert(name, variant.into());
             }
-            // Settings that name a server, or change by themselves, make no group of their own.
+            // Settings that name a server, or change by themselves, do not form groups.
             run.server
                 .settings
                 .insert("timestamp".to_owned(), index.into());
         }
-        all
+        runs
     };
-    let (a, b) = (many("a", 64), many("b", 65));
+    let (a, b) = (repeats("a", 64), repeats("b", 65));
     for side in [&a, &b] {
         let groups = groups(&side.iter().collect::<Vec<_>>());
         assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [150, 150]);
     }
-    let found = compare(&[&a, &b]);
-    assert_eq!(found.label(), "COMPARABLE, WITH 1 CAVEAT");
-    let clients = &found.against[0].differences[0];
+    let comparison = compare(&[&a, &b]);
+    assert_eq!(comparison.label(), "COMPARABLE, WITH 1 CAVEAT");
+    let clients = &comparison.against[0].differences[0];
     assert_eq!(
         (
             clients.what.as_str(),
@@ -367,11 +383,11 @@ fn hundreds_of_repeats_form_a_few_groups() {
         ),
         ("clients", "64 or 65", "65 or 66")
     );
-    assert_eq!(found.against[0].differences.len(), 351);
-    assert_eq!(found.against[0].figures[0].a.values.len(), 300);
+    assert_eq!(comparison.against[0].differences.len(), 351);
+    assert_eq!(comparison.against[0].figures[0].a.values.len(), 300);
     // For a few runs, comparing every pair gives the same result as the groups.
-    let few = |all: &[Run]| all[..4].to_vec();
-    let (a, b) = (few(&a), few(&b));
+    let first_four = |runs: &[Run]| runs[..4].to_vec();
+    let (a, b) = (first_four(&a), first_four(&b));
     let mut pairs = MergedDifferences::default();
     for a in &a {
         for b in &b {
@@ -387,13 +403,13 @@ fn hundreds_of_repeats_form_a_few_groups() {
 /// Runs that must not be used are not repeats, however alike they are.
 #[test]
 fn a_problem_of_all_runs_of_a_side_is_reported() {
-    let mut all = runs("a", &STEADY);
-    for run in &mut all {
+    let mut unusable = runs("a", &STEADY);
+    for run in &mut unusable {
         run.measured.kinds[0].committed = 0;
     }
-    let found = compare(&[&all, &runs("b", &STEADY)]);
-    assert_eq!(found.sides[0].unlike[0].what, "committed");
-    assert_eq!(found.verdict, Verdict::NotComparable);
+    let comparison = compare(&[&unusable, &runs("b", &STEADY)]);
+    assert_eq!(comparison.sides[0].unlike[0].what, "committed");
+    assert_eq!(comparison.verdict, Verdict::NotComparable);
 }
 
 #[test]

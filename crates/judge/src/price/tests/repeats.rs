@@ -1,16 +1,27 @@
-//! Runs that should be repeats of one thing and differ, and runs that ended early.
+//! Runs that should be repeats of each other and differ, and runs that ended early.
 
 use super::*;
 
 #[test]
 fn runs_that_are_not_repeats_have_no_median() {
-    let sheet = two();
-    let mut other = run("y", 20_000.0);
-    other.server.settings.insert("fsync".into(), "off".into());
-    let runs = [(0, run("x", 10_000.0)), (0, other), (1, run("z", 5.0))];
+    let sheet = two_configurations();
+    let mut not_durable = run("y", 20_000.0);
+    not_durable
+        .server
+        .settings
+        .insert("fsync".into(), "off".into());
+    let runs = [
+        (0, run("x", 10_000.0)),
+        (0, not_durable),
+        (1, run("z", 5.0)),
+    ];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 1);
-    let refused: Vec<&str> = prices.refused.iter().map(|one| one.run.as_str()).collect();
+    let refused: Vec<&str> = prices
+        .refused
+        .iter()
+        .map(|refusal| refusal.run.as_str())
+        .collect();
     assert_eq!(refused, ["x", "y"]);
     assert!(
         prices.refused[0].why.contains("fsync"),
@@ -21,8 +32,8 @@ fn runs_that_are_not_repeats_have_no_median() {
 
 #[test]
 fn repeats_on_different_machines_have_a_caveat() {
-    let sheet = two();
-    let on = |id: &str, cpus: u32, version: &str| {
+    let sheet = two_configurations();
+    let run_on = |id: &str, cpus: u32, version: &str| {
         let mut run = run(id, 10_000.0);
         run.server.version = version.to_owned();
         observed_mut(&mut run).machine.cpus = Some(cpus);
@@ -32,46 +43,52 @@ fn repeats_on_different_machines_have_a_caveat() {
         let prices = price(&measurements(&sheet, runs), &options()).unwrap();
         assert_eq!(prices.points[0].runs.len(), runs.len(), "{prices:?}");
         let remarks = prices.remarks.into_iter();
-        let found = remarks.filter(|one| one.id == "repeats-differ");
-        found
-            .map(|one| (one.severity, one.finding))
+        let remarks = remarks.filter(|remark| remark.id == "repeats-differ");
+        remarks
+            .map(|remark| (remark.severity, remark.finding))
             .collect::<Vec<_>>()
     };
-    let three = [on("x", 4, "17"), on("y", 16, "17"), on("z", 8, "18")];
+    let three = [
+        run_on("x", 4, "17"),
+        run_on("y", 16, "17"),
+        run_on("z", 8, "18"),
+    ];
     let text = "a: its runs differ: server's CPUs 4 or 16 or 8; server version 17 or 18.";
     assert_eq!(remarks(&three), [(Severity::Caveat, text.to_owned())]);
-    assert_eq!(remarks(&[on("x", 4, "17"), on("y", 4, "17")]), []);
+    assert_eq!(remarks(&[run_on("x", 4, "17"), run_on("y", 4, "17")]), []);
     assert_eq!(remarks(&three[..1]), []);
     // A run's own caveats are reported for it, not as a difference of the repeats.
-    let mut doubtful = on("y", 4, "17");
+    let mut doubtful = run_on("y", 4, "17");
     doubtful.1.checks = vec![Check {
         id: "order".into(),
         severity: Severity::Caveat,
         finding: String::new(),
         advice: String::new(),
     }];
-    assert_eq!(remarks(&[on("x", 4, "17"), doubtful]), []);
+    assert_eq!(remarks(&[run_on("x", 4, "17"), doubtful]), []);
 }
 
 fn remarks_of(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, String)> {
     let prices = price(&measurements(sheet, runs), &options()).unwrap();
-    let remarks = prices.remarks.into_iter().filter(|one| one.id == id);
-    remarks.map(|one| (one.severity, one.finding)).collect()
+    let remarks = prices.remarks.into_iter().filter(|remark| remark.id == id);
+    remarks
+        .map(|remark| (remark.severity, remark.finding))
+        .collect()
 }
 
 #[test]
 fn repeats_of_one_variant_that_price_two_configurations_are_a_caveat() {
-    let sheet = two();
+    let sheet = two_configurations();
     let repeat_on =
         |index: usize, id: &str, variant: &str| (index, repeat("e", variant, id, 10_000.0));
     let remarks = |runs: &[(usize, Run)]| remarks_of(&sheet, runs, "repeats-apart");
-    let found = remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "base")]);
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].0, Severity::Caveat);
+    let caveats = remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "base")]);
+    assert_eq!(caveats.len(), 1);
+    assert_eq!(caveats[0].0, Severity::Caveat);
     let begin = "a (base), b (base): priced by repeats of one variant";
-    assert!(found[0].1.starts_with(begin), "{found:?}");
-    // Runs of two variants, runs of one configuration, and one measurement at two prices, which has its own
-    // remark.
+    assert!(caveats[0].1.starts_with(begin), "{caveats:?}");
+    // No caveat for runs of two variants, for runs of one configuration, and for one measurement at two
+    // prices, which has its own remark.
     assert_eq!(
         remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "new")]),
         []
@@ -80,15 +97,15 @@ fn repeats_of_one_variant_that_price_two_configurations_are_a_caveat() {
         remarks(&[repeat_on(0, "1", "base"), repeat_on(0, "4", "base")]),
         []
     );
-    let same = [repeat_on(0, "1", "base"), repeat_on(1, "1", "base")];
-    assert_eq!(remarks(&same), []);
-    assert_eq!(remarks_of(&sheet, &same, "same-run").len(), 1);
+    let one_run_twice = [repeat_on(0, "1", "base"), repeat_on(1, "1", "base")];
+    assert_eq!(remarks(&one_run_twice), []);
+    assert_eq!(remarks_of(&sheet, &one_run_twice, "same-run").len(), 1);
 }
 
 #[test]
 fn the_note_about_repeats_says_how_to_price_one_run_alone() {
-    let found = repeats_taken(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
-    let texts: Vec<&str> = found.iter().map(|one| one.finding.as_str()).collect();
+    let notes = repeats_taken(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
+    let texts: Vec<&str> = notes.iter().map(|note| note.finding.as_str()).collect();
     let text = |ids: &str, count: usize, first: &str| {
         format!(
             "{ids}: stands for the {count} repeats of its variant; write '{first},' with a comma for that \
@@ -101,7 +118,7 @@ fn the_note_about_repeats_says_how_to_price_one_run_alone() {
 
 #[test]
 fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
-    let sheet = two();
+    let sheet = two_configurations();
     let answer_for = |tps: f64, rates: &[f64]| {
         let runs: Vec<(usize, Run)> = rates
             .iter()
@@ -122,8 +139,8 @@ fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
         )
         .unwrap();
         let caveats = prices.remarks.into_iter();
-        let caveats = caveats.filter(|one| one.id == "load-not-always-held");
-        let caveats: Vec<String> = caveats.map(|one| one.finding).collect();
+        let caveats = caveats.filter(|caveat| caveat.id == "load-not-always-held");
+        let caveats: Vec<String> = caveats.map(|caveat| caveat.finding).collect();
         let first = prices.answer.unwrap().candidates.remove(0);
         (first.holds, first.holds_partly(), first.lowest_tps, caveats)
     };
@@ -140,15 +157,18 @@ fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
     );
 }
 
-/// Also if the run has not been judged.
+/// The caveat appears even if the run has not been judged.
 #[test]
 fn a_run_that_ended_early_is_a_caveat_of_its_price() {
-    let sheet = two();
-    let mut early = run("x", 10_000.0);
-    early.state = prony_store::RunState::Partial;
-    early.checks.clear();
-    let prices = price(&measurements(&sheet, &[(0, early)]), &options()).unwrap();
-    let remark = prices.remarks.iter().find(|one| one.id == "run-caveats");
+    let sheet = two_configurations();
+    let mut partial = run("x", 10_000.0);
+    partial.state = prony_store::RunState::Partial;
+    partial.checks.clear();
+    let prices = price(&measurements(&sheet, &[(0, partial)]), &options()).unwrap();
+    let remark = prices
+        .remarks
+        .iter()
+        .find(|remark| remark.id == "run-caveats");
     let remark = remark.expect("a remark");
     assert!(remark.finding.ends_with("partial-run."), "{remark:?}");
 }

@@ -1,7 +1,7 @@
-//! Downloads of a synthetic jar from a local HTTP server.
+//! Tests of downloading a synthetic jar from a local HTTP server.
 
 use super::super::download::fetch;
-use super::super::find::{Source, cached};
+use super::super::find::{Source, cached_folders};
 use super::super::{Error, Installation, Package};
 use super::Scratch;
 use crate::control::StopSignal;
@@ -83,7 +83,7 @@ fn package(body: &[u8]) -> Package {
     }
 }
 
-/// Runs `action` with the URL of a server that answers every request with `status` and `body`.
+/// Runs `action` with the URL of a server that answers each request with `status` and `body`.
 fn with_http_server<T>(
     status: &str,
     body: &[u8],
@@ -95,13 +95,13 @@ fn with_http_server<T>(
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Length: {content_length}\r\nConnection: close\r\n\r\n"
     );
-    let answer = [head.as_bytes(), body].concat();
+    let response = [head.as_bytes(), body].concat();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut request = [0; 4096];
             let _ = stream.read(&mut request);
-            let _ = stream.write_all(&answer);
+            let _ = stream.write_all(&response);
         }
     });
     action(&base)
@@ -121,14 +121,14 @@ fn download(body: &[u8], package: &Package, cache: &Path) -> Result<Installation
 
 /// Asserts that the cache contains exactly these names.
 fn assert_holds(cache: &Path, names: &[&str]) {
-    let mut held: Vec<String> = std::fs::read_dir(cache)
-        .map(|entries| entries.flatten().collect())
+    let mut entries: Vec<String> = std::fs::read_dir(cache)
+        .map(|files| files.flatten().collect())
         .unwrap_or_else(|_| Vec::new())
         .iter()
         .map(|entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned())
         .collect();
-    held.sort();
-    assert_eq!(held, names);
+    entries.sort();
+    assert_eq!(entries, names);
 }
 
 #[test]
@@ -148,49 +148,52 @@ fn a_download_becomes_an_installation_and_stays_in_the_cache() {
             &mut |step| progress.push(step),
         )
     })
-    .expect("it is a good archive");
+    .expect("a valid archive");
     assert_eq!(installation.version.to_string(), "18.4");
     assert_eq!(installation.source, Source::Downloaded);
     assert_eq!(progress.last().unwrap().done_bytes, body.len() as u64);
     assert_eq!(progress.last().unwrap().total_bytes, body.len() as u64);
 
-    let top = cache.join("18.4.0-test-arch");
-    let mode = |path: &str| top.join(path).metadata().unwrap().permissions().mode() & 0o7777;
+    let folder = cache.join("18.4.0-test-arch");
+    let mode = |path: &str| folder.join(path).metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!(mode("bin/postgres"), 0o755);
     assert_eq!(mode("lib/libpq.so.5.18"), 0o644);
     assert_eq!(mode("lib"), 0o755);
-    let linked = std::fs::read_to_string(top.join("lib/libpq.so.5")).unwrap();
+    let linked = std::fs::read_to_string(folder.join("lib/libpq.so.5")).unwrap();
     assert_eq!(linked, "library");
     assert_holds(&cache, &["18.4.0-test-arch"]);
-    assert_eq!(cached(&cache), [(top.join("bin"), Source::Downloaded)]);
+    assert_eq!(
+        cached_folders(&cache),
+        [(folder.join("bin"), Source::Downloaded)]
+    );
 
     // The second call does not use the network.
-    let nowhere = "http://127.0.0.1:1/x.jar";
-    let again = fetch(
+    let unreachable = "http://127.0.0.1:1/x.jar";
+    let second = fetch(
         &package,
-        nowhere,
+        unreachable,
         &cache,
         &StopSignal::default(),
         &mut |_| {},
     )
-    .expect("it is in the cache");
-    assert_eq!(again, installation);
+    .expect("the cached installation");
+    assert_eq!(second, installation);
 
     // A cached installation that no longer works is replaced.
-    std::fs::remove_file(top.join("bin/initdb")).unwrap();
-    download(&body, &package, &cache).expect("it is fetched again");
-    assert!(top.join("bin/initdb").exists());
+    std::fs::remove_file(folder.join("bin/initdb")).unwrap();
+    download(&body, &package, &cache).expect("a second download");
+    assert!(folder.join("bin/initdb").exists());
 }
 
 #[test]
 fn a_wrong_checksum_is_refused_and_leaves_no_files() {
     let scratch = Scratch::new();
     let package = package(&jar(&valid_entries()));
-    let other = vec![7; package.size_bytes as usize];
-    let problem = download(&other, &package, &scratch.0).expect_err("not that file");
+    let different = vec![7; package.size_bytes as usize];
+    let problem = download(&different, &package, &scratch.0).expect_err("a different file");
     assert!(matches!(problem, Error::Checksum { .. }), "{problem}");
-    let longer = [other.as_slice(), b"more"].concat();
-    let problem = download(&longer, &package, &scratch.0).expect_err("not that file");
+    let longer = [different.as_slice(), b"more"].concat();
+    let problem = download(&longer, &package, &scratch.0).expect_err("a longer file");
     assert!(matches!(problem, Error::Checksum { .. }), "{problem}");
     assert_holds(&scratch.0, &[]);
 }
@@ -220,14 +223,14 @@ fn a_failed_download_is_reported_and_leaves_no_files() {
     // The connection breaks before Content-Length bytes have arrived.
     let text = get("200 OK", &body[..100], body.len());
     assert!(text.contains("cannot download"), "{text}");
-    let nowhere = fetch(
+    let result = fetch(
         &package,
         "http://127.0.0.1:1/x",
         &scratch.0,
         &StopSignal::default(),
         &mut |_| {},
     );
-    assert!(matches!(nowhere, Err(Error::Download { .. })));
+    assert!(matches!(result, Err(Error::Download { .. })));
     assert_holds(&scratch.0, &[]);
 }
 
@@ -240,18 +243,18 @@ fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
-    let answer = [head.as_bytes(), &body[..100]].concat();
-    let (end, is_over) = std::sync::mpsc::channel::<()>();
+    let response = [head.as_bytes(), &body[..100]].concat();
+    let (end_sender, end_received) = std::sync::mpsc::channel::<()>();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]);
-        stream.write_all(&answer).unwrap();
+        stream.write_all(&response).unwrap();
         // Shorter than the client's read time-out, which would otherwise end the download.
-        let _ = is_over.recv_timeout(std::time::Duration::from_secs(50));
+        let _ = end_received.recv_timeout(std::time::Duration::from_secs(50));
     });
     let signal = Arc::new(AtomicUsize::new(0));
     let stop = StopSignal::on(Arc::clone(&signal));
-    let stopped = fetch(
+    let result = fetch(
         &package,
         &package.url_at(&base),
         &scratch.0,
@@ -260,9 +263,9 @@ fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
             signal.store(15, Ordering::Relaxed);
         },
     );
-    assert!(matches!(stopped, Err(Error::Interrupted)), "{stopped:?}");
+    assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
     assert_holds(&scratch.0, &[]);
-    end.send(()).unwrap();
+    end_sender.send(()).unwrap();
     server.join().unwrap();
 }
 
@@ -274,7 +277,8 @@ fn an_archive_that_writes_outside_its_folder_is_refused() {
         let mut entries = valid_entries();
         entries.push(entry);
         let body = jar(&entries);
-        let problem = download(&body, &package(&body), &cache).expect_err("it leads elsewhere");
+        let problem =
+            download(&body, &package(&body), &cache).expect_err("an entry outside the folder");
         assert!(matches!(problem, Error::Archive { .. }), "{problem}");
         assert_holds(&cache, &[]);
         assert!(!scratch.0.join("a/evil").exists());
@@ -294,7 +298,7 @@ fn a_file_that_is_not_an_archive_is_reported() {
     let body = b"<html>a proxy's page</html>".to_vec();
     let problem = download(&body, &package(&body), &scratch.0).expect_err("not a zip");
     assert!(matches!(problem, Error::Archive { .. }), "{problem}");
-    // A good archive with programs that do not work.
+    // A valid archive with programs that do not work.
     let body = jar(&[Entry::File("bin/postgres", "no", 0o755)]);
     let problem = download(&body, &package(&body), &scratch.0).expect_err("no initdb");
     assert!(

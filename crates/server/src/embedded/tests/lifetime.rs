@@ -1,20 +1,20 @@
-//! No server or directory outlives Prony, even if it is killed.
+//! Tests that no server or directory outlives Prony, even if Prony is killed.
 
-use super::super::directory::sweep;
+use super::super::directory::remove_stale_directories;
 use super::super::{EmbeddedOptions, shared_postgres};
-use super::{Scratch, eventually, family, is_alive, query, start};
+use super::{Scratch, eventually, is_alive, process_tree, query, start};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Tells the test binary to act as the process that is killed or exits.
+/// Makes the test binary act as the process that is killed or exits.
 const ROLE: &str = "PRONY_TEST_ROLE";
 
-/// Not a test: the code of the other process.
+/// Not a test: the code of the process that the tests of this file start.
 #[test]
-#[ignore = "the other tests of this file run it in a separate process"]
-fn other_process() {
+#[ignore = "the tests of this file run it in a separate process"]
+fn child_process() {
     let parent = std::env::var_os("PRONY_TEST_PARENT").map(PathBuf::from);
     match std::env::var(ROLE).as_deref() {
         Ok("own") => {
@@ -38,10 +38,10 @@ fn print_server(pid: u32, directory: &Path) {
     eprintln!("server {pid} {}", directory.display());
 }
 
-/// Starts this test binary again in a role; returns it with the process id and directory of its
-/// server.
-fn start_other_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
-    let name = "embedded::tests::lifetime::other_process";
+/// Starts this test binary again in a role. Returns the process, and the process id and directory of
+/// its server.
+fn start_child_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
+    let name = "embedded::tests::lifetime::child_process";
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--ignored", "--nocapture"])
         .env(ROLE, role)
@@ -54,7 +54,7 @@ fn start_other_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let line = lines
         .find_map(|line| line.unwrap().strip_prefix("server ").map(str::to_owned))
-        .expect("the line of print_server");
+        .expect("a line of print_server");
     let (pid, directory) = line.split_once(' ').unwrap();
     (child, pid.parse().unwrap(), PathBuf::from(directory))
 }
@@ -62,13 +62,13 @@ fn start_other_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
 #[test]
 fn a_killed_process_leaves_no_server_and_the_next_start_removes_its_directory() {
     let scratch = Scratch::new();
-    let (mut child, pid, directory) = start_other_process("own", &scratch.0);
-    eventually("a server has processes", || family(pid).len() > 3);
-    let servers = family(pid);
+    let (mut child, pid, directory) = start_child_process("own", &scratch.0);
+    eventually("a server has processes", || process_tree(pid).len() > 3);
+    let servers = process_tree(pid);
     assert!(is_alive(pid), "the postmaster is alive");
 
-    // A sweep does not touch the directory of a live process.
-    sweep(&scratch.0);
+    // The directory of a live process stays.
+    remove_stale_directories(&scratch.0);
     assert!(directory.join("data/PG_VERSION").exists());
 
     child.kill().unwrap();
@@ -90,7 +90,7 @@ fn a_killed_process_leaves_no_server_and_the_next_start_removes_its_directory() 
 #[test]
 fn the_shared_server_ends_with_a_process_that_exits() {
     let scratch = Scratch::new();
-    let (mut child, pid, directory) = start_other_process("shared", &scratch.0);
+    let (mut child, pid, directory) = start_child_process("shared", &scratch.0);
     assert!(child.wait().unwrap().success());
     assert!(!is_alive(pid));
     assert!(!directory.exists());
@@ -109,7 +109,7 @@ fn a_server_outlives_the_thread_that_started_it() {
 }
 
 #[test]
-fn the_sweep_removes_only_directories_of_dead_processes() {
+fn only_directories_of_dead_processes_are_removed() {
     let scratch = Scratch::new();
     let make = |name: &str, lock: bool| {
         let path = scratch.0.join(name);
@@ -130,7 +130,7 @@ fn the_sweep_removes_only_directories_of_dead_processes() {
     let link = scratch.0.join("prony-pg-link");
     std::os::unix::fs::symlink(&link_target, &link).unwrap();
 
-    sweep(&scratch.0);
+    remove_stale_directories(&scratch.0);
     assert!(!dead.exists());
     for path in [other_name, unlocked, locked, link_target, link] {
         assert!(path.exists(), "{}", path.display());

@@ -1,4 +1,4 @@
-//! Starting, restarting and stopping servers, and the errors when a start fails.
+//! Tests of starting, restarting and stopping servers, and of failed starts.
 
 use super::super::download::fetch;
 use super::super::find::{Source, inspect, inspect_all};
@@ -26,8 +26,8 @@ fn a_server_listens_on_socket_and_tcp_with_durable_defaults() {
     let password = Some(server.password().reveal());
     let output = psql(&server.tcp_url(), password, "select inet_server_addr()");
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "127.0.0.1");
-    let wrong = psql(&server.tcp_url(), Some("wrong"), "select 1");
-    assert!(!wrong.status.success(), "TCP must ask for the password");
+    let rejected = psql(&server.tcp_url(), Some("wrong"), "select 1");
+    assert!(!rejected.status.success(), "TCP must require the password");
     let secret = server.tcp_url_with_password();
     assert!(psql(secret.reveal(), None, "select 1").status.success());
     assert!(!format!("{server:?}").contains(server.password().reveal()));
@@ -49,8 +49,8 @@ fn options_reach_the_server() {
     assert_eq!(query(&server, "show work_mem"), "7MB");
     assert_eq!(query(&server, "show shared_buffers"), "16MB");
     assert_eq!(query(&server, "select pg_read_file('extra.txt')"), "hello");
-    let first = "select auth_method from pg_hba_file_rules order by line_number limit 1";
-    assert_eq!(query(&server, first), "reject");
+    let method = "select auth_method from pg_hba_file_rules order by line_number limit 1";
+    assert_eq!(query(&server, method), "reject");
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn a_server_runs_in_its_own_session() {
     let server = start(EmbeddedOptions::default());
     let pid = server.pid().expect("it runs") as i32;
     // SAFETY: plain system calls on values.
-    let (session, ours) = unsafe { (libc::getsid(pid), libc::getsid(0)) };
-    assert_eq!(session, pid, "Ctrl-C at the terminal must not reach it");
-    assert_ne!(session, ours);
+    let (session, own_session) = unsafe { (libc::getsid(pid), libc::getsid(0)) };
+    assert_eq!(session, pid, "Ctrl-C must not reach the server");
+    assert_ne!(session, own_session);
 }
 
 #[test]
-fn nothing_is_left_after_drop() {
+fn process_and_directory_are_gone_after_drop() {
     let server = start(EmbeddedOptions::default());
     let (pid, directory) = (server.pid().unwrap(), server.directory().to_path_buf());
     assert!(directory.join("data/PG_VERSION").exists());
@@ -96,9 +96,9 @@ fn a_restart_keeps_data_port_and_url() {
     query(&server, "create table t as select 42 as a");
     server.restart().expect("it restarts");
     assert_eq!(query(&server, "select a from t"), "42");
-    let before = server.pid().unwrap();
+    let pid = server.pid().unwrap();
     server.kill();
-    assert!(!is_alive(before));
+    assert!(!is_alive(pid));
     assert_eq!(server.pid(), None);
     assert!(!psql(&url, None, "select 1").status.success());
     server.restart().expect("it recovers");
@@ -143,7 +143,7 @@ fn dropping_a_killed_server_removes_its_shared_memory() {
     let (files, segment) = shared_memory(&server);
     assert!(!files.is_empty());
     server.kill();
-    assert!(files.iter().all(|file| file.exists()), "a kill leaves it");
+    assert!(files.iter().all(|file| file.exists()), "they remain");
     assert!(segment_exists(segment));
     drop(server);
     assert!(files.iter().all(|file| !file.exists()), "{files:?}");
@@ -157,19 +157,19 @@ fn a_frozen_server_does_not_answer_until_thawed() {
     let postmaster = server.pid().unwrap();
     let state = || std::fs::read_to_string(format!("/proc/{postmaster}/stat")).unwrap();
     if Path::new("/proc/self").exists() {
-        eventually("stopped", || state().contains(") T "));
+        eventually("the server stops", || state().contains(") T "));
         assert!(!process::children(postmaster).is_empty());
     }
     server.thaw();
     assert_eq!(query(&server, "select 1"), "1");
-    // A frozen server can be stopped too.
+    // A frozen server can be stopped.
     server.freeze().expect("it runs");
     drop(server);
     assert!(!is_alive(postmaster));
 }
 
 #[test]
-fn a_port_in_use_is_an_error_if_requested_and_avoided_otherwise() {
+fn a_requested_port_in_use_is_an_error_and_a_random_one_is_replaced() {
     let first = start(EmbeddedOptions::default());
     let options = EmbeddedOptions {
         port: Some(first.port()),
@@ -180,7 +180,7 @@ fn a_port_in_use_is_an_error_if_requested_and_avoided_otherwise() {
     let text = problem.to_string();
     assert!(text.contains("Address already in use"), "{text}");
 
-    // Another process takes the first port between choice and use.
+    // A second server takes the first port between choice and use.
     let second = EmbeddedPostgres::prepare(&installation, &EmbeddedOptions::default()).unwrap();
     let mut ports_tried = 0;
     let outcome = second.launch(&mut || {
@@ -198,7 +198,7 @@ fn a_port_in_use_is_an_error_if_requested_and_avoided_otherwise() {
 }
 
 #[test]
-fn a_bad_setting_shows_the_servers_message() {
+fn an_invalid_setting_shows_the_servers_message() {
     let installation = find().unwrap();
     let options = EmbeddedOptions::default().set("shared_buffers", "a lot");
     let problem = EmbeddedPostgres::start(&installation, &options).expect_err("not a size");
@@ -267,20 +267,20 @@ fn a_broken_installation_is_reported() {
     assert!(matches!(problem, Error::Initdb { .. }), "{problem}");
     assert!(problem.to_string().contains("no disk"), "{problem}");
 
-    let gone = Installation {
+    let missing = Installation {
         bin_dir: scratch.0.join("gone"),
         ..installation
     };
     let problem =
-        EmbeddedPostgres::start(&gone, &EmbeddedOptions::default()).expect_err("no programs");
+        EmbeddedPostgres::start(&missing, &EmbeddedOptions::default()).expect_err("no programs");
     assert!(matches!(problem, Error::Spawn { .. }), "{problem}");
 }
 
-/// Both while initdb runs and while the server starts.
+/// The signal arrives while initdb runs, or while the server starts.
 #[test]
 fn a_signal_interrupts_a_start() {
     let print_version = "test \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2' && exit";
-    let wait_forever = format!("{print_version}; : >${{0%/*}}/begun; while :; do sleep 0.1; done");
+    let wait_forever = format!("{print_version}; : >${{0%/*}}/ready; while :; do sleep 0.1; done");
     let create_data = format!("{print_version}; mkdir -p \"$2\" && : >\"$2/postgresql.conf\"");
     for (initdb, postgres) in [
         (&wait_forever, print_version),
@@ -299,9 +299,9 @@ fn a_signal_interrupts_a_start() {
             start_timeout: Duration::from_secs(600),
             ..EmbeddedOptions::default()
         };
-        let begun = scratch.0.join("begun");
+        let ready = scratch.0.join("ready");
         let starter = std::thread::spawn(move || EmbeddedPostgres::start(&installation, &options));
-        eventually("the program runs", || begun.exists());
+        eventually("the program runs", || ready.exists());
         signal.store(15, Ordering::Relaxed);
         eventually("the start ends", || starter.is_finished());
         let problem = starter.join().unwrap().expect_err("it was never ready");
@@ -313,30 +313,30 @@ fn a_signal_interrupts_a_start() {
 #[test]
 fn a_folder_closed_to_the_servers_user_is_reported() {
     let Some(user) = server_user().unwrap() else {
-        return; // Only root has another user to give the server to.
+        return; // Only root runs the server as a different user.
     };
     let scratch = Scratch::new();
     let closed = scratch.0.join("closed");
     std::fs::create_dir(&closed).unwrap();
     write_scripts(&closed, "echo x", "echo x");
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
-    let mut tried = Vec::new();
-    let found = inspect_all(
+    let mut unusable = Vec::new();
+    let installations = inspect_all(
         vec![(closed.clone(), Source::Path)],
         Some(&user),
-        &mut tried,
+        &mut unusable,
     );
-    assert!(found.is_empty());
-    assert_eq!(tried.len(), 1);
+    assert!(installations.is_empty());
+    assert_eq!(unusable.len(), 1);
     assert!(
-        tried[0].contains("must be able to access every folder"),
-        "{tried:?}"
+        unusable[0].contains("must be able to access every folder"),
+        "{unusable:?}"
     );
-    assert!(tried[0].contains(&user.name), "{tried:?}");
+    assert!(unusable[0].contains(&user.name), "{unusable:?}");
 }
 
 #[test]
-fn the_newest_comes_first_and_links_are_not_duplicates() {
+fn the_newest_version_comes_first_and_links_are_not_duplicates() {
     let scratch = Scratch::new();
     let mut folders = Vec::new();
     for (name, version) in [("a", "14.9"), ("b", "17.1"), ("c", "16.3"), ("d", "17.1")] {
@@ -352,23 +352,23 @@ fn the_newest_comes_first_and_links_are_not_duplicates() {
         std::os::unix::fs::symlink(scratch.0.join("b").join(name), links.join(name)).unwrap();
     }
     folders.insert(0, (links, Source::Path));
-    let mut tried = Vec::new();
-    let found = inspect_all(folders, server_user().unwrap().as_ref(), &mut tried);
-    let order: Vec<&str> = found
+    let mut unusable = Vec::new();
+    let installations = inspect_all(folders, server_user().unwrap().as_ref(), &mut unusable);
+    let order: Vec<&str> = installations
         .iter()
         .map(|i| i.bin_dir.file_name().unwrap().to_str().unwrap())
         .collect();
-    assert_eq!(order, ["b", "d", "c", "a"], "{tried:?}");
-    assert_eq!(found[0].source, Source::Path);
+    assert_eq!(order, ["b", "d", "c", "a"], "{unusable:?}");
+    assert_eq!(installations[0].source, Source::Path);
 }
 
 #[test]
 fn threads_share_one_server() {
-    let here = shared_postgres().pid();
-    let there = std::thread::spawn(|| shared_postgres().pid())
+    let first = shared_postgres().pid();
+    let second = std::thread::spawn(|| shared_postgres().pid())
         .join()
         .unwrap();
-    assert_eq!(here, there);
+    assert_eq!(first, second);
     assert_eq!(query(shared_postgres(), "select 1"), "1");
 }
 

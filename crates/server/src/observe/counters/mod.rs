@@ -1,4 +1,4 @@
-//! Reads a server's counters, typically once a second.
+//! Reads a server's counters, by default once per second.
 //!
 //! Must never: take heavy locks (reading `pg_locks` blocks all other sessions), repeat a query that
 //! was refused, or return zero for a value that could not be read.
@@ -12,7 +12,7 @@ use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// A server's counters at one moment. Counts are since the counters were reset.
+/// A server's counters at one moment, counted since the last reset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
     /// The server's clock, seconds since 1970.
@@ -21,7 +21,7 @@ pub struct Counters {
     pub started_unix_s: Option<f64>,
     /// Whether it is a replica.
     pub is_replica: Option<bool>,
-    /// Committed transactions: in PostgreSQL of this database, else of the server.
+    /// Committed transactions: of this database in PostgreSQL, otherwise of the server.
     pub commits: Option<u64>,
     /// Rolled-back transactions.
     pub rollbacks: Option<u64>,
@@ -37,9 +37,9 @@ pub struct Counters {
     pub deadlocks: Option<u64>,
     /// Client connections, without this one.
     pub connections: Option<u32>,
-    /// Number of these that execute a statement.
+    /// Number of these connections that execute a statement.
     pub active: Option<u32>,
-    /// Number of these that wait for a lock.
+    /// Number of these connections that wait for a lock.
     pub lock_waits: Option<u32>,
     /// Number of active connections by wait event, as `class/event`; `CPU` means not waiting.
     pub waits: BTreeMap<String, u32>,
@@ -69,7 +69,7 @@ pub enum Checkpoint {
     Fuzzy {
         /// Log position up to which all changed pages are on disk.
         at: u64,
-        /// The end of the log.
+        /// Position of the end of the log.
         end: u64,
     },
 }
@@ -79,7 +79,7 @@ pub enum Checkpoint {
 pub struct Activity {
     /// Its kind.
     pub kind: ActivityKind,
-    /// The table, or the program that does it.
+    /// The table or program concerned.
     pub detail: String,
 }
 
@@ -99,7 +99,7 @@ pub enum ActivityKind {
 }
 
 /// A query that fills some of the counters: its topic, its SQL in several variants (the first that
-/// is not refused is used), and the function that reads its rows.
+/// the server accepts is used), and the function that reads its rows.
 struct CounterQuery {
     topic: Topic,
     variants: Vec<String>,
@@ -132,7 +132,7 @@ impl CounterReader {
     /// A reader for the server of this connection.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut missing = Vec::new();
         let pending = match control.engine() {
@@ -150,15 +150,15 @@ impl CounterReader {
     /// Reads the counters now. A refused query is listed as missing and not repeated.
     ///
     /// # Errors
-    /// If the connection is lost.
+    /// The connection is lost.
     pub fn read(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let mut index = 0;
         while let Some(query) = self.pending.get_mut(index) {
-            let began = Instant::now();
+            let start = Instant::now();
             let answer = control.query(&query.variants[0]);
             self.queries += 1;
-            self.query_s += began.elapsed().as_secs_f64();
+            self.query_s += start.elapsed().as_secs_f64();
             match answer {
                 Ok(rows) => {
                     (query.read_rows)(&rows, &mut counters);
@@ -176,7 +176,7 @@ impl CounterReader {
         Ok(counters)
     }
 
-    /// Queries that were refused since the last call.
+    /// The values whose queries were refused since the last call.
     pub fn take_missing(&mut self) -> Vec<MissingValue> {
         std::mem::take(&mut self.missing)
     }

@@ -1,6 +1,6 @@
 //! Counter queries of MySQL and MariaDB.
 //!
-//! Must never: query status variables that are not used: the server adds up all threads for each.
+//! Must never: query unused status variables, because the server sums each over all threads.
 
 use super::super::state::replica_status;
 use super::super::{Topic, cell, number, tally};
@@ -31,7 +31,7 @@ const STATUS: [&str; 16] = [
 const CLOCK: &str = "SELECT UNIX_TIMESTAMP(NOW(6))";
 const METRICS: &str = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS \
      WHERE NAME IN ('trx_rseg_history_len', 'lock_deadlocks') AND STATUS = 'enabled'";
-/// Client threads by command and state. The first table needs no lock that sessions need too.
+/// Client threads by command and state. Reading the first table takes no lock that sessions use.
 const THREADS: [&str; 2] = [
     "SELECT PROCESSLIST_COMMAND, PROCESSLIST_STATE, COUNT(*), \
      MIN(LEFT(PROCESSLIST_INFO, 60)) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
@@ -39,8 +39,8 @@ const THREADS: [&str; 2] = [
     "SELECT COMMAND, STATE, COUNT(*), MIN(LEFT(INFO, 60)) FROM information_schema.PROCESSLIST \
      WHERE ID <> CONNECTION_ID() GROUP BY 1, 2",
 ];
-/// Maintenance statements: how each begins, and the kind of activity. mysqldump reads tables with
-/// the comment.
+/// Maintenance statements: their beginning and the kind of activity. mysqldump reads tables with the
+/// `SQL_NO_CACHE` comment.
 const MAINTENANCE: [(&str, ActivityKind); 8] = [
     ("BACKUP STAGE", ActivityKind::Backup),
     ("LOCK INSTANCE FOR BACKUP", ActivityKind::Backup),
@@ -51,7 +51,7 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
     ("CREATE INDEX", ActivityKind::IndexBuild),
     ("ANALYZE ", ActivityKind::Analyze),
 ];
-/// Column of `Seconds_Behind_Master` (or `_Source`) in a replica's status, from 0.
+/// Index of the column `Seconds_Behind_Master` (or `_Source`) in a replica's status.
 const SECONDS_BEHIND: usize = 32;
 
 pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
@@ -61,8 +61,8 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
         names.join(", ")
     );
     let mut queries = vec![
-        CounterQuery::new(Topic::ServerClock, CLOCK, |rows, to| {
-            to.clock_unix_s = rows.first().and_then(|row| number(row, 0));
+        CounterQuery::new(Topic::ServerClock, CLOCK, |rows, counters| {
+            counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
         }),
         CounterQuery::new(Topic::Status, status, read_status),
         CounterQuery {
@@ -77,9 +77,10 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
         CounterQuery::new(
             Topic::ReplicationLag,
             replica_status(control),
-            |rows, to| {
-                to.is_replica = Some(!rows.is_empty());
-                to.replication_lag_s = rows.first().and_then(|row| number(row, SECONDS_BEHIND));
+            |rows, counters| {
+                counters.is_replica = Some(!rows.is_empty());
+                let seconds = rows.first().and_then(|row| number(row, SECONDS_BEHIND));
+                counters.replication_lag_s = seconds;
             },
         ),
     ];
@@ -94,53 +95,53 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
     queries
 }
 
-fn read_status(rows: &[TextRow], to: &mut Counters) {
+fn read_status(rows: &[TextRow], counters: &mut Counters) {
     let values: HashMap<&str, u64> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
         .collect();
     let value = |name: &str| values.get(name).copied();
-    let small = |name: &str| value(name).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
-    to.commits = value("Handler_commit");
-    to.rollbacks = value("Handler_rollback");
+    let value_u32 = |name: &str| value(name).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+    counters.commits = value("Handler_commit");
+    counters.rollbacks = value("Handler_rollback");
     let (requests, reads) = (
         value("Innodb_buffer_pool_read_requests"),
         value("Innodb_buffer_pool_reads"),
     );
-    to.cache_hits = requests
+    counters.cache_hits = requests
         .zip(reads)
         .map(|(all, reads)| all.saturating_sub(reads));
-    to.cache_reads = reads;
+    counters.cache_reads = reads;
     let end = value("Innodb_redo_log_current_lsn").or(value("Innodb_lsn_current"));
     let at = value("Innodb_redo_log_checkpoint_lsn").or(value("Innodb_lsn_last_checkpoint"));
-    // The end of the log is exact; the bytes written to it come in blocks.
-    to.log_bytes = end.or(value("Innodb_os_log_written"));
-    to.checkpoint = at.zip(end).map(|(at, end)| Checkpoint::Fuzzy { at, end });
-    to.history_length = value("Innodb_history_list_length");
-    to.deadlocks = value("Innodb_deadlocks");
-    // Without this connection, which is connected and active.
-    let others = |count: u32| count.saturating_sub(1);
-    to.connections = small("Threads_connected").map(others);
-    to.active = small("Threads_running").map(others);
-    to.lock_waits = small("Innodb_row_lock_current_waits");
-    let started = to.clock_unix_s.zip(value("Uptime"));
-    to.started_unix_s = started.map(|(now_s, up_s)| now_s - up_s as f64);
+    // The end of the log is exact; the number of bytes written grows in blocks.
+    counters.log_bytes = end.or(value("Innodb_os_log_written"));
+    counters.checkpoint = at.zip(end).map(|(at, end)| Checkpoint::Fuzzy { at, end });
+    counters.history_length = value("Innodb_history_list_length");
+    counters.deadlocks = value("Innodb_deadlocks");
+    // This connection is connected and active too.
+    let without_this = |count: u32| count.saturating_sub(1);
+    counters.connections = value_u32("Threads_connected").map(without_this);
+    counters.active = value_u32("Threads_running").map(without_this);
+    counters.lock_waits = value_u32("Innodb_row_lock_current_waits");
+    let started = counters.clock_unix_s.zip(value("Uptime"));
+    counters.started_unix_s = started.map(|(now_s, up_s)| now_s - up_s as f64);
 }
 
-fn read_metrics(rows: &[TextRow], to: &mut Counters) {
+fn read_metrics(rows: &[TextRow], counters: &mut Counters) {
     for row in rows {
         match cell(row, 0) {
-            Some("trx_rseg_history_len") => to.history_length = tally(row, 1),
-            Some("lock_deadlocks") => to.deadlocks = tally(row, 1),
+            Some("trx_rseg_history_len") => counters.history_length = tally(row, 1),
+            Some("lock_deadlocks") => counters.deadlocks = tally(row, 1),
             _ => {}
         }
     }
 }
 
-/// Reads threads by state. An active thread without a state counts as `CPU`; other states are named
-/// as the server names them.
-fn read_threads(rows: &[TextRow], to: &mut Counters) {
-    let activities = to.activities.get_or_insert_default();
+/// Reads threads by state. An active thread without a state counts as `CPU`; other states keep the
+/// server's names.
+fn read_threads(rows: &[TextRow], counters: &mut Counters) {
+    let activities = counters.activities.get_or_insert_default();
     for row in rows {
         let command = cell(row, 0).unwrap_or_default();
         if command == "Sleep" || command == "Daemon" || command.starts_with("Binlog Dump") {
@@ -152,24 +153,24 @@ fn read_threads(rows: &[TextRow], to: &mut Counters) {
             state if state.to_ascii_lowercase().contains("lock") => format!("Lock/{state}"),
             state => format!("State/{state}"),
         };
-        *to.waits.entry(wait).or_default() += count;
+        *counters.waits.entry(wait).or_default() += count;
         let text = cell(row, 3).unwrap_or_default().trim_start();
         let upper = text.to_ascii_uppercase();
-        let work = MAINTENANCE
+        let maintenance = MAINTENANCE
             .iter()
-            .find(|(beginning, _)| upper.starts_with(beginning));
-        activities.extend(work.map(|(beginning, kind)| Activity {
+            .find(|(prefix, _)| upper.starts_with(prefix));
+        activities.extend(maintenance.map(|(prefix, kind)| Activity {
             kind: *kind,
-            detail: beginning.trim().to_owned(),
+            detail: prefix.trim().to_owned(),
         }));
     }
-    row_locks(to);
+    move_row_lock_waits(counters);
 }
 
-/// Moves waits for row locks to `Lock/row`. Such a thread shows the state of its statement, but a
-/// status variable counts them.
-fn row_locks(to: &mut Counters) {
-    let mut left = to.lock_waits.unwrap_or(0);
+/// Moves waits for row locks to `Lock/row`. A thread that waits for a row lock shows the state of its
+/// statement; only a status variable counts these threads.
+fn move_row_lock_waits(counters: &mut Counters) {
+    let mut remaining = counters.lock_waits.unwrap_or(0);
     let mut moved = 0;
     for state in [
         "State/Updating",
@@ -178,14 +179,14 @@ fn row_locks(to: &mut Counters) {
         "State/update",
         "CPU",
     ] {
-        if let Some(count) = to.waits.get_mut(state) {
-            let some = left.min(*count);
-            (*count, left, moved) = (*count - some, left - some, moved + some);
+        if let Some(count) = counters.waits.get_mut(state) {
+            let waiting = remaining.min(*count);
+            (*count, remaining, moved) = (*count - waiting, remaining - waiting, moved + waiting);
         }
     }
-    to.waits.retain(|_, count| *count > 0);
+    counters.waits.retain(|_, count| *count > 0);
     if moved > 0 {
-        to.waits.insert("Lock/row".to_owned(), moved);
+        counters.waits.insert("Lock/row".to_owned(), moved);
     }
 }
 
@@ -219,11 +220,11 @@ mod tests {
             (Some(90), Some(10))
         );
         assert_eq!(counters.log_bytes, Some(5000));
-        let moving = Checkpoint::Fuzzy {
+        let fuzzy = Checkpoint::Fuzzy {
             at: 4000,
             end: 5000,
         };
-        assert_eq!(counters.checkpoint, Some(moving));
+        assert_eq!(counters.checkpoint, Some(fuzzy));
         assert_eq!(counters.connections, Some(8));
         assert_eq!(counters.started_unix_s, Some(1_000_000.5));
         assert_eq!(
@@ -231,8 +232,8 @@ mod tests {
             (None, None),
             "not reported"
         );
-        let old = rows(&[("Innodb_os_log_written", "77")]);
-        read_status(&old, &mut counters);
+        let older = rows(&[("Innodb_os_log_written", "77")]);
+        read_status(&older, &mut counters);
         assert_eq!((counters.log_bytes, counters.checkpoint), (Some(77), None));
     }
 

@@ -19,14 +19,14 @@ const CHECKPOINT: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
 const SESSIONS: &str = "select state, wait_event_type, wait_event, count(*), \
      count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
      where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
-/// A client that only receives the log has no replay_lsn.
+/// A client that only receives the log, such as pg_receivewal, has no replay_lsn.
 const REPLICAS: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, \
      coalesce(replay_lsn, flush_lsn))), \
      max(extract(epoch from replay_lag)) from pg_stat_replication";
 const SEES_ALL_STATS: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
 
-/// Progress views: name, first version, kind of activity, and whether it concerns a table.
+/// Progress views: name, first version, kind of activity, and whether its activity concerns a table.
 const PROGRESS: [(&str, u32, ActivityKind, bool); 5] = [
     (
         "pg_stat_progress_vacuum",
@@ -61,21 +61,21 @@ const PROGRESS: [(&str, u32, ActivityKind, bool); 5] = [
 ];
 
 fn progress_query(version: u32) -> String {
-    let known = PROGRESS.iter().filter(|(_, since, ..)| version >= *since);
-    let each = known.map(|(view, _, _, of_table)| match of_table {
+    let existing = PROGRESS.iter().filter(|(_, since, ..)| version >= *since);
+    let selects = existing.map(|(view, _, _, of_table)| match of_table {
         true => format!(
             "select '{view}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
              left join pg_class c on c.oid = p.relid and p.datname = current_database()"
         ),
         false => format!("select '{view}', 'base backup' from {view}"),
     });
-    each.collect::<Vec<_>>().join(" union all ")
+    selects.collect::<Vec<_>>().join(" union all ")
 }
 
-/// The counter queries. What this role may not see is added to `missing`.
+/// The counter queries. Adds the values that this role may not see to `missing`.
 ///
 /// # Errors
-/// If the connection is lost.
+/// The connection is lost.
 pub(super) fn counter_queries(
     control: &mut Control,
     missing: &mut Vec<MissingValue>,
@@ -84,13 +84,13 @@ pub(super) fn counter_queries(
     let sees_all =
         rights.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
     if !sees_all {
-        let why = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
-        missing.push(MissingValue::new(Topic::OtherRolesWaits, why));
+        let reason = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
+        missing.push(MissingValue::new(Topic::OtherRolesWaits, reason));
     }
     Ok(vec![
         CounterQuery::new(Topic::CommitsAndCache, DATABASE, read_database),
-        CounterQuery::new(Topic::WriteAheadLog, LOG, |rows, to| {
-            to.log_bytes = rows.first().and_then(|row| tally(row, 0));
+        CounterQuery::new(Topic::WriteAheadLog, LOG, |rows, counters| {
+            counters.log_bytes = rows.first().and_then(|row| tally(row, 0));
         }),
         CounterQuery::new(Topic::Checkpoints, CHECKPOINT, read_checkpoint),
         CounterQuery::new(Topic::SessionsAndWaits, SESSIONS, read_sessions),
@@ -99,38 +99,38 @@ pub(super) fn counter_queries(
             progress_query(control.server_version()),
             read_progress,
         ),
-        CounterQuery::new(Topic::ReplicationLag, REPLICAS, |rows, to| {
+        CounterQuery::new(Topic::ReplicationLag, REPLICAS, |rows, counters| {
             let row = rows.first();
-            to.replication_lag_bytes = row.and_then(|row| tally(row, 0));
-            to.replication_lag_s = row.and_then(|row| number(row, 1));
+            counters.replication_lag_bytes = row.and_then(|row| tally(row, 0));
+            counters.replication_lag_s = row.and_then(|row| number(row, 1));
         }),
     ])
 }
 
-fn read_database(rows: &[TextRow], to: &mut Counters) {
+fn read_database(rows: &[TextRow], counters: &mut Counters) {
     let Some(row) = rows.first() else { return };
-    to.clock_unix_s = number(row, 0);
-    to.started_unix_s = number(row, 1);
-    to.is_replica = cell(row, 2).map(|value| value == "t");
-    to.commits = tally(row, 3);
-    to.rollbacks = tally(row, 4);
-    to.cache_hits = tally(row, 5);
-    to.cache_reads = tally(row, 6);
-    to.temp_bytes = tally(row, 7);
-    to.deadlocks = tally(row, 8);
+    counters.clock_unix_s = number(row, 0);
+    counters.started_unix_s = number(row, 1);
+    counters.is_replica = cell(row, 2).map(|value| value == "t");
+    counters.commits = tally(row, 3);
+    counters.rollbacks = tally(row, 4);
+    counters.cache_hits = tally(row, 5);
+    counters.cache_reads = tally(row, 6);
+    counters.temp_bytes = tally(row, 7);
+    counters.deadlocks = tally(row, 8);
 }
 
-fn read_checkpoint(rows: &[TextRow], to: &mut Counters) {
+fn read_checkpoint(rows: &[TextRow], counters: &mut Counters) {
     let read = |row: &TextRow| {
         Some(Checkpoint::Complete {
             redo: tally(row, 0)?,
             began_unix_s: number(row, 1)?,
         })
     };
-    to.checkpoint = rows.first().and_then(read);
+    counters.checkpoint = rows.first().and_then(read);
 }
 
-fn read_sessions(rows: &[TextRow], to: &mut Counters) {
+fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
     let (mut connections, mut active, mut locks, mut dumps) = (0, 0, 0, 0);
     for row in rows {
         let count: u32 = number(row, 3).unwrap_or(0);
@@ -147,27 +147,27 @@ fn read_sessions(rows: &[TextRow], to: &mut Counters) {
         if cell(row, 1) == Some("Lock") {
             locks += count;
         }
-        *to.waits.entry(wait).or_default() += count;
+        *counters.waits.entry(wait).or_default() += count;
     }
-    to.connections = Some(connections);
-    to.active = Some(active);
-    to.lock_waits = Some(locks);
+    counters.connections = Some(connections);
+    counters.active = Some(active);
+    counters.lock_waits = Some(locks);
     if dumps > 0 {
-        to.activities.get_or_insert_default().push(Activity {
+        counters.activities.get_or_insert_default().push(Activity {
             kind: ActivityKind::Backup,
             detail: "pg_dump".to_owned(),
         });
     }
 }
 
-fn read_progress(rows: &[TextRow], to: &mut Counters) {
-    let activities = to.activities.get_or_insert_default();
+fn read_progress(rows: &[TextRow], counters: &mut Counters) {
+    let activities = counters.activities.get_or_insert_default();
     for row in rows {
         let (Some(view), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
             continue;
         };
-        let known = PROGRESS.iter().find(|(name, ..)| *name == view);
-        activities.extend(known.map(|(_, _, kind, _)| Activity {
+        let progress = PROGRESS.iter().find(|(name, ..)| *name == view);
+        activities.extend(progress.map(|(_, _, kind, _)| Activity {
             kind: *kind,
             detail: detail.to_owned(),
         }));
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn activities_are_told_apart_by_their_view() {
+    fn the_view_determines_the_kind_of_activity() {
         let mut counters = Counters::default();
         let rows = [
             row(&[Some("pg_stat_progress_create_index"), Some("t")]),
@@ -227,7 +227,7 @@ mod tests {
             .activities
             .unwrap()
             .iter()
-            .map(|one| one.kind)
+            .map(|activity| activity.kind)
             .collect();
         assert_eq!(kinds, [ActivityKind::IndexBuild, ActivityKind::Backup]);
         for (view, ..) in PROGRESS {

@@ -1,7 +1,7 @@
-//! Finds out whether a server runs on this machine, and as which process.
+//! Determines whether a server runs on this machine, and as which process.
 //!
-//! Must never: rely on a loopback address, which a tunnel or a container may have too. Only the
-//! server's process proves it.
+//! Must never: rely on a loopback address, because a tunnel or a container may have one too. Only
+//! finding the server's process proves it.
 
 use super::ServerProcesses;
 use crate::control::Control;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub struct Colocation {
     /// `None`: not known.
     pub shared: Option<bool>,
-    /// How that is known, as a text.
+    /// How this is known, as a sentence.
     pub because: &'static str,
     /// The server's processes, if they were found on this machine.
     pub processes: Option<ServerProcesses>,
@@ -37,7 +37,7 @@ impl Colocation {
     }
 }
 
-/// Finds out whether the server runs on this machine. Never fails: the result may be "not known".
+/// Determines whether the server runs on this machine. Never fails: the result may be "not known".
 pub fn find_colocation(control: &mut Control) -> Colocation {
     let is_local = match &control.endpoint().address {
         Address::Unix(_) => true,
@@ -50,12 +50,12 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
         );
     }
     let unix = matches!(control.endpoint().address, Address::Unix(_));
-    let found = match control.engine() {
+    let process = match control.engine() {
         Engine::PostgreSql => postgres(control.backend_pid()),
         Engine::MySql => mysql(control, unix, MYSQL_THREAD_ID),
         Engine::MariaDb => mysql(control, unix, MARIADB_THREAD_ID),
     };
-    match (found, unix) {
+    match (process, unix) {
         (Some((root, serving)), _) => Colocation {
             processes: Some(ServerProcesses { root }),
             serving,
@@ -69,7 +69,8 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
     }
 }
 
-/// Whether an address is one of this machine's: the route to it then has it as source address.
+/// Whether an address is one of this machine's: then it is also the source address of the route to
+/// it.
 fn is_own_address(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
@@ -90,10 +91,10 @@ fn is_own_address(address: SocketAddr) -> bool {
 /// A server's root process, and the process and thread that serve the connection.
 type ServerProcess = (u32, Option<(u32, Option<u32>)>);
 
-/// Finds PostgreSQL by the process id of the backend, which may be one inside a container.
+/// Finds PostgreSQL by the process id of the backend, which may be an id inside a container.
 fn postgres(backend: u32) -> Option<ServerProcess> {
-    let here = Some(backend).filter(|pid| is_named(*pid, &["postgres", "postmaster"]));
-    let pid = match here {
+    let on_host = Some(backend).filter(|pid| is_named(*pid, &["postgres", "postmaster"]));
+    let pid = match on_host {
         Some(pid) => pid,
         None => in_container(backend)?,
     };
@@ -103,19 +104,19 @@ fn postgres(backend: u32) -> Option<ServerProcess> {
 }
 
 /// The PostgreSQL process that has this id inside a container.
-fn in_container(number: u32) -> Option<u32> {
-    let wanted = number.to_string();
-    let numbers = read_dir("/proc").ok()?.flatten();
-    let pids = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+fn in_container(backend: u32) -> Option<u32> {
+    let wanted = backend.to_string();
+    let entries = read_dir("/proc").ok()?.flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut matching = pids.filter(|pid| {
         let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let named = field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
-        let inside = field(&status, "NSpid").and_then(|all| all.rsplit('\t').next());
-        named && inside == Some(wanted.as_str())
+        let is_postgres = field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
+        let container_pid = field(&status, "NSpid").and_then(|all| all.rsplit('\t').next());
+        is_postgres && container_pid == Some(wanted.as_str())
     });
-    // If two containers both have such a process, it is not known which one it is.
-    let found = matching.next()?;
-    matching.next().is_none().then_some(found)
+    // If two containers have such a process, it is not known which of the two it is.
+    let pid = matching.next()?;
+    matching.next().is_none().then_some(pid)
 }
 
 /// The operating system's id of the thread that serves the connection.
@@ -126,22 +127,22 @@ const MARIADB_THREAD_ID: &str =
     "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
 
 /// Finds MySQL or MariaDB by the process that listens on its socket, or by its pid file. The thread
-/// that serves the connection is the proof, because a tunnel may lead to a server with the same
-/// paths on another machine.
+/// that serves the connection proves it, because a tunnel may lead to a server with the same paths
+/// on a different machine.
 fn mysql(control: &mut Control, unix: bool, thread: &str) -> Option<ServerProcess> {
-    let places = control
+    let paths = control
         .query("SELECT @@pid_file, @@socket, @@datadir")
         .ok()?;
-    let row = places.first()?;
+    let row = paths.first()?;
     let (pid_file, socket) = (cell(row, 0)?, cell(row, 1)?);
     // A relative path is relative to the data directory.
     let pid_file = Path::new(cell(row, 2)?).join(pid_file);
-    let by_file = || read_to_string(pid_file).ok()?.trim().parse().ok();
-    let named = |pid: &u32| is_named(*pid, &["mysqld", "mariadbd"]);
+    let from_pid_file = || read_to_string(pid_file).ok()?.trim().parse().ok();
+    let is_server = |pid: &u32| is_named(*pid, &["mysqld", "mariadbd"]);
     let root = listener(socket)
-        .filter(named)
-        .or_else(by_file)
-        .filter(named)?;
+        .filter(is_server)
+        .or_else(from_pid_file)
+        .filter(is_server)?;
     let thread: Option<u32> = control
         .query_value(thread)
         .ok()

@@ -2,7 +2,7 @@
 //!
 //! Must never: count the same time twice, or scan all processes of the machine.
 
-use super::proc::TICKS_A_SECOND;
+use super::proc::TICKS_PER_SECOND;
 use std::fs::read_to_string;
 
 /// The processes of a server.
@@ -13,25 +13,25 @@ pub struct ServerProcesses {
 }
 
 impl ServerProcesses {
-    /// CPU time of all processes, including children that have ended, seconds. `None`: the root
-    /// process has ended, or the kernel does not report it.
+    /// CPU time of all processes, including children that have ended, in seconds. `None`: the root
+    /// process has ended, or the kernel does not report its times.
     pub fn cpu_s(self) -> Option<f64> {
         let (own, ended) = times(&format!("/proc/{}/stat", self.root))?;
         let mut ticks = own + ended;
         let mut parents = vec![self.root];
         while let Some(parent) = parents.pop() {
-            // Only children of the main thread, from which database servers fork.
+            // Reads only the children of the main thread, from which database servers fork.
             let path = format!("/proc/{parent}/task/{parent}/children");
             let children = read_to_string(path).unwrap_or_default();
             for child in children.split_ascii_whitespace() {
-                // A child that has just ended is counted with the ended ones at the next reading.
+                // A child that has just ended is counted among the ended children at the next reading.
                 if let Some((own, ended)) = times(&format!("/proc/{child}/stat")) {
                     ticks += own + ended;
                     parents.extend(child.parse::<u32>().ok());
                 }
             }
         }
-        Some(ticks as f64 / TICKS_A_SECOND)
+        Some(ticks as f64 / TICKS_PER_SECOND)
     }
 }
 
@@ -58,11 +58,11 @@ fn times(path: &str) -> Option<(u64, u64)> {
     ticks(&read_to_string(path).ok()?)
 }
 
-/// The name of a process is in brackets and may contain anything. After it come the state and, from
-/// the 14th field on, utime, stime, cutime and cstime.
+/// The CPU ticks in a stat file: its own (utime, stime), and its ended children's (cutime, cstime).
+/// These are fields 14 to 17. The process name before them is in brackets and may contain anything.
 fn ticks(stat: &str) -> Option<(u64, u64)> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
     let number = |index: usize| fields.get(index - 3)?.parse::<u64>().ok();
     Some((number(14)? + number(15)?, number(16)? + number(17)?))
 }
@@ -85,10 +85,10 @@ mod tests {
         while thread_cpu_s() - before < 0.05 {
             number = std::hint::black_box(number.wrapping_mul(31));
         }
-        let own = ServerProcesses {
+        let this_process = ServerProcesses {
             root: std::process::id(),
         };
-        assert!(own.cpu_s().unwrap() > 0.0);
+        assert!(this_process.cpu_s().unwrap() > 0.0);
         assert!(task_cpu_s(std::process::id(), None).unwrap() > 0.0);
         assert_eq!(ServerProcesses { root: u32::MAX }.cpu_s(), None);
     }

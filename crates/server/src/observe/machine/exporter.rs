@@ -1,4 +1,4 @@
-//! Reads another machine through Prometheus' node_exporter.
+//! Reads the usage of a remote machine from Prometheus' node_exporter.
 //!
 //! Must never: wait long, read an endless response, or follow redirects.
 
@@ -6,7 +6,7 @@ use super::{Cpu, Disk, MachineReading, is_disk};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time limit for one response: the metrics are read once a second.
+/// Time limit for one response; the metrics are read once per second.
 const TIMEOUT: Duration = Duration::from_millis(900);
 /// Longest response, bytes; a typical one has 200 kB.
 const BODY_BYTES_MAX: u64 = 16 << 20;
@@ -18,28 +18,28 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// For a URL such as `http://db1:9100/metrics`, whose path may be omitted.
+    /// An exporter at a URL such as `http://db1:9100/metrics`, whose path may be omitted.
     ///
     /// # Errors
-    /// A message, if it is not such a URL or contains a password.
+    /// A message, if the text is not such a URL or contains a password.
     pub fn new(url: &str) -> Result<Exporter, String> {
-        let rest = url
+        let address = url
             .strip_prefix("http://")
             .or_else(|| url.strip_prefix("https://"));
-        let rest = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/'));
-        let Some(rest) = rest else {
+        let address = address.filter(|address| !address.is_empty() && !address.starts_with('/'));
+        let Some(address) = address else {
             return Err(
                 "not the URL of a node_exporter, such as http://db1:9100/metrics".to_owned(),
             );
         };
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = address.split(['/', '?', '#']).next().unwrap_or_default();
         if host.contains('@') {
             return Err(
                 "a node_exporter with a password is not supported; remove the part before @"
                     .to_owned(),
             );
         }
-        let whole = match rest.trim_end_matches('/').contains('/') {
+        let metrics_url = match address.trim_end_matches('/').contains('/') {
             true => url.to_owned(),
             false => format!("{}/metrics", url.trim_end_matches('/')),
         };
@@ -48,28 +48,31 @@ impl Exporter {
             .max_redirects(0)
             .build();
         Ok(Exporter {
-            url: whole,
+            url: metrics_url,
             agent: config.into(),
         })
     }
 
-    /// Its name in the Run document.
+    /// The exporter's name in the Run document.
     pub fn name(&self) -> String {
-        let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        let address = self
+            .url
+            .split_once("://")
+            .map_or("", |(_, address)| address);
         format!(
             "node_exporter at {}",
-            rest.split('/').next().unwrap_or_default()
+            address.split('/').next().unwrap_or_default()
         )
     }
 
-    /// Reads the machine now.
+    /// Reads the machine's counters.
     ///
     /// # Errors
-    /// A message, if it does not answer or the response has no CPU metrics.
+    /// A message, if the exporter does not answer or its response has no CPU metrics.
     pub fn read(&self) -> Result<MachineReading, String> {
         let message = |error: ureq::Error| format!("{}: {error}", self.name());
-        let mut answer = self.agent.get(&self.url).call().map_err(message)?;
-        let body = answer.body_mut().with_config().limit(BODY_BYTES_MAX);
+        let mut response = self.agent.get(&self.url).call().map_err(message)?;
+        let body = response.body_mut().with_config().limit(BODY_BYTES_MAX);
         let reading = parse(&body.read_to_string().map_err(message)?);
         match reading.cpus.is_empty() {
             true => Err(format!(
@@ -122,8 +125,8 @@ fn parse(text: &str) -> MachineReading {
         }
     }
     reading.cpus = cpus.into_values().collect();
-    let named = |(name, disk)| Disk { name, ..disk };
-    reading.disks = disks.into_iter().map(named).collect();
+    let with_name = |(name, disk)| Disk { name, ..disk };
+    reading.disks = disks.into_iter().map(with_name).collect();
     reading
 }
 
@@ -191,7 +194,7 @@ node_load1 NaN
 
     #[test]
     fn exporter_urls_are_completed_and_checked() {
-        for (url, whole) in [
+        for (url, expected) in [
             ("http://db1:9100", "http://db1:9100/metrics"),
             ("http://db1:9100/", "http://db1:9100/metrics"),
             (
@@ -199,7 +202,7 @@ node_load1 NaN
                 "http://[::1]:9100/node/metrics",
             ),
         ] {
-            assert_eq!(Exporter::new(url).unwrap().url, whole);
+            assert_eq!(Exporter::new(url).unwrap().url, expected);
         }
         assert_eq!(
             Exporter::new("http://db1:9100").unwrap().name(),
@@ -218,7 +221,7 @@ node_load1 NaN
     }
 
     #[test]
-    fn a_running_exporter_is_read_and_a_stopped_one_is_an_error() {
+    fn reading_a_stopped_exporter_is_an_error() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = std::thread::spawn(move || {
@@ -233,10 +236,10 @@ node_load1 NaN
         let exporter = Exporter::new(&format!("http://127.0.0.1:{port}")).unwrap();
         assert_eq!(exporter.read().unwrap().cpus.len(), 2);
         server.join().unwrap();
-        let gone = exporter.read().unwrap_err();
+        let error = exporter.read().unwrap_err();
         assert!(
-            gone.starts_with(&format!("node_exporter at 127.0.0.1:{port}: ")),
-            "{gone}"
+            error.starts_with(&format!("node_exporter at 127.0.0.1:{port}: ")),
+            "{error}"
         );
     }
 }

@@ -14,7 +14,7 @@ pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
 pub use proc::{read as read_this_machine, throttled_s};
 
-/// A machine's counters at one moment, since it was started.
+/// A machine's counters at one moment, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MachineReading {
     /// Each CPU's times.
@@ -45,15 +45,15 @@ pub struct Cpu {
 pub struct Disk {
     /// Its name.
     pub name: String,
-    /// Read, bytes.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Written, bytes.
+    /// Bytes written.
     pub write_bytes: u64,
     /// Time with I/O in progress, seconds.
     pub busy_s: f64,
 }
 
-/// A machine's usage between two readings. CPU shares are of all CPUs, 0 to 1.
+/// A machine's usage between two readings. Shares are 0 to 1, and CPU shares are of all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineUsage {
     /// Share of busy CPU time.
@@ -64,11 +64,11 @@ pub struct MachineUsage {
     pub io_wait: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
     pub steal: Option<f64>,
-    /// Read from disks, bytes.
+    /// Bytes read from disks.
     pub disk_read_bytes: Option<u64>,
-    /// Written to disks, bytes.
+    /// Bytes written to disks.
     pub disk_write_bytes: Option<u64>,
-    /// The busiest disk's share of the time.
+    /// Share of time in which the busiest disk had I/O in progress.
     pub disk_busy: Option<f64>,
 }
 
@@ -89,21 +89,21 @@ impl Cpu {
 }
 
 impl MachineReading {
-    /// Usage since an earlier reading, taken `seconds` before.
+    /// Usage since an earlier reading, `seconds` before this one.
     pub fn since(&self, before: &MachineReading, seconds: f64) -> MachineUsage {
-        let mut used = MachineUsage::default();
+        let mut usage = MachineUsage::default();
         if self.cpus.len() == before.cpus.len() {
             let pairs = self.cpus.iter().zip(&before.cpus);
-            let each: Vec<Cpu> = pairs.map(|(now, before)| now.since(*before)).collect();
-            let total_s: f64 = each.iter().map(|cpu| cpu.total_s()).sum();
-            let share = |of: fn(&Cpu) -> f64| {
-                (total_s > 0.0).then(|| each.iter().map(of).sum::<f64>() / total_s)
+            let cpus: Vec<Cpu> = pairs.map(|(now, before)| now.since(*before)).collect();
+            let total_s: f64 = cpus.iter().map(|cpu| cpu.total_s()).sum();
+            let share = |time_s: fn(&Cpu) -> f64| {
+                (total_s > 0.0).then(|| cpus.iter().map(time_s).sum::<f64>() / total_s)
             };
-            used.busy = share(|cpu| cpu.busy_s);
-            used.io_wait = share(|cpu| cpu.io_wait_s);
-            used.steal = share(|cpu| cpu.steal_s);
-            let shares = each.iter().filter(|cpu| cpu.total_s() > 0.0);
-            used.busiest_cpu = shares
+            usage.busy = share(|cpu| cpu.busy_s);
+            usage.io_wait = share(|cpu| cpu.io_wait_s);
+            usage.steal = share(|cpu| cpu.steal_s);
+            let active = cpus.iter().filter(|cpu| cpu.total_s() > 0.0);
+            usage.busiest_cpu = active
                 .map(|cpu| cpu.busy_s / cpu.total_s())
                 .reduce(f64::max);
         }
@@ -113,25 +113,25 @@ impl MachineReading {
         });
         let pairs: Vec<(&Disk, &Disk)> = pairs.collect();
         if !pairs.is_empty() && seconds > 0.0 {
-            let sum = |of: fn(&Disk) -> u64| {
-                let grown = pairs
+            let sum = |bytes: fn(&Disk) -> u64| {
+                let increases = pairs
                     .iter()
-                    .map(|(now, was)| of(now).saturating_sub(of(was)));
-                Some(grown.sum())
+                    .map(|(now, before)| bytes(now).saturating_sub(bytes(before)));
+                Some(increases.sum())
             };
-            used.disk_read_bytes = sum(|disk| disk.read_bytes);
-            used.disk_write_bytes = sum(|disk| disk.write_bytes);
+            usage.disk_read_bytes = sum(|disk| disk.read_bytes);
+            usage.disk_write_bytes = sum(|disk| disk.write_bytes);
             let busy = pairs
                 .iter()
-                .map(|(now, was)| (now.busy_s - was.busy_s) / seconds);
-            used.disk_busy = busy.reduce(f64::max).map(|share| share.clamp(0.0, 1.0));
+                .map(|(now, before)| (now.busy_s - before.busy_s) / seconds);
+            usage.disk_busy = busy.reduce(f64::max).map(|share| share.clamp(0.0, 1.0));
         }
-        used
+        usage
     }
 }
 
-/// Whether a block device is a whole physical disk: not a partition, loop device, RAM disk, or a
-/// device on top of others, whose I/O would count twice.
+/// Whether a block device is a physical disk: not a partition, loop device or RAM disk, and not a
+/// device on top of other devices, whose I/O would be counted twice.
 fn is_disk(name: &str) -> bool {
     let not_physical = ["loop", "ram", "zram", "dm-", "md", "sr", "fd"];
     if not_physical.iter().any(|start| name.starts_with(start)) {
@@ -139,7 +139,7 @@ fn is_disk(name: &str) -> bool {
     }
     let digit = |c: char| c.is_ascii_digit();
     match name {
-        // nvme0n1p2 and mmcblk0p1 are partitions; nvme0n1 and mmcblk0 are whole disks.
+        // nvme0n1p2 and mmcblk0p1 are partitions; nvme0n1 and mmcblk0 are disks.
         name if name.starts_with("nvme") || name.starts_with("mmcblk") => {
             let part = name.rsplit_once('p').map(|(_, number)| number);
             !part.is_some_and(|number| !number.is_empty() && number.chars().all(digit))
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_physical_disks_are_counted() {
-        for (name, whole) in [
+        for (name, expected) in [
             ("sda", true),
             ("sda1", false),
             ("vdb", true),
@@ -166,12 +166,12 @@ mod tests {
             ("dm-0", false),
             ("loop3", false),
         ] {
-            assert_eq!(is_disk(name), whole, "{name}");
+            assert_eq!(is_disk(name), expected, "{name}");
         }
     }
 
     #[test]
-    fn shares_between_two_readings() {
+    fn usage_between_two_readings() {
         let cpu = |busy_s, io_wait_s, steal_s, idle_s| Cpu {
             busy_s,
             io_wait_s,
@@ -194,19 +194,19 @@ mod tests {
             disks: vec![disk(4000, 3.25)],
             ..MachineReading::default()
         };
-        let used = now.since(&before, 1.0);
+        let usage = now.since(&before, 1.0);
         let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
-        assert!(near(used.busy, 0.7), "{used:?}");
-        assert!(near(used.busiest_cpu, 1.0), "{used:?}");
+        assert!(near(usage.busy, 0.7), "{usage:?}");
+        assert!(near(usage.busiest_cpu, 1.0), "{usage:?}");
         assert!(
-            near(used.io_wait, 0.1) && near(used.steal, 0.05),
-            "{used:?}"
+            near(usage.io_wait, 0.1) && near(usage.steal, 0.05),
+            "{usage:?}"
         );
         assert_eq!(
-            (used.disk_read_bytes, used.disk_write_bytes),
+            (usage.disk_read_bytes, usage.disk_write_bytes),
             (Some(3000), Some(0))
         );
-        assert!(near(used.disk_busy, 0.25), "{used:?}");
+        assert!(near(usage.disk_busy, 0.25), "{usage:?}");
         let unknown = MachineReading::default().since(&MachineReading::default(), 1.0);
         assert_eq!(unknown, MachineUsage::default(), "absent, not zero");
     }

@@ -6,9 +6,9 @@
 use super::{Cpu, Disk, MachineReading, is_disk};
 use std::fs::read_to_string;
 
-/// Ticks per second of CPU times in `/proc`: USER_HZ, which is 100 on every Linux.
-pub(super) const TICKS_A_SECOND: f64 = 100.0;
-/// Sector size in `/proc/diskstats`, whatever the disk's own size is.
+/// Ticks per second in CPU times in `/proc`: USER_HZ, which is 100 on every Linux.
+pub(super) const TICKS_PER_SECOND: f64 = 100.0;
+/// Sector size in `/proc/diskstats`, regardless of the disk's own sector size.
 const SECTOR_BYTES: u64 = 512;
 
 /// Reads this machine now.
@@ -23,11 +23,11 @@ pub fn read() -> MachineReading {
     }
 }
 
-/// Time for which the CPU limit throttled this process's control group since it was created,
-/// seconds.
+/// Time for which the CPU limit has throttled this process's control group since the group was
+/// created, in seconds.
 pub fn throttled_s() -> Option<f64> {
     let groups = read_to_string("/proc/self/cgroup").ok()?;
-    // Version 2 has one line; in a container's namespace it is the root.
+    // cgroup version 2 has one line; in a container's namespace its path is the root.
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let stat = read_to_string(format!("/sys/fs/cgroup{path}/cpu.stat")).ok()?;
     throttled(&stat)
@@ -46,11 +46,15 @@ fn cpus(stat: &str) -> Vec<Cpu> {
     let lines = stat.lines().filter_map(|line| {
         let (number, times) = line.strip_prefix("cpu")?.split_once(' ')?;
         number.parse::<u32>().ok()?;
-        let of = times
+        let times = times
             .split_ascii_whitespace()
             .map(|ticks| ticks.parse::<u64>().ok());
-        let ticks = of.take(8).collect::<Option<Vec<u64>>>()?;
-        let seconds = |index: usize| ticks.get(index).map_or(0.0, |t| *t as f64 / TICKS_A_SECOND);
+        let ticks = times.take(8).collect::<Option<Vec<u64>>>()?;
+        let seconds = |index: usize| {
+            ticks
+                .get(index)
+                .map_or(0.0, |t| *t as f64 / TICKS_PER_SECOND)
+        };
         Some(Cpu {
             busy_s: seconds(0) + seconds(1) + seconds(2) + seconds(5) + seconds(6),
             io_wait_s: seconds(4),
@@ -92,13 +96,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_files_are_parsed() {
+    fn proc_files_are_parsed() {
         let stat = "cpu  300 0 0 0 0 0 0 0 0 0\ncpu0 100 10 50 700 30 5 5 20 40 0\nintr 5\n";
         let cpus = cpus(stat);
         assert_eq!(cpus.len(), 1, "without the line for all CPUs");
         assert!((cpus[0].busy_s - 1.7).abs() < 1e-9, "{cpus:?}");
-        let io = (cpus[0].io_wait_s, cpus[0].steal_s, cpus[0].idle_s);
-        assert_eq!(io, (0.3, 0.2, 7.0));
+        let times = (cpus[0].io_wait_s, cpus[0].steal_s, cpus[0].idle_s);
+        assert_eq!(times, (0.3, 0.2, 7.0));
         let memory = "MemTotal:       16000 kB\nMemAvailable:    9000 kB\n";
         assert_eq!(kibibytes(memory, "MemAvailable"), Some(9_216_000));
         assert_eq!(kibibytes(memory, "Dirty"), None);

@@ -1,7 +1,7 @@
 //! Reads a server's state before and after the load.
 //!
-//! Must never: fail because this user or version does not show a value; it is listed as missing
-//! instead.
+//! Must never: fail because a value is not available to this user or in this version; such a value
+//! is listed as missing.
 
 mod mysql;
 mod postgres;
@@ -13,7 +13,7 @@ use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 use std::collections::BTreeMap;
 
-/// Maximum number of tables that are listed.
+/// Maximum number of tables to list.
 const TABLES: usize = 100;
 
 /// Maximum number of tables whose ids are read.
@@ -22,9 +22,9 @@ const TABLE_IDS: usize = 1000;
 /// A server's state at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StateSnapshot {
-    /// When it was started, seconds since 1970 on its own clock.
+    /// When the server was started, seconds since 1970 on its own clock.
     pub started_unix_s: Option<f64>,
-    /// Whether it is itself a replica.
+    /// Whether the server is itself a replica.
     pub is_replica: Option<bool>,
     /// How it replicates.
     pub replication: Option<Replication>,
@@ -44,11 +44,11 @@ pub struct StateSnapshot {
     /// node, such as `16384/16391`; in MySQL and MariaDB its creation time. The first [`TABLE_IDS`]
     /// by name. `None`: not known.
     pub table_ids: Option<BTreeMap<String, String>>,
-    /// What could not be read.
+    /// The values that could not be read.
     pub missing: Vec<MissingValue>,
 }
 
-/// How a server replicates, judged by its connected replicas and its settings.
+/// How a server replicates, derived from its connected replicas and its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replication {
     /// No replica is connected.
@@ -102,7 +102,7 @@ fn table_ids(rows: &[TextRow]) -> Option<BTreeMap<String, String>> {
 /// Reads the server's state.
 ///
 /// # Errors
-/// If the connection is lost.
+/// The connection is lost.
 pub fn read_server_state(
     control: &mut Control,
     facts: &ServerFacts,

@@ -1,6 +1,6 @@
 //! Reads the state of MySQL or MariaDB.
 //!
-//! Must never: read a user's table; the data dictionary and the status suffice.
+//! Must never: read a user's table; the data dictionary and the status variables suffice.
 
 use super::super::{
     MissingValue, ServerFacts, Topic, cell, durability, number, query_or_missing, tally,
@@ -9,7 +9,7 @@ use super::{Replica, Replication, StateSnapshot, TABLE_IDS, TABLES, TableState, 
 use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 
-/// This statement works in all versions; the table with the same data has different names in MySQL
+/// This statement works in all versions; the table that has this value is named differently in MySQL
 /// 5.6, in MySQL since 5.7 and in MariaDB.
 const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
 const CLOCK: &str = "SELECT UNIX_TIMESTAMP()";
@@ -26,12 +26,12 @@ const SEMI_SYNC: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sy
 const REPLICAS: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
      WHERE COMMAND LIKE 'Binlog Dump%'";
 
-/// Storage engines with a write-ahead log, whose tables survive a crash.
+/// Storage engines with a write-ahead log; their tables survive a crash.
 const LOGGED: [&str; 5] = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
 
-/// Query for tables of other storage engines, including those too small to be listed. Tables that
-/// the user has no rights on are not visible.
-fn unlogged() -> String {
+/// Query for tables of storage engines without a log, including tables too small to be listed.
+/// Tables that the user has no privileges on are not visible.
+fn unlogged_query() -> String {
     let logged = LOGGED.map(|engine| format!("'{engine}'")).join(", ");
     format!(
         "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES \
@@ -40,7 +40,7 @@ fn unlogged() -> String {
     )
 }
 
-fn tables() -> String {
+fn tables_query() -> String {
     format!(
         "SELECT TABLE_NAME, ENGINE, TABLE_ROWS, DATA_LENGTH + INDEX_LENGTH \
          FROM information_schema.TABLES \
@@ -50,7 +50,7 @@ fn tables() -> String {
 }
 
 /// Query for table ids: recreating, truncating or rebuilding a table changes its creation time.
-fn ids() -> String {
+fn table_ids_query() -> String {
     format!(
         "SELECT TABLE_NAME, CREATE_TIME FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
@@ -58,7 +58,7 @@ fn ids() -> String {
     )
 }
 
-/// A table's display name, with its engine if that has no log; and whether it has no log.
+/// A table's display name, with its engine if the engine has no log; and whether it has no log.
 fn display_name(row: &TextRow) -> Option<(String, bool)> {
     let (name, engine) = (cell(row, 0)?, cell(row, 1).unwrap_or_default());
     Some(
@@ -103,14 +103,14 @@ pub(super) fn read(
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = query_or_missing(control, Topic::TableIds, &ids(), missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
         state.table_ids = table_ids(&rows);
     }
-    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables(), missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables_query(), missing)? {
         state.tables = rows.iter().filter_map(table).collect();
     }
-    let unlogged =
-        query_or_missing(control, Topic::UnloggedTables, &unlogged(), missing)?.map(|rows| {
+    let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
+        .map(|rows| {
             let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
             names.collect::<Vec<_>>()
         });
@@ -132,15 +132,15 @@ fn start_time(uptime: &[TextRow], clock: &[TextRow]) -> Option<f64> {
 /// Sets the age of each table's statistics.
 fn set_statistics_ages(tables: &mut [TableState], rows: &[TextRow]) {
     for row in rows {
-        let mut named = tables.iter_mut();
-        if let Some(table) = named.find(|table| cell(row, 0) == Some(&table.name)) {
+        let mut tables = tables.iter_mut();
+        if let Some(table) = tables.find(|table| cell(row, 0) == Some(&table.name)) {
             table.statistics_age_s = number(row, 1);
         }
     }
 }
 
-/// Reads the replicas and whether the server is one itself. Returns whether a commit waits for a
-/// replica now.
+/// Reads the replicas and whether the server is itself a replica. Returns whether commits currently
+/// wait for a replica.
 fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<bool, Error> {
     let missing = &mut state.missing;
     let rows = query_or_missing(
@@ -149,14 +149,14 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
         SEMI_SYNC,
         missing,
     )?;
-    let on = |row: &TextRow| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
-    let semi_sync = rows.is_some_and(|rows| rows.iter().any(on));
+    let is_on = |row: &TextRow| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
+    let semi_sync = rows.is_some_and(|rows| rows.iter().any(is_on));
     // Without the privilege PROCESS the process list has only this user's threads.
     if let Some(grants) = query_or_missing(control, Topic::Privileges, "SHOW GRANTS", missing)?
         && !sees_all_threads(&grants)
     {
-        let why = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
-        missing.push(MissingValue::new(Topic::OtherUsersThreads, why));
+        let reason = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
+        missing.push(MissingValue::new(Topic::OtherUsersThreads, reason));
     } else if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
         let replica = |row: &TextRow| Replica {
             name: cell(row, 0).unwrap_or_default().to_owned(),
@@ -177,16 +177,16 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
     Ok(semi_sync)
 }
 
-/// Whether the grants let this user see the threads of other users.
+/// Whether the grants let this user see other users' threads.
 fn sees_all_threads(grants: &[TextRow]) -> bool {
     let grant = |row: &TextRow| cell(row, 0).unwrap_or_default().to_ascii_uppercase();
     grants.iter().map(grant).any(|grant| {
-        let everywhere = grant.contains(" ON *.* ");
-        everywhere && (grant.contains("PROCESS") || grant.contains("ALL PRIVILEGES"))
+        let is_global = grant.contains(" ON *.* ");
+        is_global && (grant.contains("PROCESS") || grant.contains("ALL PRIVILEGES"))
     })
 }
 
-/// The statement for a replica's status; MySQL 8.4 removed the old one.
+/// The statement for a replica's status; MySQL 8.4 removed the older form.
 pub(in super::super) fn replica_status(control: &Control) -> &'static str {
     let renamed_in = match control.engine() {
         Engine::MySql => 80_022,
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn the_privilege_process_shows_threads_of_other_users() {
         let grants = |text: &str| vec![vec![Some(text.to_owned())]];
-        for (text, all) in [
+        for (text, expected) in [
             ("GRANT USAGE ON *.* TO `u`@`%`", false),
             ("GRANT SELECT, PROCESS ON *.* TO `u`@`%`", true),
             (
@@ -227,7 +227,7 @@ mod tests {
             ),
             ("GRANT ALL PRIVILEGES ON `bench`.* TO `u`@`%`", false),
         ] {
-            assert_eq!(sees_all_threads(&grants(text)), all, "{text}");
+            assert_eq!(sees_all_threads(&grants(text)), expected, "{text}");
         }
     }
 
@@ -237,12 +237,12 @@ mod tests {
             let cells = ["t", engine, "12", "16384"];
             cells.map(|cell| Some(cell.to_owned())).into()
         };
-        let safe = table(&row("InnoDB")).unwrap();
-        assert_eq!((safe.name.as_str(), safe.unlogged), ("t", false));
-        assert_eq!((safe.rows, safe.bytes), (Some(12), Some(16384)));
-        let unsafe_ = table(&row("MEMORY")).unwrap();
+        let innodb = table(&row("InnoDB")).unwrap();
+        assert_eq!((innodb.name.as_str(), innodb.unlogged), ("t", false));
+        assert_eq!((innodb.rows, innodb.bytes), (Some(12), Some(16384)));
+        let memory = table(&row("MEMORY")).unwrap();
         assert_eq!(
-            (unsafe_.name.as_str(), unsafe_.unlogged),
+            (memory.name.as_str(), memory.unlogged),
             ("t (MEMORY)", true)
         );
     }

@@ -21,19 +21,19 @@ const NAME: &str = "case when n.nspname = 'public' then '' else n.nspname || '.'
 const USER_TABLES: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
      and n.nspname not in ('pg_catalog', 'information_schema')";
 
-/// Query for unlogged tables. It reads only the catalog, which every role may read even if the
-/// statistics are hidden, and includes tables too small to be listed.
-fn unlogged() -> String {
+/// Query for unlogged tables, including tables too small to be listed. It reads only the catalog,
+/// which every role may read even if the statistics are hidden.
+fn unlogged_query() -> String {
     format!(
         "select {NAME} from pg_class c join pg_namespace n on n.oid = c.relnamespace \
          where {USER_TABLES} and c.relpersistence = 'u' order by 1 limit {TABLES}"
     )
 }
 
-/// Query for table ids. It reads only the catalog, which works even if another session has locked
+/// Query for table ids. It reads only the catalog, which works even while other sessions lock
 /// the tables. Recreating a table changes its oid; truncating or rewriting it changes its file
-/// node. For a partition it adds the top-level table, which is what statements name.
-fn ids() -> String {
+/// node. For a partition it adds the name of the top-level table, which statements use.
+fn table_ids_query() -> String {
     const TOP: &str = "with recursive up as ( \
             select i.inhparent, 1 as level from pg_inherits i where i.inhrelid = c.oid \
             union all \
@@ -46,13 +46,13 @@ fn ids() -> String {
     )
 }
 
-/// Reading a table's size waits for an exclusive lock on it. Statements sent together are one
-/// transaction, with which the setting ends, even behind a pooler.
+/// Reading a table's size waits for an exclusive lock on it. Statements sent together form one
+/// transaction, and the setting ends with it, even behind a pooler.
 const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'; ";
 
 /// Query for the largest tables. Rows are the live tuples of the statistics or, if there are none
 /// yet, the estimate of the last ANALYZE.
-fn tables() -> String {
+fn tables_query() -> String {
     format!(
         "select {NAME}, \
             pg_total_relation_size(c.oid), \
@@ -112,26 +112,26 @@ pub(super) fn read(
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
-    if let Some(rows) = query_or_missing(control, Topic::TableIds, &ids(), missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
         state.table_ids = table_ids(&rows);
     }
     if let Some(rows) = query_or_missing(
         control,
         Topic::Tables,
-        &(LOCK_TIMEOUT.to_owned() + &tables()),
+        &(LOCK_TIMEOUT.to_owned() + &tables_query()),
         missing,
     )? {
         state.tables = rows.iter().filter_map(table).collect();
     }
-    let unlogged =
-        query_or_missing(control, Topic::UnloggedTables, &unlogged(), missing)?.map(|rows| {
+    let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
+        .map(|rows| {
             let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
             rows.iter().filter_map(name).collect::<Vec<_>>()
         });
     let mut sync_replicas = 0;
     if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
         state.replicas = rows.iter().map(replica).collect();
-        let waits = |one: &&Replica| matches!(one.mode.as_str(), "sync" | "quorum");
+        let waits = |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
         sync_replicas = state.replicas.iter().filter(waits).count();
         state.replication = Some(match (state.replicas.len(), sync_replicas) {
             (0, _) => Replication::None,

@@ -1,7 +1,7 @@
 //! Tests of resolving a text and an environment to a target.
 //!
 //! Expected results were recorded from libpq (`PQconninfoParse`, `PQconninfo` and `PQpass` on a
-//! connection that was begun and dropped), except where a comment says that Prony differs.
+//! connection that was started and dropped), except where a comment says that Prony differs.
 
 mod parsing;
 mod passwords;
@@ -60,7 +60,7 @@ fn resolve(url: &str) -> Result<Target, Error> {
     super::resolve(url, &Folder::new().env())
 }
 
-/// The text of the error.
+/// The error message for this text.
 fn error(url: &str) -> String {
     resolve(url).unwrap_err().to_string()
 }
@@ -76,6 +76,6 @@ fn data(name: &str) -> PathBuf {
 fn postgres_options(target: &Target) -> &PostgresOptions {
     match &target.protocol {
         ProtocolOptions::PostgreSql(options) => options,
-        ProtocolOptions::MySql(_) => panic!("another protocol"),
+        ProtocolOptions::MySql(_) => panic!("not PostgreSQL's protocol"),
     }
 }

@@ -185,7 +185,7 @@ fn malformed_text_is_refused_with_a_reason() {
         ("x=1", "invalid connection option \"x\""),
         ("=5", "invalid connection option"),
         ("sslmod=require", "did you mean \"sslmode\"?"),
-        // libpq reads these as a keyword or a database name, which helps nobody.
+        // libpq reads these as a keyword or a database name, which does not help the user.
         ("postgre://", "\"postgre://\" is not a scheme of PostgreSQL"),
         ("POSTGRES://h/d", "begin the URL with postgresql://"),
         (

@@ -1,4 +1,4 @@
-//! The password file.
+//! Tests of the password file.
 
 use super::super::{Environment, resolve};
 use super::Folder;

@@ -1,6 +1,6 @@
 //! Precedence: URL, service file, environment, defaults.
 
-use super::super::{Environment, gather};
+use super::super::{Environment, collect_options};
 use super::Folder;
 
 const SERVICES: &str = "\
@@ -20,7 +20,7 @@ password=svcpw
 port=1
 ";
 
-const SHOWN: [&str; 8] = [
+const OPTION_NAMES: [&str; 8] = [
     "host",
     "port",
     "user",
@@ -31,25 +31,25 @@ const SHOWN: [&str; 8] = [
     "options",
 ];
 
-/// Names and values.
+/// Names and values of environment variables.
 type Variables = &'static [(&'static str, &'static str)];
 
-/// The non-empty options, in the order of `SHOWN`, or the error.
-fn gathered(env: &Environment, url: &str) -> String {
-    match gather(&[], "the command line", url, env) {
+/// The non-empty options, in the order of `OPTION_NAMES`, or the error.
+fn option_text(env: &Environment, url: &str) -> String {
+    match collect_options(&[], "the command line", url, env) {
         Ok(options) => {
-            let shown = SHOWN.iter().filter_map(|name| {
+            let pairs = OPTION_NAMES.iter().filter_map(|name| {
                 options
                     .non_empty(name)
                     .map(|value| format!("{name}={value}"))
             });
-            shown.collect::<Vec<_>>().join("|")
+            pairs.collect::<Vec<_>>().join("|")
         }
         Err(error) => format!("ERR {error}"),
     }
 }
 
-/// A home with both service files, and variables.
+/// A home folder with both service files.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.write(".pg_service.conf", SERVICES);
@@ -113,19 +113,19 @@ fn an_earlier_source_overrides_later_ones() {
         let env = variables
             .iter()
             .fold(folder.env(), |env, (name, value)| env.with(name, value));
-        assert_eq!(gathered(&env, url), expected, "{variables:?} {url}");
+        assert_eq!(option_text(&env, url), expected, "{variables:?} {url}");
     }
 }
 
 #[test]
-fn the_system_folder_can_be_named() {
+fn a_variable_names_the_folder_of_the_systems_service_file() {
     let folder = folder();
     folder.write("elsewhere/pg_service.conf", "[far]\nuser=far\n");
     let dir = folder.0.join("elsewhere").display().to_string();
     let env = folder.env().with("PGSYSCONFDIR", &dir);
-    assert_eq!(gathered(&env, "service=far"), "user=far");
+    assert_eq!(option_text(&env, "service=far"), "user=far");
     assert!(
-        gathered(&env, "service=sysone").contains("definition of service \"sysone\" not found")
+        option_text(&env, "service=sysone").contains("definition of service \"sysone\" not found")
     );
 }
 
@@ -144,18 +144,18 @@ fn any_service_file_is_read_without_panic() {
         "]\n[[s]]",
     ] {
         let path = folder.write("odd.conf", text).display().to_string();
-        let _ = gathered(&folder.env().with("PGSERVICEFILE", &path), "service=s");
+        let _ = option_text(&folder.env().with("PGSERVICEFILE", &path), "service=s");
     }
     let path = folder
         .write("odd.conf", b"[s]\nuser=\xff\n")
         .display()
         .to_string();
     let env = folder.env().with("PGSERVICEFILE", &path);
-    assert_eq!(gathered(&env, "service=s"), "user=\u{fffd}");
+    assert_eq!(option_text(&env, "service=s"), "user=\u{fffd}");
 }
 
 #[test]
-fn mistakes_in_service_files_are_reported() {
+fn errors_in_service_files_are_reported() {
     let folder = folder();
     let file = |text: &str| {
         let path = folder.write("named.conf", text).display().to_string();
@@ -173,23 +173,23 @@ fn mistakes_in_service_files_are_reported() {
             "named.conf",
         ),
     ];
-    for (text, problem, place) in table {
-        let error = gathered(&file(text), "service=s");
+    for (text, problem, location) in table {
+        let error = option_text(&file(text), "service=s");
         assert!(
-            error.contains(problem) && error.contains(place),
+            error.contains(problem) && error.contains(location),
             "{text}: {error}"
         );
     }
-    // A mistake in another section does not matter.
+    // An error in a different section is ignored.
     assert_eq!(
-        gathered(&file("[t]\nhost\n[s]\nuser=x\n[u]\nzzz\n"), "service=s"),
+        option_text(&file("[t]\nhost\n[s]\nuser=x\n[u]\nzzz\n"), "service=s"),
         "user=x"
     );
 
     let absent = folder.0.join("absent");
     let absent = absent.to_str().unwrap();
     let env = folder.env().with("PGSERVICEFILE", absent);
-    let error = gathered(&env, "service=s");
+    let error = option_text(&env, "service=s");
     assert!(
         error.contains(absent) && error.contains("PGSERVICEFILE"),
         "{error}"
@@ -197,14 +197,14 @@ fn mistakes_in_service_files_are_reported() {
 }
 
 #[test]
-fn further_options_come_after_the_url_and_before_the_service_file() {
+fn further_options_are_overridden_by_the_url_and_override_the_service_file() {
     let folder = folder();
     let env = folder.env().with("PGSERVICE", "first").with("PGUSER", "eu");
-    let before = [("host", "/b"), ("port", "5"), ("user", "")];
-    let options = gather(&before, "the command line", "host=/u", &env).unwrap();
-    let shown = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
-    assert_eq!(shown, ["/u", "5", "svcuser"]);
-    let error = gather(&[("hosst", "x")], "the command line", "", &env)
+    let further = [("host", "/b"), ("port", "5"), ("user", "")];
+    let options = collect_options(&further, "the command line", "host=/u", &env).unwrap();
+    let values = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
+    assert_eq!(values, ["/u", "5", "svcuser"]);
+    let error = collect_options(&[("hosst", "x")], "the command line", "", &env)
         .err()
         .unwrap()
         .to_string();

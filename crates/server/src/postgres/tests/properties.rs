@@ -1,6 +1,6 @@
-//! Properties that hold for any text.
+//! Property tests: parsing and redaction of arbitrary text.
 
-use super::super::{Environment, gather, parse, redact};
+use super::super::{Environment, collect_options, parse, redact};
 use super::Folder;
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn redaction_hides_only_passwords() {
         ),
         ("shop", "shop"),
         ("", ""),
-        // Cannot be parsed, or a password may be in the wrong part: only the scheme is shown.
+        // The text cannot be parsed, or a password may be in the wrong part: only the scheme is shown.
         ("postgres://u:p@ss@h/d", "postgres://***"),
         ("postgres://u:p/ss@h/d", "postgres://***"),
         ("postgres://u:1/ss@h/d", "postgres://***"),
@@ -99,24 +99,24 @@ proptest! {
     #[test]
     fn any_text_is_parsed_without_panic(text in any::<String>()) {
         let env = Environment::without_home("os");
-        let _ = gather(&[], "the command line", &text, &env);
+        let _ = collect_options(&[], "the command line", &text, &env);
         let _ = redact(&text);
     }
 
     #[test]
     fn similar_text_is_redacted_without_changing_other_options(text in similar_text()) {
         let env = Environment::without_home("os");
-        let _ = gather(&[], "the command line", &text, &env);
-        let shown = redact(&text);
-        // The redacted text can be parsed again and has the same options except for the secrets.
-        if parse(&text).is_ok() && !shown.ends_with("://***") {
-            let plain = |text: &str| -> Vec<(&str, String)> {
+        let _ = collect_options(&[], "the command line", &text, &env);
+        let redacted = redact(&text);
+        // The redacted text can be parsed, and has the same options except for the secrets.
+        if parse(&text).is_ok() && !redacted.ends_with("://***") {
+            let non_secret = |text: &str| -> Vec<(&str, String)> {
                 let pairs = parse(text).unwrap();
-                let plain = pairs.into_iter().filter(|(keyword, _)| !keyword.secret);
-                plain.map(|(keyword, value)| (keyword.name, value)).collect()
+                let non_secret = pairs.into_iter().filter(|(keyword, _)| !keyword.secret);
+                non_secret.map(|(keyword, value)| (keyword.name, value)).collect()
             };
-            prop_assert_eq!(plain(&text), plain(&shown));
-            prop_assert!(secrets(&shown).iter().all(|secret| secret == "***"), "{}", shown);
+            prop_assert_eq!(non_secret(&text), non_secret(&redacted));
+            prop_assert!(secrets(&redacted).iter().all(|secret| secret == "***"), "{}", redacted);
         }
     }
 
@@ -127,10 +127,10 @@ proptest! {
         tail in "(h1|h1:5|)(/d|)(\\?user=u|)",
     ) {
         let text = format!("postgres://{user}:{password}@{tail}");
-        let shown = redact(&text);
-        prop_assert!(!shown.contains(&password), "{} -> {}", text, shown);
+        let redacted = redact(&text);
+        prop_assert!(!redacted.contains(&password), "{} -> {}", text, redacted);
         for secret in secrets(&text) {
-            prop_assert!(secret.len() < 4 || !shown.contains(&secret), "{} -> {}", text, shown);
+            prop_assert!(secret.len() < 4 || !redacted.contains(&secret), "{} -> {}", text, redacted);
         }
     }
 
@@ -141,10 +141,10 @@ proptest! {
     ) {
         let q = if quoted { "'" } else { "" };
         let text = format!("host=h password={q}{password}{q} user=u");
-        let shown = redact(&text);
-        prop_assert!(!shown.contains(&password), "{} -> {}", text, shown);
+        let redacted = redact(&text);
+        prop_assert!(!redacted.contains(&password), "{} -> {}", text, redacted);
         for secret in secrets(&text) {
-            prop_assert!(secret.len() < 4 || !shown.contains(&secret), "{} -> {}", text, shown);
+            prop_assert!(secret.len() < 4 || !redacted.contains(&secret), "{} -> {}", text, redacted);
         }
     }
 

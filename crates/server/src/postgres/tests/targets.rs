@@ -40,7 +40,7 @@ fn lists_of_hosts_become_endpoints() {
 }
 
 #[test]
-fn wrong_lists_are_refused() {
+fn invalid_lists_are_refused() {
     let table = [
         (
             "host=a,b port=1,2,3",
@@ -153,20 +153,20 @@ fn startup_parameters_come_in_libpqs_order() {
         "options=-c work_mem=1MB|application_name=prony|client_encoding=LATIN1|\
          datestyle=ISO, DMY|geqo=off"
     );
-    let plain = folder.env();
+    let env_without_variables = folder.env();
     assert_eq!(
-        parameters(&plain, "fallback_application_name=y"),
+        parameters(&env_without_variables, "fallback_application_name=y"),
         "application_name=y"
     );
     assert_eq!(
         parameters(
-            &plain.clone().with("PGAPPNAME", "x"),
+            &env_without_variables.clone().with("PGAPPNAME", "x"),
             "fallback_application_name=y"
         ),
         "application_name=x"
     );
     assert_eq!(
-        parameters(&plain, "client_encoding=auto"),
+        parameters(&env_without_variables, "client_encoding=auto"),
         "application_name=prony|client_encoding=UTF8"
     );
 }
@@ -178,8 +178,8 @@ fn timeouts_and_keepalives_are_parsed_as_in_libpq() {
             .unwrap()
             .connect_timeout
     };
-    for none in ["0", "-1", "-5"] {
-        assert_eq!(timeout(none), Some(Duration::MAX), "{none}");
+    for no_limit in ["0", "-1", "-5"] {
+        assert_eq!(timeout(no_limit), Some(Duration::MAX), "{no_limit}");
     }
     let unset = resolve("").unwrap();
     assert_eq!(unset.connect_timeout, None);
@@ -287,8 +287,8 @@ fn require_auth_allows_only_the_named_methods() {
         let target = resolve(&format!("require_auth={list}")).unwrap();
         postgres_options(&target).require_auth.clone()
     };
-    let all = [None, Password, Md5, ScramSha256];
-    let allowed = |rule: RequireAuth| all.map(|method| rule.allows(method));
+    let methods = [None, Password, Md5, ScramSha256];
+    let allowed = |rule: RequireAuth| methods.map(|method| rule.allows(method));
     assert_eq!(
         allowed(postgres_options(&resolve("").unwrap()).require_auth.clone()),
         [true; 4]
@@ -301,7 +301,7 @@ fn require_auth_allows_only_the_named_methods() {
     assert_eq!(allowed(rule("none")), [true, false, false, false]);
     assert_eq!(allowed(rule("!password,!none")), [false, false, true, true]);
     // libpq's messages: fe-connect.c, pqConnectOptions2.
-    for (wrong, message) in [
+    for (list, message) in [
         (
             "md5,!password",
             "negative require_auth method \"!password\" cannot be mixed with non-negative methods",
@@ -322,8 +322,8 @@ fn require_auth_allows_only_the_named_methods() {
         ("md5,", "invalid require_auth value: \"\""),
         ("!!md5", "invalid require_auth value: \"!md5\""),
     ] {
-        let error = error(&format!("require_auth={wrong}"));
-        assert!(error.contains(message), "{wrong}: {error}");
+        let error = error(&format!("require_auth={list}"));
+        assert!(error.contains(message), "{list}: {error}");
     }
     let env = Environment::without_home("os").with("PGREQUIREAUTH", "scram-sha-256,none");
     let target = resolve_in("host=/tmp", &env).unwrap();

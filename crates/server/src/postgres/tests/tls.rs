@@ -6,7 +6,7 @@
 //! Longer than 400 lines: libpq's modes are one table of cases.
 
 use super::super::tls::verifier;
-use super::super::{Environment, gather, resolve as resolve_in, values};
+use super::super::{Environment, collect_options, resolve as resolve_in, values};
 use super::{Folder, data, error, postgres_options, resolve};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
@@ -30,7 +30,7 @@ fn certificate(name: &str) -> CertificateDer<'static> {
 /// Whether a server with `cert` is accepted for `host` in 2040, with these options.
 fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
     let folder = Folder::new();
-    let options = gather(&[], "the command line", options, &folder.env()).unwrap();
+    let options = collect_options(&[], "the command line", options, &folder.env()).unwrap();
     let mode = values::ssl_mode(&options).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
@@ -47,7 +47,7 @@ fn root(name: &str) -> String {
 
 #[test]
 fn each_mode_checks_what_libpq_checks() {
-    let (ca, other, own) = (root("ca.crt"), root("other.crt"), root("self.crt"));
+    let (ca, other, self_signed) = (root("ca.crt"), root("other.crt"), root("self.crt"));
     // Options, certificate of the server, host, accepted.
     let table = [
         ("sslmode=prefer", &other, "server.crt", "db.example", true),
@@ -128,10 +128,22 @@ fn each_mode_checks_what_libpq_checks() {
         ("sslmode=verify-ca", &ca, "v1.crt", "x", true),
         ("sslmode=verify-ca", &other, "v1.crt", "db.example", false),
         // A server that is its own authority.
-        ("sslmode=verify-full", &own, "self.crt", "db.example", true),
-        ("sslmode=verify-full", &own, "self.crt", "x", false),
-        ("sslmode=verify-ca", &own, "self.crt", "x", true),
-        ("sslmode=verify-ca", &own, "rsa.crt", "db.example", false),
+        (
+            "sslmode=verify-full",
+            &self_signed,
+            "self.crt",
+            "db.example",
+            true,
+        ),
+        ("sslmode=verify-full", &self_signed, "self.crt", "x", false),
+        ("sslmode=verify-ca", &self_signed, "self.crt", "x", true),
+        (
+            "sslmode=verify-ca",
+            &self_signed,
+            "rsa.crt",
+            "db.example",
+            false,
+        ),
         (
             "sslmode=verify-full",
             &root("rsa.crt"),
@@ -152,7 +164,7 @@ fn each_mode_checks_what_libpq_checks() {
 
 #[test]
 fn certificates_are_refused_outside_their_validity_period() {
-    let options = gather(
+    let options = collect_options(
         &[],
         "the command line",
         &format!("sslmode=verify-ca {}", root("self.crt")),
@@ -164,20 +176,20 @@ fn certificates_are_refused_outside_their_validity_period() {
     let mode = values::ssl_mode(&options).unwrap();
     let verifier = verifier(&options, &env, mode, &provider, &mut Vec::new()).unwrap();
     let host = ServerName::try_from("db.example").unwrap();
-    for (second, good) in [
+    for (second, is_valid) in [
         (946_684_800, false),
         (2_208_988_800, true),
         (9_999_999_999, false),
     ] {
         let time = UnixTime::since_unix_epoch(Duration::from_secs(second));
         let verdict = verifier.verify_server_cert(&certificate("self.crt"), &[], &host, &[], time);
-        assert_eq!(verdict.is_ok(), good, "{second}: {verdict:?}");
+        assert_eq!(verdict.is_ok(), is_valid, "{second}: {verdict:?}");
     }
 }
 
 #[test]
 fn a_revoked_certificate_is_refused() {
-    let with = |crl: &str| {
+    let options_with = |crl: &str| {
         let crl = data(&format!("tls/{crl}"));
         format!(
             "sslmode=verify-ca {} sslcrl='{}'",
@@ -185,14 +197,14 @@ fn a_revoked_certificate_is_refused() {
             crl.display()
         )
     };
-    accepts(&with("empty.crl"), "server.crt", "x").unwrap();
-    let error = accepts(&with("revoked.crl"), "server.crt", "x").unwrap_err();
+    accepts(&options_with("empty.crl"), "server.crt", "x").unwrap();
+    let error = accepts(&options_with("revoked.crl"), "server.crt", "x").unwrap_err();
     assert!(error.contains("Revoked"), "{error}");
-    accepts(&with("revoked.crl"), "plain.crt", "x").unwrap();
+    accepts(&options_with("revoked.crl"), "plain.crt", "x").unwrap();
     // With a revocation list, certificates that rustls cannot check are refused.
-    accepts(&with("empty.crl"), "v1.crt", "x").unwrap_err();
+    accepts(&options_with("empty.crl"), "v1.crt", "x").unwrap_err();
     // As with libpq, a missing list is not an error, only a warning.
-    let url = format!("host=127.0.0.1 {}", with("missing.crl"));
+    let url = format!("host=127.0.0.1 {}", options_with("missing.crl"));
     assert!(resolve(&url).unwrap().warnings[0].contains("missing.crl"));
 }
 
@@ -294,7 +306,7 @@ fn client_certificates_and_keys_are_checked() {
     let folder = Folder::new();
     let url = "host=127.0.0.1 sslmode=require";
     let resolve = |url: &str| resolve_in(url, &folder.env());
-    let certified = |url: &str| {
+    let has_certificate = |url: &str| {
         resolve(url)
             .unwrap()
             .tls
@@ -303,21 +315,21 @@ fn client_certificates_and_keys_are_checked() {
             .client_auth_cert_resolver
             .has_certs()
     };
-    assert!(!certified(url));
+    assert!(!has_certificate(url));
 
     folder.write(".postgresql/postgresql.crt", bytes("client.crt"));
     let error = resolve(url).unwrap_err().to_string();
     assert!(error.contains("private key file is not"), "{error}");
-    let lenient = resolve("host=127.0.0.1").unwrap();
+    let target = resolve("host=127.0.0.1").unwrap();
     assert!(
-        lenient.warnings[0].contains("no client certificate is sent"),
+        target.warnings[0].contains("no client certificate is sent"),
         "{:?}",
-        lenient.warnings
+        target.warnings
     );
 
     let key = folder.write(".postgresql/postgresql.key", bytes("client.key"));
-    assert!(certified(url));
-    assert!(!certified(&format!("{url} sslcertmode=disable")));
+    assert!(has_certificate(url));
+    assert!(!has_certificate(&format!("{url} sslcertmode=disable")));
 
     std::fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     let error = resolve(url).unwrap_err().to_string();
@@ -335,15 +347,18 @@ fn client_certificates_and_keys_are_checked() {
         "{error}"
     );
 
-    let wrong = folder.write("wrong.key", bytes("server.key"));
-    let error = resolve(&format!("{url} sslkey='{}'", wrong.display()))
+    let server_key = folder.write("wrong.key", bytes("server.key"));
+    let error = resolve(&format!("{url} sslkey='{}'", server_key.display()))
         .unwrap_err()
         .to_string();
     assert!(error.contains("belong together"), "{error}");
 
     let der = PrivateKeyDer::from_pem_slice(&bytes("client.key")).unwrap();
     let der = folder.write("der.key", der.secret_der());
-    assert!(certified(&format!("{url} sslkey='{}'", der.display())));
+    assert!(has_certificate(&format!(
+        "{url} sslkey='{}'",
+        der.display()
+    )));
 
     let garbage = folder.write("garbage", "no certificate");
     let error = resolve(&format!("{url} sslcert='{}'", garbage.display()))
@@ -352,17 +367,17 @@ fn client_certificates_and_keys_are_checked() {
     assert!(error.contains("contains no certificate"), "{error}");
 }
 
-/// Always presents the same certificate.
+/// A resolver that always presents the same certificate.
 #[derive(Debug)]
-struct Fixed(Arc<CertifiedKey>);
+struct FixedCertificate(Arc<CertifiedKey>);
 
-impl ResolvesServerCert for Fixed {
+impl ResolvesServerCert for FixedCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.clone())
     }
 }
 
-/// A server with this certificate and key.
+/// The configuration of a server with this certificate and key.
 fn server(cert: &str, key: &str) -> Arc<ServerConfig> {
     let key = PrivateKeyDer::from_pem_slice(&bytes(key)).unwrap();
     let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();
@@ -372,7 +387,7 @@ fn server(cert: &str, key: &str) -> Arc<ServerConfig> {
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_cert_resolver(Arc::new(Fixed(Arc::new(certified))));
+        .with_cert_resolver(Arc::new(FixedCertificate(Arc::new(certified))));
     config.alpn_protocols = vec![b"postgresql".to_vec()];
     Arc::new(config)
 }
@@ -390,18 +405,18 @@ fn handshake(
         while client.wants_write() {
             client.write_tls(&mut wire).unwrap();
         }
-        let mut rest = wire.as_slice();
-        while !rest.is_empty() {
-            server.read_tls(&mut rest).unwrap();
+        let mut remaining = wire.as_slice();
+        while !remaining.is_empty() {
+            server.read_tls(&mut remaining).unwrap();
             server.process_new_packets()?;
         }
         let mut wire = Vec::new();
         while server.wants_write() {
             server.write_tls(&mut wire).unwrap();
         }
-        let mut rest = wire.as_slice();
-        while !rest.is_empty() {
-            client.read_tls(&mut rest).unwrap();
+        let mut remaining = wire.as_slice();
+        while !remaining.is_empty() {
+            client.read_tls(&mut remaining).unwrap();
             client.process_new_packets()?;
         }
         if !client.is_handshaking() && !server.is_handshaking() {

@@ -1,9 +1,9 @@
-//! The queue of a request's commands, and their changes once the server has numbered a statement.
+//! The queue of a request's commands, and the changes to them when the server assigns a statement number.
 
 use super::*;
 
 impl Codec {
-    /// Handles the server's request for a file: only a request that brings the content can answer it.
+    /// Handles the server's request for a file: only a request with data can answer it.
     pub(super) fn send_data(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
         match self.commands.get(self.at + 1) {
             Some(data) if data.kind == CommandKind::Data => {
@@ -22,9 +22,9 @@ impl Codec {
         reply: &Reply,
     ) -> Result<(), Violation> {
         let prepared = reply.prepared_id();
-        let (found, counted) = (command.placeholders, usize::from(prepared.parameters));
-        if found != counted {
-            return Err(Violation::Placeholders { found, counted });
+        let (parsed, reported) = (command.placeholders, usize::from(prepared.parameters));
+        if parsed != reported {
+            return Err(Violation::Placeholders { parsed, reported });
         }
         if self.mode == QueryMode::Prepared {
             let slot = &mut self.slots[usize::from(command.statement)];
@@ -128,8 +128,8 @@ impl Codec {
     ) {
         let mut types = std::mem::take(&mut self.types);
         let known = &mut self.slot(statement).types;
-        let fresh = update_types(statement, values, known, &mut types);
-        if fresh {
+        let is_changed = update_types(statement, values, known, &mut types);
+        if is_changed {
             known.clear();
             known.extend_from_slice(&types);
         }
@@ -142,7 +142,7 @@ impl Codec {
             put_values(
                 statement,
                 values,
-                (fresh || number.is_none()).then_some(&types),
+                (is_changed || number.is_none()).then_some(&types),
                 out,
             );
         });

@@ -44,7 +44,7 @@ impl Reply {
             let body = start..start + length;
             return Ok((body.end <= self.bytes.len()).then_some((body, sequence)));
         }
-        // How far it had been joined when the last bytes arrived.
+        // The length that was joined before the last bytes arrived.
         let known = self.joined.last().filter(|(offset, _)| *offset == at);
         let mut payload = known.map_or(0, |(_, payload)| *payload);
         if known.is_none() {
@@ -96,7 +96,7 @@ impl Reply {
             self.fail(body);
             return Ok(());
         }
-        // An error may arrive unrequested, with any number; nothing else may.
+        // Only an error may arrive unrequested, with any sequence number.
         if sequence != self.sequence {
             return Err(Violation::OutOfOrder);
         }
@@ -108,11 +108,11 @@ impl Reply {
             }
             (_, None) => return Err(Violation::Malformed("empty packet")),
             (ExpectedPacket::ResultHeader, Some(first)) => self.result_header(first, body)?,
-            (ExpectedPacket::Columns(left), _) => {
-                self.expected = match left - 1 {
+            (ExpectedPacket::Columns(remaining), _) => {
+                self.expected = match remaining - 1 {
                     0 if self.deprecate_eof => ExpectedPacket::Rows,
                     0 => ExpectedPacket::ColumnsEnd,
-                    left => ExpectedPacket::Columns(left),
+                    remaining => ExpectedPacket::Columns(remaining),
                 };
                 self.last().rows_at = end;
             }
@@ -128,7 +128,7 @@ impl Reply {
                 self.finish(status);
             }
             (ExpectedPacket::Rows, _) => self.last().rows += 1,
-            (ExpectedPacket::Descriptions(left), _) => self.expect_descriptions(left - 1),
+            (ExpectedPacket::Descriptions(remaining), _) => self.expect_descriptions(remaining - 1),
         }
         debug_assert!(at < end);
         Ok(())
@@ -140,7 +140,7 @@ impl Reply {
 
     /// Handles the first packet of a result.
     pub(super) fn result_header(&mut self, first: u8, body: Range<usize>) -> Result<(), Violation> {
-        let malformed = |what| Err(Violation::Malformed(what));
+        let malformed = |problem| Err(Violation::Malformed(problem));
         if self.format == ReplyFormat::Prepared {
             let Some((prepared_id, packets)) = self.parse_prepare_response(&self.bytes[body])
             else {
@@ -161,7 +161,7 @@ impl Reply {
                 });
                 self.finish(status);
             }
-            // It names a file of the client.
+            // The server requests a file of the client.
             0xfb => self.expected = ExpectedPacket::Data,
             _ => {
                 let mut reader = Reader(&self.bytes[body.clone()]);
@@ -198,10 +198,10 @@ impl Reply {
         Some((prepared_id, packets(columns) + packets(parameters)))
     }
 
-    pub(super) fn expect_descriptions(&mut self, left: u32) {
-        self.expected = match left {
+    pub(super) fn expect_descriptions(&mut self, remaining: u32) {
+        self.expected = match remaining {
             0 => ExpectedPacket::Nothing,
-            left => ExpectedPacket::Descriptions(left),
+            remaining => ExpectedPacket::Descriptions(remaining),
         };
     }
 

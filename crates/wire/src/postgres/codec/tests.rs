@@ -57,7 +57,7 @@ fn a_batch_is_one_request_in_every_mode() {
         assert_eq!(out[0], start);
         assert!(out.ends_with(end), "{mode:?}");
         assert_eq!(
-            out.windows(5).filter(|five| *five == SYNC).count(),
+            out.windows(5).filter(|window| *window == SYNC).count(),
             usize::from(end == SYNC)
         );
     }
@@ -97,7 +97,7 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
     set.remove(&old);
     let new = set.add("select 2");
     assert!(new.id() == old.id() && !codec.is_prepared(&new));
-    // Not with a simple query, and again if the previous request was abandoned.
+    // A simple query closes nothing; after an abandoned request, the statement is closed again.
     let mut out = Vec::new();
     codec.query(b"select 3", &mut out);
     codec.record_reply(0);
@@ -146,23 +146,23 @@ fn an_abandoned_request_prepares_nothing() {
 #[test]
 fn columns_are_described_only_on_request() {
     let mut set = Statements::new();
-    let (plain, wanted) = (set.add("select 1"), set.add("select 1").with_columns());
+    let (plain, with_columns) = (set.add("select 1"), set.add("select 1").with_columns());
     let described = |statement: &Statement, describe| {
         let mut out = Vec::new();
         Codec::new(QueryMode::Extended, describe).execute(statement, &[], &mut out);
-        out.windows(7).any(|seven| seven == b"D\0\0\0\x06P\0")
+        out.windows(7).any(|window| window == b"D\0\0\0\x06P\0")
     };
     assert!(!described(&plain, false));
-    assert!(described(&wanted, false) && described(&plain, true));
+    assert!(described(&with_columns, false) && described(&plain, true));
 }
 
 #[test]
 fn bind_messages_have_the_documented_format() {
     let out = sent(QueryMode::Extended, true, "q$1", &[Value::Int(-5)]);
-    let wanted: &[u8] = b"P\0\0\0\x0b\0q$1\0\0\0\
+    let expected: &[u8] = b"P\0\0\0\x0b\0q$1\0\0\0\
             B\0\0\0\x12\0\0\0\0\0\x01\0\0\0\x02-5\0\0\
             D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
-    assert_eq!(out, wanted);
+    assert_eq!(out, expected);
 }
 
 #[test]
@@ -183,14 +183,14 @@ fn parse_messages_contain_declared_types() {
         std::iter::once((&statement, &[Value::Null, amount][..])),
         &mut out,
     );
-    let wanted: &[u8] = b"P\0\0\0\x18P_0\0q$1$2\0\0\x02\0\0\0\0\0\0\x06\xa4\
+    let expected: &[u8] = b"P\0\0\0\x18P_0\0q$1$2\0\0\x02\0\0\0\0\0\0\x06\xa4\
             B\0\0\0\x1d\0P_0\0\0\0\0\x02\xff\xff\xff\xff\0\0\0\x06-12.30\0\0\
             E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
-    assert_eq!(out, wanted);
+    assert_eq!(out, expected);
     // A preparation in advance contains them too.
     let mut out = Vec::new();
     codec.prepare(&statement, &mut out);
-    assert_eq!(out[..25], wanted[..25]);
+    assert_eq!(out[..25], expected[..25]);
     let oids = [
         (ParameterType::SmallInt, 21_u32),
         (ParameterType::Int, 23),

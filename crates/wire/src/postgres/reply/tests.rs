@@ -49,7 +49,7 @@ fn a_reply_may_be_split_at_any_byte() {
 }
 
 #[test]
-fn bytes_after_the_reply_are_kept_for_the_next() {
+fn bytes_after_the_reply_belong_to_the_next_one() {
     let mut reply = Reply::default();
     reply.expect(1);
     let mut bytes = select();

@@ -1,5 +1,5 @@
-//! The end of a thread that is stopped while it waits for its next event: its `thread_done`. Never makes a request
-//! to the event loop.
+//! Runs `thread_done` of a thread that is stopped while it waits for its next event. Never makes a request to the
+//! event loop.
 
 use super::{ScriptUser, THREAD_DONE};
 use crate::lua::answer::{Answer, FailedAnswer};
@@ -9,8 +9,8 @@ use crate::lua::request::Request;
 const FINAL_REQUESTS_MAX: u32 = 10_000;
 
 impl Drop for ScriptUser {
-    /// A thread that is stopped while it waits for its next event still runs its `thread_done`, but without
-    /// a server: the event loop no longer serves it.
+    /// Runs `thread_done` if the thread is stopped while it waits for its next event. SQL requests fail,
+    /// because the event loop no longer serves them.
     fn drop(&mut self) {
         if !std::mem::take(&mut self.is_waiting) || std::thread::panicking() {
             return;

@@ -1,4 +1,4 @@
-//! After a warm-up, transactions do not allocate, in any workload and protocol mode.
+//! Tests that transactions do not allocate after a warm-up, in every workload and protocol mode.
 
 use super::server::{MockServer, program, run_user};
 use crate::oltp::options::OltpOptions;
@@ -6,7 +6,7 @@ use crate::oltp::{self, Oltp};
 use prony_allocations::allocations;
 use prony_wire::QueryMode;
 
-const WARM: u64 = 300;
+const WARMUP: u64 = 300;
 const COUNTED: u64 = 300;
 
 /// All workloads.
@@ -35,7 +35,7 @@ fn transactions_do_not_allocate() {
             } else {
                 1
             };
-            let (warm, counted) = (WARM / divisor, COUNTED / divisor);
+            let (warmup, counted) = (WARMUP / divisor, COUNTED / divisor);
             let program = program(workload, OltpOptions::default(), 3);
             let mut server = MockServer::default();
             let (mut done, mut allocated) = (0, 0);
@@ -43,18 +43,18 @@ fn transactions_do_not_allocate() {
                 &program,
                 &mut server,
                 mode,
-                warm + counted,
+                warmup + counted,
                 |poll, context| {
                     let before = allocations();
-                    let ended = poll();
-                    if done > warm && !ended {
+                    let has_ended = poll();
+                    if done > warmup && !has_ended {
                         allocated += allocations() - before;
                     }
                     context.drain_samples(|_| done += 1);
-                    ended
+                    has_ended
                 },
             );
-            assert_eq!(done, warm + counted);
+            assert_eq!(done, warmup + counted);
             assert_eq!(allocated, 0, "{} {mode:?}", workload.name);
         }
     }

@@ -5,7 +5,7 @@ use crate::random::Random;
 
 const DRAWS: u32 = 400_000;
 
-/// How often each number from 1 to `high` was drawn.
+/// Returns how often each number from 1 to `high` is drawn.
 fn counts(distribution: Distribution, high: i64) -> Vec<f64> {
     let sampler = RangeSampler::new(distribution, 1, high);
     let mut random = Random::new(11);
@@ -17,7 +17,7 @@ fn counts(distribution: Distribution, high: i64) -> Vec<f64> {
     counts
 }
 
-/// Whether a count of draws fits a probability, within five standard deviations.
+/// Whether a count of draws matches a probability, within five standard deviations.
 fn fits(count: f64, probability: f64) -> bool {
     let draws = f64::from(DRAWS);
     let deviation = (draws * probability * (1.0 - probability)).sqrt();
@@ -43,14 +43,14 @@ fn gaussian_is_the_mean_of_uniform_numbers() {
             .zip(&counts)
             .map(|(index, count)| (f64::from(index), *count))
     };
-    let mean = numbers().map(|(at, count)| at * count).sum::<f64>() / f64::from(DRAWS);
-    let square = |(at, count): (f64, f64)| (at - mean).powi(2) * count;
+    let mean = numbers().map(|(number, count)| number * count).sum::<f64>() / f64::from(DRAWS);
+    let square = |(number, count): (f64, f64)| (number - mean).powi(2) * count;
     let variance = numbers().map(square).sum::<f64>() / f64::from(DRAWS);
     // The variance of the mean of 12 uniform numbers over a range of 1,200 is 1200^2 / 12 / 12.
     assert!((mean - 599.5).abs() < 1.0, "{mean}");
     assert!((variance / 10_000.0 - 1.0).abs() < 0.02, "{variance}");
-    // The mean of two uniform numbers has a triangular distribution: a quarter of each half lies in
-    // its outer half.
+    // The mean of two uniform numbers has a triangular distribution: a quarter of the draws in each half of
+    // the range is in its outer half.
     let triangle = self::counts(Distribution::Gaussian { iterations: 2 }, 1_000);
     assert!(fits(total(&triangle[..250]), 0.125));
     assert!(fits(total(&triangle[250..500]), 0.375));
@@ -70,8 +70,11 @@ fn special_draws_three_quarters_from_a_few_numbers_in_the_middle() {
     // The upper three quarters of the 101 numbers around the middle, from 4,950.5.
     let middle = &counts[4_975..5_050];
     let bell = 0.25 * 0.000_478;
-    let each = 0.75 / 75.75 + bell;
-    assert!(middle.iter().all(|count| fits(*count, each)), "{middle:?}");
+    let probability = 0.75 / 75.75 + bell;
+    assert!(
+        middle.iter().all(|count| fits(*count, probability)),
+        "{middle:?}"
+    );
     assert!(
         fits(counts[4_974], 0.25 * 0.75 / 75.75 + bell),
         "a quarter of its neighbours"
@@ -81,12 +84,11 @@ fn special_draws_three_quarters_from_a_few_numbers_in_the_middle() {
         "half of its neighbours"
     );
     let outside = total(&counts[..4_900]) / f64::from(DRAWS);
-    // The bell has a standard deviation of 833: 45.2 % of it lies more than a hundred below the
-    // middle.
+    // The bell has a standard deviation of 833: 45.2 % of its draws are more than 100 below the middle.
     assert!((outside - 0.25 * 0.4522).abs() < 0.005, "{outside}");
 }
 
-/// Shares that sysbench 1.0.20 drew from 1 to 1,000, in 1.6 million draws.
+/// Shares of 1.6 million draws from 1 to 1,000 by sysbench 1.0.20.
 #[test]
 fn special_draws_with_the_frequencies_of_sysbench() {
     let counts = counts(SPECIAL, 1_000);
@@ -103,10 +105,10 @@ fn special_draws_with_the_frequencies_of_sysbench() {
         (507, 0.0012),
         (600, 0.0006),
     ] {
-        let drawn = counts[number - 1] / f64::from(DRAWS);
+        let actual = counts[number - 1] / f64::from(DRAWS);
         assert!(
-            (drawn - share).abs() < 0.002,
-            "{number}: {drawn} and {share}"
+            (actual - share).abs() < 0.002,
+            "{number}: {actual} and {share}"
         );
     }
 }
@@ -114,8 +116,7 @@ fn special_draws_with_the_frequencies_of_sysbench() {
 #[test]
 fn pareto_draws_four_fifths_from_the_first_fifth() {
     let counts = counts(Distribution::Pareto { h: 0.2 }, 1_000);
-    // u^(ln h / ln(1-h)) is below h exactly if u is below 1-h; the same holds recursively within
-    // that part.
+    // u^(ln h / ln(1-h)) is below h exactly if u is below 1-h; the same holds recursively below h.
     assert!(fits(total(&counts[..200]), 0.8));
     assert!(fits(total(&counts[..40]), 0.64));
     assert!(fits(total(&counts[..8]), 0.512));
@@ -157,10 +158,10 @@ fn draws_stay_within_any_range() {
             let sampler = RangeSampler::new(distribution, low, high);
             let mut random = Random::new(3);
             for _ in 0..2_000 {
-                let drawn = sampler.sample(&mut random);
+                let number = sampler.sample(&mut random);
                 assert!(
-                    (low..=high.max(low)).contains(&drawn),
-                    "{distribution:?} {drawn}"
+                    (low..=high.max(low)).contains(&number),
+                    "{distribution:?} {number}"
                 );
             }
         }

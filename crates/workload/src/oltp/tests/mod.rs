@@ -1,4 +1,4 @@
-//! Tests that involve several modules.
+//! Tests of the workloads on a mock server, and of their options and rows.
 
 mod allocation;
 mod distributions;

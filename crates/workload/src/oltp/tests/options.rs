@@ -1,4 +1,4 @@
-//! Options: defaults, values, and an error for every mistake.
+//! Tests the options: defaults, values, and an error for every mistake.
 
 use super::allocation::ALL;
 use crate::Workload;
@@ -25,7 +25,7 @@ fn problems(workload: &Oltp, scale: Option<u32>, options: &[(&str, &str)]) -> Ve
 
 #[test]
 fn options_default_to_those_of_sysbench() {
-    let options = read(&plan(None, &[]), &oltp::OLTP_READ_WRITE).expect("nothing wrong");
+    let options = read(&plan(None, &[]), &oltp::OLTP_READ_WRITE).expect("valid options");
     assert_eq!(options, OltpOptions::default());
     assert!(
         OPTIONS.is_sorted_by_key(|option| option.name),
@@ -53,7 +53,7 @@ fn values_are_accepted_as_text_and_as_their_own_type() {
     );
     plan.options.insert("table_size".into(), 25_000.into());
     plan.options.insert("range_selects".into(), false.into());
-    let options = read(&plan, &oltp::OLTP_READ_WRITE).expect("all known");
+    let options = read(&plan, &oltp::OLTP_READ_WRITE).expect("valid options");
     let expected = OltpOptions {
         tables: Some(4),
         table_size: Some(25_000),
@@ -111,17 +111,17 @@ fn all_mistakes_are_reported_at_once() {
 
 #[test]
 fn contradictory_options_are_reported() {
-    let nothing = [
+    let no_statements = [
         ("point_selects", "0"),
         ("range_selects", "off"),
         ("skip_trx", "on"),
     ];
-    let messages = problems(&oltp::OLTP_READ_ONLY, None, &nothing);
+    let messages = problems(&oltp::OLTP_READ_ONLY, None, &no_statements);
     assert!(
         messages[0].contains("an event of oltp_read_only has no statement"),
         "{messages:?}"
     );
-    assert!(problems(&oltp::OLTP_READ_WRITE, None, &nothing).is_empty());
+    assert!(problems(&oltp::OLTP_READ_WRITE, None, &no_statements).is_empty());
     let messages = problems(&oltp::SELECT_RANDOM_POINTS, Some(2), &[]);
     assert!(
         messages[0].contains("select_random_points runs on one table"),

@@ -23,7 +23,7 @@ fn encode_binary(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
     encode::<CopyBinary>(seed, table, rows)
 }
 
-/// The fields of each row, as the server reads them.
+/// Decodes the fields of each row, as the server does.
 fn decode(mut bytes: &[u8]) -> Vec<(u32, u32, String, String)> {
     let mut rows = Vec::new();
     let int = |bytes: &[u8]| u32::from_be_bytes(bytes[..4].try_into().expect("four"));
@@ -47,48 +47,52 @@ fn decode(mut bytes: &[u8]) -> Vec<(u32, u32, String, String)> {
 fn texts_are_groups_of_eleven_digits() {
     let is_group = |group: &str| group.len() == 11 && group.bytes().all(|b| b.is_ascii_digit());
     let rows = decode(&encode_binary(1, 1, 0..2_000));
-    let (mut digits, mut first_digits) = ([0_u32; 10], [0_u32; 10]);
+    let (mut digit_counts, mut first_digit_counts) = ([0_u32; 10], [0_u32; 10]);
     for (index, (id, k, c, pad)) in (0..).zip(&rows) {
         assert_eq!(*id, index + 1);
         assert!((1..=1_000).contains(k));
         let first = u32::from(c.as_bytes()[0] - b'0');
-        first_digits[first as usize] += 1;
+        first_digit_counts[first as usize] += 1;
         for (text, groups, length) in [(c, 10, 119), (pad, 5, 59)] {
             assert_eq!(text.len(), length);
             assert_eq!(text.split('-').count(), groups);
             assert!(text.split('-').all(is_group), "{text}");
             for digit in text.bytes().filter(u8::is_ascii_digit) {
-                digits[usize::from(digit - b'0')] += 1;
+                digit_counts[usize::from(digit - b'0')] += 1;
             }
         }
     }
     // The standard deviation is 13.
     assert!(
-        first_digits.iter().all(|count| count.abs_diff(200) < 70),
-        "{first_digits:?}"
+        first_digit_counts
+            .iter()
+            .all(|count| count.abs_diff(200) < 70),
+        "{first_digit_counts:?}"
     );
-    // Of 330,000 digits: the standard deviation is 172.
+    // There are 330,000 digits: the standard deviation is 172.
     assert!(
-        digits.iter().all(|count| count.abs_diff(33_000) < 900),
-        "{digits:?}"
+        digit_counts
+            .iter()
+            .all(|count| count.abs_diff(33_000) < 900),
+        "{digit_counts:?}"
     );
 }
 
 #[test]
 fn a_row_depends_on_seed_table_and_number_alone() {
-    let whole = encode_binary(7, 3, 0..1_000);
+    let all_rows = encode_binary(7, 3, 0..1_000);
     let parts = [
         encode_binary(7, 3, 0..1),
         encode_binary(7, 3, 1..700),
         encode_binary(7, 3, 700..1_000),
     ];
-    assert!(parts.concat() == whole);
+    assert!(parts.concat() == all_rows);
     let row = |seed, table| decode(&encode_binary(seed, table, 5..6)).swap_remove(0);
-    assert_eq!(row(7, 3), decode(&whole)[5]);
+    assert_eq!(row(7, 3), decode(&all_rows)[5]);
     assert_ne!(row(7, 3).2, row(8, 3).2);
     assert_ne!(row(7, 3).2, row(7, 4).2);
     assert_ne!(row(7, 3).2, row(3, 7).2);
-    assert_ne!(decode(&whole)[5].2, decode(&whole)[6].2);
+    assert_ne!(decode(&all_rows)[5].2, decode(&all_rows)[6].2);
 }
 
 #[test]

@@ -6,17 +6,17 @@ use crate::tests::mock_postgres::{self, MockSession, bound_values, message};
 use prony_session::{Outcome, Sample, WorkerContext};
 use prony_wire::{Exchange, QueryMode};
 
-/// Answers every statement: a `SELECT` with rows of sevens, anything else with one changed row.
+/// Replies to every statement: to a `SELECT` with one row (7), to any other with one changed row.
 #[derive(Default)]
 pub struct MockServer {
     /// The session.
     pub session: MockSession,
-    /// The statements that were received, with their bound values; `None` if they are not recorded.
-    pub sent: Option<Vec<String>>,
-    /// Statements that fail once: a part of their text, and the error code.
+    /// The received statements with their bound values; `None` if they are not recorded.
+    pub received: Option<Vec<String>>,
+    /// Statements that fail once: part of the text, and SQLSTATE.
     pub failures: Vec<(&'static str, &'static str)>,
-    /// Statements that change no row: a part of their text.
-    pub missing: &'static str,
+    /// Part of the text of statements that change no row.
+    pub no_row_pattern: &'static str,
 }
 
 impl MockServer {
@@ -36,16 +36,16 @@ impl MockServer {
 
     fn result(&mut self, session: &mut MockSession, sql: &[u8], values: &[String]) -> Vec<u8> {
         let text = std::str::from_utf8(sql).expect("text");
-        if let Some(sent) = &mut self.sent {
+        if let Some(received) = &mut self.received {
             let values: String = values.iter().map(|value| format!(" | {value}")).collect();
-            sent.push(format!("{text}{values}"));
+            received.push(format!("{text}{values}"));
         }
-        if let Some(at) = self
+        if let Some(index) = self
             .failures
             .iter()
             .position(|(part, _)| text.contains(part))
         {
-            let (_, code) = self.failures.remove(at);
+            let (_, code) = self.failures.remove(index);
             return message(b'E', format!("SERROR\0C{code}\0Mfailed\0\0").as_bytes());
         }
         match text.split(' ').next() {
@@ -55,7 +55,7 @@ impl MockServer {
                 let row = [0, 1, 0, 0, 0, 1, b'7'];
                 return [message(b'D', &row), message(b'C', b"SELECT 1\0")].concat();
             }
-            _ if !self.missing.is_empty() && text.contains(self.missing) => {
+            _ if !self.no_row_pattern.is_empty() && text.contains(self.no_row_pattern) => {
                 return message(b'C', b"UPDATE 0\0");
             }
             _ => return message(b'C', b"UPDATE 1\0"),
@@ -106,9 +106,9 @@ pub fn samples(
 ) -> Vec<Sample> {
     let mut samples: Vec<Sample> = Vec::new();
     run_user(program, server, mode, transactions, |poll, context| {
-        let ended = poll();
+        let has_ended = poll();
         context.drain_samples(|sample| samples.push(sample));
-        ended
+        has_ended
     });
     samples
 }
@@ -122,12 +122,12 @@ pub fn statements_sent(
 ) -> Vec<String> {
     let program = program(workload, options, 3);
     let mut server = MockServer {
-        sent: Some(Vec::new()),
+        received: Some(Vec::new()),
         ..MockServer::default()
     };
     let samples = samples(&program, &mut server, mode, transactions);
     assert_eq!(samples.len() as u64, transactions);
     let committed = |sample: &Sample| matches!(sample.outcome, Outcome::Committed);
     assert!(samples.iter().all(committed));
-    server.sent.expect("recorded")
+    server.received.expect("recorded")
 }

@@ -1,4 +1,4 @@
-//! The statements that each workload sends, in order.
+//! Tests the statements that each workload sends, in order.
 
 use super::allocation::ALL;
 use super::server::{MockServer, program, samples, statements_sent};
@@ -9,7 +9,7 @@ use crate::{Workload, oltp::rows};
 use prony_session::{Outcome, Program};
 use prony_wire::QueryMode;
 
-/// A statement in which each number and text is replaced by `N`.
+/// Replaces each number and text in a statement by `N`.
 fn shape(sql: &str) -> String {
     let (text, _) = sql.split_once(" | ").unwrap_or((sql, ""));
     let mut out = String::new();
@@ -34,10 +34,10 @@ fn shapes(workload: &Oltp, options: OltpOptions) -> Vec<String> {
 }
 
 #[test]
-fn read_write_transactions_are_those_of_sysbench() {
-    let mut wanted = vec!["BEGIN"];
-    wanted.extend(["SELECT c FROM sbtestN WHERE id=$1"; 10]);
-    wanted.extend([
+fn read_write_transactions_match_sysbench() {
+    let mut expected = vec!["BEGIN"];
+    expected.extend(["SELECT c FROM sbtestN WHERE id=$1"; 10]);
+    expected.extend([
         "SELECT c FROM sbtestN WHERE id BETWEEN $1 AND $2",
         "SELECT SUM(k) FROM sbtestN WHERE id BETWEEN $1 AND $2",
         "SELECT c FROM sbtestN WHERE id BETWEEN $1 AND $2 ORDER BY c",
@@ -50,12 +50,12 @@ fn read_write_transactions_are_those_of_sysbench() {
     ]);
     assert_eq!(
         shapes(&oltp::OLTP_READ_WRITE, OltpOptions::default()),
-        wanted
+        expected
     );
     let statements_with = |reads: bool| {
-        let mut wanted = wanted.clone();
-        wanted.retain(|sql| !sql.contains("sbtest") || sql.starts_with("SELECT") == reads);
-        wanted
+        let mut expected = expected.clone();
+        expected.retain(|sql| !sql.contains("sbtest") || sql.starts_with("SELECT") == reads);
+        expected
     };
     assert_eq!(
         shapes(&oltp::OLTP_READ_ONLY, OltpOptions::default()),
@@ -71,15 +71,15 @@ fn read_write_transactions_are_those_of_sysbench() {
         point_selects: 2,
         ..OltpOptions::default()
     };
-    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, options), [wanted[1]; 2]);
+    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, options), [expected[1]; 2]);
 }
 
 #[test]
-fn single_statements_are_those_of_sysbench() {
+fn single_statements_match_sysbench() {
     let text_insert = "INSERT INTO sbtestN (k, c, pad) VALUES (N, 'C', 'P')";
     let group = |groups| vec!["N"; groups].join("-");
     let text_insert = text_insert.replace('C', &group(10)).replace('P', &group(5));
-    for (workload, wanted) in [
+    for (workload, expected) in [
         (
             &oltp::OLTP_POINT_SELECT,
             "SELECT c FROM sbtestN WHERE id=$1",
@@ -101,7 +101,7 @@ fn single_statements_are_those_of_sysbench() {
     ] {
         assert_eq!(
             shapes(workload, OltpOptions::default()),
-            [wanted],
+            [expected],
             "{}",
             workload.name
         );
@@ -165,7 +165,7 @@ fn values_are_inside_the_tables() {
                 assert_eq!(values[2].len(), rows::text_length(rows::C_GROUPS));
                 assert_eq!(values[3].len(), rows::text_length(rows::PAD_GROUPS));
             }
-            _ => assert_row(values.last().expect("one")),
+            _ => assert_row(values.last().expect("a value")),
         }
     }
     assert!(
@@ -190,27 +190,27 @@ fn all_statements_of_a_part_use_one_table() {
 }
 
 #[test]
-fn the_listed_statements_are_those_that_are_sent() {
+fn listed_statements_match_those_sent() {
     for workload in ALL {
         let mut sent = shapes(workload, OltpOptions::default());
         sent.dedup();
-        let named = Workload::statements(workload);
+        let listed = Workload::statements(workload);
         match workload.name {
             "oltp_insert" => assert_eq!(
-                named,
+                listed,
                 ["INSERT INTO sbtest1 (k, c, pad) VALUES ($1, $2, $3)"]
             ),
-            "bulk_insert" => assert_eq!(named, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),..."]),
+            "bulk_insert" => assert_eq!(listed, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),..."]),
             _ => {
-                let named: Vec<String> = named.iter().map(|sql| shape(sql)).collect();
-                assert_eq!(sent, named, "{}", workload.name);
+                let listed: Vec<String> = listed.iter().map(|sql| shape(sql)).collect();
+                assert_eq!(sent, listed, "{}", workload.name);
             }
         }
     }
 }
 
 #[test]
-fn the_simple_protocol_sends_values_in_the_text() {
+fn simple_protocol_sends_values_in_the_text() {
     let sent = statements_sent(
         &oltp::OLTP_WRITE_ONLY,
         OltpOptions::default(),
@@ -249,7 +249,7 @@ fn queries_are_counted_by_their_effect() {
     };
     assert_eq!((counts.completed, counts.all(), failed), (all, all, 0));
     let mut server = MockServer {
-        missing: "DELETE",
+        no_row_pattern: "DELETE",
         ..MockServer::default()
     };
     let (counts, _) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 10);
@@ -259,16 +259,15 @@ fn queries_are_counted_by_their_effect() {
 #[test]
 fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
     let mut server = MockServer {
-        sent: Some(Vec::new()),
+        received: Some(Vec::new()),
         failures: vec![("DELETE", "40P01"), ("INSERT", "23505"), ("SUM", "40001")],
         ..MockServer::default()
     };
     let (counts, failed) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 1);
     assert_eq!((counts.ignored, failed), (3, 0));
-    let sent = server.sent.expect("recorded");
+    let sent = server.received.expect("recorded");
     assert_eq!(sent.iter().filter(|sql| *sql == "ROLLBACK").count(), 3);
-    // Each try counts its queries, as in sysbench; those of failed tries are separate from those of
-    // completed events.
+    // Each try counts its queries, as in sysbench; failed tries and completed events are counted separately.
     let Queries {
         reads,
         writes,
@@ -290,30 +289,33 @@ fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
 }
 
 #[test]
-fn shares_show_statements_that_found_no_row() {
-    let shares = |missing, workload: &Oltp| {
+fn statements_without_a_row_change_the_shares() {
+    let shares = |no_row_pattern, workload: &Oltp| {
         let program = program(workload, OltpOptions::default(), 1);
         let mut server = MockServer {
-            missing,
+            no_row_pattern,
             ..MockServer::default()
         };
         samples(&program, &mut server, QueryMode::Prepared, 7);
         program.shares()
     };
-    let whole = shares("", &oltp::OLTP_READ_WRITE);
-    for share in &whole {
-        let part = share.expected.expect("an expected share") * share.whole as f64;
+    let all_found = shares("", &oltp::OLTP_READ_WRITE);
+    for share in &all_found {
+        let part = share.expected.expect("an expected share") * share.total as f64;
         assert!(
-            (share.part as f64 - part).abs() < 1e-9 && share.exact,
+            (share.count as f64 - part).abs() < 1e-9 && share.exact,
             "{share:?}"
         );
     }
-    let missed = shares("DELETE", &oltp::OLTP_READ_WRITE);
-    assert_eq!((missed[1].part, missed[2].part), (21, 21));
-    let consumed = shares("DELETE", &oltp::OLTP_DELETE);
+    let without_deletes = shares("DELETE", &oltp::OLTP_READ_WRITE);
+    assert_eq!(
+        (without_deletes[1].count, without_deletes[2].count),
+        (21, 21)
+    );
+    let delete_only = shares("DELETE", &oltp::OLTP_DELETE);
     assert!(
-        consumed.iter().all(|share| share.expected.is_none()),
-        "{consumed:?}"
+        delete_only.iter().all(|share| share.expected.is_none()),
+        "{delete_only:?}"
     );
 }
 
@@ -327,7 +329,7 @@ fn rows_numbered_by_the_client_have_unique_ids() {
     let number = |sql: &String| {
         let (_, row) = sql.split_once(" (id, k, c, pad) VALUES (").expect("an id");
         let number = row.split(',').next().expect("a number");
-        number.parse::<i32>().expect("of 32 bits")
+        number.parse::<i32>().expect("a 32-bit number")
     };
     let mut numbers: Vec<i32> = sent.iter().map(number).collect();
     assert!(numbers.iter().any(|number| *number < 0), "negative ids too");

@@ -1,12 +1,12 @@
-//! A warm user of the script workload allocates nothing for a transaction.
+//! A warm user of the script workload does not allocate for a transaction.
 
 use super::running::program;
 use crate::tests::mock_postgres::{message, run_user};
 use prony_allocations::allocations;
 use prony_wire::{Exchange, QueryMode};
 
-const WARM: u64 = 200;
-const COUNTED: u64 = 2_000;
+const WARM_UP: u64 = 200;
+const MEASURED: u64 = 2_000;
 
 const SCRIPT: &str = "\\set aid random(1, 100000 * :scale)
 \\set share 1.0 / :aid
@@ -20,30 +20,36 @@ UPDATE pgbench_accounts SET abalance = :share WHERE aid = :aid AND :nothing IS N
 
 #[test]
 fn transactions_do_not_allocate() {
-    let scripts = program(&[SCRIPT.to_owned()]).expect("reads");
+    let scripts = program(&[SCRIPT.to_owned()]).expect("parses");
     let reply = [message(b'C', b"SELECT 1\0"), message(b'Z', b"I")].concat();
     let parsed = [message(b'1', b""), reply.clone()].concat();
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
-        // Borrowed, because allocations between the user's turns are counted too.
+        // Borrowed, because allocations between two polls of the user are counted too.
         let answer = |request: &[u8]| match request.first() {
             Some(b'P') => &parsed,
             _ => &reply,
         };
         let exchange = Exchange::postgres(mode, true);
         let (mut done, mut before) = (0, 0);
-        run_user(&scripts, exchange, WARM + COUNTED, answer, |poll, desk| {
-            if done <= WARM {
-                before = allocations();
-            }
-            let ended = poll();
-            desk.drain_samples(|_| done += 1);
-            ended
-        });
+        run_user(
+            &scripts,
+            exchange,
+            WARM_UP + MEASURED,
+            answer,
+            |poll, worker| {
+                if done <= WARM_UP {
+                    before = allocations();
+                }
+                let has_ended = poll();
+                worker.drain_samples(|_| done += 1);
+                has_ended
+            },
+        );
         let allocated = allocations() - before;
-        assert_eq!(done, WARM + COUNTED);
+        assert_eq!(done, WARM_UP + MEASURED);
         assert_eq!(
             allocated, 0,
-            "allocations in {COUNTED} transactions, {mode:?}"
+            "allocations in {MEASURED} transactions, {mode:?}"
         );
     }
 }

@@ -6,7 +6,8 @@ use crate::script::{CommandIndex, CommandKind, DEPTH_MAX, Evaluator, Script, Var
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// Parses a script and runs every command once, ignoring conditions, each with undefined variables first.
+/// Parses a script and runs every command regardless of conditions, first with undefined variables, then with
+/// defined ones.
 fn parse_and_run(text: &str, level: u32) {
     let mut names = VariableNames::new();
     let script = match Script::parse(&mut names, "any.sql", text, level) {
@@ -35,7 +36,7 @@ fn parse_and_run(text: &str, level: u32) {
 fn run(script: &Script, number: usize, client: &mut Evaluator) {
     let mut out = String::new();
     let command = &script.commands[number];
-    // Either a value or an error is fine; it only must not panic.
+    // Both values and errors are accepted; only a panic is a failure.
     match &command.kind {
         CommandKind::Sql(sql) => {
             sql.substitute(&client.variables, &mut out);
@@ -68,7 +69,7 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
     client.take_debug();
 }
 
-/// Pieces of the language.
+/// Fragments of scripts.
 const PIECES: [&str; 84] = [
     "'",
     "\"",
@@ -160,35 +161,35 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text(text in any::<String>(), level in 13_u32..=19) {
+    fn arbitrary_text_does_not_panic(text in any::<String>(), level in 13_u32..=19) {
         parse_and_run(&text, level);
     }
 
     #[test]
-    fn any_expression(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
+    fn arbitrary_expressions_do_not_panic(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
         parse_and_run(&text, level);
     }
 
     #[test]
-    fn any_pieces(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), level in 13_u32..=19) {
+    fn arbitrary_fragments_do_not_panic(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), level in 13_u32..=19) {
         parse_and_run(&pieces.concat(), level);
     }
 
-    /// A recorded script with one piece removed, doubled or moved.
+    /// Removes a part of a recorded script, or inserts a copy of it elsewhere.
     #[test]
-    fn any_mutation(pick in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(),
-                    to in any::<prop::sample::Index>(), at in any::<prop::sample::Index>()) {
+    fn mutated_scripts_do_not_panic(pick in any::<prop::sample::Index>(), from in any::<prop::sample::Index>(),
+                    to in any::<prop::sample::Index>(), insert in any::<prop::sample::Index>()) {
         let recorded: Vec<&str> = include_str!("scripts.txt").lines().filter_map(|l| l.strip_prefix("# ")).collect();
         let chars: Vec<char> = unescape(recorded[pick.index(recorded.len())]).chars().collect();
         prop_assume!(!chars.is_empty());
         let (a, b) = (from.index(chars.len()), to.index(chars.len()));
         let part = &chars[a.min(b)..=a.max(b)];
-        let without: String = chars[..a.min(b)].iter().chain(&chars[a.max(b) + 1..]).collect();
-        parse_and_run(&without, 15);
-        let insert_at = at.index(chars.len());
-        let doubled: String = chars[..insert_at].iter().chain(part).chain(&chars[insert_at..]).collect();
-        parse_and_run(&doubled, 15);
-        prop_assert_eq!(unescape(&escape(&doubled)), doubled);
+        let shortened: String = chars[..a.min(b)].iter().chain(&chars[a.max(b) + 1..]).collect();
+        parse_and_run(&shortened, 15);
+        let insert_at = insert.index(chars.len());
+        let extended: String = chars[..insert_at].iter().chain(part).chain(&chars[insert_at..]).collect();
+        parse_and_run(&extended, 15);
+        prop_assert_eq!(unescape(&escape(&extended)), extended);
     }
 }
 
@@ -209,12 +210,12 @@ const NESTINGS: [(&str, &str); 7] = [
 
 #[test]
 fn nesting_is_limited() {
-    let read =
+    let parse =
         |text: &str| Script::parse(&mut VariableNames::new(), "deep.sql", text, 15).map(|_| ());
     for (open, close) in NESTINGS {
-        assert_eq!(read(&nested(DEPTH_MAX - 1, open, close)), Ok(()), "{open}");
+        assert_eq!(parse(&nested(DEPTH_MAX - 1, open, close)), Ok(()), "{open}");
         for depth in [DEPTH_MAX, 100_000] {
-            let error = read(&nested(depth, open, close)).expect_err(open);
+            let error = parse(&nested(depth, open, close)).expect_err(open);
             let message = error.to_string();
             assert!(
                 message.contains("nested too deeply (maximum is 500 levels)"),
@@ -238,9 +239,11 @@ fn length_is_unlimited() {
     );
     let elifs = format!("\\if 0\n{}\\endif\n", "\\elif 0\n".repeat(20_000));
     let comments = format!("{}1{}", "/*".repeat(50_000), "*/".repeat(50_000));
-    let wrong = format!("\\set x {}\n", ";".repeat(100_000));
+    let invalid = format!("\\set x {}\n", ";".repeat(100_000));
     let lines = "select 1;\n".repeat(50_000);
-    for text in [sum, greater, or, elifs, conditions, comments, wrong, lines] {
+    for text in [
+        sum, greater, or, elifs, conditions, comments, invalid, lines,
+    ] {
         parse_and_run(&text, 15);
     }
 }

@@ -5,12 +5,12 @@ use crate::script::{Script, ScriptChooser, VariableNames, builtin};
 
 fn scripts(weights: &[u32]) -> Vec<Script> {
     let mut names = VariableNames::new();
-    let one = |weight: &u32| {
+    let weighted_script = |weight: &u32| {
         let mut script = Script::parse(&mut names, "a.sql", "select 1;", 15).expect("a script");
         script.weight = *weight;
         script
     };
-    weights.iter().map(one).collect()
+    weights.iter().map(weighted_script).collect()
 }
 
 fn picks(choice: &ScriptChooser, mut random: Random, count: usize) -> String {
@@ -27,13 +27,13 @@ fn scripts_are_chosen_in_pgbenchs_order() {
     let mut seeds = RunSeeds::new(42);
     seeds.client();
     seeds.default_seed();
-    let drawn = picks(&choice, seeds.thread().choice, 24);
-    assert_eq!(drawn, "022200102002102012202122");
+    let numbers = picks(&choice, seeds.thread().choice, 24);
+    assert_eq!(numbers, "022200102002102012202122");
     // -c 1 -D default_seed=7
     let mut seeds = RunSeeds::new(42);
     seeds.client();
-    let drawn = picks(&choice, seeds.thread().choice, 24);
-    assert_eq!(drawn, "220000021122200200002002");
+    let numbers = picks(&choice, seeds.thread().choice, 24);
+    assert_eq!(numbers, "220000021122200200002002");
     // -c 2 -j 2
     let mut seeds = RunSeeds::new(42);
     seeds.client();
@@ -48,8 +48,8 @@ fn scripts_are_chosen_in_pgbenchs_order() {
 fn a_script_without_weight_is_never_chosen() {
     assert_eq!(ScriptChooser::new(&scripts(&[0, 0])), None);
     let choice = ScriptChooser::new(&scripts(&[0, 1, 0, 1])).expect("weights");
-    let drawn = picks(&choice, Random::new(1), 200);
-    assert!(drawn.chars().all(|c| c == '1' || c == '3'), "{drawn}");
+    let numbers = picks(&choice, Random::new(1), 200);
+    assert!(numbers.chars().all(|c| c == '1' || c == '3'), "{numbers}");
 }
 
 #[test]
@@ -63,18 +63,18 @@ fn a_single_script_draws_no_random_number() {
 #[test]
 fn a_builtin_is_found_by_a_prefix_of_its_name() {
     let mut names = VariableNames::new();
-    for (start, name, statements) in [
+    for (prefix, name, statements) in [
         ("t", "tpcb-like", 7),
         ("si", "simple-update", 5),
         ("se", "select-only", 1),
     ] {
-        let found = builtin(start).expect("one builtin");
-        assert_eq!(found.name, name);
-        let script = found.parse(&mut names, 15).expect("a script");
+        let builtin = builtin(prefix).expect("one builtin");
+        assert_eq!(builtin.name, name);
+        let script = builtin.parse(&mut names, 15).expect("a script");
         assert_eq!(script.statements().count(), statements);
-        assert_eq!(script.name, found.description);
+        assert_eq!(script.name, builtin.description);
     }
-    for (start, problem) in [
+    for (prefix, problem) in [
         (
             "s",
             "ambiguous builtin name: 2 builtin scripts found for prefix \"s\"",
@@ -89,7 +89,7 @@ fn a_builtin_is_found_by_a_prefix_of_its_name() {
             "no builtin script found for name \"select-only \"",
         ),
     ] {
-        let error = builtin(start).expect_err("no builtin");
+        let error = builtin(prefix).expect_err("no builtin");
         assert_eq!(error.to_string(), problem);
     }
 }

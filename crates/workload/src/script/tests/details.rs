@@ -1,4 +1,4 @@
-//! Details that recordings of a single version do not cover.
+//! Details that the recordings of a single pgbench version do not cover.
 
 use super::scripts::escape;
 use crate::random::Random;
@@ -22,18 +22,18 @@ fn sent(text: &str, level: u32) -> Vec<String> {
     if let Some(a) = names.find("a") {
         variables.set(a, Value::Int(5));
     }
-    let mut all = Vec::new();
+    let mut statements = Vec::new();
     for sql in script.statements() {
         let mut out = String::new();
         sql.substitute(&variables, &mut out);
-        all.push(escape(&out));
+        statements.push(escape(&out));
     }
-    all
+    statements
 }
 
 #[test]
 fn features_depend_on_the_version() {
-    for (text, since) in [
+    for (text, first_level) in [
         ("\\startpipeline\n\\endpipeline", 14),
         ("\\startpipeline\n\\syncpipeline\n\\endpipeline", 17),
         ("\\set x permute(1, 2)", 14),
@@ -42,12 +42,13 @@ fn features_depend_on_the_version() {
         for level in 13..=19 {
             assert_eq!(
                 parse(text, level).is_ok(),
-                level >= since,
+                level >= first_level,
                 "{text} at {level}"
             );
         }
     }
-    // A name may no longer begin with a digit, comments are sent, and the vertical tab is a blank.
+    // Since 14, a name cannot begin with a digit; since 15, comments are sent; since 16, the vertical tab is
+    // a blank.
     let variables = |level| {
         parse("select :1a", level)
             .expect("a script")
@@ -78,7 +79,7 @@ fn errors_were_fatal_before_15() {
 }
 
 #[test]
-fn an_orphan_gset_is_reported_at_its_own_line_since_18() {
+fn a_gset_without_statement_is_reported_at_its_line_since_18() {
     let line = |level| parse("\n\n\\gset\n\n\n", level).unwrap_err();
     assert!(
         line(17).contains("x.sql:5: \\gset must follow"),
@@ -92,7 +93,7 @@ fn an_orphan_gset_is_reported_at_its_own_line_since_18() {
     );
 }
 
-/// At the extremes of a range, no sum may overflow.
+/// No sum may overflow at the extremes of a range.
 #[test]
 fn random_numbers_stay_in_extreme_ranges() {
     for (low, high) in [
@@ -113,11 +114,14 @@ fn random_numbers_stay_in_extreme_ranges() {
                 panic!("not a set");
             };
             for _ in 0..1000 {
-                let Ok(Value::Int(drawn)) = client.eval(value, CommandIndex::default()) else {
+                let Ok(Value::Int(number)) = client.eval(value, CommandIndex::default()) else {
                     panic!("{call} is not a number");
                 };
-                assert!(drawn >= low.parse().expect("a number"), "{call}: {drawn}");
-                assert!(drawn <= high.parse().expect("a number"), "{call}: {drawn}");
+                assert!(number >= low.parse().expect("a number"), "{call}: {number}");
+                assert!(
+                    number <= high.parse().expect("a number"),
+                    "{call}: {number}"
+                );
             }
         }
     }
@@ -151,11 +155,11 @@ fn columns_are_stored_in_variables_of_the_same_name() {
         Ok(client.names().find("p_a"))
     );
     assert_eq!(client.column_variable(&results, "unused", 15), Ok(None));
-    let wrong = client
+    let error = client
         .column_variable(&results, "?column?", 15)
         .unwrap_err();
     assert_eq!(
-        wrong.to_string(),
+        error.to_string(),
         "gset: invalid variable name: \"p_?column?\""
     );
 }
@@ -165,7 +169,7 @@ fn commands_have_their_line_number_and_first_line() {
     let text =
         "-- c\n\nselect 1,\n 2;\n  \\set x 1 \\\n + 2\n\nselect 3 \\sleep 0 ms\n\\if 1\n\\endif\n";
     let (script, _) = parse(text, 15).expect("a script");
-    let found: Vec<_> = script
+    let actual: Vec<_> = script
         .commands
         .iter()
         .map(|command| (command.line, command.first_line.as_str(), command.name()))
@@ -178,13 +182,13 @@ fn commands_have_their_line_number_and_first_line() {
         (9, "\\if 1", "if"),
         (10, "\\endif", "endif"),
     ];
-    assert_eq!(found, expected);
+    assert_eq!(actual, expected);
     let long = format!("select {}é;", "x".repeat(119));
     let (script, _) = parse(&long, 15).expect("a script");
     assert_eq!(
         script.commands[0].first_line.len(),
         126,
-        "between characters"
+        "cut between characters"
     );
 }
 
@@ -274,14 +278,14 @@ fn an_invalid_variable_name_is_a_run_time_error() {
     assert_eq!(error.to_string(), "option: invalid variable name: \"\"");
 }
 
-/// Two scripts of a run see each other's variables.
+/// The scripts of a run share their variables.
 #[test]
 fn scripts_share_variables() {
     let mut names = VariableNames::new();
-    let set = Script::parse(&mut names, "a.sql", "\\set v 7", 15).expect("a script");
-    let use_it = Script::parse(&mut names, "b.sql", "select :v", 15).expect("a script");
+    let writer = Script::parse(&mut names, "a.sql", "\\set v 7", 15).expect("a script");
+    let reader = Script::parse(&mut names, "b.sql", "select :v", 15).expect("a script");
     let mut client = Evaluator::new(Arc::new(names), Random::new(1));
-    let CommandKind::Set { target, value } = &set.commands[0].kind else {
+    let CommandKind::Set { target, value } = &writer.commands[0].kind else {
         panic!("not a set");
     };
     let value = client
@@ -289,7 +293,7 @@ fn scripts_share_variables() {
         .expect("a value");
     client.assign(target, "set", value).expect("a valid name");
     let mut out = String::new();
-    use_it
+    reader
         .statements()
         .next()
         .expect("a statement")

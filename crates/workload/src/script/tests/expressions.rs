@@ -1,9 +1,9 @@
 //! Compares expressions with pgbench 15.18's results.
 //!
 //! Each line of `expressions.txt` holds an expression. The lines below it, each after a tab, are pgbench's
-//! standard error for `\set x debug(EXPRESSION)` in the file x.sql, with `--random-seed=42` and `DEFINED`.
-//! Lines about the seed and the end of the client are left out, and so is abs() of a boolean, for which
-//! pgbench prints uninitialized memory.
+//! standard error for `\set x debug(EXPRESSION)` in the file x.sql, with `--random-seed=42` and the variables
+//! in `DEFINED`. The file omits lines about the seed and the end of the client, and abs() of a boolean, for
+//! which pgbench prints uninitialized memory.
 
 use crate::random::Random;
 use crate::script::{Command, CommandIndex, CommandKind, Evaluator, Script, VariableNames};
@@ -34,7 +34,7 @@ const DEFINED: [(&str, &str); 18] = [
 ];
 
 /// The automatic variables of a run with seed 42 and one client.
-pub(super) const SEEDED: [(&str, &str); 4] = [
+pub(super) const AUTOMATIC: [(&str, &str); 4] = [
     ("scale", "1"),
     ("client_id", "0"),
     ("random_seed", "42"),
@@ -44,7 +44,7 @@ pub(super) const SEEDED: [(&str, &str); 4] = [
 /// The only client of a run with seed 42.
 fn client(names: VariableNames) -> Evaluator {
     let mut client = Evaluator::new(Arc::new(names), Random::of_client(42, 0));
-    for (name, text) in SEEDED.into_iter().chain(DEFINED) {
+    for (name, text) in AUTOMATIC.into_iter().chain(DEFINED) {
         client
             .define("option", name, text, 15)
             .expect("a valid name");
@@ -80,7 +80,7 @@ fn outcome(expression: &str) -> String {
 
 #[test]
 fn expressions_evaluate_as_in_pgbench() {
-    let mut wrong = Vec::new();
+    let mut differences = Vec::new();
     let mut count = 0;
     let mut lines = RECORDED.lines().peekable();
     while let Some(expression) = lines.next() {
@@ -90,16 +90,18 @@ fn expressions_evaluate_as_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let got = outcome(expression);
-        if got != expected {
-            wrong.push(format!("{expression}\n expected: {expected} got: {got}"));
+        let actual = outcome(expression);
+        if actual != expected {
+            differences.push(format!(
+                "{expression}\n expected: {expected} actual: {actual}"
+            ));
         }
     }
-    assert!(count > 800, "{count} expressions only");
+    assert!(count > 800, "only {count} expressions");
     assert!(
-        wrong.is_empty(),
+        differences.is_empty(),
         "{} of {count}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        differences.len(),
+        differences.join("\n")
     );
 }

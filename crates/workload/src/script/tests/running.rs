@@ -1,4 +1,4 @@
-//! Users on a server that replies with anything: no script and no reply may make one panic or hang.
+//! Users of arbitrary scripts on a server with arbitrary replies: none may panic or hang.
 
 use crate::script::options::ScriptSet;
 use crate::script::program::Scripts;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-/// A user of five transactions never needs this many requests.
+/// More requests than a user with five transactions can need.
 const REQUESTS_MAX: usize = 2000;
 
 const LINES: &[&str] = &[
@@ -46,32 +46,32 @@ const LINES: &[&str] = &[
     "\\setshell a echo 1",
 ];
 
-/// One of the replies that a server may send; after a rollback the block is idle.
+/// The reply that `choice` selects, with one of three transaction statuses; idle after a rollback.
 fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     let columns = b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
         b\0\0\0\0\0\0\0\0\0\0\x19\0\x04\xff\xff\xff\xff\0\0";
     let row = message(b'D', b"\0\x02\0\0\0\x017\xff\xff\xff\xff");
-    let described = message(b'T', columns);
+    let row_description = message(b'T', columns);
     let done = message(b'C', b"SELECT 1\0");
     let body = match choice % 6 {
-        0 => [described, row, done].concat(),
+        0 => [row_description, row, done].concat(),
         1 => [
-            described.clone(),
+            row_description.clone(),
             row.clone(),
             done.clone(),
-            described,
+            row_description,
             row,
             done,
         ]
         .concat(),
-        2 => [described, done].concat(),
+        2 => [row_description, done].concat(),
         3 => message(b'E', b"SERROR\0C40001\0Mfailed\0\0"),
         4 => [message(b'T', b"\0\x05ab"), row, message(b'D', b"\0"), done].concat(),
         _ => message(b'I', b""),
     };
-    let rolled_back = request.ends_with(b"ROLLBACK\0");
+    let is_rollback = request.ends_with(b"ROLLBACK\0");
     let block: &[u8] = match choice / 6 {
-        _ if rolled_back => b"I",
+        _ if is_rollback => b"I",
         1 => b"T",
         2 => b"E",
         _ => b"I",
@@ -79,7 +79,7 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     [body, message(b'Z', block)].concat()
 }
 
-/// Drives one user to its end.
+/// Drives a user until it ends.
 fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
     let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
     let context = Rc::new(WorkerContext::new(StartRules {
@@ -98,8 +98,8 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
     let mut context = Context::from_waker(Waker::noop());
     let mut choices = replies.iter().cycle();
     for clock_ns in 1..REQUESTS_MAX as u64 {
-        if let Poll::Ready(ended) = user.as_mut().poll(&mut context) {
-            return ended;
+        if let Poll::Ready(exit) = user.as_mut().poll(&mut context) {
+            return exit;
         }
         let phase = conn.phase();
         let request = conn.outgoing().to_vec();
@@ -107,8 +107,8 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
         match phase {
             UserPhase::Send => {
                 let choice = *choices.next().expect("cycles");
-                let fed = conn.feed(&reply(choice, &request));
-                assert_eq!(fed.expect("the protocol holds"), FeedStatus::Complete);
+                let status = conn.feed(&reply(choice, &request));
+                assert_eq!(status.expect("the protocol holds"), FeedStatus::Complete);
             }
             UserPhase::Sleep => {}
             // A session that cannot be rolled back is replaced by a new one.
@@ -117,7 +117,7 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
         }
         conn.mark_ready(clock_ns);
     }
-    panic!("it did not end");
+    panic!("the user did not end");
 }
 
 pub(super) fn program(texts: &[String]) -> Option<Scripts> {
@@ -126,10 +126,10 @@ pub(super) fn program(texts: &[String]) -> Option<Scripts> {
 
 fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<Scripts> {
     let mut names = VariableNames::new();
-    let read = texts
+    let parsed = texts
         .iter()
         .map(|text| Script::parse(&mut names, "a.sql", text, 18));
-    let scripts = read.collect::<Result<Vec<_>, _>>().ok()?;
+    let scripts = parsed.collect::<Result<Vec<_>, _>>().ok()?;
     let set = ScriptSet {
         scripts,
         names,
@@ -178,13 +178,13 @@ fn retries_use_the_same_random_numbers() {
         ..pgbench_policy()
     };
     let text = "\\set r random(1, 1000000)\nSELECT :r;".to_owned();
-    let scripts = program_with(&[text], policy).expect("reads");
-    // Two serialization failures, a success, and so on.
-    let ended = drive(&scripts, QueryMode::Simple, &[3, 3, 0]);
-    assert_eq!(ended, UserExit::Finished);
+    let scripts = program_with(&[text], policy).expect("parses");
+    // Each transaction fails twice with a serialization failure, then succeeds.
+    let exit = drive(&scripts, QueryMode::Simple, &[3, 3, 0]);
+    assert_eq!(exit, UserExit::Finished);
     let log = log.0.lock().unwrap();
-    let sent = |line: &&String| line.contains(" sending SELECT ");
-    let sent: Vec<&String> = log.iter().filter(sent).collect();
+    let is_statement = |line: &&String| line.contains(" sending SELECT ");
+    let sent: Vec<&String> = log.iter().filter(is_statement).collect();
     assert_eq!(sent.len(), 15);
     for tries in sent.chunks(3) {
         assert!(tries.iter().all(|line| *line == tries[0]), "{sent:?}");
@@ -207,9 +207,9 @@ fn on_error_abort_ends_the_client() {
         ..pgbench_policy()
     };
     let text = "SELECT 1;\nSELECT 2;".to_owned();
-    let scripts = program_with(&[text], policy).expect("reads");
-    let ended = drive(&scripts, QueryMode::Simple, &[0, 3]);
-    assert!(matches!(ended, UserExit::Failed(_)), "{ended:?}");
+    let scripts = program_with(&[text], policy).expect("parses");
+    let exit = drive(&scripts, QueryMode::Simple, &[0, 3]);
+    assert!(matches!(exit, UserExit::Failed(_)), "{exit:?}");
     assert_eq!(
         *log.0.lock().unwrap(),
         ["client 1 script 0 aborted in command 1 query 0: ERROR:  failed\n"]
@@ -246,7 +246,7 @@ proptest! {
 }
 
 #[test]
-fn reasons_name_file_line_and_command() {
+fn abort_reasons_contain_file_line_and_command() {
     for (text, mode, reason) in [
         (
             "SELECT 1;\n\\set x 1 / 0\n",
@@ -286,19 +286,19 @@ fn reasons_name_file_line_and_command() {
              meta-command failed",
         ),
     ] {
-        let scripts = program(&[text.to_owned()]).expect("reads");
-        let ended = drive(&scripts, mode, &[0]);
-        assert_eq!(ended, UserExit::Failed(reason.to_owned()));
+        let scripts = program(&[text.to_owned()]).expect("parses");
+        let exit = drive(&scripts, mode, &[0]);
+        assert_eq!(exit, UserExit::Failed(reason.to_owned()));
     }
 }
 
 #[test]
 fn an_open_transaction_ends_the_user_but_a_failed_statement_does_not() {
-    let scripts = program(&["BEGIN;".to_owned()]).expect("reads");
-    // A reply that leaves the block open; then one that fails.
-    let open = drive(&scripts, QueryMode::Simple, &[6]);
+    let scripts = program(&["BEGIN;".to_owned()]).expect("parses");
+    // First a reply that leaves the block open, then error replies.
+    let exit = drive(&scripts, QueryMode::Simple, &[6]);
     let reason = "a.sql: end of script reached without completing the last transaction";
-    assert_eq!(open, UserExit::Failed(reason.to_owned()));
+    assert_eq!(exit, UserExit::Failed(reason.to_owned()));
     assert_eq!(drive(&scripts, QueryMode::Simple, &[3]), UserExit::Finished);
     assert_eq!(
         drive(&scripts, QueryMode::Prepared, &[15]),

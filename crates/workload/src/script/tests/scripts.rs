@@ -1,4 +1,4 @@
-//! Compares whole scripts with what pgbench 15.18 sent and printed.
+//! Compares the statements and messages of scripts with those of pgbench 15.18.
 //!
 //! Each line of `scripts.txt` that begins with `# ` holds a script. The lines below it, each after a tab,
 //! record one transaction with `-D a=1 -D b='x y' --random-seed=42`: the statements of simple mode (`Q`),
@@ -6,10 +6,10 @@
 //! standard error (`E`; `X` for those of extended mode where they differ). The server answered every
 //! statement with "OK" and no rows. Backslash, newline, return and tabs are escaped.
 //!
-//! Statements that end in a variable without a semicolon are left out: pgbench reads past the end of their
-//! text and sends what it finds there.
+//! The file omits statements that end in a variable without a semicolon: pgbench reads past the end of their
+//! text and sends what it reads there.
 
-use super::expressions::SEEDED;
+use super::expressions::AUTOMATIC;
 use crate::random::Random;
 use crate::script::{CommandIndex, CommandKind, EvalError, Evaluator, Script, VariableNames};
 use std::fmt::Write as _;
@@ -58,29 +58,29 @@ fn run_both_modes(text: &str) -> String {
         Ok(script) => script,
         Err(error) => {
             let stderr = error.as_pgbench("pgbench", 15);
-            return marked_lines('E', &stderr);
+            return lines_with_mark('E', &stderr);
         }
     };
     let names = Arc::new(names);
     let simple = run(&script, &names, false);
-    let too_many = script
+    let parameter_error = script
         .statements()
         .find_map(|sql| sql.check_parameters().err());
-    let extended = match too_many {
+    let extended = match parameter_error {
         Some(error) => Output {
             sent: String::new(),
             stderr: error.as_pgbench("pgbench", 15),
         },
         None => run(&script, &names, true),
     };
-    let mut out = simple.sent + &extended.sent + &marked_lines('E', &simple.stderr);
+    let mut out = simple.sent + &extended.sent + &lines_with_mark('E', &simple.stderr);
     if extended.stderr != simple.stderr {
-        out += &marked_lines('X', &extended.stderr);
+        out += &lines_with_mark('X', &extended.stderr);
     }
     out
 }
 
-fn marked_lines(mark: char, stderr: &str) -> String {
+fn lines_with_mark(mark: char, stderr: &str) -> String {
     stderr
         .split('\n')
         .filter(|line| !line.is_empty())
@@ -90,7 +90,7 @@ fn marked_lines(mark: char, stderr: &str) -> String {
 
 fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     let mut client = Evaluator::new(Arc::clone(names), Random::of_client(42, 0));
-    for (name, text) in SEEDED.into_iter().chain([("a", "1"), ("b", "x y")]) {
+    for (name, text) in AUTOMATIC.into_iter().chain([("a", "1"), ("b", "x y")]) {
         client
             .define("option", name, text, 15)
             .expect("a valid name");
@@ -98,9 +98,9 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     let mut output = Output::default();
     let mut next = Some(0);
     while let Some(number) = next.filter(|number| *number < script.commands.len()) {
-        let done = step(script, number, &mut client, extended, &mut output);
+        let result = step(script, number, &mut client, extended, &mut output);
         output.stderr += &client.take_debug().unwrap_or_default();
-        next = match done {
+        next = match result {
             Ok(next) => Some(next),
             Err(error) => {
                 let text = error.to_string();
@@ -114,7 +114,7 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     output
 }
 
-/// Runs a command and returns the number of the next.
+/// Runs a command and returns the number of the next command.
 fn step(
     script: &Script,
     number: usize,
@@ -133,13 +133,13 @@ fn step(
                 let _ = writeln!(output.sent, "\tP {}", escape(&sql.numbered));
                 for id in sql.parameters() {
                     let mut text = String::new();
-                    let defined = client.variables.append_text(*id, &mut text);
-                    let shown = if defined {
+                    let is_defined = client.variables.append_text(*id, &mut text);
+                    let value = if is_defined {
                         format!("={}", escape(&text))
                     } else {
                         "-".into()
                     };
-                    let _ = writeln!(output.sent, "\tB {shown}");
+                    let _ = writeln!(output.sent, "\tB {value}");
                 }
             } else {
                 let mut text = String::new();
@@ -168,12 +168,12 @@ fn step(
 
 #[test]
 fn scripts_behave_as_in_pgbench() {
-    let mut wrong = Vec::new();
+    let mut differences = Vec::new();
     let mut count = 0;
     let mut recorded = RECORDED.split('\n').peekable();
     while let Some(line) = recorded.next() {
         let Some(script) = line.strip_prefix("# ") else {
-            assert_eq!(line, "", "in the recording");
+            assert_eq!(line, "", "a line of the recording");
             continue;
         };
         let mut expected = String::new();
@@ -182,16 +182,16 @@ fn scripts_behave_as_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let got = run_both_modes(&unescape(script));
-        if got != expected {
-            wrong.push(format!("{script}\nexpected:\n{expected}got:\n{got}"));
+        let actual = run_both_modes(&unescape(script));
+        if actual != expected {
+            differences.push(format!("{script}\nexpected:\n{expected}actual:\n{actual}"));
         }
     }
-    assert!(count > 1000, "{count} scripts only");
+    assert!(count > 1000, "only {count} scripts");
     assert!(
-        wrong.is_empty(),
+        differences.is_empty(),
         "{} of {count}:\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        differences.len(),
+        differences.join("\n")
     );
 }

@@ -1,4 +1,4 @@
-//! Compares how texts given for variables are converted with pgbench 15.18.
+//! Compares the conversion of variables' texts with pgbench 15.18.
 //!
 //! Each line of `values.txt` that begins with `# ` holds an escaped text. The lines below it, each after a
 //! tab, are pgbench's standard error for `\set x debug(:v)` after `\gset` has stored the text in v.
@@ -38,12 +38,12 @@ fn outcome(text: &str) -> String {
 
 #[test]
 fn texts_convert_as_in_pgbench() {
-    let mut wrong = Vec::new();
+    let mut differences = Vec::new();
     let mut count = 0;
     let mut lines = RECORDED.split('\n').peekable();
     while let Some(line) = lines.next() {
         let Some(text) = line.strip_prefix("# ") else {
-            assert_eq!(line, "", "in the recording");
+            assert_eq!(line, "", "a line of the recording");
             continue;
         };
         let mut expected = String::new();
@@ -52,14 +52,14 @@ fn texts_convert_as_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let got = outcome(&unescape(text));
-        if got != expected {
-            wrong.push(format!(
-                "{text:?} expected: {expected} got: {}",
-                escape(&got)
+        let actual = outcome(&unescape(text));
+        if actual != expected {
+            differences.push(format!(
+                "{text:?} expected: {expected} actual: {}",
+                escape(&actual)
             ));
         }
     }
-    assert!(count > 80, "{count} texts only");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 80, "only {count} texts");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }

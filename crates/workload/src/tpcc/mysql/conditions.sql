@@ -2,8 +2,8 @@
 -- common table expressions, full joins and filters, which older servers lack. The columns have the same names
 -- on every engine.
 
--- Warehouses and districts against the history. Rows that exist in only one table count too: the tables are
--- combined by UNION ALL, with zeros in the columns that they lack.
+-- Warehouses and districts against the history. UNION ALL, with zeros for missing columns, also includes rows
+-- that exist in only one of the tables.
 select w, d, sum(ytd) ytd, sum(d_ytd) d_ytd, sum(amount) amount from (
 select w_id w, null d, w_ytd ytd, 0 d_ytd, 0 amount from warehouse
 union all select d_w_id, null, 0, sum(d_ytd), 0 from district group by d_w_id

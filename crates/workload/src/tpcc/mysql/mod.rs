@@ -3,8 +3,8 @@
 //!
 //! Procedures process line by line, as the statements and HammerDB's procedures do: these servers have
 //! no arrays, and a statement inside a procedure costs them little. Each procedure of a profile returns
-//! one row, which is NULLs for an order that met an unused item. A missing row that is required is an
-//! error (SQLSTATE P0002). Errors of the server itself reach the client unchanged, with the transaction
+//! one row, all NULL for an order with an unused item. If a required row is missing, it fails with
+//! SQLSTATE P0002. Errors of the server itself reach the client unchanged, with the transaction
 //! still open. The procedures with HammerDB's names roll an order with an unused item back and return
 //! no number; after any other error they roll back and resignal it.
 //!
@@ -51,9 +51,10 @@ pub static SQL: EngineSql = EngineSql {
 const MISSING: &str = "begin
     rollback;
     signal sqlstate 'P0002'
-      set message_text = 'a row is not there: prony check tpcc says what is wrong with the data';
+      set message_text = 'a required row is missing: prony check tpcc reports what is wrong with the data';
   end";
 
+/// Rolls back after any other error, and passes it on.
 const ERROR: &str = "declare exit handler for sqlexception
   begin
     rollback;

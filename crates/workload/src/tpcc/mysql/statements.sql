@@ -1,6 +1,6 @@
 -- The statements of the five transactions, in the order in which the code names them. An empty line ends a
--- step; the last statement returns its rows. There is no RETURNING, so a step that updates a row then reads it
--- again, under the transaction's own lock.
+-- step; the last statement returns its rows. Without RETURNING, a step updates a row and then reads it, under
+-- the transaction's own lock.
 
 ---- new-order
 
@@ -32,7 +32,7 @@ SELECT i_price, i_name, i_data FROM item WHERE i_id = $1:int;
 
 }
 
--- take
+-- update stock
 UPDATE stock SET s_quantity = $3:int{counters:, s_ytd = s_ytd + $4:int, s_order_cnt = s_order_cnt + 1,
     s_remote_cnt = s_remote_cnt + $5:int}
   WHERE s_i_id = $1:int AND s_w_id = $2:int;
@@ -90,8 +90,8 @@ COMMIT;
 
 ---- order-status
 
--- begin: one snapshot for all statements; repeatable read is a session's default level unless the
--- administrator has changed it for the server
+-- begin: one snapshot for all statements; this needs repeatable read, which is the default unless the
+-- administrator has changed it
 START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY;
 
 -- names
@@ -124,13 +124,13 @@ COMMIT;
 -- begin
 BEGIN;
 
--- oldest; if a concurrent delivery takes this order, the lock moves on to the next one
+-- oldest; FOR UPDATE skips an order that a concurrent delivery has deleted
 SELECT no_o_id
   FROM new_order
   WHERE no_w_id = $1:int AND no_d_id = $2:int
   ORDER BY no_o_id LIMIT 1 FOR UPDATE;
 
--- unqueue
+-- dequeue
 DELETE FROM new_order WHERE no_w_id = $1:int AND no_d_id = $2:int AND no_o_id = $3:int;
 
 -- order

@@ -1,4 +1,4 @@
--- The relations that the consistency conditions are checked on: `with ...`, of which the last is `p`. The
+-- The relations that the consistency conditions are checked on, each a WITH clause that ends with `p`. The
 -- columns have the same names on every engine. Before PostgreSQL 14, a keyword such as `last` needs an `as`.
 
 -- Warehouses and districts against the history.

@@ -52,8 +52,7 @@ fn create(routine: &Routine) -> String {
     format!("create {kind} {name}({parameters}) {attributes} $prony${source}$prony$")
 }
 
-/// The routine's source, which also names the parameters, so that routines with the same source are the
-/// same.
+/// The routine's source. It repeats the parameters and the volatility, so equal sources mean equal routines.
 fn fingerprint(routine: &Routine) -> String {
     let kind = match routine.attributes.contains("stable") {
         true => "stable",

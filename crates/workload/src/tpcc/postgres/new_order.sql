@@ -1,6 +1,5 @@
--- Does with sets what the statements do line by line. Lines that take from the same row of stock are
--- processed in successive waves.
--- An unused item has neither stock nor item: its line is left out, or inserted without an amount.
+-- Processes the lines as sets. Lines that take from the same row of stock are processed in successive waves.
+-- The line of an unused item is left out, or inserted without an amount, depending on the profile.
 create function {prefix}new_order(
   p_w_id int, p_d_id int, p_c_id int, p_all_local int, p_items int[], p_supplies int[],
   p_quantities int[], p_wave_of int[], p_waves int,
@@ -71,7 +70,7 @@ begin
     v_sold := v_sold + v_some;
   end loop;
   if v_sold < v_lines then
-    raise exception 'an item of the order is not there' using errcode = 'PRN01';
+    raise exception 'an item of the order does not exist' using errcode = 'PRN01';
   end if;{outputs:
   r_total := round(v_sum * (1 - v_discount) * (1 + v_w_tax + v_d_tax), 2);
   r_last := v_last;

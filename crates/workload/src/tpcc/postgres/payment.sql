@@ -1,4 +1,4 @@
--- Updates the customer first, then the district, and last the warehouse, which all its payments contend for.
+-- Updates the customer first, then the district, and last the warehouse, for which all its payments contend.
 create function {prefix}payment(
   p_w_id int, p_d_id int, p_c_w_id int, p_c_d_id int, p_c_id int, p_c_last text, p_amount numeric,
   out r_c_id int{outputs:, out r_customer text[], out r_balance numeric, out r_data text,

@@ -1,6 +1,6 @@
 -- The statements of the five transactions, in the order in which the code names them. An empty line ends a
 -- step; the last statement returns its rows. The type after a placeholder is the one that the server would
--- infer; comparisons with varchar are comparisons of text.
+-- infer; varchar columns are compared as text.
 
 ---- new-order
 
@@ -33,7 +33,7 @@ SELECT i_price, i_name, i_data FROM item WHERE i_id = $1:int;
 
 }
 
--- take
+-- update stock
 UPDATE stock SET s_quantity = $3:smallint{counters:, s_ytd = s_ytd + $4:int, s_order_cnt = s_order_cnt + 1,
     s_remote_cnt = s_remote_cnt + $5:smallint}
   WHERE s_i_id = $1:int AND s_w_id = $2:int;
@@ -122,13 +122,13 @@ COMMIT;
 -- begin
 BEGIN;
 
--- oldest; if a concurrent delivery takes this order, the lock moves on to the next one
+-- oldest; FOR UPDATE skips an order that a concurrent delivery has deleted
 SELECT no_o_id
   FROM new_order
   WHERE no_w_id = $1:int AND no_d_id = $2:smallint
   ORDER BY no_o_id LIMIT 1 FOR UPDATE;
 
--- unqueue
+-- dequeue
 DELETE FROM new_order WHERE no_w_id = $1:int AND no_d_id = $2:smallint AND no_o_id = $3:int;
 
 -- order

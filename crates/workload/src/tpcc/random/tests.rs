@@ -1,4 +1,4 @@
-//! Random content: ranges, shares, known values.
+//! Tests of the random content: ranges, frequencies, known values.
 
 use super::*;
 use std::collections::HashSet;
@@ -36,11 +36,14 @@ fn letters_and_digits_are_uniform_at_every_position() {
         out.iter()
             .for_each(|digit| digits[usize::from(digit - b'0')] += 1);
     }
-    let known = |index: usize| ALPHABET.contains(&((index % 128) as u8));
-    let deviations = deviation(
-        &letters,
-        |index| if known(index) { 100_000.0 / 62.0 } else { 0.0 },
-    );
+    let is_letter = |index: usize| ALPHABET.contains(&((index % 128) as u8));
+    let deviations = deviation(&letters, |index| {
+        if is_letter(index) {
+            100_000.0 / 62.0
+        } else {
+            0.0
+        }
+    });
     assert!(
         deviations.abs() < 5.0,
         "letters are {deviations} deviations off"
@@ -62,8 +65,8 @@ fn lengths_and_numbers_are_uniform_up_to_both_ends() {
         lengths[out.len() - 26] += 1;
         numbers[stream.uniform(5, 15) as usize - 5] += 1;
     }
-    for (counts, even) in [(&lengths[..], 4_000.0), (&numbers[..], 100_000.0 / 11.0)] {
-        let deviations = deviation(counts, |_| even);
+    for (counts, expected) in [(&lengths[..], 4_000.0), (&numbers[..], 100_000.0 / 11.0)] {
+        let deviations = deviation(counts, |_| expected);
         assert!(
             deviations.abs() < 5.0,
             "{deviations} deviations off: {counts:?}"
@@ -112,9 +115,9 @@ fn zips_end_in_11111() {
 fn non_uniform_numbers_have_the_frequencies_of_the_formula() {
     let nurand = NuRand::LOAD_LAST;
     let mut exact = [0_u32; 1000];
-    for one in 0..=255_u32 {
-        for other in 0..=999_u32 {
-            exact[(((one | other) + 123) % 1000) as usize] += 1;
+    for first in 0..=255_u32 {
+        for second in 0..=999_u32 {
+            exact[(((first | second) + 123) % 1000) as usize] += 1;
         }
     }
     let mut stream = RandomStream::new(5, Table::Customer, 0);
@@ -126,10 +129,10 @@ fn non_uniform_numbers_have_the_frequencies_of_the_formula() {
     let deviations = deviation(&counts, |index| f64::from(exact[index]) * 1e6 / 256e3);
     assert!(deviations.abs() < 5.0, "{deviations} deviations off");
     let customer = RunConstants::new(1).customer;
-    let drawn = (0..100_000).map(|_| customer.draw(|low, high| stream.uniform(low, high)));
-    let drawn: HashSet<u32> = drawn.collect();
-    assert!(drawn.iter().all(|number| (1..=3000).contains(number)));
-    assert!(drawn.len() > 1_500);
+    let numbers = (0..100_000).map(|_| customer.draw(|low, high| stream.uniform(low, high)));
+    let numbers: HashSet<u32> = numbers.collect();
+    assert!(numbers.iter().all(|number| (1..=3000).contains(number)));
+    assert!(numbers.len() > 1_500);
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn run_constants_keep_the_specified_distance_from_the_load() {
     assert_eq!(
         distinct.len(),
         2 * 53,
-        "all that are allowed, on both sides"
+        "every allowed distance, in both directions"
     );
 }
 
@@ -176,19 +179,21 @@ fn permutations_are_bijective_and_differ() {
     }
     // The mean number of fixed points is 1, whatever the size.
     let fixed_points = |number| {
-        let one = Permutation::new(1, Table::Orders, number, 3_000);
-        (0..3_000).filter(|index| one.at(*index) == *index).count()
+        let permutation = Permutation::new(1, Table::Orders, number, 3_000);
+        (0..3_000)
+            .filter(|index| permutation.at(*index) == *index)
+            .count()
     };
     let total_fixed_points: usize = (0..500).map(fixed_points).sum();
     assert!(
         (380..=620).contains(&total_fixed_points),
         "{total_fixed_points} in 500"
     );
-    // Over many permutations, one position is mapped to every part of the range.
+    // Over many permutations, the images of a position cover the range evenly.
     let mut tenths = [0_u32; 10];
     for number in 0..10_000 {
-        let to = Permutation::new(1, Table::Orders, number, 3_000).at(17);
-        tenths[to as usize / 300] += 1;
+        let image = Permutation::new(1, Table::Orders, number, 3_000).at(17);
+        tenths[image as usize / 300] += 1;
     }
     let deviations = deviation(&tenths, |_| 1_000.0);
     assert!(

@@ -1,4 +1,4 @@
-//! Tests the rows, as the server reads them, against the rules for the population.
+//! Tests the rows, in COPY's binary format, against the rules for the population.
 
 use super::*;
 use crate::SqlDialect;
@@ -25,14 +25,14 @@ fn fill_all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
 /// The fields of a row, without their lengths; `None` is NULL.
 type Row = Vec<Option<Vec<u8>>>;
 
-/// Rows as the server reads them.
+/// Decodes the rows as a server does.
 fn decode(table: Table, warehouses: Range<u32>) -> Vec<Row> {
     let (bytes, count) = fill_all(table, warehouses);
-    let mut left = &bytes[..];
+    let mut remaining = &bytes[..];
     let mut take = |count: usize| {
-        let (taken, rest) = left.split_at(count);
-        left = rest;
-        taken.to_vec()
+        let (head, tail) = remaining.split_at(count);
+        remaining = tail;
+        head.to_vec()
     };
     let (mut rows, columns) = (Vec::new(), columns(table));
     for _ in 0..count {
@@ -43,7 +43,7 @@ fn decode(table: Table, warehouses: Range<u32>) -> Vec<Row> {
         });
         rows.push(fields.collect());
     }
-    assert!(left.is_empty());
+    assert!(remaining.is_empty());
     rows
 }
 
@@ -71,11 +71,12 @@ fn columns(table: Table) -> Vec<&'static str> {
     Tables::columns(table, SqlDialect::PostgreSql)
 }
 
-struct Field<'a>(&'a Row, &'a [&'static str]);
+/// A row with the names of its columns.
+struct NamedRow<'a>(&'a Row, &'a [&'static str]);
 
-impl Field<'_> {
+impl NamedRow<'_> {
     fn raw(&self, name: &str) -> Option<&[u8]> {
-        let index = self.1.iter().position(|known| *known == name);
+        let index = self.1.iter().position(|column| *column == name);
         self.0[index.expect("a column")].as_deref()
     }
     fn int(&self, name: &str) -> i64 {
@@ -92,11 +93,11 @@ impl Field<'_> {
 fn for_each_row(
     table: Table,
     warehouses: Range<u32>,
-    mut visit: impl FnMut(usize, &Field<'_>),
+    mut visit: impl FnMut(usize, &NamedRow<'_>),
 ) -> usize {
     let (rows, columns) = (decode(table, warehouses), columns(table));
     for (index, row) in rows.iter().enumerate() {
-        visit(index, &Field(row, &columns));
+        visit(index, &NamedRow(row, &columns));
     }
     rows.len()
 }
@@ -224,8 +225,8 @@ fn customers_are_permuted_over_orders_and_the_last_900_orders_are_open() {
         }
         counts.push(row.int("o_ol_cnt"));
     });
-    for dealt in &customers {
-        let distinct: HashSet<&i64> = dealt.iter().collect();
+    for district in &customers {
+        let distinct: HashSet<&i64> = district.iter().collect();
         assert_eq!(distinct.len(), 3_000);
     }
     assert_ne!(customers[0], customers[1]);
@@ -265,12 +266,12 @@ fn any_split_gives_the_same_bytes() {
         let parts = [fill_all(table, 1..2).0, fill_all(table, 2..3).0].concat();
         assert!(parts == fill_all(table, 1..3).0, "{}", table.name());
     }
-    let (whole, content) = (fill_all(Table::OrderLine, 2..3).0, content());
+    let (expected, content) = (fill_all(Table::OrderLine, 2..3).0, content());
     let mut rows = TpccRows::new(&content, Table::OrderLine, 2..3);
     let (mut joined, mut buffer) = (Vec::new(), Vec::new());
     while !rows.is_done() {
         rows.fill(&mut buffer, 1_000);
         joined.append(&mut buffer);
     }
-    assert!(joined == whole);
+    assert!(joined == expected);
 }

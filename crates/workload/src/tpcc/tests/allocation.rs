@@ -1,4 +1,4 @@
-//! Once warm, a user allocates nothing for a transaction that succeeds, in any mode.
+//! A warm user does not allocate for a transaction that succeeds, in any mode.
 
 use crate::SqlDialect;
 use crate::tests::mock_mysql;
@@ -12,14 +12,14 @@ use prony_allocations::allocations;
 use prony_session::Outcome;
 use prony_wire::{Exchange, QueryMode};
 
-const WARM: u64 = 2_000;
-const COUNTED: u64 = 2_000;
+const WARM_UP: u64 = 2_000;
+const MEASURED: u64 = 2_000;
 
-/// A server that answers everything except `BEGIN` and the like with one row of answer_with_sevens.
-fn answer_with_sevens(memory: &mut MockSession, sql: &[u8]) -> Vec<u8> {
-    let begins = |word: &[u8]| sql.starts_with(word);
-    if begins(b"BEGIN") || begins(b"COMMIT") || begins(b"ROLLBACK") {
-        memory.in_block = begins(b"BEGIN");
+/// The reply of a server to a statement: one row of sevens, except for `BEGIN`, `COMMIT` and `ROLLBACK`.
+fn answer_with_sevens(session: &mut MockSession, sql: &[u8]) -> Vec<u8> {
+    let starts_with = |word: &[u8]| sql.starts_with(word);
+    if starts_with(b"BEGIN") || starts_with(b"COMMIT") || starts_with(b"ROLLBACK") {
+        session.in_block = starts_with(b"BEGIN");
         return message(b'C', b"DONE\0");
     }
     let mut row = 3_u16.to_be_bytes().to_vec();
@@ -31,11 +31,11 @@ fn answer_with_sevens(memory: &mut MockSession, sql: &[u8]) -> Vec<u8> {
 
 #[test]
 fn transactions_do_not_allocate() {
-    for (profile, mode) in all() {
+    for (profile, mode) in profiles_and_modes() {
         let exchange = Exchange::postgres(QueryMode::Prepared, false);
-        let mut memory = MockSession::default();
+        let mut session = MockSession::default();
         let answer = |request: &[u8]| {
-            memory.answer(request, |memory, sql, _| answer_with_sevens(memory, sql))
+            session.answer(request, |session, sql, _| answer_with_sevens(session, sql))
         };
         assert_no_allocation(SqlDialect::PostgreSql, profile, mode, exchange, answer);
     }
@@ -43,15 +43,15 @@ fn transactions_do_not_allocate() {
 
 #[test]
 fn transactions_do_not_allocate_on_mysql() {
-    for (profile, mode) in all() {
+    for (profile, mode) in profiles_and_modes() {
         let exchange = Exchange::mysql(QueryMode::Prepared);
-        let mut memory = mock_mysql::MockSession::default();
-        let answer = |request: &[u8]| memory.answer(request);
+        let mut session = mock_mysql::MockSession::default();
+        let answer = |request: &[u8]| session.answer(request);
         assert_no_allocation(SqlDialect::MySql, profile, mode, exchange, answer);
     }
 }
 
-fn all() -> impl Iterator<Item = (&'static Profile, Mode)> {
+fn profiles_and_modes() -> impl Iterator<Item = (&'static Profile, Mode)> {
     let modes = |profile| Mode::ALL.map(|mode| (profile, mode));
     PROFILES.iter().flat_map(modes)
 }
@@ -70,24 +70,30 @@ fn assert_no_allocation(
     };
     let program = OrderEntryProgram::new(dialect, options, 3);
     let (mut done, mut allocated) = ([0; 5], 0);
-    run_user(&program, exchange, WARM + COUNTED, answer, |poll, desk| {
-        let before = allocations();
-        let ended = poll();
-        if done.iter().sum::<u64>() > WARM {
-            allocated += allocations() - before;
-        }
-        desk.drain_samples(|sample| {
-            assert!(matches!(sample.outcome, Outcome::Committed), "{sample:?}");
-            done[usize::from(sample.kind)] += 1;
-        });
-        ended
-    });
-    assert_eq!(done.iter().sum::<u64>(), WARM + COUNTED);
+    run_user(
+        &program,
+        exchange,
+        WARM_UP + MEASURED,
+        answer,
+        |poll, worker| {
+            let before = allocations();
+            let has_ended = poll();
+            if done.iter().sum::<u64>() > WARM_UP {
+                allocated += allocations() - before;
+            }
+            worker.drain_samples(|sample| {
+                assert!(matches!(sample.outcome, Outcome::Committed), "{sample:?}");
+                done[usize::from(sample.kind)] += 1;
+            });
+            has_ended
+        },
+    );
+    assert_eq!(done.iter().sum::<u64>(), WARM_UP + MEASURED);
     assert!(done.iter().all(|count| *count > 100), "{done:?}");
     assert_eq!(
         allocated,
         0,
-        "allocations in {COUNTED} transactions: {dialect:?} {} {mode:?}, {:?}",
+        "allocations in {MEASURED} transactions: {dialect:?} {} {mode:?}, {:?}",
         profile.name,
         TpccTransaction::NAMES
     );

@@ -31,9 +31,9 @@ fn inputs(
 }
 
 /// Whether a share is within five standard deviations of its target.
-fn is_near(hits: usize, of: usize, share: f64) -> bool {
-    let deviation = (share * (1.0 - share) / of as f64).sqrt();
-    (hits as f64 / of as f64 - share).abs() < 5.0 * deviation + 1e-9
+fn is_near(hits: usize, total: usize, share: f64) -> bool {
+    let deviation = (share * (1.0 - share) / total as f64).sqrt();
+    (hits as f64 / total as f64 - share).abs() < 5.0 * deviation + 1e-9
 }
 
 fn orders(profile: &'static Profile) -> Vec<NewOrder> {
@@ -79,7 +79,7 @@ fn orders_have_the_specified_lines_remote_lines_and_unused_items() {
     }
 }
 
-/// Lines of one wave take from different rows of stock, and no wave is empty.
+/// The waves of a stock row are numbered from 1 without gaps.
 #[test]
 fn lines_of_the_same_stock_row_are_in_different_waves() {
     let mut repeated = 0;
@@ -110,39 +110,39 @@ fn customers_and_items_are_non_uniform_except_in_hammerdb() {
     }
 }
 
-/// How many pairs of the two draws yield each `a | b`: the pairs whose bits all lie within it, minus
-/// those whose bits lie within a proper subset of it.
+/// The number of pairs of the two draws that yield each value of `a | b`, by inclusion and exclusion over
+/// the subsets of its bits.
 fn or_counts(expected: NuRand) -> Vec<i64> {
     const BITS: u32 = 17;
     let counts_within = |low: u32, high: u32| {
         let mut counts: Vec<i64> = (0..1 << BITS)
             .map(|number| i64::from((low..=high).contains(&number)))
             .collect();
-        each_bit(&mut counts, |more, less| *more += less);
+        for_each_bit(&mut counts, |superset, subset| *superset += subset);
         counts
     };
-    let (one, other) = (
+    let (first, second) = (
         counts_within(0, expected.a),
         counts_within(expected.low, expected.high),
     );
-    let mut both: Vec<i64> = one.iter().zip(other).map(|(a, b)| a * b).collect();
-    each_bit(&mut both, |more, less| *more -= less);
+    let mut both: Vec<i64> = first.iter().zip(second).map(|(a, b)| a * b).collect();
+    for_each_bit(&mut both, |superset, subset| *superset -= subset);
     both
 }
 
-fn each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
+fn for_each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
     let mut bit = 1;
     while bit < counts.len() {
         for number in (0..counts.len()).filter(|number| number & bit != 0) {
-            let less = counts[number ^ bit];
-            change(&mut counts[number], less);
+            let subset = counts[number ^ bit];
+            change(&mut counts[number], subset);
         }
         bit <<= 1;
     }
 }
 
-/// Compares drawn numbers with the exact shares of NURand in a hundred equal parts of its range.
-fn compare(drawn: &[u32], expected: NuRand, uniform: bool) {
+/// Compares numbers with the exact shares of NURand in a hundred equal parts of its range.
+fn compare(numbers: &[u32], expected: NuRand, uniform: bool) {
     const PARTS: usize = 100;
     let width = expected.high - expected.low + 1;
     let part = |number: u32| (number - expected.low) as usize * PARTS / width as usize;
@@ -156,17 +156,20 @@ fn compare(drawn: &[u32], expected: NuRand, uniform: bool) {
         }
     }
     let mut hits = [0; PARTS];
-    drawn.iter().for_each(|number| hits[part(*number)] += 1);
+    numbers.iter().for_each(|number| hits[part(*number)] += 1);
     // Chi-square with 99 degrees of freedom: above 180 once in a million.
-    let chi: f64 = hits
+    let chi_square: f64 = hits
         .iter()
         .zip(shares)
         .map(|(hits, share)| {
-            let expected = share * drawn.len() as f64;
+            let expected = share * numbers.len() as f64;
             (f64::from(*hits) - expected).powi(2) / expected
         })
         .sum();
-    assert!(chi < 180.0, "{chi} for {expected:?}, uniform: {uniform}");
+    assert!(
+        chi_square < 180.0,
+        "{chi_square} for {expected:?}, uniform: {uniform}"
+    );
 }
 
 #[test]
@@ -199,10 +202,10 @@ fn payments_have_the_specified_customers_and_amounts() {
 }
 
 #[test]
-fn runs_search_other_names_than_those_frequent_in_the_load() {
+fn frequent_names_of_a_run_differ_from_those_of_the_load() {
     let last = RunConstants::new(SEED).last;
-    let away = last.c.abs_diff(NuRand::LOAD_LAST.c);
-    assert!((65..=119).contains(&away) && away != 96 && away != 112);
+    let distance = last.c.abs_diff(NuRand::LOAD_LAST.c);
+    assert!((65..=119).contains(&distance) && distance != 96 && distance != 112);
     let names = |name: &str| {
         let mut inputs = inputs(profile(name), 1, false, (0, 1));
         let names = (0..COUNT).filter_map(|_| match inputs.payment().customer {
@@ -244,7 +247,7 @@ fn homes_are_spread_or_shared_as_in_the_profile() {
         homes.dedup();
         homes
     };
-    // Spread evenly, whether there are more users than warehouses or fewer.
+    // Spread evenly, whether there are superset users than warehouses or fewer.
     let homes: Vec<u32> = (0..6)
         .flat_map(|user| home("standard", 3, false, (user, 6)))
         .collect();
@@ -254,8 +257,8 @@ fn homes_are_spread_or_shared_as_in_the_profile() {
         .collect();
     assert_eq!(homes, [1, 4, 7]);
     assert_eq!(home("standard", 4, true, (0, 100)), [1, 2, 3, 4]);
-    // Each user draws one warehouse for the whole run; or takes every n-th, wrapping around at the
-    // last as HammerDB does.
+    // As in HammerDB, each user draws one warehouse for the whole run, or uses every n-th warehouse,
+    // wrapping around after the last.
     assert_eq!(home("hammerdb", 40, false, (1, 3)).len(), 1);
     assert_eq!(home("hammerdb", 7, true, (1, 3)), [1, 2, 5]);
     assert_eq!(home("hammerdb", 7, true, (2, 3)), [2, 3, 6]);

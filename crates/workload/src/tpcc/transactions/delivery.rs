@@ -2,7 +2,7 @@
 //! warehouse. Must never deliver an order twice, or skip one because a concurrent delivery has just
 //! taken the one before it.
 //!
-//! All districts are one transaction. Whether the terminal waits for it is up to `pacing`.
+//! All districts are one transaction. `pacing` decides whether the terminal waits for it.
 
 use super::{Transactions, steps};
 use crate::tpcc::execution::{Execution, ReadRow, call, int, missing, money};
@@ -12,11 +12,12 @@ use crate::tpcc::texts::parse_decimal;
 use prony_session::{Db, DbError};
 use prony_wire::WireRow;
 
-/// What is read of a district's order: its number, its customer, its sum in cents.
+/// Indexes of the values that are read per district: the order's number, its customer, its total in cents.
 const O_ID: usize = 0;
 const C_ID: usize = 1;
 const CENTS: usize = 2;
 
+/// The values read for each district's order.
 #[derive(Default)]
 struct Orders([[Option<i64>; 3]; DISTRICTS as usize]);
 
@@ -43,33 +44,37 @@ impl Transactions {
         };
         steps!(
             steps,
-            [begin, oldest, unqueue, order, lines, sum, customer, commit]
+            [begin, oldest, dequeue, order, lines, sum, customer, commit]
         );
         let (mut orders, mut delivered) = (Orders::default(), 0);
-        let mut run = self.runner(db);
-        run.run(begin, &[]).await?;
+        let mut runner = self.runner(db);
+        runner.run(begin, &[]).await?;
         // One district at a time, or all together.
-        let districts_at_once = if run.is_pipelined() { DISTRICTS } else { 1 };
+        let districts_at_once = if runner.is_pipelined() { DISTRICTS } else { 1 };
         for first in (0..DISTRICTS).step_by(districts_at_once as usize) {
             let districts = first as usize..(first + districts_at_once) as usize;
             for index in districts.clone() {
                 let label = 3 * index + O_ID;
                 let values = [w, int(index as i64 + 1)];
-                run.read(oldest, &values, label, &mut orders).await?;
+                runner.read(oldest, &values, label, &mut orders).await?;
             }
-            run.finish(&mut orders).await?;
+            runner.finish(&mut orders).await?;
             for index in districts.clone() {
                 let Some(o_id) = orders.0[index][O_ID] else {
                     continue;
                 };
                 let [label, d, o] = [3 * index as i64, index as i64 + 1, o_id];
                 let (label, values) = (label as usize, [w, int(d), int(o), carrier]);
-                run.run(unqueue, &values).await?;
-                run.read(order, &values, label + C_ID, &mut orders).await?;
-                run.run(lines, &values).await?;
-                run.read(sum, &values, label + CENTS, &mut orders).await?;
+                runner.run(dequeue, &values).await?;
+                runner
+                    .read(order, &values, label + C_ID, &mut orders)
+                    .await?;
+                runner.run(lines, &values).await?;
+                runner
+                    .read(sum, &values, label + CENTS, &mut orders)
+                    .await?;
             }
-            run.finish(&mut orders).await?;
+            runner.finish(&mut orders).await?;
             for index in districts {
                 let [Some(_), c_id, cents] = orders.0[index] else {
                     continue;
@@ -78,12 +83,12 @@ impl Transactions {
                 let cents = cents.ok_or_else(|| missing("the sum of an order"))?;
                 let d = int(index as i64 + 1);
                 let values = [w, d, int(c_id), money(cents)];
-                run.run(customer, &values).await?;
+                runner.run(customer, &values).await?;
                 delivered += 1;
             }
         }
-        run.run(commit, &[]).await?;
-        run.finish(&mut orders).await?;
+        runner.run(commit, &[]).await?;
+        runner.finish(&mut orders).await?;
         Ok(delivered)
     }
 }

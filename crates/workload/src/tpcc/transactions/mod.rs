@@ -24,7 +24,7 @@ pub struct Transactions {
     dialect: SqlDialect,
     profile: &'static Profile,
     mode: Mode,
-    /// Number of warehouses, for routines that draw the supplying ones themselves.
+    /// Number of warehouses, for routines that draw the supplying warehouses themselves.
     warehouses: u32,
     names: SearchNames,
     /// By kind of transaction.
@@ -69,7 +69,7 @@ impl Transactions {
         (transactions, set.texts)
     }
 
-    /// Whether the server draws the lines of orders; an input then only contains their number.
+    /// Whether the server draws the lines of orders. Only the number of lines is then taken from the input.
     pub fn server_draws(&self) -> bool {
         matches!(
             self.execution(TpccTransaction::NewOrder),

@@ -15,9 +15,9 @@ use prony_wire::{Statement, Value, WireRow};
 pub struct OrderResult {
     /// Rolled back as intended.
     pub rolled_back: bool,
-    /// What the customer pays, in cents; 0 if the profile does not compute it.
+    /// Total after discount and taxes, in cents; 0 if the profile does not compute it.
     pub total_cents: i64,
-    /// Lines whose item and stock are both original.
+    /// Number of lines with an original item from original stock.
     pub brand_lines: u32,
 }
 
@@ -28,7 +28,7 @@ const ROLLED_BACK: OrderResult = OrderResult {
 };
 
 /// SQLSTATE by which the function reports an unused item; the transaction is then rolled back as
-/// intended. No SQLSTATE class of PostgreSQL starts like this.
+/// intended. PostgreSQL defines no SQLSTATE that starts with `PR`.
 const UNUSED_ITEM_SQLSTATE: [u8; 5] = *b"PRN01";
 
 impl Transactions {
@@ -61,7 +61,7 @@ impl Transactions {
         texts: &mut TextBuffers,
     ) -> Result<OrderResult, DbError> {
         let rows = match self.call_with_lines(routine, input, db, texts).await {
-            // The first arm is how a function reports an unused item, the second how a procedure does.
+            // PostgreSQL's function reports an unused item by an SQLSTATE, MySQL's procedure by a NULL.
             Err(error) if error.code == UNUSED_ITEM_SQLSTATE && input.has_unused_item => {
                 return Ok(ROLLED_BACK);
             }
@@ -83,7 +83,7 @@ impl Transactions {
         })
     }
 
-    /// Makes the call, with the lines in the dialect's form: MySQL procedures have no array parameters.
+    /// Calls the routine, with the lines in the dialect's format: MySQL procedures have no array parameters.
     async fn call_with_lines<'a>(
         &self,
         routine: &Statement,
@@ -126,34 +126,40 @@ impl Transactions {
     ) -> Result<OrderResult, DbError> {
         steps! {
             steps,
-            [begin, warehouse, customer, district, order, queue, item, stock @ .., take, insert, commit, rollback]
+            [
+                begin, warehouse, customer, district, order, queue, item, stock @ ..,
+                update_stock, insert, commit, rollback
+            ]
         }
         let line_steps = [item, &stock[input.d_id as usize - 1]];
         let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int);
         let mut read = OrderState::new(&mut texts.lines);
-        let mut run = self.runner(db);
-        run.run(begin, &[]).await?;
-        run.read(warehouse, &[w], WAREHOUSE, &mut read).await?;
-        run.read(customer, &[w, d, c], CUSTOMER, &mut read).await?;
-        run.read(district, &[w, d], DISTRICT, &mut read).await?;
-        if run.is_pipelined() {
-            // No read depends on the result of another.
+        let mut runner = self.runner(db);
+        runner.run(begin, &[]).await?;
+        runner.read(warehouse, &[w], WAREHOUSE, &mut read).await?;
+        runner
+            .read(customer, &[w, d, c], CUSTOMER, &mut read)
+            .await?;
+        runner.read(district, &[w, d], DISTRICT, &mut read).await?;
+        if runner.is_pipelined() {
+            // None of these reads depends on the result of another.
             for index in 0..input.lines().len() {
-                self.read_line(line_steps, input, index, &mut run, &mut read)
+                self.read_line(line_steps, input, index, &mut runner, &mut read)
                     .await?;
             }
         }
-        run.finish(&mut read).await?;
+        runner.finish(&mut read).await?;
         let terms = read.terms()?;
         let o = int(terms.o_id);
         let (count, all_local) = (input.lines().len() as i64, input.remote_lines() == 0);
-        run.run(order, &[o, d, w, c, int(count), int(all_local)])
+        runner
+            .run(order, &[o, d, w, c, int(count), int(all_local)])
             .await?;
-        run.run(queue, &[o, d, w]).await?;
+        runner.run(queue, &[o, d, w]).await?;
         let mut previous_stock = None;
         for (index, line) in input.lines().iter().enumerate() {
-            if !run.is_pipelined() {
-                self.read_line(line_steps, input, index, &mut run, &mut read)
+            if !runner.is_pipelined() {
+                self.read_line(line_steps, input, index, &mut runner, &mut read)
                     .await?;
             }
             let state = &mut read.lines[index];
@@ -161,27 +167,31 @@ impl Transactions {
                 if !input.has_unused_item {
                     return Err(missing("an item"));
                 }
-                run.run(rollback, &[]).await?;
-                run.finish(&mut read).await?;
+                runner.run(rollback, &[]).await?;
+                runner.finish(&mut read).await?;
                 return Ok(ROLLED_BACK);
             }
             if line.wave > 1 {
                 // The previous line took from the same row, possibly after this line had read it.
                 state.stock = previous_stock;
             }
-            previous_stock = state.after(line)?;
-            if let Some(after) = previous_stock {
-                run.run(take, &stock_update_values(line, after, input.w_id))
+            previous_stock = state.new_stock(line)?;
+            if let Some(new_stock) = previous_stock {
+                runner
+                    .run(
+                        update_stock,
+                        &stock_update_values(line, new_stock, input.w_id),
+                    )
                     .await?;
             }
             let number = int(index as i64 + 1);
             let [amount, dist] = state.values(line);
             let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
             let values = [o, d, w, number, item, supply, quantity, amount, dist];
-            run.run(insert, &values).await?;
+            runner.run(insert, &values).await?;
         }
-        run.run(commit, &[]).await?;
-        run.finish(&mut read).await?;
+        runner.run(commit, &[]).await?;
+        runner.finish(&mut read).await?;
         Ok(match self.profile.outputs {
             true => read.result(input, terms),
             false => OrderResult::default(),
@@ -194,17 +204,17 @@ impl Transactions {
         [item, stock]: [&TransactionStep; 2],
         input: &NewOrder,
         index: usize,
-        run: &mut StepRunner<'_>,
+        runner: &mut StepRunner<'_>,
         read: &mut OrderState<'_>,
     ) -> Result<(), DbError> {
         let (line, label) = (&input.lines()[index], LINES + 2 * index);
-        run.read(item, &[int(line.item)], label, read).await?;
-        let is_known = !run.is_pipelined();
-        if is_known && read.lines[index].price_cents.is_none() && self.profile.rolls_back {
+        runner.read(item, &[int(line.item)], label, read).await?;
+        let is_price_read = !runner.is_pipelined();
+        if is_price_read && read.lines[index].price_cents.is_none() && self.profile.rolls_back {
             return Ok(());
         }
         let values = [line.item, line.supply].map(int);
-        run.read(stock, &values, label + 1, read).await
+        runner.read(stock, &values, label + 1, read).await
     }
 }
 
@@ -214,7 +224,7 @@ const DISTRICT: usize = 2;
 /// Results per line: the item and the stock.
 const LINES: usize = 3;
 
-/// What an order has read so far. Taxes and the discount are in ten-thousandths.
+/// The values that an order has read so far. Taxes and the discount are in ten-thousandths.
 struct OrderState<'a> {
     o_id: Option<i64>,
     discount: Option<i64>,
@@ -231,9 +241,9 @@ impl ReadRow for OrderState<'_> {
             CUSTOMER => self.discount = tax(0),
             DISTRICT => (self.o_id, self.d_tax) = (row.int(0), tax(1)),
             _ => {
-                let at = label - LINES;
-                let line = &mut self.lines[at / 2];
-                match at.is_multiple_of(2) {
+                let offset = label - LINES;
+                let line = &mut self.lines[offset / 2];
+                match offset.is_multiple_of(2) {
                     true => line.set_item(row),
                     false => line.set_stock(row),
                 }
@@ -275,7 +285,7 @@ impl<'a> OrderState<'a> {
     }
 }
 
-/// What has been read of the customer, the district and the warehouse.
+/// The order's number, discount and taxes, read from the customer, the district and the warehouse.
 #[derive(Clone, Copy)]
 struct OrderTerms {
     o_id: i64,
@@ -292,10 +302,16 @@ impl OrderTerms {
     }
 }
 
-/// Values of an update of stock; those after the third are used only if the profile keeps the counters.
-fn stock_update_values(line: &OrderLine, after: i64, w_id: u32) -> [Value<'static>; 5] {
+/// Values for the update of a stock row; the last two are used only if the profile maintains the counters.
+fn stock_update_values(line: &OrderLine, new_stock: i64, w_id: u32) -> [Value<'static>; 5] {
     let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
-    [item, supply, int(after), quantity, int(line.supply != w_id)]
+    [
+        item,
+        supply,
+        int(new_stock),
+        quantity,
+        int(line.supply != w_id),
+    ]
 }
 
 impl LineState {
@@ -317,7 +333,7 @@ impl LineState {
     }
 
     /// Stock after this line; `None` if the item does not exist but its line is inserted anyway.
-    fn after(&self, line: &OrderLine) -> Result<Option<i64>, DbError> {
+    fn new_stock(&self, line: &OrderLine) -> Result<Option<i64>, DbError> {
         match (self.stock, self.price_cents) {
             (Some(previous_stock), _) => {
                 Ok(Some(stock_after(previous_stock, line.quantity.into())))
@@ -344,11 +360,11 @@ fn is_original(data: Option<&str>) -> bool {
     data.is_some_and(|data| data.contains("ORIGINAL"))
 }
 
-/// Stock after an order of this quantity [2.4.2.2]; it is refilled by 91, so it never falls below 10.
+/// Stock after an order of this quantity [2.4.2.2]; stock that would fall below 10 is raised by 91.
 fn stock_after(previous_stock: i64, ordered: i64) -> i64 {
     match previous_stock - ordered {
-        left @ 10.. => left,
-        left => left + 91,
+        remaining @ 10.. => remaining,
+        remaining => remaining + 91,
     }
 }
 
@@ -373,7 +389,7 @@ mod tests {
 
     #[test]
     fn stock_is_replenished_before_it_runs_out() {
-        // 2.4.2.2: reduced if it exceeds the order by 10 or more, otherwise also raised by 91.
+        // Reduced by the quantity, and raised by 91 unless at least 10 remain [2.4.2.2].
         assert_eq!(stock_after(20, 10), 10);
         assert_eq!(stock_after(19, 10), 100);
         assert_eq!(stock_after(10, 1), 100);

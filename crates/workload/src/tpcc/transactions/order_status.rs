@@ -12,7 +12,7 @@ const CUSTOMER: usize = 0;
 const ORDER: usize = 1;
 const LINES: usize = 2;
 
-/// What is read: whether the customer exists, the number of the newest order, and its number of lines.
+/// The values read: whether the customer exists, the number of the newest order, and its number of lines.
 #[derive(Default)]
 struct Status {
     customer: bool,
@@ -31,8 +31,8 @@ impl ReadRow for Status {
 }
 
 impl Transactions {
-    /// Executes an order-status; returns the number of lines of the order: 0 if the customer has none,
-    /// which HammerDB's data allows.
+    /// Executes an order-status; returns the number of lines of the customer's newest order, or 0 if there is
+    /// no order, which HammerDB's data allows.
     pub async fn order_status(&self, input: &OrderStatus, db: &mut Db) -> Result<u32, DbError> {
         let [w, d] = [input.w_id, input.d_id].map(int);
         let steps = match self.execution(TpccTransaction::OrderStatus) {
@@ -50,14 +50,14 @@ impl Transactions {
         };
         steps!(steps, [begin, names, customer, order, lines, commit]);
         let mut read = Status::default();
-        let mut run = self.runner(db);
-        run.run(begin, &[]).await?;
+        let mut runner = self.runner(db);
+        runner.run(begin, &[]).await?;
         // A search by name also returns the customer's row.
-        let (c_id, is_read) = match input.customer {
+        let (c_id, is_customer_read) = match input.customer {
             CustomerKey::Number(c_id) => (c_id.into(), false),
             CustomerKey::Name { name, fallback } => {
                 let name = Value::Text(self.names.get(name));
-                let (rows, result) = run.rows(names, &[w, d, name]).await?;
+                let (rows, result) = runner.rows(names, &[w, d, name]).await?;
                 match (middle_customer(&rows, result), fallback) {
                     (Ok(c_id), _) => (c_id, true),
                     (Err(_), Some(c_id)) => (c_id.into(), false),
@@ -66,20 +66,20 @@ impl Transactions {
             }
         };
         let values = [w, d, int(c_id)];
-        if !is_read {
-            run.read(customer, &values, CUSTOMER, &mut read).await?;
+        if !is_customer_read {
+            runner.read(customer, &values, CUSTOMER, &mut read).await?;
         }
-        run.read(order, &values, ORDER, &mut read).await?;
-        run.finish(&mut read).await?;
-        if !is_read && !read.customer {
+        runner.read(order, &values, ORDER, &mut read).await?;
+        runner.finish(&mut read).await?;
+        if !is_customer_read && !read.customer {
             return Err(missing("the customer"));
         }
         if let Some(o_id) = read.o_id {
             let values = [w, d, int(o_id)];
-            run.read(lines, &values, LINES, &mut read).await?;
+            runner.read(lines, &values, LINES, &mut read).await?;
         }
-        run.run(commit, &[]).await?;
-        run.finish(&mut read).await?;
+        runner.run(commit, &[]).await?;
+        runner.finish(&mut read).await?;
         Ok(read.lines)
     }
 }

@@ -1,7 +1,7 @@
 //! The payment transaction [2.5].
 //!
-//! In each mode the customer's row is updated first, then the district's. The warehouse's row, which
-//! all payments of a warehouse contend for, comes last.
+//! Every mode updates the customer's row first, then the district's, and last the warehouse's, for which all
+//! payments of the warehouse contend.
 
 use super::{Transactions, steps};
 use crate::tpcc::customers::middle_customer;
@@ -25,7 +25,7 @@ impl Transactions {
     ) -> Result<(), DbError> {
         let TextBuffers {
             data,
-            names: found_names,
+            names: row_names,
             ..
         } = texts;
         let [w, d] = [input.w_id, input.d_id].map(int);
@@ -48,35 +48,41 @@ impl Transactions {
             steps,
             [begin, names, customer, district, warehouse, history, commit]
         );
-        let mut run = self.runner(db);
-        run.run(begin, &[]).await?;
+        let mut runner = self.runner(db);
+        runner.run(begin, &[]).await?;
         let c_id = match input.customer {
             CustomerKey::Number(c_id) => c_id.into(),
             CustomerKey::Name { name, fallback } => {
                 let name = Value::Text(self.names.get(name));
-                let (rows, result) = run.rows(names, &[c_w, c_d, name]).await?;
+                let (rows, result) = runner.rows(names, &[c_w, c_d, name]).await?;
                 match (middle_customer(&rows, result), fallback) {
                     (Err(_), Some(c_id)) => c_id.into(),
-                    (found, _) => found?,
+                    (c_id, _) => c_id?,
                 }
             }
         };
-        note(data, input, c_id);
+        write_credit_note(data, input, c_id);
         let c = int(c_id);
         let mut read = ChangedRows {
-            found: [false; 3],
-            names: found_names,
+            exists: [false; 3],
+            names: row_names,
         };
         let values = [c_w, c_d, c, amount_paid, Value::Text(data)];
-        run.read(customer, &values, CUSTOMER, &mut read).await?;
+        runner.read(customer, &values, CUSTOMER, &mut read).await?;
         let values = [w, d, amount_paid];
-        run.read(district, &values, DISTRICT, &mut read).await?;
+        runner.read(district, &values, DISTRICT, &mut read).await?;
         let values = [w, amount_paid];
-        run.read(warehouse, &values, WAREHOUSE, &mut read).await?;
-        run.finish(&mut read).await?;
-        for (found, part) in read.found.iter().zip(["warehouse", "district", "customer"]) {
-            if !found {
-                return Err(missing(&format!("the {part}")));
+        runner
+            .read(warehouse, &values, WAREHOUSE, &mut read)
+            .await?;
+        runner.finish(&mut read).await?;
+        for (exists, table) in read
+            .exists
+            .iter()
+            .zip(["warehouse", "district", "customer"])
+        {
+            if !exists {
+                return Err(missing(&format!("the {table}")));
             }
         }
         // Warehouse and district, separated by four spaces [2.5.2.2].
@@ -84,14 +90,14 @@ impl Transactions {
         data.clear();
         write(data, format_args!("{warehouse_name}    {district_name}"));
         let values = [c_d, c_w, c, d, w, amount_paid, Value::Text(data)];
-        run.run(history, &values).await?;
-        run.run(commit, &[]).await?;
-        run.finish(&mut read).await
+        runner.run(history, &values).await?;
+        runner.run(commit, &[]).await?;
+        runner.finish(&mut read).await
     }
 }
 
-/// The text that is prepended to the data of a customer with bad credit [2.5.2.2].
-fn note(out: &mut String, input: &Payment, c_id: i64) {
+/// Writes the text that is prepended to the data of a customer with bad credit [2.5.2.2].
+fn write_credit_note(out: &mut String, input: &Payment, c_id: i64) {
     let Payment {
         w_id,
         d_id,
@@ -100,25 +106,25 @@ fn note(out: &mut String, input: &Payment, c_id: i64) {
         cents,
         ..
     } = input;
-    let (whole, cents) = (cents / 100, cents % 100);
+    let (units, cents) = (cents / 100, cents % 100);
     out.clear();
     write(
         out,
-        format_args!("{c_id} {c_d_id} {c_w_id} {d_id} {w_id} {whole}.{cents:02}|"),
+        format_args!("{c_id} {c_d_id} {c_w_id} {d_id} {w_id} {units}.{cents:02}|"),
     );
 }
 
-/// What is read of the rows that a payment changes: which ones exist, and the names of the warehouse
-/// and the district.
+/// The values that a payment's updates return: whether each row exists, and the names of the warehouse and
+/// the district.
 struct ChangedRows<'a> {
-    found: [bool; 3],
+    exists: [bool; 3],
     names: &'a mut [String; 2],
 }
 
 impl ReadRow for ChangedRows<'_> {
     fn row(&mut self, label: usize, row: WireRow<'_>) {
         let text = row.text(0);
-        self.found[label] = text.is_some() || label == CUSTOMER;
+        self.exists[label] = text.is_some() || label == CUSTOMER;
         if let Some(name) = self.names.get_mut(label) {
             name.clear();
             name.push_str(text.unwrap_or_default());

@@ -25,15 +25,15 @@ impl Transactions {
         };
         steps!(steps, [begin, district, low, commit]);
         let mut read = [None; 2];
-        let mut run = self.runner(db);
-        run.run(begin, &[]).await?;
-        run.read(district, &[w, d], NEXT, &mut read).await?;
-        run.finish(&mut read).await?;
+        let mut runner = self.runner(db);
+        runner.run(begin, &[]).await?;
+        runner.read(district, &[w, d], NEXT, &mut read).await?;
+        runner.finish(&mut read).await?;
         let next = read[NEXT].ok_or_else(|| missing("the district"))?;
         let values = [w, d, int(next - ORDERS_EXAMINED), int(next), threshold];
-        run.read(low, &values, COUNT, &mut read).await?;
-        run.run(commit, &[]).await?;
-        run.finish(&mut read).await?;
+        runner.read(low, &values, COUNT, &mut read).await?;
+        runner.run(commit, &[]).await?;
+        runner.finish(&mut read).await?;
         Ok(read[COUNT].ok_or_else(|| missing("the count of items"))? as u32)
     }
 }

@@ -9,10 +9,10 @@ const DRAWS: u32 = 400_000;
 const RECORDS: u64 = 1_000;
 const CLIENT: u32 = 3;
 
-/// The sum of r^-0.99 for r up to 10^10, with YCSB's value (`ScrambledZipfianGenerator.ZETAN`).
+/// The sum of r^-0.99 for r up to 10^10: YCSB's constant `ScrambledZipfianGenerator.ZETAN`.
 const ZETA_OF_ALL_RANKS: f64 = 26.469_028_201_783_02;
 
-/// How often each record was requested.
+/// Returns how often each record is requested.
 fn counts(requests: &Requests) -> HashMap<u64, f64> {
     let mut random = Random::new(11);
     let mut counts = HashMap::new();
@@ -40,15 +40,17 @@ fn weight(rank: u64) -> f64 {
     (rank as f64).powf(-EXPONENT)
 }
 
-/// Exact shares of the records, to which ranks are hashed: the ranks up to a million individually,
-/// the rest evenly.
+/// Shares of the records to which ranks are hashed. The first million ranks are added individually; the
+/// remaining ranks are spread evenly.
 fn scattered() -> HashMap<u64, f64> {
     const EXACT_RANKS: u64 = 1_000_000;
     let mut shares: HashMap<u64, f64> = (0..RECORDS).map(|number| (number, 0.0)).collect();
     let mut remaining = 1.0;
     for rank in 1..=EXACT_RANKS {
         let share = weight(rank) / ZETA_OF_ALL_RANKS;
-        *shares.get_mut(&(hash(rank - 1) % RECORDS)).expect("inside") += share;
+        *shares
+            .get_mut(&(hash(rank - 1) % RECORDS))
+            .expect("a record") += share;
         remaining -= share;
     }
     for share in shares.values_mut() {
@@ -78,10 +80,10 @@ fn zipfian_requests_are_scattered_as_in_ycsb() {
 fn the_chi_square_test_rejects_a_different_distribution() {
     let uniform = counts(&Requests::new(Distribution::Uniform, RECORDS, CLIENT));
     assert!(!matches_shares(&uniform, &scattered()));
-    // Correct except for one record.
+    // The shares are correct except for one record.
     let mut steeper = scattered();
     let first = hash(0) % RECORDS;
-    *steeper.get_mut(&first).expect("there") *= 1.2;
+    *steeper.get_mut(&first).expect("a record") *= 1.2;
     let zipfian = counts(&Requests::new(Distribution::Zipfian, RECORDS, CLIENT));
     assert!(!matches_shares(&zipfian, &steeper));
 }
@@ -89,24 +91,26 @@ fn the_chi_square_test_rejects_a_different_distribution() {
 #[test]
 fn uniform_requests_are_equally_frequent_for_all_records() {
     let requests = Requests::new(Distribution::Uniform, RECORDS, CLIENT);
-    let each = (0..RECORDS).map(|number| (number, 1.0 / RECORDS as f64));
-    assert!(matches_shares(&counts(&requests), &each.collect()));
+    let shares = (0..RECORDS).map(|number| (number, 1.0 / RECORDS as f64));
+    assert!(matches_shares(&counts(&requests), &shares.collect()));
 }
 
-/// The newest first: the records that the client inserted, then the loaded ones, backwards.
+/// Ranks are by age: the records that the client inserted, then the loaded ones, each newest first.
 #[test]
 fn latest_requests_prefer_the_newest_known_records() {
-    for own in [0, 1, 5, 2_000] {
+    for count in [0, 1, 5, 2_000] {
         let mut requests = Requests::new(Distribution::Latest, RECORDS, CLIENT);
-        requests.set_inserted(own);
-        let newest = (0..own).rev().map(|one| inserted(RECORDS, CLIENT, one));
+        requests.set_inserted(count);
+        let newest = (0..count)
+            .rev()
+            .map(|ordinal| inserted(RECORDS, CLIENT, ordinal));
         let by_age: Vec<u64> = newest.chain((0..RECORDS).rev()).collect();
         let zeta: f64 = (1..=by_age.len() as u64).map(weight).sum();
         let shares = by_age.iter().zip(1..);
         let shares = shares.map(|(number, rank)| (*number, weight(rank) / zeta));
         assert!(
             matches_shares(&counts(&requests), &shares.collect()),
-            "{own}"
+            "{count}"
         );
     }
 }

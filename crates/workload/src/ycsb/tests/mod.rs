@@ -1,4 +1,4 @@
-//! Users on a mock server, and what they request.
+//! Tests of users on a mock server, and of the distribution of their requests.
 
 mod distributions;
 mod operations;

@@ -1,4 +1,4 @@
-//! Tests the operations of users on a server that stores records as a table does.
+//! Tests the operations of users on a mock server that stores the keys of records.
 
 use crate::SqlDialect;
 use crate::tests::mock_postgres::{MockSession, bound_values, message, run_user};
@@ -22,12 +22,12 @@ const LAYOUT: Layout = Layout {
 /// The records of a server, and the statements that it received.
 struct Records {
     keys: HashSet<String>,
-    /// Statements with the values bound to them.
+    /// Statements with their bound values.
     received: Vec<(String, Vec<String>)>,
     /// Number of inserts that succeed although the reply reports a failure.
     lost_replies: u32,
-    /// Series and ordinal of records that other runs insert just before an insert of the same key.
-    taken: Vec<(u32, u64)>,
+    /// Series and ordinal of records that another run inserts just before the client inserts the same key.
+    inserted_by_others: Vec<(u32, u64)>,
 }
 
 impl Records {
@@ -37,7 +37,7 @@ impl Records {
             keys: keys.collect(),
             received: Vec::new(),
             lost_replies: 0,
-            taken: Vec::new(),
+            inserted_by_others: Vec::new(),
         }
     }
 
@@ -51,10 +51,12 @@ impl Records {
                 false => message(b'C', b"SELECT 0\0"),
             }
         } else if sql.starts_with("INSERT") {
-            let taken = self.taken.iter();
-            let taken = taken.map(|(series, before)| inserted(LAYOUT.records, *series, *before));
-            let is_taken = taken.map(Key::of).any(|key| key.text() == values[0]);
-            if !self.keys.insert(values[0].clone()) || is_taken {
+            let mut others = self.inserted_by_others.iter();
+            let is_other = others.any(|(series, ordinal)| {
+                let number = inserted(LAYOUT.records, *series, *ordinal);
+                Key::of(number).text() == values[0]
+            });
+            if !self.keys.insert(values[0].clone()) || is_other {
                 error("23505")
             } else if self.lost_replies > 0 {
                 self.lost_replies -= 1;
@@ -76,7 +78,7 @@ fn one_row() -> Vec<u8> {
 }
 
 fn program(letter: &str, change: impl FnOnce(&mut YcsbOptions)) -> YcsbProgram {
-    let index = LETTERS.iter().position(|one| *one == letter);
+    let index = LETTERS.iter().position(|known| *known == letter);
     let mut options = YcsbOptions {
         workload: index.expect("a letter"),
         ..YcsbOptions::default()
@@ -85,44 +87,44 @@ fn program(letter: &str, change: impl FnOnce(&mut YcsbOptions)) -> YcsbProgram {
     YcsbProgram::new(options, LAYOUT, SqlDialect::PostgreSql)
 }
 
-/// One user's operations: how many of each kind were committed, and how many failed.
+/// Runs one user; returns the number of committed operations by kind, and of failed ones.
 fn run_operations(
     program: &YcsbProgram,
     records: &mut Records,
     operations: u64,
 ) -> (Vec<u64>, u64) {
-    let mut memory = MockSession::default();
+    let mut session = MockSession::default();
     let answer =
-        |request: &[u8]| memory.answer(request, |_, sql, values| records.result(sql, values));
+        |request: &[u8]| session.answer(request, |_, sql, values| records.result(sql, values));
     let exchange = Exchange::postgres(QueryMode::Prepared, false);
     let (mut committed, mut failed) = (vec![0; program.kinds().len()], 0);
-    run_user(program, exchange, operations, answer, |poll, desk| {
-        let ended = poll();
-        desk.drain_samples(|sample| match sample.outcome {
+    run_user(program, exchange, operations, answer, |poll, context| {
+        let has_ended = poll();
+        context.drain_samples(|sample| match sample.outcome {
             Outcome::Committed => committed[usize::from(sample.kind)] += 1,
             _ => failed += 1,
         });
-        ended
+        has_ended
     });
     (committed, failed)
 }
 
 #[test]
-fn every_workload_finds_its_records_and_matches_its_shares() {
+fn workloads_find_their_records_and_match_their_shares() {
     for letter in LETTERS {
         let program = program(letter, |_| {});
         let mut records = Records::loaded();
         let (committed, failed) = run_operations(&program, &mut records, 20_000);
         assert_eq!((committed.iter().sum(), failed), (20_000, 0), "{letter}");
         let shares = program.shares();
-        let (found, mix) = shares.split_last().expect("some");
-        assert_eq!(found.part, found.whole, "{letter}: a record was not found");
-        assert!(found.whole > 9_000 && found.exact);
+        let (hits, mix) = shares.split_last().expect("shares");
+        assert_eq!(hits.count, hits.total, "{letter}: a record was not found");
+        assert!(hits.total > 9_000 && hits.exact);
         for (share, count) in mix.iter().zip(committed) {
             let expected = share.expected.expect("expected");
-            assert_eq!((share.part, share.whole), (count, 20_000));
+            assert_eq!((share.count, share.total), (count, 20_000));
             let tolerance = 5.0 * (20_000.0 * expected * (1.0 - expected)).sqrt();
-            let deviation = (share.part as f64 - 20_000.0 * expected).abs();
+            let deviation = (share.count as f64 - 20_000.0 * expected).abs();
             assert!(deviation <= tolerance, "{letter}: {share:?}");
         }
     }
@@ -131,28 +133,27 @@ fn every_workload_finds_its_records_and_matches_its_shares() {
 #[test]
 fn a_later_run_continues_after_the_records_of_an_earlier_one() {
     let mut records = Records::loaded();
-    let mut all = 0;
+    let mut inserts = 0;
     for operations in [10, 100, 1_000, 40, 1] {
         let program = program("d", |_| {});
         let (committed, failed) = run_operations(&program, &mut records, operations);
         assert_eq!(failed, 0);
-        all += committed[1];
+        inserts += committed[1];
     }
-    assert!(all > 20, "{all}");
-    assert_eq!(records.keys.len() as u64, LAYOUT.records + all);
-    for before in 0..all {
-        let key = Key::of(inserted(LAYOUT.records, 0, before));
-        assert!(records.keys.contains(key.text()), "{before} of {all}");
+    assert!(inserts > 20, "{inserts}");
+    assert_eq!(records.keys.len() as u64, LAYOUT.records + inserts);
+    for ordinal in 0..inserts {
+        let key = Key::of(inserted(LAYOUT.records, 0, ordinal));
+        assert!(records.keys.contains(key.text()), "{ordinal} of {inserts}");
     }
 }
 
-/// However many records exist, the search ends at the first missing one.
 #[test]
 fn records_of_earlier_runs_are_counted_up_to_the_first_gap() {
-    for before in 0..70 {
+    for existing in 0..70 {
         let mut records = Records::loaded();
-        let own = (0..before).map(|one| Key::of(inserted(LAYOUT.records, 0, one)));
-        records.keys.extend(own.map(|key| key.text().to_owned()));
+        let keys = (0..existing).map(|ordinal| Key::of(inserted(LAYOUT.records, 0, ordinal)));
+        records.keys.extend(keys.map(|key| key.text().to_owned()));
         let program = program("e", |_| {});
         run_operations(&program, &mut records, 200);
         let inserts = records
@@ -160,13 +161,13 @@ fn records_of_earlier_runs_are_counted_up_to_the_first_gap() {
             .iter()
             .filter(|(sql, _)| sql.starts_with("INSERT"));
         let first = inserts.map(|(_, values)| &values[0]).next();
-        let next = Key::of(inserted(LAYOUT.records, 0, before));
-        assert_eq!(first.expect("an insert"), next.text(), "{before}");
+        let next = Key::of(inserted(LAYOUT.records, 0, existing));
+        assert_eq!(first.expect("an insert"), next.text(), "{existing}");
     }
 }
 
 #[test]
-fn an_insert_whose_reply_was_lost_leaves_no_gap() {
+fn insert_with_a_lost_reply_leaves_no_gap() {
     let program = program("d", |_| {});
     let mut records = Records::loaded();
     records.lost_replies = 1;
@@ -176,29 +177,29 @@ fn an_insert_whose_reply_was_lost_leaves_no_gap() {
     assert_eq!(records.keys.len() as u64, LAYOUT.records + committed[1] + 1);
 }
 
-/// Other runs have inserted in the client's series since it looked: it continues after the records of the next
+/// After another run has inserted in the client's series, the client continues after the records of the next
 /// series, and the operation succeeds.
 #[test]
-fn a_client_whose_key_another_run_inserted_continues_in_another_series() {
+fn client_continues_in_a_different_series_if_another_run_inserted_its_key() {
     let program = program("d", |_| {});
     let mut records = Records::loaded();
-    for (series, before) in [(1_000, 0), (1_000, 1)] {
-        let key = Key::of(inserted(LAYOUT.records, series, before));
+    for (series, ordinal) in [(1_000, 0), (1_000, 1)] {
+        let key = Key::of(inserted(LAYOUT.records, series, ordinal));
         records.keys.insert(key.text().to_owned());
     }
-    // Two runs take the next numbers of both series between the client's look and its insert.
-    records.taken = vec![(0, 0), (1_000, 2)];
+    // Other runs insert the next records of both series between the client's search and its insert.
+    records.inserted_by_others = vec![(0, 0), (1_000, 2)];
     let (committed, failed) = run_operations(&program, &mut records, 2_000);
     assert_eq!(failed, 0);
     assert!(committed[1] > 20, "{committed:?}");
-    for before in 0..committed[1] {
-        let key = Key::of(inserted(LAYOUT.records, 2_000, before));
-        assert!(records.keys.contains(key.text()), "{before}");
+    for ordinal in 0..committed[1] {
+        let key = Key::of(inserted(LAYOUT.records, 2_000, ordinal));
+        assert!(records.keys.contains(key.text()), "{ordinal}");
     }
     assert_eq!(records.keys.len() as u64, LAYOUT.records + 4 + committed[1]);
     let shares = program.shares();
-    let found = shares.last().expect("some");
-    assert_eq!(found.part, found.whole, "a record was not found");
+    let hits = shares.last().expect("shares");
+    assert_eq!(hits.count, hits.total, "a record was not found");
 }
 
 #[test]
@@ -226,8 +227,8 @@ fn options_determine_statements_and_their_values() {
     );
 
     let mut records = Records::loaded();
-    let all = |options: &mut YcsbOptions| options.writeallfields = true;
-    run_operations(&program("a", all), &mut records, 500);
+    let write_all = |options: &mut YcsbOptions| options.writeallfields = true;
+    run_operations(&program("a", write_all), &mut records, 500);
     let updates = records
         .received
         .iter()
@@ -236,8 +237,8 @@ fn options_determine_statements_and_their_values() {
     assert_eq!(values, HashSet::from([11]));
 
     let mut records = Records::loaded();
-    let one = |options: &mut YcsbOptions| options.readallfields = false;
-    run_operations(&program("f", one), &mut records, 2_000);
+    let read_one = |options: &mut YcsbOptions| options.readallfields = false;
+    run_operations(&program("f", read_one), &mut records, 2_000);
     let texts: HashSet<_> = records
         .received
         .iter()
@@ -259,13 +260,13 @@ fn options_determine_statements_and_their_values() {
 
 #[test]
 fn operations_do_not_allocate() {
-    const WARM: u64 = 300;
+    const WARMUP: u64 = 300;
     for letter in LETTERS {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {
             let program = program(letter, |_| {});
-            let mut memory = MockSession::default();
+            let mut session = MockSession::default();
             let answer = |request: &[u8]| {
-                memory.answer(request, |_, sql, _| match sql.starts_with(b"SELECT 1") {
+                session.answer(request, |_, sql, _| match sql.starts_with(b"SELECT 1") {
                     true => message(b'C', b"SELECT 0\0"),
                     false if sql.starts_with(b"SELECT") => one_row(),
                     false => message(b'C', b"UPDATE 1\0"),
@@ -273,16 +274,16 @@ fn operations_do_not_allocate() {
             };
             let (mut done, mut allocated) = (0, 0);
             let exchange = Exchange::postgres(mode, false);
-            run_user(&program, exchange, 2 * WARM, answer, |poll, desk| {
+            run_user(&program, exchange, 2 * WARMUP, answer, |poll, context| {
                 let before = allocations();
-                let ended = poll();
-                if done > WARM && !ended {
+                let has_ended = poll();
+                if done > WARMUP && !has_ended {
                     allocated += allocations() - before;
                 }
-                desk.drain_samples(|_| done += 1);
-                ended
+                context.drain_samples(|_| done += 1);
+                has_ended
             });
-            assert_eq!(done, 2 * WARM);
+            assert_eq!(done, 2 * WARMUP);
             assert_eq!(allocated, 0, "{letter} {mode:?}");
         }
     }

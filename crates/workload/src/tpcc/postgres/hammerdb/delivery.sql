@@ -1,4 +1,4 @@
--- Each statement collects arrays, which the next one unnests in parallel.
+-- Each statement aggregates arrays, which the next one unnests together.
 create {function:function {prefix}delivery(
   p_w_id int, p_carrier int
 ) returns int language plpgsql volatile}{!function:procedure {prefix}delivery(

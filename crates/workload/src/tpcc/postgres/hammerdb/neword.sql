@@ -61,8 +61,8 @@ begin
         into v_sold, v_amounts, v_stocks, v_dists
         from (select * from taken order by number) as by_number;
 }  end case;
-  -- Two lines of one item and supplier are one update, and only one of them has an amount. Those
-  -- after the other one move to their places.
+  -- Of two lines with the same item and supplier, the update returns only one. The arrays then have one
+  -- element less, and the elements after it must move back to their lines.
   if v_sold[cardinality(v_sold)] > cardinality(v_sold) then
     select array_agg(amount order by line), array_agg(dist order by line) into v_amounts, v_dists
       from generate_series(1, p_lines) as line

@@ -1,4 +1,4 @@
--- If nobody has the name, there is no customer and thus no order; the row is fetched nevertheless.
+-- If no customer has the name, there is no order; one row is fetched nevertheless.
 create {function:function {prefix}ostat(
   p_w_id int, p_d_id int, p_c_id int, p_by_name int, p_last varchar
 ) returns setof record language plpgsql volatile}{!function:procedure {prefix}ostat(

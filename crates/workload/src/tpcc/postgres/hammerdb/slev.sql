@@ -1,5 +1,5 @@
--- The query joins the district: the server does not know its next order number when it plans the query, and
--- may then read all stock of the warehouse.
+-- The query joins the district, so the planner does not know the next order number, and may choose to read all
+-- stock of the warehouse.
 create {function:function {prefix}slev(
   p_w_id int, p_d_id int, p_threshold int
 ) returns int language plpgsql volatile}{!function:procedure {prefix}slev(
