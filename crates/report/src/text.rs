@@ -1,7 +1,7 @@
-//! Fits text to a line, and makes foreign text safe to print.
+//! Fits text to a line, and makes text from outside safe to print.
 //!
-//! In: text, some of it from a server. Out: text without control characters, in lines of a given
-//! width. Must never: let a server's message control the terminal.
+//! In: text, partly from a server. Out: text without control characters, in lines of a given width. Must
+//! never: let a server's message control the terminal.
 
 use crate::visible::{is_control, push_escaped};
 
@@ -59,8 +59,8 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A row of bars, one per value, scaled to the largest value; a zero is a blank. If there are more
-/// than `width` values, neighbours are merged by their mean.
+/// A row of bars, one per value, scaled to the largest value; a zero is a space. If there are more
+/// than `width` values, adjacent values are replaced by their mean.
 pub fn sparkline(values: &[f64], width: usize) -> String {
     let width = width.min(values.len());
     let means: Vec<Option<f64>> = (0..width)
@@ -73,7 +73,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     bars(&means, top)
 }
 
-/// One bar per value, `top` being a full bar; zeros and unknown values are blank.
+/// One bar per value, with a full bar for `top`; zeros and unknown values are spaces.
 pub fn bars(values: &[Option<f64>], top: f64) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let bar = |value: &Option<f64>| match value {
@@ -85,7 +85,7 @@ pub fn bars(values: &[Option<f64>], top: f64) -> String {
     values.iter().map(bar).collect()
 }
 
-/// The text in ASCII, one character for each, for terminals that show nothing else.
+/// The text with each character replaced by an ASCII character, for terminals without Unicode.
 pub fn ascii(text: &str) -> String {
     let plain = |c: char| match c {
         '▁' => '.',
@@ -106,14 +106,14 @@ pub fn ascii(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// The number of visible characters: without the codes for colour and weight.
+/// The number of visible characters, without the codes for colour and weight.
 pub fn visible_width(text: &str) -> usize {
     let mut width = 0;
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
         if c == '\x1b' {
             // ECMA-48: a control sequence ends with a letter.
-            rest.by_ref().find(char::is_ascii_alphabetic);
+            characters.by_ref().find(char::is_ascii_alphabetic);
         } else {
             width += 1;
         }
@@ -132,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn wrapped_lines_keep_the_width_and_all_words() {
-        let text = "more threads, or fewer clients a thread, or a second client machine";
+    fn wrapped_lines_fit_the_width_and_contain_all_words() {
+        let text = "more threads, or fewer clients per thread, or a second client machine";
         let lines = wrap(text, 20);
         assert!(lines.iter().all(|line| line.chars().count() <= 20));
         assert_eq!(lines.join(" "), text);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn ascii_keeps_the_width_and_codes_have_no_width() {
+    fn ascii_preserves_the_width_and_codes_have_no_width() {
         let text = "━─ 12 µs ▁▄█…é";
         assert_eq!(ascii(text), "#- 12 us .=#~?");
         assert_eq!(visible_width(text), 14);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn sparklines_scale_to_the_largest_and_to_the_width() {
+    fn sparklines_scale_to_the_largest_value_and_to_the_width() {
         assert_eq!(sparkline(&[0.0, 50.0, 100.0], 10), " ▅█");
         assert_eq!(sparkline(&[100.0, 100.0, 0.0, 0.0], 2), "█ ");
         assert_eq!(sparkline(&[100.0, 0.1, 0.0, 100.0], 4), "█▁ █");

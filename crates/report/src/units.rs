@@ -1,4 +1,4 @@
-//! Numbers as people read them, each with its unit.
+//! Formats numbers for people, each with its unit.
 //!
 //! In: nanoseconds, counts, bytes. Out: short text. Must never: drop a unit.
 
@@ -13,7 +13,7 @@ pub fn time(ns: f64) -> String {
     }
     for (limit, unit) in STEPS {
         let value = ns / (limit / 1e3);
-        // Compare what will be printed: 999.7 µs reads `1.00 ms`, not `1000 µs`.
+        // Compare the rounded value: 999.7 µs is printed as `1.00 ms`, not `1000 µs`.
         if value < 999.5 {
             return format!("{} {unit}", three_digits(value, unit == "ns"));
         }
@@ -43,8 +43,8 @@ pub fn span(s: f64) -> String {
         let text = format!("{s:.1}");
         return format!("{} s", text.strip_suffix(".0").unwrap_or(&text));
     }
-    let whole = s.round() as u64;
-    let (h, min, s) = (whole / 3600, whole / 60 % 60, whole % 60);
+    let seconds = s.round() as u64;
+    let (h, min, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match (h, min, s) {
         (0, min, 0) => format!("{min} min"),
         (0, min, s) => format!("{min} min {s} s"),
@@ -53,8 +53,9 @@ pub fn span(s: f64) -> String {
     }
 }
 
-fn three_digits(value: f64, whole: bool) -> String {
-    if whole || value >= 99.95 || value == 0.0 {
+/// A value below 1,000 with three significant digits, or without decimals if `integer`.
+fn three_digits(value: f64, integer: bool) -> String {
+    if integer || value >= 99.95 || value == 0.0 {
         format!("{value:.0}")
     } else if value >= 9.995 {
         format!("{value:.1}")
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_rates_bytes_and_shares() {
+    fn counts_rates_bytes_and_shares_are_formatted_for_people() {
         assert_eq!(count(0), "0");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");

@@ -1,12 +1,12 @@
 //! Makes text safe for a terminal: control characters become visible.
 //!
-//! In: text that may contain names and messages of servers, files and plans. Out: the same text
-//! without any character that a terminal would obey. Must never: let through an escape sequence other
-//! than those of [`Style`]; change text that has no control characters.
+//! In: text that may contain names and messages of servers, files and plans. Out: the same text, with
+//! control characters escaped. Must never: pass an escape sequence other than those of [`Style`];
+//! change text that has no control characters.
 //!
-//! All output of Prony passes through here, because a hostile server could otherwise clear the screen,
-//! set the window title or show one figure as another. C0 is shown as `\x1b`. DEL, C1 and the
-//! bidirectional marks are shown as `\u009b`: JSON strings may contain them unescaped, and there this
+//! All output of Prony passes through this module, because a hostile server could otherwise clear the
+//! screen, set the window title or disguise a figure. C0 characters are escaped as `\x1b`. DEL, C1 and the
+//! bidirectional marks are escaped as `\u009b`: JSON strings may contain them unescaped, and in JSON this
 //! escape means the same character.
 
 use crate::style::{CODES, Style};
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Whether a terminal may obey this character, or reorder others because of it.
+/// Whether a terminal may interpret this character as a command or reorder text because of it.
 pub fn is_control(c: char) -> bool {
     let reorders = matches!(
         c,
@@ -57,29 +57,29 @@ pub fn visible_bytes(bytes: &[u8]) -> String {
 /// codes that hide nothing (SGR, ECMA-48 8.3.117).
 pub fn visible_colored(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'\x1b') {
-        let code = at + color_code(&rest[at..]);
-        text.push_str(&visible_bytes(&rest[..at]));
-        if code == at {
+    let mut remaining = bytes;
+    while let Some(start) = remaining.iter().position(|byte| *byte == b'\x1b') {
+        let end = start + color_code_length(&remaining[start..]);
+        text.push_str(&visible_bytes(&remaining[..start]));
+        if end == start {
             push_escaped(&mut text, '\x1b');
-            rest = &rest[at + 1..];
+            remaining = &remaining[start + 1..];
         } else {
-            text.push_str(std::str::from_utf8(&rest[at..code]).unwrap_or_default());
-            rest = &rest[code..];
+            text.push_str(std::str::from_utf8(&remaining[start..end]).unwrap_or_default());
+            remaining = &remaining[end..];
         }
     }
-    text.push_str(&visible_bytes(rest));
+    text.push_str(&visible_bytes(remaining));
     text
 }
 
-/// Length of the colour code at the start of these bytes; 0 if there is none, or one that hides text.
-fn color_code(bytes: &[u8]) -> usize {
+/// The length of the colour code at the start of these bytes; 0 if there is none, or if it hides text.
+fn color_code_length(bytes: &[u8]) -> usize {
     let Some(inner) = bytes.strip_prefix(b"\x1b[") else {
         return 0;
     };
-    let is_code_prefix = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
-    let end = inner.iter().take_while(|byte| is_code_prefix(byte)).count();
+    let is_parameter = |byte: &u8| byte.is_ascii_digit() || *byte == b';';
+    let end = inner.iter().take_while(|byte| is_parameter(byte)).count();
     let parameters = inner[..end].split(|byte| *byte == b';');
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<u32>().ok();
     // 38 and 48 are followed by a colour number, which may be 8.
@@ -101,8 +101,8 @@ pub fn visible_styled(text: &str, style: &Style) -> String {
     escape_controls(text, style.color)
 }
 
-/// Like [`visible_styled`], for one line: line breaks, tabs and returns become visible too, so that it takes one
-/// row and its width is that of its characters.
+/// Like [`visible_styled`], for one line: line breaks, tabs and carriage returns are escaped too, so that
+/// the line takes one row and its width is its number of characters.
 pub fn visible_line(text: &str, style: &Style) -> String {
     let mut line = String::with_capacity(text.len());
     for c in escape_controls(text, style.color).chars() {
@@ -114,33 +114,33 @@ pub fn visible_line(text: &str, style: &Style) -> String {
     line
 }
 
-/// Escapes control characters. `color`: keep the codes of [`Style`].
+/// Escapes control characters; keeps the codes of [`Style`] if `color`.
 fn escape_controls(text: &str, color: bool) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(is_control) {
-        let (before, from) = rest.split_at(at);
+    let mut remaining = text;
+    while let Some(position) = remaining.find(is_control) {
+        let (before, tail) = remaining.split_at(position);
         out.push_str(before);
-        let code = CODES.iter().find(|code| color && from.starts_with(*code));
+        let code = CODES.iter().find(|code| color && tail.starts_with(*code));
         if let Some(code) = code {
             out.push_str(code);
-            rest = &from[code.len()..];
+            remaining = &tail[code.len()..];
             continue;
         }
-        let mut characters = from.chars();
+        let mut characters = tail.chars();
         let c = characters.next().unwrap_or_default();
-        rest = characters.as_str();
+        remaining = characters.as_str();
         match c {
             '\n' | '\t' => out.push(c),
-            '\r' if rest.starts_with('\n') || rest.is_empty() => out.push(c),
+            '\r' if remaining.starts_with('\n') || remaining.is_empty() => out.push(c),
             _ => push_escaped(&mut out, c),
         }
     }
-    out.push_str(rest);
+    out.push_str(remaining);
     out
 }
 
-/// A stream that makes control characters visible, except the codes of a [`Style`].
+/// A stream that escapes control characters, except the codes of a [`Style`].
 pub struct Visible<W: Write> {
     out: W,
     color: bool,
@@ -149,7 +149,7 @@ pub struct Visible<W: Write> {
 }
 
 impl<W: Write> Visible<W> {
-    /// Wraps `out`; the codes that this style writes pass through.
+    /// Wraps `out`; the codes of this style pass unchanged.
     pub fn new(out: W, style: &Style) -> Visible<W> {
         Visible {
             out,
@@ -161,38 +161,38 @@ impl<W: Write> Visible<W> {
     /// Writes the pending bytes that are complete, or all of them if `is_end`.
     fn write_pending(&mut self, is_end: bool) -> io::Result<()> {
         let bytes = std::mem::take(&mut self.pending);
-        let whole = if is_end {
+        let length = if is_end {
             bytes.len()
         } else {
             complete_length(&bytes)
         };
-        for chunk in bytes[..whole].utf8_chunks() {
+        for chunk in bytes[..length].utf8_chunks() {
             let text = escape_controls(chunk.valid(), self.color);
             self.out.write_all(text.as_bytes())?;
             for byte in chunk.invalid() {
                 write!(self.out, "\\x{byte:02x}")?;
             }
         }
-        self.pending = bytes[whole..].to_vec();
+        self.pending = bytes[length..].to_vec();
         Ok(())
     }
 }
 
-/// The number of leading bytes that can be judged without the bytes that follow.
+/// The number of leading bytes that can be escaped without knowing the bytes after them.
 fn complete_length(bytes: &[u8]) -> usize {
     let longest = CODES.iter().map(|code| code.len()).max().unwrap_or(1);
-    let tail = bytes.len().saturating_sub(longest - 1);
-    let starts_incomplete = |at: &usize| {
-        let rest = &bytes[*at..];
+    let tail_start = bytes.len().saturating_sub(longest - 1);
+    let starts_incomplete = |start: &usize| {
+        let tail = &bytes[*start..];
         let is_code_prefix =
-            |code: &&str| code.len() > rest.len() && code.as_bytes().starts_with(rest);
+            |code: &&str| code.len() > tail.len() && code.as_bytes().starts_with(tail);
         let is_character_prefix =
             |error: std::str::Utf8Error| error.valid_up_to() == 0 && error.error_len().is_none();
-        rest == b"\r"
+        tail == b"\r"
             || CODES.iter().any(is_code_prefix)
-            || std::str::from_utf8(rest).is_err_and(is_character_prefix)
+            || std::str::from_utf8(tail).is_err_and(is_character_prefix)
     };
-    (tail..bytes.len())
+    (tail_start..bytes.len())
         .find(starts_incomplete)
         .unwrap_or(bytes.len())
 }
@@ -223,7 +223,7 @@ mod tests {
     };
 
     #[test]
-    fn control_characters_become_visible_and_other_text_stays() {
+    fn control_characters_are_escaped_and_other_text_is_unchanged() {
         let hostile = "a\x1b]0;title\x07\x1b[2Jb\r\nc\td\x7f\u{9b}2J\u{202e}12\rx é 表";
         let shown = visible(hostile);
         assert_eq!(
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_gives_the_same_for_any_chunks() {
+    fn a_stream_escapes_independently_of_chunk_size() {
         let text = format!("{} é\u{9b}\r\n表\x1b[2J\rx\x1b[1", COLORED.bold("b"));
         let expected = visible_styled(&text, &COLORED);
         for size in 1..text.len() {
@@ -267,12 +267,12 @@ mod tests {
                 stream.write_all(part).unwrap();
             }
             stream.flush().unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "cut at {size}");
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "chunks of {size} bytes");
         }
     }
 
     #[test]
-    fn bidirectional_marks_are_shown() {
+    fn bidirectional_marks_are_escaped() {
         for mark in [
             '\u{61c}', '\u{200e}', '\u{200f}', '\u{202e}', '\u{2066}', '\u{2069}',
         ] {

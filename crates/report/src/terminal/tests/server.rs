@@ -1,22 +1,22 @@
-//! The server's part of a printed result.
+//! Tests of the server section of a printed result.
 
-use super::words;
+use super::flat_text;
 use crate::sample_run;
 use prony_store::{ObservedTopic, Run};
 
-/// A run whose server was observed during the four seconds after a second of warm-up.
+/// A run with one second of warm-up, four measured seconds and observations of the server.
 fn observed_run() -> Run {
     use prony_store::{
         MachineSecond, MissingObservation, Observed, ObserverCost, ServerSecond, ServerState,
     };
     let mut run = sample_run::closed();
-    let row = |at: u32| ServerSecond {
-        at_s: f64::from(at),
+    let row = |second: u32| ServerSecond {
+        at_s: f64::from(second),
         length_s: 1.0,
         cache_hits: Some(990),
         cache_reads: Some(10),
         log_bytes: Some(3_000_000),
-        active: Some(at),
+        active: Some(second),
         waits: [("CPU".to_owned(), 3), ("IO/WalSync\x1b[31m".to_owned(), 1)].into(),
         machine: Some(MachineSecond {
             busy_share: Some(0.87),
@@ -61,12 +61,12 @@ fn observed_run() -> Run {
 #[test]
 fn observations_of_the_server_are_summarised() {
     assert!(
-        !words(&sample_run::closed()).contains("The server, in"),
-        "an older document"
+        !flat_text(&sample_run::closed()).contains("The server, in"),
+        "a run without observations has no server section"
     );
     let run = observed_run();
-    let text = words(&run);
-    for part in [
+    let text = flat_text(&run);
+    for expected in [
         "87 % of 16 CPUs busy, its processes 1.50 CPUs; I/O wait unknown",
         "disk unknown busy, unknown read, 40 MB/s written",
         "99.0 % of the pages found, for a database of 1.5 GB; 12 MB of log; 1 checkpoint; at most 4 sessions \
@@ -75,30 +75,30 @@ fn observations_of_the_server_are_summarised() {
         "durability class unknown, replication none; observing it: 24 queries, 4.00 ms of CPU",
         "not observed: replication lag (permission denied)",
     ] {
-        assert!(text.contains(part), "no `{part}` in {text}");
+        assert!(text.contains(expected), "no `{expected}` in {text}");
     }
     let text = super::text(&run, None);
     assert!(!text.contains('\x1b') && text.lines().all(|line| line.chars().count() <= 80));
-    let mut off = run;
-    off.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
-    assert!(words(&off).contains("not observed: --no-observe was given"));
+    let mut unobserved = run;
+    unobserved.observed.as_mut().unwrap().off = Some("--no-observe was given".to_owned());
+    assert!(flat_text(&unobserved).contains("not observed: --no-observe was given"));
 }
 
 #[test]
 fn unobserved_events_are_not_reported_as_absent() {
     let mut run = observed_run();
-    let seen = run.observed.as_mut().unwrap();
-    (seen.before, seen.events, seen.missing) = (None, Vec::new(), Vec::new());
-    for row in &mut seen.series {
+    let observed = run.observed.as_mut().unwrap();
+    (observed.before, observed.events, observed.missing) = (None, Vec::new(), Vec::new());
+    for row in &mut observed.series {
         (row.cache_hits, row.log_bytes, row.active) = (None, None, None);
     }
     let activity =
         |run: &Run| super::super::server::lines(run, run.observed.as_ref().unwrap())[1].clone();
     assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
-    let mut activity_without = |what: ObservedTopic| {
+    let mut activity_without = |topic: ObservedTopic| {
         let missing = &mut run.observed.as_mut().unwrap().missing;
         missing.push(prony_store::MissingObservation {
-            what,
+            what: topic,
             why: "permission denied".to_owned(),
         });
         activity(&run)
