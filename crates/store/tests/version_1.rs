@@ -164,6 +164,36 @@ fn other_minor_versions() {
     assert_eq!(run.drive.stop, Some(PlannedEnd::TransactionsPerClient(25)));
 }
 
+/// A text or a number where an object belongs makes the document invalid.
+#[test]
+fn sections_of_a_wrong_type_are_errors() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let sections = [
+        "server", "workload", "drive", "timing", "scenario", "plan", "warmup", "measured",
+        "observed",
+    ];
+    for section in sections {
+        for value in [serde_json::json!("x"), serde_json::json!(1)] {
+            let mut document = document.clone();
+            document[section] = value;
+            let parsed = parse_document(document.to_string().as_bytes());
+            assert!(parsed.is_err(), "{section}");
+        }
+    }
+    for (list, entry) in [
+        ("/workload/settings", "x"),
+        ("/observed/missing", "x"),
+        ("/measured/kinds", "x"),
+        ("/measured/errors", "x"),
+    ] {
+        let mut document = document.clone();
+        *document.pointer_mut(list).unwrap() = serde_json::json!([entry]);
+        let parsed = parse_document(document.to_string().as_bytes());
+        assert!(parsed.is_err() || list == "/workload/settings", "{list}");
+    }
+}
+
 /// Texts that later became enumerations, and the total of the kinds, which was named `all`.
 #[test]
 fn topics_and_totals_that_were_texts() {
