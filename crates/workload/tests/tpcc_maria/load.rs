@@ -138,7 +138,7 @@ fn a_restricted_server_is_loaded_by_small_inserts_into_partitions_too() {
     assert!(
         usual
             .refused(&[("partitions", "3")], None)
-            .contains("has 2 partitions, and 3")
+            .contains("has 2 partitions, but 3")
     );
 }
 
