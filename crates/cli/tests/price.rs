@@ -84,19 +84,19 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     ];
     assert!(
         home.run(&load, 0)
-            .contains("  big: 300.00 EUR a month, by one run.")
+            .contains("  big: 300.00 EUR per month, by one run.")
     );
     let load = [
         "price", "--load", "5000", "--p99", "20ms", "--sheet", &prices,
     ];
     assert!(
         home.run(&load, 0)
-            .contains("  small: 100.00 EUR a month, by one run.")
+            .contains("  small: 100.00 EUR per month, by one run.")
     );
     let load = [
         "price", "--load", "20000tps", "--p99", "5ms", "--sheet", &prices,
     ];
-    assert!(home.run(&load, 7).contains("None of them"));
+    assert!(home.run(&load, 7).contains("None, according to these runs"));
 }
 
 #[test]
@@ -241,8 +241,8 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
     home.run(&words, 0);
     let drawn = std::fs::read_to_string(&page).expect("it is written");
     for words in [
-        "1: small: 100.00 EUR a month, 10,000 transactions a second by one run, on the frontier",
-        "2: big: 300.00 EUR a month, 25,000 transactions a second by one run, on the frontier",
+        "1: small: 100.00 EUR per month, 10,000 transactions per second by one run, on the frontier",
+        "2: big: 300.00 EUR per month, 25,000 transactions per second by one run, on the frontier",
         "2019, OLD",
         "a letter (",
     ] {
@@ -343,7 +343,7 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
         0,
     );
     for words in [
-        "  big (new): 300.00 EUR a month, by the median of 3 runs.",
+        "  big (new): 300.00 EUR per month, by the median of 3 runs.",
         "small (old)     3 ",
         "big (new)       3 ",
     ] {

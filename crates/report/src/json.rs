@@ -1,6 +1,6 @@
-//! The Run document itself, for programs.
+//! The Run document as JSON, for programs.
 //!
-//! In: a Run. Out: its JSON, indented, with a line break at the end. Must never: leave a field out.
+//! In: a Run. Out: its JSON, with a line break at the end. Must never: omit a field.
 
 use prony_store::Run;
 use serde::Serialize;
@@ -11,13 +11,13 @@ pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     pretty(out, run)
 }
 
-/// Writes any document, indented.
+/// Writes a document as indented JSON.
 pub fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
-/// Writes the document as one line, for a stream of several.
+/// Writes the document as one line of JSON, for a stream of documents.
 pub fn line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     serde_json::to_writer(&mut *out, run)?;
     writeln!(out)
@@ -28,12 +28,12 @@ mod tests {
     use crate::sample_run;
 
     #[test]
-    fn a_written_run_reads_back_equal() {
+    fn a_written_run_is_parsed_to_an_equal_run() {
         let run = sample_run::closed();
         let mut out = Vec::new();
         super::write(&mut out, &run).unwrap();
-        let back: prony_store::Run = serde_json::from_slice(&out).unwrap();
-        assert_eq!(back, run);
+        let parsed: prony_store::Run = serde_json::from_slice(&out).unwrap();
+        assert_eq!(parsed, run);
         assert_eq!(out.last(), Some(&b'\n'));
         out.clear();
         super::line(&mut out, &run).unwrap();

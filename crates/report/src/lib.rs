@@ -1,8 +1,8 @@
 //! Views of a Run.
 //!
-//! In: a Run document, or its seconds as they arrive; plain values of a loader. Out: text, written to
-//! a `&mut dyn Write`, one view per file. Must never: change a figure, compute a verdict, or know how
-//! the load was driven.
+//! In: a Run document, the seconds of a run in progress, or plain values of a loader. Out: text, written to a
+//! `&mut dyn Write`, one view per file. Must never: change a figure; compute a verdict; depend on how the
+//! load was driven.
 
 pub mod audit;
 pub mod compare;
@@ -40,12 +40,11 @@ mod sample_run;
 
 use std::io;
 
-/// Treats a closed pipe (`prony show last | head`) as the end of the output, not as an error. Any
-/// other error is returned.
-pub fn until_pipe_closes(written: io::Result<()>) -> io::Result<()> {
-    match written {
+/// Ignores the error of a closed pipe, as in `prony show last | head`, and returns every other error.
+pub fn until_pipe_closes(result: io::Result<()>) -> io::Result<()> {
+    match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        result => result,
     }
 }
 

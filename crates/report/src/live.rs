@@ -1,8 +1,8 @@
-//! A run in progress, second by second, for stderr.
+//! The live view of a run in progress, for stderr.
 //!
 //! In: each [`Second`] as it ends, and observations of the server. Out: on a terminal, a few redrawn lines
-//! and charts; elsewhere, one plain line per interval. Must never: read a clock, write escape codes into a
-//! file, or change a terminal mode: the terminal stays usable however the process ends.
+//! and charts; elsewhere, one plain line per interval. Must never: read a clock; write escape codes into a
+//! file; change a terminal mode, because the terminal must stay usable even if the process is killed.
 
 mod frame;
 mod minute;
@@ -16,10 +16,10 @@ use frame::LiveState;
 use prony_store::{Second, SecondPart, ServerSecond};
 use std::io::{self, Write};
 
-/// What runs, and when it ends.
+/// The title, length and clients of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOutline {
-    /// What runs, briefly: `tpcb, 64 clients on 2 threads`.
+    /// Title: `tpcb, 64 clients on 2 threads`.
     pub title: String,
     /// Length of the warm-up, in seconds.
     pub warmup_s: f64,
@@ -27,8 +27,8 @@ pub struct RunOutline {
     pub measured_s: Option<f64>,
     /// Number of clients.
     pub clients: u32,
-    /// Each transaction opens its own connection: the number of open ones is then arbitrary and is
-    /// not shown.
+    /// Each transaction opens a connection; the number of open connections is then not shown, because it is
+    /// arbitrary.
     pub connect_per_transaction: bool,
 }
 
@@ -38,6 +38,7 @@ pub struct LiveView<W> {
     style: Style,
     outline: RunOutline,
     interval_s: f64,
+    /// End of the last second in a plain line, in seconds since the start of the load.
     printed_until_s: f64,
     redraw: Redraw,
     size: fn() -> Option<Size>,
@@ -45,8 +46,8 @@ pub struct LiveView<W> {
     pending: Pending,
 }
 
-/// Totals of the seconds since the last plain line. Percentiles cannot be added: the line shows
-/// those of its last second, which its time indicates.
+/// Totals of the seconds since the last plain line. Percentiles cannot be added; the line shows those of
+/// its last second.
 #[derive(Default)]
 struct Pending {
     seconds: f64,
@@ -71,7 +72,7 @@ impl<W: Write> LiveView<W> {
         }
     }
 
-    /// Queries the size of the terminal before each drawing, as it may change.
+    /// Sets the function that returns the size of the terminal; it is called before each drawing.
     #[must_use]
     pub fn sized_by(mut self, size: fn() -> Option<Size>) -> LiveView<W> {
         self.size = size;
@@ -100,7 +101,7 @@ impl<W: Write> LiveView<W> {
         self.pending.committed += second.committed;
         self.pending.failed += second.failed;
         let now_s = second.at_s + second.length_s;
-        // Half a second of slack: seconds do not end exactly on whole seconds.
+        // Allow for half a second: intervals do not end exactly at whole seconds.
         if now_s + 0.5 >= self.printed_until_s + self.interval_s {
             self.printed_until_s = now_s;
             self.plain_line(second, now_s)?;
@@ -108,7 +109,7 @@ impl<W: Write> LiveView<W> {
         Ok(())
     }
 
-    /// Prints a line above the view, such as a lost server.
+    /// Prints a message above the view.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         let columns = self.size().columns;
         self.redraw.clear(&mut self.out, columns)?;

@@ -1,8 +1,8 @@
 //! Progress of a load, for stderr.
 //!
-//! In: the amount done and the total, at a time of the caller's clock, or the time alone while there is
-//! no progress. Out: on a terminal, one redrawn line with rate and time left; elsewhere, a plain line
-//! per step after 1, 2 and 5 seconds, and every ten seconds. Must never: read a clock.
+//! In: the amount done, the total and the caller's time; only the time while there is no progress. Out: on a
+//! terminal, one redrawn line with rate and remaining time; elsewhere, a plain line for each step after 1, 2,
+//! 5 and 10 seconds, then every ten seconds. Must never: read a clock.
 
 use crate::live::bar;
 use crate::redraw::Redraw;
@@ -25,11 +25,11 @@ pub struct LoadStepProgress {
     pub at_s: f64,
 }
 
-/// Seconds of a step after which a plain line is printed; later lines are as far apart as the last
-/// value.
+/// Times at which the first plain lines of a step are printed, in seconds since the step began.
 const PLAIN_AT_S: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
+/// Seconds between later plain lines.
 const PLAIN_EVERY_S: f64 = 10.0;
-/// Seconds without progress after which the line reports a wait.
+/// Seconds without progress after which the line says that the load waits for the server.
 const STALLED_S: f64 = 2.0;
 
 /// The view of a load.
@@ -40,7 +40,8 @@ pub struct LoadProgressView<W> {
     last: LoadStepProgress,
     step_began_s: f64,
     /// Time of the last progress, in seconds.
-    moved_at_s: f64,
+    progressed_at_s: f64,
+    /// Time at which the next plain line is due, in seconds.
     plain_due_s: f64,
     /// Amount done in the last plain line.
     plain_done: u64,
@@ -55,7 +56,7 @@ impl<W: Write> LoadProgressView<W> {
             redraw: Redraw::default(),
             last: LoadStepProgress::default(),
             step_began_s: 0.0,
-            moved_at_s: 0.0,
+            progressed_at_s: 0.0,
             plain_due_s: 0.0,
             plain_done: 0,
         }
@@ -68,13 +69,13 @@ impl<W: Write> LoadProgressView<W> {
             self.step_began_s = progress.at_s;
         }
         if new_step || progress.done > self.last.done {
-            self.moved_at_s = progress.at_s;
+            self.progressed_at_s = progress.at_s;
         }
         self.last.clone_from(progress);
         self.draw(new_step)
     }
 
-    /// Shows the last progress at this time, for a load that may have made none since.
+    /// Shows the last progress again at a later time; call it when there may be no progress.
     pub fn tick(&mut self, at_s: f64) -> io::Result<()> {
         if self.last.step.is_empty() || at_s <= self.last.at_s {
             return Ok(());
@@ -92,10 +93,10 @@ impl<W: Write> LoadProgressView<W> {
                 .redraw
                 .draw(&mut self.out, &[line], self.style.width, &self.style);
         }
-        // A line equal to the last one tells the user nothing.
+        // Skip a line that equals the last one.
         let changed = self.last.total == 0
             || self.last.done != self.plain_done
-            || at_s - self.moved_at_s >= STALLED_S;
+            || at_s - self.progressed_at_s >= STALLED_S;
         if new_step || (at_s >= self.plain_due_s && changed) {
             self.plain_done = self.last.done;
             let step_s = at_s - self.step_began_s;
@@ -136,17 +137,17 @@ impl<W: Write> LoadProgressView<W> {
             units::count(progress.total),
             units::percent(share),
         );
-        let stalled_s = progress.at_s - self.moved_at_s;
+        let stalled_s = progress.at_s - self.progressed_at_s;
         if stalled_s >= STALLED_S {
-            // The time left is unknown.
+            // The remaining time is unknown.
             let stalled = units::span(stalled_s.round());
             line += &format!(", waiting for the server for {stalled}");
         } else if step_s > 0.5 && progress.done > 0 {
             // A rate over less than half a second is noise.
             let per_s = progress.done as f64 / step_s;
-            let left_s = (progress.total.saturating_sub(progress.done)) as f64 / per_s;
-            let left = units::span(left_s.round());
-            line += &format!(", {} /s, {left} left", units::rate(per_s));
+            let remaining_s = (progress.total.saturating_sub(progress.done)) as f64 / per_s;
+            let remaining = units::span(remaining_s.round());
+            line += &format!(", {} /s, {remaining} left", units::rate(per_s));
         }
         line
     }
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_gets_a_line_per_step_and_later_ones_in_progress() {
+    fn a_file_gets_lines_at_the_start_of_a_step_and_during_it() {
         assert_eq!(
             output(Style::plain()),
             "accounts: 0 of 1,000,000 (0 %)\n\
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_gets_a_bar_with_rate_and_time_left() {
+    fn a_terminal_gets_a_bar_with_rate_and_remaining_time() {
         let style = Style {
             terminal: true,
             ..Style::plain()

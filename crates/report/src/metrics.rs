@@ -1,8 +1,8 @@
-//! A run in progress, for Prometheus: text exposition format, version 0.0.4.
+//! The metrics of a run in progress for Prometheus, in text exposition format 0.0.4.
 //!
 //! In: counts since the start of the load, the last second, observations of the server. Out: metric
-//! families, each with HELP and TYPE, names with base units. Must never: show a password; report zero
-//! for an unknown value, which is left out; let a counter decrease.
+//! families, each with HELP and TYPE, names with base units. Must never: show a password; write a sample
+//! for an unknown value; let a counter decrease.
 //!
 //! Rules: <https://prometheus.io/docs/instrumenting/exposition_formats/> and
 //! <https://prometheus.io/docs/practices/naming/>; `promtool check metrics` reports no problem.
@@ -13,7 +13,7 @@ use hdrhistogram::{Counter, Histogram};
 use prony_store::{Second, ServerSecond};
 use std::io::{self, Write};
 
-/// Content type of the text.
+/// The HTTP content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of the buckets of response times, in seconds.
@@ -22,7 +22,7 @@ pub const BOUNDS_S: [f64; 20] = [
     5.0, 10.0, 25.0, 50.0, 100.0,
 ];
 
-/// All figures of a run.
+/// All metrics of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Exposition {
     /// Labels that describe the run, with their values; never a password.
@@ -37,7 +37,7 @@ pub struct Exposition {
     pub errors: Vec<ErrorTotals>,
     /// CPU time of the client's threads, in seconds.
     pub client_cpu_s: Option<f64>,
-    /// Starts that were due at the end of the last second and still waited; absent in a closed
+    /// Starts that were due at the end of the last second and were waiting for a client; absent in a closed
     /// loop.
     pub waiting: Option<u64>,
     /// The last second; absent until the first has ended.
@@ -71,8 +71,8 @@ pub struct KindTotals {
     pub skipped: u64,
     /// Extra tries.
     pub retries: u64,
-    /// Number of response times of committed transactions in each bucket: up to its bound in
-    /// [`BOUNDS_S`] and above the bound before. Times above the last bound are in no bucket.
+    /// Number of response times of committed transactions per bucket: at most its bound in [`BOUNDS_S`]
+    /// and above the previous bound. Times above the last bound are in no bucket.
     pub buckets: [u64; BOUNDS_S.len()],
     /// Number of response times.
     pub times: u64,
@@ -81,14 +81,14 @@ pub struct KindTotals {
 }
 
 impl KindTotals {
-    /// Adds the response times of a histogram in nanoseconds. The values of a cell count as the
-    /// upper end of the cell, at most 0.1 % too high.
+    /// Adds the response times of a histogram in nanoseconds. Each value is rounded up to the end of its
+    /// histogram bucket, at most 0.1 % too high.
     pub fn add_times<C: Counter>(&mut self, times: &Histogram<C>) {
-        for cell in times.iter_recorded() {
-            let end_s = times.highest_equivalent(cell.value_iterated_to()) as f64 / 1e9;
-            let place = BOUNDS_S.partition_point(|bound_s| *bound_s < end_s);
-            if let Some(bucket) = self.buckets.get_mut(place) {
-                *bucket += cell.count_at_value().as_u64();
+        for recorded in times.iter_recorded() {
+            let end_s = times.highest_equivalent(recorded.value_iterated_to()) as f64 / 1e9;
+            let index = BOUNDS_S.partition_point(|bound_s| *bound_s < end_s);
+            if let Some(bucket) = self.buckets.get_mut(index) {
+                *bucket += recorded.count_at_value().as_u64();
             }
         }
     }
@@ -108,7 +108,7 @@ pub struct ErrorTotals {
     pub count: u64,
 }
 
-/// Observations of the server since the start of the load; what it never reported is absent.
+/// Totals of the observations of the server since the start of the load; values never reported are absent.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTotals {
     commits: Option<u64>,
@@ -125,7 +125,7 @@ pub struct ServerTotals {
 impl ServerTotals {
     /// Adds one second.
     pub fn add(&mut self, second: &ServerSecond) {
-        for (sum, grown) in [
+        for (sum, increase) in [
             (&mut self.commits, second.commits),
             (&mut self.rollbacks, second.rollbacks),
             (&mut self.cache_hits, second.cache_hits),
@@ -134,8 +134,8 @@ impl ServerTotals {
             (&mut self.temp_bytes, second.temp_bytes),
             (&mut self.deadlocks, second.deadlocks),
         ] {
-            if let Some(grown) = grown {
-                *sum = Some(sum.unwrap_or(0).saturating_add(grown));
+            if let Some(increase) = increase {
+                *sum = Some(sum.unwrap_or(0).saturating_add(increase));
             }
         }
         let cpu_s = second

@@ -1,6 +1,6 @@
-//! Price-performance: what throughput costs.
+//! Views of price-performance.
 //!
-//! In: prices computed by `judge`. Out: tables for a person, or JSON. Must never: print an amount
+//! In: prices computed by `judge`. Out: tables, or JSON. Must never: print an amount
 //! without its currency and the date of its prices, or call anything tpmC.
 
 use crate::printer::Printer;
@@ -12,10 +12,10 @@ use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::price::{Candidate, FigureRange, LoadAnswer, PricePoint, Prices, RankingObstacle};
 use std::io::{self, Write};
 
-/// Longest name of a configuration in a table, in characters.
+/// Maximum length of a configuration's name in a table, in characters.
 const MAX_NAME: usize = 24;
 
-/// Writes the prices for a person.
+/// Writes the prices as text.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     if prices.points.is_empty() {
@@ -33,10 +33,13 @@ pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<
     }
     if !prices.refused.is_empty() {
         out.heading("Without a price")?;
-        for one in &prices.refused {
-            let text = format!("{}, run {}: {}.", one.configuration, one.run, one.why);
+        for refusal in &prices.refused {
+            let text = format!(
+                "{}, run {}: {}.",
+                refusal.configuration, refusal.run, refusal.why
+            );
             out.paragraph(&plain(&text))?;
-            out.paragraph(&plain(&one.advice))?;
+            out.paragraph(&plain(&refusal.advice))?;
         }
     }
     if prices.remarks.is_empty() {
@@ -53,16 +56,16 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     out.line(out.style.bold(&title))?;
     let utilisation = units::percent(prices.utilisation);
     let has_nopm = prices.points.iter().any(|point| point.nopm.is_some());
-    let tps_for = format!("TPS/{currency}");
-    let at_share = format!("at {utilisation}");
+    let tps_per_money = format!("TPS/{currency}");
+    let at_utilisation = format!("at {utilisation}");
     let mut header = vec![
         "",
         "runs",
-        "a month",
+        "per month",
         "TPS",
-        &tps_for,
-        "a million",
-        &at_share,
+        &tps_per_money,
+        "per million",
+        &at_utilisation,
     ];
     if has_nopm {
         header.extend(["NOPM", "3 years/NOPM"]);
@@ -74,9 +77,9 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     out.table(&table)?;
     out.paragraph(&format!(
-        "TPS: the median of the runs. TPS/{currency}: committed transactions a second for 1 {currency} a \
-         month. A million: the cost of a million committed transactions, with the server at its measured \
-         throughput all the time, and with {utilisation} of it used. A month has 730 hours."
+        "TPS: the median of the runs. TPS/{currency}: committed transactions per second for 1 {currency} per \
+         month. Per million: the cost of a million committed transactions if the server always runs at its \
+         measured throughput, and if it runs at {utilisation} of it. A month has 730 hours."
     ))?;
     if prices.points.iter().any(|point| point.once > 0.0) {
         out.paragraph("One-time costs are spread over 36 months.")?;
@@ -87,11 +90,11 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
 }
 
-/// Clarifies that the cost per NOPM is not TPC-C's price-performance metric.
+/// A note that the cost per NOPM is not TPC-C's price-performance metric.
 pub(crate) const NO_TPMC: &str = "The three-year cost per NOPM resembles TPC-C's price metric but is not that metric: NOPM is not tpmC.";
 
-/// Cost of one configuration and the ratios derived from it, in the column order of all views. `has_nopm`:
-/// include NOPM.
+/// The cost of a configuration and the ratios derived from it, in the column order of all views. `has_nopm`:
+/// the table has columns for NOPM.
 pub(crate) fn ratios(point: &PricePoint, has_nopm: bool) -> Vec<String> {
     let mut cells = vec![
         money(point.cost),
@@ -107,12 +110,12 @@ pub(crate) fn ratios(point: &PricePoint, has_nopm: bool) -> Vec<String> {
     cells
 }
 
-/// Where the figures and the prices of a configuration come from.
+/// Writes the sources of a configuration's figures and prices.
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
     let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
-    let seen = match point.replicas_seen {
-        Some(seen) => format!("{} observed", count(seen.into())),
+    let observed = match point.replicas_seen {
+        Some(number) => format!("{} observed", count(number.into())),
         None => "number in the runs unknown".to_owned(),
     };
     let time = |ns: Option<u64>| units::or_unknown(ns, |ns| units::time(ns as f64));
@@ -121,11 +124,11 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         _ => "; the slowest of the runs",
     };
     let once = match point.once {
-        once if once > 0.0 => format!(" and {} once", money(once)),
+        amount if amount > 0.0 => format!(" and {} once", money(amount)),
         _ => String::new(),
     };
     let example = if point.example { ", an example" } else { "" };
-    let spread = point.tps_interval.map(|of| ("TPS", spread(point, of)));
+    let spread = point.tps_interval.map(|tps| ("TPS", spread(point, tps)));
     let mut items = vec![
         ("workload", point.workload.clone()),
         (
@@ -146,14 +149,14 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         (
             "safety",
             format!(
-                "durability {}; pays for {replicas}, {seen}",
+                "durability {}; pays for {replicas}, {observed}",
                 point.durability.as_deref().unwrap_or("unknown")
             ),
         ),
         (
             "prices",
             format!(
-                "{} a month{once}, as of {}, {}, {}",
+                "{} per month{once}, as of {}, {}, {}",
                 money(point.a_month),
                 point.as_of,
                 point.regions.join(" and "),
@@ -177,34 +180,36 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.named(10, &items)
 }
 
-pub(crate) fn spread(point: &PricePoint, between: FigureRange) -> String {
-    let (low, high) = (units::rate(between.low), units::rate(between.high));
+/// The number of runs behind the median TPS, and its confidence interval or range.
+pub(crate) fn spread(point: &PricePoint, range: FigureRange) -> String {
+    let (low, high) = (units::rate(range.low), units::rate(range.high));
     let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
-    match between.confident {
+    match range.confident {
         true => format!("median of {runs}; with 95 % confidence between {low} and {high}"),
-        false => format!("median of {runs}, which gave {low} to {high}: too few for an interval"),
+        false => format!("median of {runs} from {low} to {high}: too few runs for an interval"),
     }
 }
 
-/// Ranks configurations by throughput per unit of money.
+/// Writes the configurations, ranked by throughput per unit of money.
 fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     let Some(ranking) = &prices.ranking else {
         return Ok(());
     };
     out.heading("Most throughput for the money")?;
     if !ranking.obstacles.is_empty() {
-        out.paragraph("NOT RANKED: these do not compare.")?;
+        out.paragraph("NOT RANKED: the configurations do not compare.")?;
         return write_obstacles(out, &ranking.obstacles);
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
+    let per_month = |cost| format!("{} per month", money(cost));
     let mut table = Table::new(&["", "runs", &tps_per_money, "break-even", "frontier<"]);
-    for place in &ranking.order {
-        let point = &prices.points[*place];
+    for index in &ranking.order {
+        let point = &prices.points[*index];
         table.row([
             table_name(point),
             runs(point),
             units::or_unknown(point.tps_per_money, figure),
-            or_dash(point.break_even, |cost| format!("{} a month", money(cost))),
+            or_dash(point.break_even, per_month),
             match point.on_frontier {
                 Some(true) => "yes".to_owned(),
                 _ => "no".to_owned(),
@@ -213,12 +218,12 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     out.table(&table)?;
     out.paragraph(
-        "Break-even: the price at which it would give as much throughput for the money as the first. \
-         Frontier: no other is faster at this price or less.",
+        "Break-even: the price at which a configuration would give as much throughput for the money as the \
+         first. Frontier: no other configuration is faster at this price or less.",
     )
 }
 
-/// Lists the configurations that sustain the requested load.
+/// Writes which configurations sustain the requested load, and the cheapest of them.
 fn write_load_answer(
     out: &mut Printer<'_>,
     prices: &Prices,
@@ -226,15 +231,15 @@ fn write_load_answer(
 ) -> io::Result<()> {
     let demand = &answer.demand;
     let mut target = format!("{} transactions/s", units::rate(demand.tps));
-    for (which, limit) in [("95th", demand.p95_ns), ("99th", demand.p99_ns)] {
+    for (percentile, limit) in [("95th", demand.p95_ns), ("99th", demand.p99_ns)] {
         if let Some(ns) = limit {
-            target += &format!(", {which} percentile up to {}", units::time(ns as f64));
+            target += &format!(", {percentile} percentile up to {}", units::time(ns as f64));
         }
     }
-    out.heading(&format!("What sustains {target}"))?;
-    let verdict = match answer.cheapest.map(|place| &prices.points[place]) {
+    out.heading(&format!("Configurations that sustain {target}"))?;
+    let verdict = match answer.cheapest.map(|index| &prices.points[index]) {
         Some(point) => format!(
-            "{}: {} {} a month, {}{}.",
+            "{}: {} {} per month, {}{}.",
             plain(&point.name()),
             money(point.cost),
             plain(&prices.currency),
@@ -242,17 +247,18 @@ fn write_load_answer(
             slower_runs_note(prices, answer),
         ),
         None if !answer.obstacles.is_empty() => {
-            "The cheapest is not named, because these do not compare.".to_owned()
+            "The cheapest is not named, because the configurations do not compare.".to_owned()
         }
-        None => "None of them, according to these runs.".to_owned(),
+        None => "None, according to these runs.".to_owned(),
     };
     for line in wrap(&verdict, out.style.width - 2) {
         out.line(format!("  {}", out.style.bold(&line)))?;
     }
-    let mut table = Table::new(&["", "runs", "a month", "TPS", "p95", "p99", "sustains it<"]);
-    for one in &answer.candidates {
-        let point = &prices.points[one.point];
-        let all = point.runs.len();
+    let mut table = Table::new(&["", "runs", "per month", "TPS", "p95", "p99", "sustains it<"]);
+    for candidate in &answer.candidates {
+        let point = &prices.points[candidate.point];
+        let total = point.runs.len();
+        let sustained = total.saturating_sub(candidate.runs_below);
         table.row([
             table_name(point),
             runs(point),
@@ -260,51 +266,53 @@ fn write_load_answer(
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
             time_or_dash(point.p99_ns),
-            match (one.holds_partly(), one.holds) {
-                (true, _) => format!("in {} of {all} runs", all.saturating_sub(one.runs_below)),
+            match (candidate.holds_partly(), candidate.holds) {
+                (true, _) => format!("in {sustained} of {total} runs"),
                 (false, true) => "yes".to_owned(),
                 (false, false) => "no".to_owned(),
             },
         ]);
     }
     out.table(&table)?;
-    let several = |one: &Candidate| prices.points[one.point].runs.len() > 1;
-    if answer.candidates.iter().any(several) {
+    let is_repeated = |candidate: &Candidate| prices.points[candidate.point].runs.len() > 1;
+    if answer.candidates.iter().any(is_repeated) {
         out.paragraph("With several runs, TPS is the median, and p95 and p99 are the highest.")?;
     }
-    for one in answer.candidates.iter().filter(|one| !one.holds) {
-        let several = match (one.count, one.cost) {
+    let candidates = answer.candidates.iter();
+    for candidate in candidates.filter(|candidate| !candidate.holds) {
+        let several = match (candidate.count, candidate.cost) {
             (Some(number), Some(cost)) => format!(
-                "; {} of them would, for {} a month, if the load can be divided among them",
+                "; {} of them would, for {} per month, if the load can be divided among them",
                 count(number),
                 money(cost)
             ),
             _ => String::new(),
         };
-        let name = prices.points[one.point].name();
-        out.paragraph(&plain(&format!("{name}: {}{several}.", one.why)))?;
+        let name = prices.points[candidate.point].name();
+        out.paragraph(&plain(&format!("{name}: {}{several}.", candidate.why)))?;
     }
     write_obstacles(out, &answer.obstacles)
 }
 
-/// Says which runs of the cheapest sustaining configuration fall below the load although the median does
-/// not: `, but 1 of 4 runs was slower: 294 a second`.
+/// A note on runs of the cheapest sustaining configuration that are below the load although the median is
+/// not; empty if there are none.
 fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     let mut candidates = answer.candidates.iter();
-    let cheapest = candidates.find(|one| Some(one.point) == answer.cheapest);
-    let partly = cheapest.filter(|one| one.holds_partly());
-    partly.map_or(String::new(), |one| {
-        let runs = prices.points[one.point].runs.len();
-        format!(", but {}", one.runs_below_text(runs))
+    let cheapest = candidates.find(|candidate| Some(candidate.point) == answer.cheapest);
+    let cheapest = cheapest.filter(|candidate| candidate.holds_partly());
+    cheapest.map_or(String::new(), |candidate| {
+        let runs = prices.points[candidate.point].runs.len();
+        format!(", but {}", candidate.runs_below_text(runs))
     })
 }
 
-fn write_obstacles(out: &mut Printer<'_>, of: &[RankingObstacle]) -> io::Result<()> {
-    for one in of {
-        let [in_a, in_b] = [&one.in_a, &one.in_b].map(|text| cut(&plain(text), 60));
+/// Writes the differences that prevent a ranking.
+fn write_obstacles(out: &mut Printer<'_>, obstacles: &[RankingObstacle]) -> io::Result<()> {
+    for obstacle in obstacles {
+        let [in_a, in_b] = [&obstacle.in_a, &obstacle.in_b].map(|text| cut(&plain(text), 60));
         let text = format!(
             "{} against {}: {}: {in_a} against {in_b}, because {}.",
-            one.a, one.b, one.what, one.why
+            obstacle.a, obstacle.b, obstacle.what, obstacle.why
         );
         out.paragraph(&plain(&text))?;
     }
@@ -316,30 +324,29 @@ pub fn json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
     crate::json::pretty(out, prices)
 }
 
-/// Whether part of the result must not be used: a run has no price, there is no ranking, or no
-/// answer.
+/// Whether a run has no price, or there is no ranking, or no configuration sustains the load.
 pub fn is_refused(prices: &Prices) -> bool {
     let (ranking, answer) = (prices.ranking.as_ref(), prices.answer.as_ref());
     !prices.refused.is_empty()
-        || ranking.is_some_and(|one| !one.obstacles.is_empty())
-        || answer.is_some_and(|one| one.cheapest.is_none())
+        || ranking.is_some_and(|ranking| !ranking.obstacles.is_empty())
+        || answer.is_some_and(|answer| answer.cheapest.is_none())
 }
 
 fn table_name(point: &PricePoint) -> String {
     short_name(point, MAX_NAME)
 }
 
-/// The names of the configuration and its variant, shortened so that part of both remains.
-pub(crate) fn short_name(point: &PricePoint, most: usize) -> String {
+/// The names of the configuration and its variant in at most `width` characters, with a part of each.
+pub(crate) fn short_name(point: &PricePoint, width: usize) -> String {
     let configuration = plain(&point.configuration);
     let variant = plain(&point.variant);
     match variant.is_empty() {
-        true => cut(&configuration, most),
+        true => cut(&configuration, width),
         false => {
-            let half = (most / 2).max(most.saturating_sub(variant.chars().count() + 3));
+            let half = (width / 2).max(width.saturating_sub(variant.chars().count() + 3));
             let configuration = cut(&configuration, half);
-            let left = most.saturating_sub(configuration.chars().count() + 3);
-            format!("{configuration} ({})", cut(&variant, left))
+            let remaining = width.saturating_sub(configuration.chars().count() + 3);
+            format!("{configuration} ({})", cut(&variant, remaining))
         }
     }
 }
@@ -353,7 +360,7 @@ pub(crate) fn runs(point: &PricePoint) -> String {
 pub(crate) fn basis(point: &PricePoint) -> String {
     match (point.runs.len(), point.repeats_planned) {
         (1, None | Some(..=1)) => "by one run".to_owned(),
-        (1, Some(meant)) => format!("by one run of {meant}"),
+        (1, Some(planned)) => format!("by one run of {planned}"),
         _ => format!("by the median of {} runs", point.runs_text()),
     }
 }
@@ -363,10 +370,10 @@ pub(crate) fn money(amount: f64) -> String {
     match amount {
         amount if amount >= 999.995 => {
             let cents = (amount * 100.0).round();
-            let whole = count((cents / 100.0).floor() as u64);
+            let integer = count((cents / 100.0).floor() as u64);
             match cents % 100.0 {
-                0.0 => whole,
-                rest => format!("{whole}.{rest:02.0}"),
+                0.0 => integer,
+                fraction => format!("{integer}.{fraction:02.0}"),
             }
         }
         amount if amount >= 1.0 || amount == 0.0 => format!("{amount:.2}"),
@@ -384,8 +391,8 @@ pub(crate) fn figure(value: f64) -> String {
 
 /// Three significant digits of a number below 1.
 fn significant(value: f64) -> String {
-    let places = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
-    format!("{value:.places$}")
+    let decimals = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
+    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]

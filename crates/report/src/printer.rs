@@ -8,43 +8,44 @@ use crate::text::wrap;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// A stream and its style.
+/// Writes formatted text to a stream in its style.
 pub(crate) struct Printer<'a> {
     out: &'a mut dyn Write,
     pub style: &'a Style,
 }
 
 impl<'a> Printer<'a> {
+    /// Creates a printer on `out`.
     pub fn new(out: &'a mut dyn Write, style: &'a Style) -> Printer<'a> {
         Printer { out, style }
     }
 
-    /// One line, however long.
+    /// Writes one line without wrapping it.
     pub fn line(&mut self, text: impl Display) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
 
-    /// Writes lines over the whole width, each in this look, such as [`Style::bold`].
-    pub fn wrapped(&mut self, look: fn(&Style, &str) -> String, text: &str) -> io::Result<()> {
+    /// Writes text wrapped to the full width, each line formatted by `format`, such as [`Style::bold`].
+    pub fn wrapped(&mut self, format: fn(&Style, &str) -> String, text: &str) -> io::Result<()> {
         for line in wrap(text, self.style.width) {
-            writeln!(self.out, "{}", look(self.style, &line))?;
+            writeln!(self.out, "{}", format(self.style, &line))?;
         }
         Ok(())
     }
 
-    /// An empty line, and a title.
+    /// Writes an empty line and a heading.
     pub fn heading(&mut self, text: &str) -> io::Result<()> {
         self.line("")?;
         self.wrapped(Style::bold, text)
     }
 
-    /// Indented lines.
+    /// Writes indented, wrapped text.
     pub fn paragraph(&mut self, text: &str) -> io::Result<()> {
         self.item("", 0, text)
     }
 
-    /// Indented lines after a label that takes `columns` without its escape codes; later lines are
-    /// indented by the same width.
+    /// Writes indented, wrapped text after a label of `columns` characters, not counting escape codes; later
+    /// lines are indented by the same width.
     pub fn item(&mut self, label: &str, columns: usize, text: &str) -> io::Result<()> {
         let lines = wrap(text, self.style.width.saturating_sub(columns + 2));
         for (row, line) in lines.iter().enumerate() {
@@ -56,7 +57,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// One item per text, each after a name `columns` wide.
+    /// Writes items with names in a column of `columns` characters.
     pub fn named(&mut self, columns: usize, items: &[(&str, String)]) -> io::Result<()> {
         for (name, text) in items {
             let name = self.style.dim(&format!("{name:<columns$}"));
@@ -65,7 +66,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    /// An indented table.
+    /// Writes an indented table.
     pub fn table(&mut self, table: &Table) -> io::Result<()> {
         table.write(self.out, self.style, 2)
     }

@@ -1,4 +1,4 @@
-//! What went wrong, where, and what to do about it.
+//! Error messages: what happened, where, and what to do.
 //!
 //! In: one problem, or all problems of a plan. Out: a few lines on stderr. Must never: show a
 //! password; callers pass text without any.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn one_problem_has_place_and_hint() {
+    fn a_single_problem_is_printed_with_place_and_hint() {
         let mut out = Vec::new();
         write_problem(&mut out, &Style::plain(), &problem("clients is 0")).unwrap();
         assert_eq!(

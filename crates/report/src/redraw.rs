@@ -1,15 +1,15 @@
 //! Lines at the bottom of a terminal that are redrawn repeatedly.
 //!
-//! In: lines, the width of the terminal. Out: escape codes that replace the lines drawn before. Must
-//! never: be used on a stream that is not a terminal; leave a terminal mode changed, as a process
-//! can be killed at any moment.
+//! In: lines, the width of the terminal. Out: escape codes that replace the previous lines. Must never: be
+//! used on a stream that is not a terminal; change a terminal mode, because the process can be killed at
+//! any moment.
 
 use crate::style::Style;
 use crate::text::visible_width;
 use crate::visible::visible_line;
 use std::io::{self, Write};
 
-/// The lines currently on the terminal.
+/// The lines currently drawn on the terminal.
 #[derive(Debug, Default)]
 pub struct Redraw {
     /// Their widths, in characters.
@@ -17,7 +17,7 @@ pub struct Redraw {
 }
 
 impl Redraw {
-    /// Replaces the lines on the terminal, which is now `columns` characters wide.
+    /// Replaces the lines; the terminal is `columns` characters wide now.
     pub fn draw(
         &mut self,
         out: &mut dyn Write,
@@ -25,7 +25,7 @@ impl Redraw {
         columns: usize,
         style: &Style,
     ) -> io::Result<()> {
-        // One write per frame, so that a half-drawn frame is never visible.
+        // Write each frame at once, so that a half-drawn frame is never visible.
         let old = self.rows(columns);
         let mut frame = cursor_up(old);
         self.drawn_widths.clear();
@@ -50,15 +50,15 @@ impl Redraw {
         out.flush()
     }
 
-    /// The number of terminal rows that they take. A terminal that has become narrower has wrapped the lines
-    /// that no longer fit.
+    /// The number of terminal rows that the lines take: a terminal that became narrower has wrapped the
+    /// lines that no longer fit.
     fn rows(&self, columns: usize) -> usize {
         let rows = |width: &usize| width.div_ceil(columns.max(1)).max(1);
         self.drawn_widths.iter().map(rows).sum()
     }
 }
 
-/// Moves to the first column of the line and erases it (ECMA-48 EL).
+/// Moves to the first column and erases the line (ECMA-48 EL).
 const ERASE_LINE: &str = "\r\x1b[2K";
 
 /// Moves up `rows` rows (ECMA-48 CUU).
@@ -69,9 +69,9 @@ fn cursor_up(rows: usize) -> String {
     }
 }
 
-/// Erases `rows` rows from the current one on, one by one, and returns to it. ED ("erase to the end of the
-/// screen") is not used: where the view begins at the top of the screen, tmux takes ED for a cleared screen and
-/// adds a copy to its history each time.
+/// Erases `rows` rows, starting with the current one, and returns to it. ED ("erase to the end of the
+/// screen") is not used: if the view begins at the top of the screen, tmux treats ED as a cleared screen
+/// and adds a copy to its history each time.
 fn erase_rows(rows: usize) -> String {
     match rows {
         0 => String::new(),
@@ -99,14 +99,14 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         let line = "tpcb\\x1b[2J\\x1b]0;x\\x07\\x0a\\x1b[1mb\\x09c\\x0d";
         assert_eq!(text, format!("\r\x1b[2K{line}\n"));
-        // Rows are counted as the terminal shows them.
+        // The escaped line takes one row.
         out = Vec::new();
         view.clear(&mut out, 80).unwrap();
         assert!(out.starts_with(b"\x1b[1A\r"), "{out:?}");
     }
 
     #[test]
-    fn a_frame_replaces_exactly_the_lines_of_the_one_before() {
+    fn a_frame_replaces_exactly_the_lines_of_the_previous_frame() {
         let (mut view, mut out) = (Redraw::default(), Vec::new());
         view.draw(&mut out, &["a".into(), "b".into()], 80, &PLAIN)
             .unwrap();
@@ -124,8 +124,8 @@ mod tests {
     /// The content of a terminal of `columns` columns, row by row.
     fn screen(bytes: &[u8], columns: usize) -> Vec<String> {
         let (mut rows, mut row, mut column) = (vec![String::new()], 0_usize, 0);
-        let mut rest = std::str::from_utf8(bytes).unwrap().chars();
-        while let Some(c) = rest.next() {
+        let mut characters = std::str::from_utf8(bytes).unwrap().chars();
+        while let Some(c) = characters.next() {
             match c {
                 // The terminal driver adds the carriage return.
                 '\n' => (row, column) = (row + 1, 0),
@@ -133,13 +133,13 @@ mod tests {
                 '\x1b' => {
                     let mut code = String::new();
                     while !code.ends_with(char::is_alphabetic) {
-                        code.extend(rest.next());
+                        code.extend(characters.next());
                     }
                     match code.trim_start_matches('[').split_at(code.len() - 2) {
                         ("2", "K") => rows[row].clear(),
                         (up, "A") => row -= up.parse::<usize>().unwrap(),
                         // Weight and colour.
-                        other => assert_eq!(other.1, "m", "{code}"),
+                        (_, command) => assert_eq!(command, "m", "{code}"),
                     }
                 }
                 c => {
@@ -162,7 +162,7 @@ mod tests {
         let long = "x".repeat(15);
         view.draw(&mut out, &[long, "b".into(), "c".into()], 20, &PLAIN)
             .unwrap();
-        // Narrower now: a line that took one row takes two.
+        // In a narrower terminal, the line of one row takes two.
         let narrow = out.clone();
         view.draw(&mut out, &["d".into()], 20, &PLAIN).unwrap();
         assert_eq!(screen(&out, 20), ["d", "", "", ""]);

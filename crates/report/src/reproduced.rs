@@ -1,8 +1,7 @@
 //! A run beside the published scenario that it reproduces.
 //!
 //! In: a Run with its scenario, and `judge`'s comparison of the two. Out: published and measured
-//! figures, and the differences in set-up. Must never: print a deviation without the differences beside
-//! it.
+//! figures, and the differences in set-up. Must never: print a deviation without these differences.
 
 use crate::compare::signed;
 use crate::printer::Printer;
@@ -16,13 +15,14 @@ use prony_store::Run;
 use prony_store::scenario::{CachedShare, Scenario};
 use std::io;
 
-/// Widest cell of a difference; longer text continues on the next line.
+/// Maximum width of a cell, in characters; longer text continues on the next line.
 const MAX_CELL_WIDTH: usize = 34;
 pub(crate) const NO_FIGURE: &str = "The document has no figure for this scenario.";
 pub(crate) const NOTHING_DIFFERS: &str = "No difference from the document was found.";
 pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
-/// Writes the scenario and whether the cached share is as requested; nothing if the run has neither.
+/// Writes the comparison with the scenario, and whether the cached share is as requested; nothing if the
+/// run has neither.
 pub fn write(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if let Some(scenario) = &run.scenario {
         write_scenario(out, run, scenario)?;
@@ -39,8 +39,8 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     out.heading(&format!("Against the scenario {id}"))?;
     out.paragraph(&source_line(scenario))?;
     let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
-    for one in &deviations(run) {
-        table.row(cells(one));
+    for deviation in &deviations(run) {
+        table.row(cells(deviation));
     }
     match table.is_empty() {
         true => out.paragraph(NO_FIGURE)?,
@@ -52,7 +52,7 @@ fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::
     write_differences(out, run)
 }
 
-/// The scenario, and where its figures were published.
+/// The title of the scenario and the source of its figures.
 pub(crate) fn source_line(scenario: &Scenario) -> String {
     let Scenario {
         title,
@@ -63,40 +63,43 @@ pub(crate) fn source_line(scenario: &Scenario) -> String {
     plain(&format!("{title}. {source}: {place}."))
 }
 
-/// A figure as a row: name, published, measured, deviation and unit.
-pub(crate) fn cells(one: &Deviation) -> [String; 5] {
-    // Formatted as in a comparison: for large deviations digits would be false precision.
+/// The cells of a row: name, published, measured, deviation and unit.
+pub(crate) fn cells(deviation: &Deviation) -> [String; 5] {
+    // The same format as in a comparison: digits of large deviations would be false precision.
     let change = |change: f64| signed(1.0 + change);
     [
-        plain(&one.name),
-        units::rate(one.published),
-        one.measured.map_or("not known".to_owned(), units::rate),
-        or_dash(one.change, change),
-        plain(&one.unit),
+        plain(&deviation.name),
+        units::rate(deviation.published),
+        deviation
+            .measured
+            .map_or("not known".to_owned(), units::rate),
+        or_dash(deviation.change, change),
+        plain(&deviation.unit),
     ]
 }
 
-/// The differences in set-up, side by side.
+/// Writes the differences in set-up side by side.
 fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let found = differences(run);
-    if found.is_empty() {
+    let differences = differences(run);
+    if differences.is_empty() {
         return out.paragraph(NOTHING_DIFFERS);
     }
     out.line("")?;
     out.paragraph(DIFFERENCES_HEADING)?;
     let mut table = Table::new(&["", "published<", "here<"]);
-    for one in &found {
-        let cells = [&one.published, &one.here].map(|text| wrap(&plain(text), MAX_CELL_WIDTH));
-        for line in 0..cells[0].len().max(cells[1].len()).max(1) {
-            let part = |cell: &[String]| cell.get(line).cloned().unwrap_or_default();
-            let what = if line == 0 { one.what } else { "" };
-            table.row([what.to_owned(), part(&cells[0]), part(&cells[1])]);
+    for difference in &differences {
+        let [published, measured] = [&difference.published, &difference.here]
+            .map(|text| wrap(&plain(text), MAX_CELL_WIDTH));
+        for row in 0..published.len().max(measured.len()).max(1) {
+            let line = |cell: &[String]| cell.get(row).cloned().unwrap_or_default();
+            let condition = if row == 0 { difference.what } else { "" };
+            table.row([condition.to_owned(), line(&published), line(&measured)]);
         }
     }
     out.table(&table)
 }
 
-/// Whether as much was cached as requested.
+/// Sentences that compare the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
     let share = |share: f64| format!("{:.1} %", share * 100.0);
     let data = match observed.whole_database {
@@ -182,7 +185,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn large_deviations_are_printed_as_in_a_comparison() {
+    fn large_deviations_are_formatted_as_in_a_comparison() {
         for (measured, expected) in [
             (49.484, "over +1,000 %"),
             (1.5, "+50.0 %"),
@@ -200,7 +203,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_share_of_the_whole_database_is_named_as_such() {
+    fn a_share_of_the_whole_database_is_described_as_such() {
         let requested = CachedShare {
             share: 0.3,
             ..CachedShare::default()
@@ -228,7 +231,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_cached_share_is_reported_without_a_scenario_too() {
+    fn the_cached_share_is_reported_with_and_without_a_scenario() {
         for mut run in [sample(), closed()] {
             run.cached = Some(CachedShare {
                 share: 0.3,

@@ -1,7 +1,7 @@
 //! Views of scenarios: the list, and one in detail.
 //!
-//! In: plain values. Out: a table in groups, or everything known about one scenario. Must never:
-//! show a figure without its source.
+//! In: plain values. Out: one table per group, or all details of one scenario. Must never: show a figure
+//! without its source.
 
 use crate::printer::Printer;
 use crate::reproduced::NO_FIGURE;
@@ -19,7 +19,7 @@ pub struct ScenarioGroup {
     pub rows: Vec<ScenarioRow>,
 }
 
-/// One scenario in the list.
+/// A row of the list: one scenario.
 pub struct ScenarioRow {
     /// Its id.
     pub id: String,
@@ -29,9 +29,9 @@ pub struct ScenarioRow {
     pub data: String,
     /// Clients.
     pub clients: Option<u64>,
-    /// The main figure with its name: `NOPM`, 428,316.
+    /// The name and value of the main figure: `NOPM`, 428,316.
     pub figure: Option<(String, f64)>,
-    /// The document with the figures.
+    /// The document that published the figures.
     pub source: String,
 }
 
@@ -74,7 +74,7 @@ pub fn list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io:
     )
 }
 
-/// One scenario in detail.
+/// The details of one scenario.
 pub struct ScenarioDetails {
     /// Its id.
     pub id: String,
@@ -84,7 +84,7 @@ pub struct ScenarioDetails {
     pub facts: Vec<(&'static str, String)>,
     /// Figures: name, value, unit.
     pub figures: Vec<(String, f64, String)>,
-    /// Title of the document, and the place in it.
+    /// Title of the document, and the section or page in it.
     pub source: String,
     /// Remarks.
     pub notes: Vec<String>,
@@ -97,42 +97,49 @@ pub struct ScenarioDetails {
 }
 
 /// Writes the details.
-pub fn details(out: &mut dyn Write, style: &Style, one: &ScenarioDetails) -> io::Result<()> {
+pub fn details(
+    out: &mut dyn Write,
+    style: &Style,
+    scenario: &ScenarioDetails,
+) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    out.line(style.bold(&one.id))?;
-    out.wrapped(Style::dim, &one.title)?;
+    out.line(style.bold(&scenario.id))?;
+    out.wrapped(Style::dim, &scenario.title)?;
     out.line("")?;
-    let widest = one.facts.iter().map(|(name, _)| name.len()).max();
+    let widest = scenario.facts.iter().map(|(name, _)| name.len()).max();
     let columns = widest.unwrap_or(0) + 2;
-    for (name, value) in &one.facts {
+    for (name, value) in &scenario.facts {
         out.item(&format!("{name:columns$}"), columns, value)?;
     }
     out.heading("Published")?;
-    if one.figures.is_empty() {
+    if scenario.figures.is_empty() {
         out.paragraph(NO_FIGURE)?;
     } else {
         let mut table = Table::new(&["", "", "<"]);
-        for (name, value, unit) in &one.figures {
+        for (name, value, unit) in &scenario.figures {
             table.row([name.clone(), units::rate(*value), unit.clone()]);
         }
         out.table(&table)?;
     }
-    out.paragraph(&format!("Source: {}.", one.source))?;
-    one.notes.iter().try_for_each(|note| out.paragraph(note))?;
-    if !one.steps.is_empty() {
+    out.paragraph(&format!("Source: {}.", scenario.source))?;
+    scenario
+        .notes
+        .iter()
+        .try_for_each(|note| out.paragraph(note))?;
+    if !scenario.steps.is_empty() {
         out.heading("What prony reproduce does")?;
-        for (number, step) in one.steps.iter().enumerate() {
+        for (number, step) in scenario.steps.iter().enumerate() {
             let number = format!("{}.", number + 1);
             out.item(&format!("{number:<3}"), 3, step)?;
         }
     }
-    if !one.commands.is_empty() {
+    if !scenario.commands.is_empty() {
         out.heading("The same commands by hand")?;
-        for command in &one.commands {
+        for command in &scenario.commands {
             out.line(format!("  {command}"))?;
         }
     }
-    if let Some((file, text)) = &one.script {
+    if let Some((file, text)) = &scenario.script {
         out.heading(file)?;
         for line in text.lines() {
             out.line(format!("  {}", cut(line, 200)))?;
@@ -152,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_of_the_list_has_figure_and_source() {
+    fn each_row_of_the_list_has_figure_and_source() {
         let row = |figure| ScenarioRow {
             id: "tpcb-cached".to_owned(),
             machine: "16 CPUs, 128 GB".to_owned(),
@@ -176,7 +183,7 @@ mod tests {
 
     #[test]
     fn details_show_steps_commands_and_script() {
-        let one = ScenarioDetails {
+        let scenario = ScenarioDetails {
             id: "x".to_owned(),
             title: "a title".to_owned(),
             facts: vec![
@@ -190,7 +197,7 @@ mod tests {
             commands: vec!["prony load tpcb".to_owned()],
             script: Some(("a.sql".to_owned(), "SELECT 1;\n".to_owned())),
         };
-        let shown = text(|out| details(out, &Style::plain(), &one));
+        let shown = text(|out| details(out, &Style::plain(), &scenario));
         for part in [
             "  machine  16 CPUs\n  data     much\n",
             "Source: a document: a page.",

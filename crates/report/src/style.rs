@@ -1,4 +1,4 @@
-//! Colour, width and whether a stream is a terminal.
+//! The style of an output stream: colour, width, character set.
 //!
 //! In: a stream, NO_COLOR, TERM, the locale. Out: text with or without escape codes. Must never: put
 //! an escape code into a pipe or a file.
@@ -6,14 +6,14 @@
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
 
-/// The escape codes that a [`Style`] writes, and no others.
+/// All escape codes that a [`Style`] writes.
 pub const CODES: [&str; 5] = ["\x1b[0m", BOLD, DIM, CAUTION, ALARM];
 const BOLD: &str = "\x1b[1m";
 const DIM: &str = "\x1b[2m";
 const CAUTION: &str = "\x1b[33m";
 const ALARM: &str = "\x1b[1;31m";
 
-/// How text may look on a stream.
+/// The formatting that a stream supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Escape codes for colour and weight are allowed.
@@ -45,23 +45,23 @@ impl Size {
     }
 }
 
-/// Whether the locale's character set is UTF-8: the first of its variables that is not empty
-/// decides (POSIX, 8.2). If all are empty, the POSIX locale applies, which is ASCII.
+/// Whether the locale's character set is UTF-8, by the first locale variable that is not empty (POSIX,
+/// 8.2). If all are empty, the POSIX locale applies, which is ASCII.
 fn unicode() -> bool {
     let value = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(value);
     locale.is_some_and(|locale| is_utf8(&locale.to_string_lossy()))
 }
 
-/// Whether this is the name of a locale in UTF-8, such as `C.UTF-8` or `de_DE.utf8`.
+/// Whether this is the name of a UTF-8 locale, such as `C.UTF-8` or `de_DE.utf8`.
 fn is_utf8(locale: &str) -> bool {
     let name = locale.to_ascii_lowercase();
     name.contains("utf-8") || name.contains("utf8")
 }
 
 impl Style {
-    /// The style for a stream: plain if it is not a terminal, uncoloured if NO_COLOR is set to
-    /// anything (<https://no-color.org>), neither on a `dumb` terminal.
+    /// The style for a stream: plain if it is not a terminal or is a `dumb` one, without colour if NO_COLOR
+    /// is not empty (<https://no-color.org>).
     pub fn of(stream: &(impl IsTerminal + AsFd)) -> Style {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -76,7 +76,7 @@ impl Style {
         }
     }
 
-    /// No escape codes, 80 characters: for files, pipes and tests.
+    /// The style for files, pipes and tests: no escape codes, 80 characters.
     pub fn plain() -> Style {
         Style {
             color: false,
@@ -86,22 +86,22 @@ impl Style {
         }
     }
 
-    /// For the most important figure or title.
+    /// Formats the most important figure or a title.
     pub fn bold(&self, text: &str) -> String {
         self.code(BOLD, text)
     }
 
-    /// For explanations.
+    /// Formats an explanation.
     pub fn dim(&self, text: &str) -> String {
         self.code(DIM, text)
     }
 
-    /// For warnings.
+    /// Formats a warning.
     pub fn caution(&self, text: &str) -> String {
         self.code(CAUTION, text)
     }
 
-    /// For errors.
+    /// Formats an error.
     pub fn alarm(&self, text: &str) -> String {
         self.code(ALARM, text)
     }

@@ -1,4 +1,4 @@
-//! Columns that line up.
+//! Tables with aligned columns.
 //!
 //! In: rows of cells. Out: lines, the first column left-aligned and the others right-aligned unless
 //! marked otherwise. Must never: cut a cell.
@@ -8,17 +8,17 @@ use std::io::{self, Write};
 
 /// A table with a header line.
 pub struct Table {
-    left: Vec<bool>,
+    left_aligned: Vec<bool>,
     rows: Vec<Vec<String>>,
     /// Lines below rows, with the index of the row; they do not affect column widths.
     below: Vec<(usize, String)>,
 }
 
 impl Table {
-    /// Creates a table with this header; the first column is left-aligned, and so is a column whose
-    /// title ends in `<` (which is not printed).
+    /// Creates a table with this header. The first column and each column with a title that ends in `<`
+    /// (not printed) are left-aligned.
     pub fn new(header: &[&str]) -> Table {
-        let left = header
+        let left_aligned = header
             .iter()
             .enumerate()
             .map(|(i, title)| i == 0 || title.ends_with('<'))
@@ -28,7 +28,7 @@ impl Table {
             .map(|title| title.trim_end_matches('<').to_owned())
             .collect();
         Table {
-            left,
+            left_aligned,
             rows: vec![titles],
             below: Vec::new(),
         }
@@ -44,14 +44,14 @@ impl Table {
         self.below.push((self.rows.len() - 1, line));
     }
 
-    /// Whether there is no row below the header.
+    /// Whether the table has no rows below the header.
     pub fn is_empty(&self) -> bool {
         self.rows.len() < 2
     }
 
     /// Writes the table, each line indented by `indent` characters and without trailing spaces.
     pub fn write(&self, out: &mut dyn Write, style: &Style, indent: usize) -> io::Result<()> {
-        let widths: Vec<usize> = (0..self.left.len())
+        let widths: Vec<usize> = (0..self.left_aligned.len())
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
                 cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
@@ -64,7 +64,7 @@ impl Table {
                 if column > 0 {
                     line.push_str("  ");
                 }
-                if self.left[column] {
+                if self.left_aligned[column] {
                     line.push_str(cell);
                     line.push_str(&gap);
                 } else {
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_by_characters() {
+    fn columns_are_aligned_by_characters() {
         let mut table = Table::new(&["kind", "p50", "note<"]);
         table.row(["all".into(), "1.23 ms".into(), "x".into()]);
         table.row(["µ".into(), "5 µs".into()]);

@@ -36,6 +36,16 @@ fn text(unscaled: i128, scale: u8) -> String {
     }
 }
 
+/// The same number without the zeros at the end of its fraction.
+fn without_zeros(number: &Option<String>) -> Option<String> {
+    let number = number.as_ref()?;
+    let trimmed = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    Some(trimmed.to_owned())
+}
+
 /// The first row of a statement with one parameter.
 fn row(
     connection: &mut BlockingConnection,
@@ -65,15 +75,17 @@ fn round_trip(url: &str, with_type: &str, without_type: &str) {
                 };
                 let statement = set.add(sql).with_types([declares.then_some(declared)]);
                 let sum = text(2 * i128::from(unscaled), scale);
-                let expected = [sum, text(unscaled.into(), scale)].map(Some);
+                let mut expected = [sum, text(unscaled.into(), scale)].map(Some);
                 // The declared type of a NULL must be that of the later values.
                 if mode != QueryMode::Simple {
                     let null = row(&mut connection, &statement, Value::Null);
                     assert_eq!(null, [None, None], "{mode:?}");
                 }
                 let value = Value::Decimal { unscaled, scale };
-                let values = row(&mut connection, &statement, value);
-                assert_eq!(values, expected, "{mode:?} declares: {declares}");
+                let mut values = row(&mut connection, &statement, value);
+                // MySQL 8.0 and later derive the scale of the sum from the first execution, here of NULL: 30.
+                (values[0], expected[0]) = (without_zeros(&values[0]), without_zeros(&expected[0]));
+                assert_eq!(values, expected, "{mode:?} declares: {declares} on {url}");
             }
         }
     }

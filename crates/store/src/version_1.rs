@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 /// The document in this version's form.
 pub(crate) fn upgrade(mut document: Value) -> Value {
+    if !has_objects_where_expected(&document) {
+        return document;
+    }
     let Some(fields) = document.as_object_mut() else {
         return document;
     };
@@ -36,6 +39,25 @@ pub(crate) fn upgrade(mut document: Value) -> Value {
         all_kinds(document.pointer_mut(part));
     }
     document
+}
+
+/// The sections that the conversion writes to by key, which is only possible in an object or in place of null.
+const SECTIONS: [&str; 6] = [
+    "/server",
+    "/workload",
+    "/drive",
+    "/timing",
+    "/scenario/original",
+    "/plan",
+];
+
+/// Whether each section that exists is an object, and each entry of the list of what could not be observed.
+fn has_objects_where_expected(document: &Value) -> bool {
+    let is_object_or_null = |value: &Value| value.is_object() || value.is_null();
+    let sections = SECTIONS.iter().filter_map(|path| document.pointer(path));
+    let missing = document.pointer("/observed/missing");
+    let missing = missing.and_then(Value::as_array).into_iter().flatten();
+    sections.chain(missing).all(is_object_or_null)
 }
 
 fn server(server: &mut Value) {

@@ -164,6 +164,40 @@ fn other_minor_versions() {
     assert_eq!(run.drive.stop, Some(PlannedEnd::TransactionsPerClient(25)));
 }
 
+/// A text or a number where an object belongs makes the document invalid.
+#[test]
+fn sections_of_a_wrong_type_are_errors() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let sections = [
+        "server", "workload", "drive", "timing", "scenario", "plan", "warmup", "measured",
+        "observed",
+    ];
+    for section in sections {
+        for value in [serde_json::json!("x"), serde_json::json!(1)] {
+            let mut document = document.clone();
+            document[section] = value;
+            let parsed = parse_document(document.to_string().as_bytes());
+            assert!(parsed.is_err(), "{section}");
+        }
+    }
+    for (section, list) in [
+        ("observed", "missing"),
+        ("measured", "kinds"),
+        ("measured", "errors"),
+    ] {
+        let mut document = document.clone();
+        document[section][list] = serde_json::json!(["x"]);
+        let parsed = parse_document(document.to_string().as_bytes());
+        assert!(parsed.is_err(), "{section}.{list}");
+    }
+    // A setting in the old form is text.
+    let mut document = document.clone();
+    document["workload"]["settings"] = serde_json::json!(["x"]);
+    let run = parse_document(document.to_string().as_bytes()).unwrap();
+    assert_eq!(run.workload.settings[0].value, "set");
+}
+
 /// Texts that later became enumerations, and the total of the kinds, which was named `all`.
 #[test]
 fn topics_and_totals_that_were_texts() {

@@ -58,7 +58,7 @@ pub struct CompareArgs {
 /// Arguments of `prony report`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-The page is one file without scripts; it needs no network and can be printed. It contains the
+The page is one file that needs neither network nor scripts, and can be printed. It contains the
 documents of its runs, and compares each run with the first one: the differences in setup and, if
 the runs are comparable, the figures.
 

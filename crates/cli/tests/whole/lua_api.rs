@@ -178,8 +178,8 @@ fn using_a_closed_connection_prints_an_alert() {
                     Unsupported argument type: 8\nUnsupported argument type: 7\nUnsupported argument type: 9\n\
                     Unsupported argument type: 10\n<sql_param>\n\
                     ALERT: attempt to close an already closed connection\ntrue\ttrue\n\
-                    ALERT: attempt to use an already closed connection\nSQL API error\n\
-                    <sql_statement>\ntrue\tdb_bulk_insert_init() failed\n0\n(last message repeated 3 times)\n\
+                    ALERT: attempt to use an already closed connection\n\
+                    closed.lua:2: SQL API error\nSQL API error\ntrue\tdb_bulk_insert_init() failed\n0\n(last message repeated 3 times)\n\
                     ALERT: attempt to call bulk_insert_next() before bulk_insert_init()\n\
                     db_bulk_insert_next() failed\ntrue\ttrue\tdb_bulk_insert_next() failed\n";
         let expected = format!("{expected}{failed}db_bulk_insert_done() failed\n");

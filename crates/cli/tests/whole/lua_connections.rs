@@ -155,7 +155,7 @@ fn init_and_done_have_their_own_connections() {
     assert_eq!(status, 0, "{out}");
     // A text is sent in its own encoding.
     let expected = "true\t7\ntrue\t<sql_result>\nALERT: attempt to use an already closed connection\n\
-                false\tSQL API error\n";
+                false\t./front.lua:8: SQL API error\n";
     assert_eq!(out.matches(expected).count(), 2, "{out}");
     for option in ["--mysql-dry-run", "--mysql-compression=on"] {
         let (status, out, _) = bench.sysbench(&format!("{option} ./front.lua run"));

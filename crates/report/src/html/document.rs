@@ -1,7 +1,7 @@
-//! A Run and its text.
+//! A Run with its JSON text.
 //!
-//! In: a Run, or its text. Out: both, with the hash of the text. Must never: hold a Run that
-//! differs from the text, except in checks.
+//! In: a Run, or its JSON text. Out: both, with the hash of the text. Must never: contain a Run that differs
+//! from the text, except in checks.
 
 use prony_store::{DocumentError, Run, parse_document};
 use sha2::{Digest, Sha256};
@@ -11,12 +11,11 @@ use std::io;
 /// A document of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// The parsed text; with checks added, if the stored Run has none.
+    /// The Run parsed from the text; checks are added if it has none.
     pub run: Run,
-    /// The text, as the store writes it.
+    /// The JSON text, as the store writes it.
     pub json: String,
-    /// SHA-256 of the text, in hexadecimal: what `sha256sum` prints for a stored document of this
-    /// form.
+    /// SHA-256 of the text in hexadecimal, as printed by `sha256sum` for the stored document.
     pub sha256: String,
 }
 
@@ -24,7 +23,7 @@ impl Document {
     /// Creates the document of a run.
     ///
     /// # Errors
-    /// If the Run holds a figure that is not a number: JSON cannot represent it.
+    /// If a figure of the Run is not a number, which JSON cannot represent.
     pub fn of(run: &Run) -> io::Result<Document> {
         Document::read(serde_json::to_string(run)?).map_err(io::Error::other)
     }
@@ -35,7 +34,7 @@ impl Document {
     /// If the text is not a Run.
     pub fn read(json: String) -> Result<Document, DocumentError> {
         let mut run = parse_document(json.as_bytes())?;
-        // The text and its hash stay as stored.
+        // Checks are added only to the Run, not to the text.
         prony_judge::judge_if_unjudged(&mut run);
         let sha256 = sha256(json.as_bytes());
         Ok(Document { run, json, sha256 })
@@ -58,7 +57,7 @@ mod tests {
     use crate::sample_run::closed;
 
     #[test]
-    fn the_hash_is_of_the_text() {
+    fn the_hash_is_computed_from_the_text() {
         // FIPS 180-2, appendix B.1.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), abc);

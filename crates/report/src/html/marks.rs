@@ -1,7 +1,7 @@
-//! Events, as marks on the charts.
+//! Marks of events on the charts.
 //!
-//! In: a Run. Out: bands and lines at the time of each event, with a letter each. Must never: tell
-//! them apart by colour alone.
+//! In: a Run. Out: a band or line with a letter at the time of each event. Must never: distinguish events by
+//! colour alone.
 
 use super::scale::Scale;
 use prony_judge::observations;
@@ -13,7 +13,7 @@ const MIN_LETTER_DISTANCE: f64 = 12.0;
 /// Height of a row of letters, in units of the drawing.
 const ROW_HEIGHT: f64 = 11.0;
 
-/// What a mark represents.
+/// The kind of event that a mark represents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// A checkpoint.
@@ -22,7 +22,7 @@ pub enum MarkKind {
     Housekeeping,
     /// Seconds in which transactions failed.
     Failed,
-    /// Anything else: outages, restarts, backups.
+    /// Other events: outages, restarts, backups.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl MarkKind {
 /// One mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventMark {
-    /// What it represents.
+    /// The kind of event.
     pub kind: MarkKind,
     /// Its start, in seconds from the start of the load.
     pub at_s: f64,
@@ -65,7 +65,7 @@ pub struct EventMark {
     pub until_s: f64,
 }
 
-/// The events of a run, those of the client and of the server, in time order.
+/// The events of the client and of the server, in time order.
 pub fn events(run: &Run) -> Vec<&Event> {
     let observed = observations::observed(run)
         .into_iter()
@@ -78,19 +78,19 @@ pub fn events(run: &Run) -> Vec<&Event> {
 /// The marks of a run that ends at `end_s` seconds.
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
     let event_marks = events(run).into_iter().map(|event| {
-        let to_the_end = event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
-        let open = if to_the_end { end_s } else { event.at_s };
+        let lasts_to_end = event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
+        let default_end_s = if lasts_to_end { end_s } else { event.at_s };
         EventMark {
             kind: MarkKind::of(event),
             at_s: event.at_s.max(0.0),
-            until_s: event.until_s.unwrap_or(open),
+            until_s: event.until_s.unwrap_or(default_end_s),
         }
     });
     let mut marks: Vec<EventMark> = event_marks.filter(|mark| mark.at_s <= end_s).collect();
     for second in run.series.iter().filter(|second| second.failed > 0) {
         let until_s = second.at_s + second.length_s;
         match marks.last_mut() {
-            // Consecutive seconds with failures are one mark.
+            // Merge consecutive seconds with failures into one mark.
             Some(last) if last.kind == MarkKind::Failed && second.at_s - last.until_s < 0.5 => {
                 last.until_s = until_s;
             }
@@ -110,12 +110,12 @@ fn occurring_kinds(marks: &[EventMark]) -> impl Iterator<Item = MarkKind> {
     MarkKind::ALL.into_iter().filter(occurs)
 }
 
-/// Height of the letters above the plot, in units of the drawing.
+/// The height of the letters above the plot, in units of the drawing.
 pub fn height(marks: &[EventMark]) -> f64 {
     ROW_HEIGHT * occurring_kinds(marks).count() as f64
 }
 
-/// Draws the marks between two heights: a band for each, its letter above.
+/// Draws a band from `top` to `bottom` for each mark, with its letter above.
 pub fn draw(
     out: &mut String,
     marks: &[EventMark],
@@ -125,7 +125,7 @@ pub fn draw(
 ) -> fmt::Result {
     for (row, kind) in occurring_kinds(marks).enumerate() {
         let (height, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
-        let mut last = f64::NEG_INFINITY;
+        let mut last_letter = f64::NEG_INFINITY;
         for mark in marks.iter().filter(|mark| mark.kind == kind) {
             let from = x.at(mark.at_s);
             let width = (x.at(mark.until_s) - from).max(1.0);
@@ -135,13 +135,13 @@ pub fn draw(
                  height=\"{:.1}\"/>",
                 bottom - top
             )?;
-            if from - last >= MIN_LETTER_DISTANCE {
-                let (letter, at) = (kind.letter_and_meaning().0, from + width / 2.0);
+            if from - last_letter >= MIN_LETTER_DISTANCE {
+                let (letter, middle) = (kind.letter_and_meaning().0, from + width / 2.0);
                 write!(
                     out,
-                    "<text class=\"letter m{class}\" x=\"{at:.1}\" y=\"{height}\">{letter}</text>"
+                    "<text class=\"letter m{class}\" x=\"{middle:.1}\" y=\"{height}\">{letter}</text>"
                 )?;
-                last = from;
+                last_letter = from;
             }
         }
     }
@@ -151,17 +151,17 @@ pub fn draw(
 
 /// Writes the legend of the letters that occur.
 pub fn legend(out: &mut String, marks: &[EventMark]) -> fmt::Result {
-    let each: Vec<String> = occurring_kinds(marks)
+    let entries: Vec<String> = occurring_kinds(marks)
         .map(|kind| {
-            let (letter, words) = kind.letter_and_meaning();
-            format!("<b>{letter}</b> {words}")
+            let (letter, meaning) = kind.letter_and_meaning();
+            format!("<b>{letter}</b> {meaning}")
         })
         .collect();
-    if each.is_empty() {
+    if entries.is_empty() {
         return Ok(());
     }
-    let each = each.join(", ");
-    writeln!(out, "<p class=\"key\">Marks on the charts: {each}.</p>")
+    let entries = entries.join(", ");
+    writeln!(out, "<p class=\"key\">Marks on the charts: {entries}.</p>")
 }
 
 #[cfg(test)]
@@ -190,12 +190,12 @@ mod tests {
 
     #[test]
     fn letters_do_not_overlap() {
-        let one = |at_s| EventMark {
+        let mark = |at_s| EventMark {
             kind: MarkKind::Housekeeping,
             at_s,
             until_s: at_s,
         };
-        let marks: Vec<EventMark> = (0..1000).map(|n| one(f64::from(n) * 0.1)).collect();
+        let marks: Vec<EventMark> = (0..1000).map(|n| mark(f64::from(n) * 0.1)).collect();
         let mut out = String::new();
         draw(
             &mut out,

@@ -1,7 +1,7 @@
-//! Runs as one HTML page.
+//! An HTML page of one or more runs.
 //!
-//! In: documents. Out: a single-file page that needs no network and, except for a cursor on its charts,
-//! no script; it embeds the documents, each with its SHA-256. Must never: let a text of a document
+//! In: documents. Out: a page in one file that needs no network, and a script only for the cursor on its
+//! charts; it embeds the documents, each with its SHA-256. Must never: let a text of a document
 //! become markup, or show a figure that is not in the documents.
 //!
 //! A page is a pure function of its documents, and of its price sheets if it has prices: [`verify`]
@@ -40,8 +40,8 @@ use std::io::{self, Write};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Start of every page. The number that follows is the version of the page format: a reader refuses
-/// a higher one.
+/// Start of every page. The version of the page format follows; a reader rejects a higher version than it
+/// knows.
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
 /// Format version of a page without prices.
 const FORMAT_WITHOUT_PRICES: u32 = 1;
@@ -105,8 +105,8 @@ fn page(documents: &[Document], priced: Option<&PagePrices>) -> Result<String, f
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, all)?;
             write_prices(&mut out)?;
-            for (place, document) in all.iter().enumerate() {
-                let (number, id) = (place + 1, Escaped(&document.run.id));
+            for (index, document) in all.iter().enumerate() {
+                let (number, id) = (index + 1, Escaped(&document.run.id));
                 writeln!(
                     out,
                     "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
@@ -155,7 +155,7 @@ fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
     Ok(())
 }
 
-/// Writes the embedded documents, and how to verify that they are unchanged.
+/// Writes the embedded documents, and an instruction to verify them.
 fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -> fmt::Result {
     out.push_str(
         "<section aria-labelledby=\"documents-h\">\n<h2 id=\"documents-h\">Documents</h2>\n\
@@ -165,8 +165,10 @@ fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -
     );
     let columns = ["run", "format", "SHA-256"];
     table::table(out, "Hashes of the documents", &columns)?;
-    let documents_of = documents.iter();
-    let rows = documents_of.map(|one| (&*one.run.id, &*one.run.schema_version.0, &*one.sha256));
+    let rows = documents.iter().map(|document| {
+        let run = &document.run;
+        (&*run.id, &*run.schema_version.0, &*document.sha256)
+    });
     let prices = priced.map(|priced| ("price sheets", "–", &*priced.sha256));
     for (name, format, hash) in rows.chain(prices) {
         let (name, format) = (Escaped(name), Escaped(format));

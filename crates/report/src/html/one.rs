@@ -1,7 +1,7 @@
 //! One run, section by section.
 //!
-//! In: a Run. Out: its part of the page: first the verdict, then the figures, then where they come from.
-//! Must never: hide a finding.
+//! In: a Run. Out: its part of the page: the verdict, the figures, then the set-up. Must never: hide a
+//! finding.
 
 use super::escape::{Escaped, EscapedName};
 use super::table::{end, row, table, text_row};
@@ -35,27 +35,27 @@ const SECTIONS: [(&str, &str); 8] = [
 /// Workload and server, on one line.
 pub fn title(run: &Run) -> String {
     let version = run.server.version.split(" (").next().unwrap_or_default();
-    let on = format!("{} {}", engine(&run.server), plain(version));
+    let server = format!("{} {}", engine(&run.server), plain(version));
     let scale = match run.workload.scale {
         0 => String::new(),
         scale => format!(", scale {}", count(scale.into())),
     };
-    let on = match on.trim() {
+    let server = match server.trim() {
         "" => "an unknown server",
-        on => on,
+        server => server,
     };
-    format!("{}{scale}, on {on}", plain(&run.workload.name))
+    format!("{}{scale}, on {server}", plain(&run.workload.name))
 }
 
-/// The table of contents of a page with one run; `more` holds the entries for what follows the run.
-pub fn write_nav(out: &mut String, more: &str) -> fmt::Result {
+/// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
+pub fn write_nav(out: &mut String, entries: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul>");
     for (id, title) in SECTIONS {
         write!(out, "<li><a href=\"#{id}-1\">{title}</a></li>")?;
     }
     writeln!(
         out,
-        "{more}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>"
+        "{entries}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>"
     )
 }
 
@@ -96,16 +96,16 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
     for text in caution.into_iter().flatten() {
         writeln!(out, "<p class=\"verdict caveat\">{}</p>", Escaped(text))?;
     }
-    if let Some((worst, words)) = verdict_text(run) {
-        let (class, words) = (severity_class(worst), Escaped(words));
+    if let Some((worst, text)) = verdict_text(run) {
+        let (class, text) = (severity_class(worst), Escaped(text));
         writeln!(
             out,
-            "<p class=\"verdict {class}\"><strong>{words}</strong></p>"
+            "<p class=\"verdict {class}\"><strong>{text}</strong></p>"
         )?;
     }
     out.push_str("<ul class=\"figures\">");
-    let nothing = nothing_measured(run);
-    for rate in run.rates.iter().filter(|_| !nothing) {
+    let unmeasured = nothing_measured(run);
+    for rate in run.rates.iter().filter(|_| !unmeasured) {
         let note = rate.note.as_deref();
         let note = note.map_or(String::new(), |note| format!("; {note}"));
         let title = plain(&format!("{}{note}", rate.title));
@@ -116,17 +116,21 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             &title,
         )?;
     }
-    if let Some(all) = run.measured.all().filter(|_| !nothing) {
+    if let Some(all) = run.measured.all().filter(|_| !unmeasured) {
         figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
-        let of = &all.response;
-        for (name, ns) in [("p50", of.p50_ns), ("p95", of.p95_ns), ("p99", of.p99_ns)] {
+        let response = &all.response;
+        for (name, ns) in [
+            ("p50", response.p50_ns),
+            ("p95", response.p95_ns),
+            ("p99", response.p99_ns),
+        ] {
             if let Some(ns) = ns {
                 figure(out, &units::time(ns as f64), name, "response time")?;
             }
         }
     }
     out.push_str("</ul>\n");
-    if nothing {
+    if unmeasured {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
     writeln!(out, "<p>{}</p>", Escaped(counts(run)))?;
@@ -142,9 +146,13 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
     end(out)
 }
 
-fn figure(out: &mut String, value: &str, name: &str, of: &str) -> fmt::Result {
-    let (value, name, of) = (Escaped(value), Escaped(name), Escaped(of));
-    write!(out, "<li><b>{value}</b> {name} <span>{of}</span></li>")
+/// Writes a main figure with its unit or name and a description.
+fn figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::Result {
+    let (value, name, description) = (Escaped(value), Escaped(name), Escaped(description));
+    write!(
+        out,
+        "<li><b>{value}</b> {name} <span>{description}</span></li>"
+    )
 }
 
 fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
@@ -158,27 +166,27 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
         table(out, "Failed transactions in the measured window", &columns)?;
-        for of in errors {
-            let count = count(of.count);
+        for error in errors {
+            let count = count(error.count);
             text_row(
                 out,
                 &[
-                    of.class.name(),
-                    &of.code,
-                    of.kind_name(),
+                    error.class.name(),
+                    &error.code,
+                    error.kind_name(),
                     &count,
-                    &of.example,
+                    &error.example,
                 ],
             )?;
         }
         end(out)?;
     }
-    let early = failed_in_warmup(run);
-    if early > 0 {
-        let early = count(early);
+    let warmup_failures = failed_in_warmup(run);
+    if warmup_failures > 0 {
+        let warmup_failures = count(warmup_failures);
         writeln!(
             out,
-            "<p>{early} failed in the warm-up, not counted above.</p>"
+            "<p>{warmup_failures} failed in the warm-up, not counted above.</p>"
         )?;
     }
     let events = marks::events(run);
@@ -188,13 +196,13 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     }
     table(out, "Events of client and server", &["when", "what"])?;
     for event in events.iter().take(MAX_EVENTS) {
-        let (when, what) = describe_event(event);
-        text_row(out, &[&when, &what])?;
+        let (time, description) = describe_event(event);
+        text_row(out, &[&time, &description])?;
     }
     end(out)?;
     if events.len() > MAX_EVENTS {
-        let more = count((events.len() - MAX_EVENTS) as u64);
-        writeln!(out, "<p>And {more} more in the document.</p>")?;
+        let omitted = count((events.len() - MAX_EVENTS) as u64);
+        writeln!(out, "<p>And {omitted} more in the document.</p>")?;
     }
     Ok(())
 }
@@ -207,7 +215,7 @@ fn checks(out: &mut String, run: &Run) -> fmt::Result {
     check_list(out, &run.checks)
 }
 
-/// Checks, the worst first.
+/// Writes a list of checks, the worst first.
 pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
     out.push_str("<ul class=\"checks\">\n");
     for check in worst_first(checks) {
@@ -229,7 +237,7 @@ pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
 
 fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
     let lines = match &run.imported {
-        Some(of) => imported::setup_lines(run, of),
+        Some(source) => imported::setup_lines(run, source),
         None => setup_lines(run),
     };
     out.push_str("<dl>\n");
@@ -244,7 +252,7 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
     if !run.workload.statements.is_empty() {
         out.push_str("<details><summary>Statements</summary><pre tabindex=\"0\">");
         for statement in &run.workload.statements {
-            // Line breaks of a statement stay; all other control characters are removed.
+            // Preserve the line breaks of a statement; `Escaped` removes other control characters.
             for line in statement.split_inclusive('\n') {
                 let line = line.strip_suffix('\n').unwrap_or(line);
                 writeln!(out, "{}", Escaped(line.strip_suffix('\r').unwrap_or(line)))?;
@@ -270,11 +278,11 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
 
 fn repeat_command(out: &mut String, run: &Run) -> fmt::Result {
     let Some((command, notes)) = repeat::command(run) else {
-        let why = match run.imported {
+        let reason = match run.imported {
             Some(_) => "another tool made this run",
             None => "the document does not contain the command",
         };
-        return writeln!(out, "<p class=\"absent\">No command: {why}.</p>");
+        return writeln!(out, "<p class=\"absent\">No command: {reason}.</p>");
     };
     let command = Escaped(command);
     writeln!(out, "<pre tabindex=\"0\"><code>{command}</code></pre>")?;

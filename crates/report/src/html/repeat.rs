@@ -5,11 +5,11 @@
 use prony_store::Run;
 use serde_json::Value;
 
-/// The command, and notes about it; `None` if the document does not hold the command.
+/// The command, and notes about it; `None` if the document does not contain the command.
 pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
     let mut notes = Vec::new();
     let mut words = match (&run.request["command"], &run.request["arguments"]) {
-        // The path of the program does not matter.
+        // Replace the path of the program, which differs between machines.
         (Value::Array(_), _) => {
             let mut words = string_array(&run.request["command"])?;
             *words.first_mut()? = "prony".to_owned();
@@ -30,7 +30,7 @@ pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
     let is_prony_run = words.get(1).is_some_and(|word| word == "run");
     if is_prony_run && !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed={}", run.drive.seed));
-        notes.push("The seed that was drawn for this run repeats its random numbers.");
+        notes.push("The seed of this run repeats its random numbers.");
     }
     if words.iter().any(|word| word.contains("***")) {
         notes.push(
@@ -46,14 +46,14 @@ pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
 }
 
 fn string_array(list: &Value) -> Option<Vec<String>> {
-    let each = list.as_array()?.iter().map(|one| one.as_str());
-    each.map(|text| text.map(str::to_owned)).collect()
+    let texts = list.as_array()?.iter().map(|value| value.as_str());
+    texts.map(|text| text.map(str::to_owned)).collect()
 }
 
-/// A word quoted for a shell.
+/// A word, quoted for a shell if necessary.
 fn shell_quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
+    let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
+    match !word.is_empty() && word.chars().all(needs_no_quotes) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_other_tools_keep_the_tool_name() {
+    fn arguments_of_a_replaced_tool_get_its_name() {
         let request = json!({"arguments": ["-S", "-T", "2"]});
         assert_eq!(
             command_for(request.clone(), "script").unwrap(),

@@ -1,12 +1,12 @@
 //! Maps values to positions on a chart, and chooses the ticks of an axis.
 //!
-//! In: the smallest and largest value. Out: positions in units of the drawing, round ticks. Must
-//! never: return a position that is not finite, or more ticks than a person reads.
+//! In: the smallest and largest value. Out: positions in units of the drawing, round ticks. Must never:
+//! return a position that is not finite, or more ticks than are readable.
 
 /// Maximum number of ticks on an axis.
 const MAX_TICKS: usize = 12;
 
-/// One axis.
+/// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
     low: f64,
@@ -19,11 +19,11 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A linear scale from zero to a round value above `most`, drawn from `from` to `to`.
-    pub fn from_zero(most: f64, from: f64, to: f64) -> Scale {
-        let most = positive(most);
-        let step = round_step(most / 4.0);
-        let count = (most / step).ceil().clamp(1.0, MAX_TICKS as f64);
+    /// A linear scale from zero to a round value of at least `maximum`, drawn from `from` to `to`.
+    pub fn from_zero(maximum: f64, from: f64, to: f64) -> Scale {
+        let maximum = positive(maximum);
+        let step = round_step(maximum / 4.0);
+        let count = (maximum / step).ceil().clamp(1.0, MAX_TICKS as f64);
         let ticks = (0..=count as u32).map(|n| f64::from(n) * step).collect();
         Scale {
             low: 0.0,
@@ -35,14 +35,13 @@ impl Scale {
         }
     }
 
-    /// A logarithmic scale, for values whose range is too wide for a linear axis; both values are
-    /// above zero.
-    pub fn logarithmic(least: f64, most: f64, from: f64, to: f64) -> Scale {
-        // Longer than any run and shorter than any clock: values outside this range are not real
-        // times.
-        let least = if least.is_finite() { least } else { 1.0 }.clamp(1e-3, 1e18);
-        let most = if most.is_finite() { most } else { least }.clamp(least, 1e18);
-        let (low, high) = (step_below(least), step_above(most * 1.000_001));
+    /// A logarithmic scale, for values with a range too wide for a linear axis. Both limits must be above
+    /// zero.
+    pub fn logarithmic(minimum: f64, maximum: f64, from: f64, to: f64) -> Scale {
+        // Times outside this range are not real: shorter than any clock's resolution or longer than any run.
+        let minimum = if minimum.is_finite() { minimum } else { 1.0 }.clamp(1e-3, 1e18);
+        let maximum = if maximum.is_finite() { maximum } else { minimum }.clamp(minimum, 1e18);
+        let (low, high) = (step_below(minimum), step_above(maximum * 1.000_001));
         let decades = (high / low).log10().ceil() as i32 + 1;
         let first = low.log10().floor() as i32;
         let powers = (first..=first + decades).map(|power| 10_f64.powi(power));
@@ -51,8 +50,8 @@ impl Scale {
             .collect();
         ticks.retain(|tick| *tick >= low * 0.999 && *tick <= high * 1.001);
         if ticks.len() > 9 {
-            let whole = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
-            ticks.retain(whole);
+            let is_power_of_ten = |tick: &f64| (tick.log10() - tick.log10().round()).abs() < 1e-6;
+            ticks.retain(is_power_of_ten);
         }
         ticks.truncate(MAX_TICKS);
         Scale {
@@ -86,7 +85,7 @@ impl Scale {
         }
     }
 
-    /// The position of a value; values outside are clamped to the ends.
+    /// The position of a value; values outside the scale are clamped to its ends.
     pub fn at(&self, value: f64) -> f64 {
         let value = match self.log {
             true => value.max(f64::MIN_POSITIVE).log10(),
@@ -106,19 +105,21 @@ fn positive(value: f64) -> f64 {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `value`.
+/// The smallest 1, 2 or 5 times a power of ten that is at least `value`.
 fn round_step(value: f64) -> f64 {
     step_above(value.max(1e-300))
 }
 
+/// Like [`round_step`], for a value above zero.
 fn step_above(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     // Tolerate a power of ten that rounding made slightly too small.
-    let enough = steps.into_iter().find(|step| *step * 1.000_000_1 >= value);
-    enough.unwrap_or(power * 10.0)
+    let above = steps.into_iter().find(|step| *step * 1.000_000_1 >= value);
+    above.unwrap_or(power * 10.0)
 }
 
+/// The largest 1, 2 or 5 times a power of ten that is at most `value`.
 fn step_below(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [5.0, 2.0, 1.0].map(|factor| factor * power);
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(scale.ticks, [0.0, 1000.0, 2000.0, 3000.0]);
         assert_eq!(scale.at(0.0), 100.0);
         assert_eq!(scale.at(1_500.0), 50.0);
-        assert_eq!(scale.at(9_000.0), 0.0, "cut at the end");
+        assert_eq!(scale.at(9_000.0), 0.0, "clamped to the end");
         assert_eq!(Scale::from_zero(0.0, 10.0, 0.0).at(0.0), 10.0);
         assert_eq!(Scale::from_zero(f64::NAN, 10.0, 0.0).at(1.0), 0.0);
     }

@@ -1,7 +1,7 @@
 //! The published scenario that a run reproduces.
 //!
-//! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up,
-//! below the verdict. Must never: show a deviation without the differences beside it.
+//! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up, below
+//! the verdict. Must never: show a deviation without these differences.
 
 use super::escape::Escaped;
 use super::table::{end, row, table, text_row};
@@ -14,7 +14,8 @@ use prony_store::Run;
 use prony_store::scenario::Scenario;
 use std::fmt::{self, Write};
 
-/// Writes the scenario and whether the cached share is as requested; nothing if the run has neither.
+/// Writes the comparison with the scenario, and whether the cached share is as requested; nothing if the
+/// run has neither.
 pub fn write(out: &mut String, run: &Run) -> fmt::Result {
     if let Some(scenario) = &run.scenario {
         write_scenario(out, run, scenario)?;
@@ -31,19 +32,19 @@ pub fn write(out: &mut String, run: &Run) -> fmt::Result {
 
 fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
     let id = Escaped(plain(&scenario.id));
-    let place = Escaped(source_line(scenario));
+    let source = Escaped(source_line(scenario));
     writeln!(
         out,
-        "<p><strong>Against the scenario {id}.</strong> {place}</p>"
+        "<p><strong>Against the scenario {id}.</strong> {source}</p>"
     )?;
-    let found = deviations(run);
-    if found.is_empty() {
+    let deviations = deviations(run);
+    if deviations.is_empty() {
         writeln!(out, "<p>{NO_FIGURE}</p>")?;
     } else {
         let columns = ["figure", "published", "measured", "deviation", "unit"];
         table(out, "Published and measured", &columns)?;
-        for one in &found {
-            let cells = cells(one);
+        for deviation in &deviations {
+            let cells = cells(deviation);
             row(out, Escaped(&cells[0]), &cells[1..])?;
         }
         end(out)?;
@@ -51,8 +52,8 @@ fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Resu
     for note in &scenario.notes {
         writeln!(out, "<p>{}</p>", Escaped(plain(note)))?;
     }
-    let found = differences(run);
-    if found.is_empty() {
+    let differences = differences(run);
+    if differences.is_empty() {
         return writeln!(out, "<p>{NOTHING_DIFFERS}</p>");
     }
     table(
@@ -60,8 +61,9 @@ fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Resu
         DIFFERENCES_HEADING,
         &["what differs", "published", "here"],
     )?;
-    for one in &found {
-        text_row(out, &[one.what, &one.published, &one.here])?;
+    for difference in &differences {
+        let cells = [difference.what, &difference.published, &difference.here];
+        text_row(out, &cells)?;
     }
     end(out)
 }
@@ -97,7 +99,7 @@ mod tests {
             page.find("id=\"time-1\"").unwrap(),
         );
         let verdict = &page[from..to];
-        for words in [
+        for expected in [
             "Against the scenario tpcb-cached",
             "&lt;b&gt;TPC-B&lt;/b&gt;. AlloyDB-2023: summary.",
             "<td>20,359</td>",
@@ -107,7 +109,7 @@ mod tests {
             "said &lt;/p&gt;&lt;script&gt;of it",
             "30.0 % was requested.",
         ] {
-            assert!(verdict.contains(words), "{words}:\n{verdict}");
+            assert!(verdict.contains(expected), "{expected}:\n{verdict}");
         }
         assert!(verify(&page).is_ok());
     }

@@ -1,7 +1,7 @@
 //! The seconds of a run: charts of the client's measurements, and a table with the same figures.
 //!
-//! In: the series of a Run. Out: two charts and a table. Must never: average a percentile. In a long
-//! run several seconds are merged into one point: counts by their sum, times by their maximum.
+//! In: the series of a Run. Out: two charts and a table. Must never: average a percentile. In a long run
+//! several seconds are merged into one point: counts by their sum, times by their maximum.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
 use super::marks::{EventMark, legend};
@@ -10,10 +10,10 @@ use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
 use std::fmt::{self, Write};
 
-/// Maximum number of points in a line: more than a screen shows.
+/// Maximum number of points in a line; a screen shows fewer.
 pub const MAX_POINTS: usize = 600;
 
-/// How many rows to merge so that at most [`MAX_POINTS`] points remain.
+/// The number of rows to merge into one point, so that there are at most [`MAX_POINTS`] points.
 pub fn group_size(rows: usize) -> usize {
     rows.div_ceil(MAX_POINTS).max(1)
 }
@@ -30,15 +30,17 @@ struct MergedSeconds {
     p99_ns: Option<f64>,
     max_ns: f64,
     connections: u32,
-    /// The longest window, in seconds, that its percentiles cover, if longer than a second.
+    /// The longest period that a percentile covers, in seconds; absent if none covers more than its second.
     window_s: Option<f64>,
 }
 
 fn merge(rows: &[Second]) -> MergedSeconds {
     let seconds: f64 = rows.iter().map(|row| row.length_s).sum();
     let committed: u64 = rows.iter().map(|row| row.committed).sum();
-    let worst =
-        |of: fn(&Second) -> Option<u64>| rows.iter().filter_map(of).max().map(|ns| ns as f64);
+    let worst = |field: fn(&Second) -> Option<u64>| {
+        let times_ns = rows.iter().filter_map(field);
+        times_ns.max().map(|ns| ns as f64)
+    };
     let from_s = rows.first().map_or(0.0, |row| row.at_s);
     MergedSeconds {
         from_s,
@@ -47,8 +49,8 @@ fn merge(rows: &[Second]) -> MergedSeconds {
         tps: (seconds >= 0.1).then(|| committed as f64 / seconds),
         failed: rows.iter().map(|row| row.failed).sum(),
         p50_ns: worst(|row| row.p50_ns),
-        p95_ns: worst(|row| row.p95_ns.or(row.rolling.as_ref().map(|of| of.p95_ns))),
-        p99_ns: worst(|row| row.p99_ns.or(row.rolling.as_ref().map(|of| of.p99_ns))),
+        p95_ns: worst(|row| row.p95_ns.or(row.rolling.as_ref().map(|rolling| rolling.p95_ns))),
+        p99_ns: worst(|row| row.p99_ns.or(row.rolling.as_ref().map(|rolling| rolling.p99_ns))),
         max_ns: worst(|row| Some(row.max_ns)).unwrap_or(0.0),
         connections: rows.iter().map(|row| row.connections).min().unwrap_or(0),
         window_s: longest_window(
@@ -70,7 +72,7 @@ pub fn throughput(run: &Run, size: usize) -> Vec<(f64, f64, Option<f64>)> {
         .collect()
 }
 
-/// End of the time axis, in seconds: covers all series of a run.
+/// The end of the time axis, in seconds: the end of the longest series of the run.
 pub fn end_s(run: &Run) -> f64 {
     let client = run.series.iter().map(|row| row.at_s + row.length_s);
     let observed = run.observed.iter().flat_map(|observed| &observed.series);
@@ -82,11 +84,11 @@ pub fn end_s(run: &Run) -> f64 {
 /// Writes the charts and the table. `number` makes their ids unique.
 pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     if run.series.is_empty() {
-        let why = match run.imported {
+        let reason = match run.imported {
             Some(_) => "the imported output has no figures per second",
             None => "the document contains no seconds",
         };
-        return writeln!(out, "<p class=\"absent\">No figures over time: {why}.</p>");
+        return writeln!(out, "<p class=\"absent\">No figures over time: {reason}.</p>");
     }
     let size = group_size(run.series.len());
     let groups: Vec<MergedSeconds> = run.series.chunks(size).map(merge).collect();
@@ -99,9 +101,9 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         )?;
     }
     let at_s = groups.iter().map(|merged| merged.at_s).collect();
-    let line = |name: &str, of: fn(&MergedSeconds) -> Option<f64>| ChartLine {
+    let line = |name: &str, field: fn(&MergedSeconds) -> Option<f64>| ChartLine {
         name: name.to_owned(),
-        values: groups.iter().map(of).collect(),
+        values: groups.iter().map(field).collect(),
     };
     let charts = Charts {
         run,
@@ -110,7 +112,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         marks,
         table: "seconds",
     };
-    let title = "Throughput: transactions committed a second";
+    let title = "Throughput: transactions committed per second";
     let tps = vec![line("committed", |merged| merged.tps)];
     let per_second = |tps| format!("{} /s", units::rate(tps));
     charts.draw(out, "tps", title, tps, per_second, Axis::Linear)?;
@@ -135,10 +137,10 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         )?;
     }
     if groups.iter().any(|merged| merged.p99_ns.is_none()) {
-        let why = "too few transactions for that percentile";
         writeln!(
             out,
-            "<p class=\"small\">Where a line is interrupted, a second had {why}.</p>"
+            "<p class=\"small\">A gap in a line is a second with too few transactions for that \
+             percentile.</p>"
         )?;
     }
     table(out, number, &groups, end_s(run))
@@ -181,7 +183,7 @@ mod tests {
     use crate::sample_run::closed;
 
     #[test]
-    fn merged_seconds_keep_the_worst_percentile_and_the_sum() {
+    fn merged_seconds_have_the_highest_percentile_and_the_total_rate() {
         let mut run = closed();
         run.series[1].p99_ns = Some(80_000_000);
         let all = merge(&run.series);
@@ -195,10 +197,10 @@ mod tests {
     #[test]
     fn seconds_with_few_transactions_show_the_percentile_of_a_window() {
         let mut run = closed();
-        for (place, row) in run.series.iter_mut().enumerate().skip(1) {
+        for (index, row) in run.series.iter_mut().enumerate().skip(1) {
             row.p99_ns = None;
             row.rolling = Some(prony_store::RollingPercentiles {
-                length_s: 10.0 + place as f64,
+                length_s: 10.0 + index as f64,
                 p95_ns: 5_000_000,
                 p99_ns: 70_000_000,
             });
@@ -207,8 +209,8 @@ mod tests {
         write(&mut out, &run, 1, &[]).unwrap();
         assert!(out.contains("99th percentile, of up to 14 s"), "{out}");
         assert!(out.contains("<td>70.0 ms of 12 s</td>"), "{out}");
-        assert!(out.contains("<td>4.00 ms</td>"), "its own 95th: {out}");
-        assert!(!out.contains("Where a line is interrupted"), "{out}");
+        assert!(out.contains("<td>4.00 ms</td>"), "the 95th percentile of the second: {out}");
+        assert!(!out.contains("A gap in a line"), "{out}");
     }
 
     #[test]

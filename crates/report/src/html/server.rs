@@ -1,4 +1,4 @@
-//! Observations of the server, over the same time axis as the client's measurements.
+//! The section with the observations of the server; its charts have the time axis of the client's charts.
 //!
 //! In: a Run. Out: charts of CPU, sessions and bytes, a table, and sentences. Must never: show an
 //! unobserved value as zero.
@@ -14,33 +14,45 @@ use crate::units::{self, or_dash};
 use prony_store::{MachineSecond, Run, ServerSecond};
 use std::fmt::{self, Write};
 
-/// Number of wait events that get a line of their own.
+/// Maximum number of wait events with separate lines.
 const MAX_WAITS: usize = 4;
 
 /// Consecutive readings that are merged into one point.
 type ReadingGroup<'a> = &'a [ServerSecond];
 
-/// A mean weighted by time; `None` if no reading has the value.
-fn mean(rows: ReadingGroup<'_>, of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
-    let known = rows.iter().filter_map(|row| Some((of(row)?, row.length_s)));
-    let (sum, seconds) = known.fold((0.0, 0.0), |(sum, all), (value, s)| {
-        (sum + value * s, all + s)
+/// The mean of a value weighted by time; `None` if no reading has the value.
+fn mean(
+    rows: ReadingGroup<'_>,
+    value_of: impl Fn(&ServerSecond) -> Option<f64>,
+) -> Option<f64> {
+    let known = rows
+        .iter()
+        .filter_map(|row| Some((value_of(row)?, row.length_s)));
+    let (sum, seconds) = known.fold((0.0, 0.0), |(sum, seconds), (value, s)| {
+        (sum + value * s, seconds + s)
     });
     (seconds > 0.0).then(|| sum / seconds)
 }
 
-/// A count per second.
-fn rate(rows: ReadingGroup<'_>, of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<f64> {
+/// A count per second; `None` if no reading has the count.
+fn rate(
+    rows: ReadingGroup<'_>,
+    count_of: impl Fn(&ServerSecond) -> Option<u64>,
+) -> Option<f64> {
     mean(rows, |row| {
-        (row.length_s > 0.0).then_some(of(row)? as f64 / row.length_s)
+        (row.length_s > 0.0).then_some(count_of(row)? as f64 / row.length_s)
     })
 }
 
-fn machine(rows: ReadingGroup<'_>, of: fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
-    mean(rows, |row| of(row.machine.as_ref()?))
+/// The mean of a value of the server's machine.
+fn machine(
+    rows: ReadingGroup<'_>,
+    value_of: fn(&MachineSecond) -> Option<f64>,
+) -> Option<f64> {
+    mean(rows, |row| value_of(row.machine.as_ref()?))
 }
 
-/// CPUs used by the server's processes.
+/// The number of CPUs used by the server's processes.
 fn server_cpus(rows: ReadingGroup<'_>) -> Option<f64> {
     mean(rows, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
@@ -51,22 +63,22 @@ fn server_cpus(rows: ReadingGroup<'_>) -> Option<f64> {
 /// Writes the section.
 pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     let Some(observed) = &run.observed else {
-        let why = match run.imported {
-            Some(_) => "the imported output contains no more about the server",
+        let reason = match run.imported {
+            Some(_) => "the imported output has no observations of the server",
             None => "the server was not observed in this run",
         };
-        return writeln!(out, "<p class=\"absent\">Not observed: {why}.</p>");
+        return writeln!(out, "<p class=\"absent\">Not observed: {reason}.</p>");
     };
-    if let Some(why) = &observed.off {
-        let why = Escaped(plain(why));
-        return writeln!(out, "<p class=\"absent\">Not observed: {why}</p>");
+    if let Some(reason) = &observed.off {
+        let reason = Escaped(plain(reason));
+        return writeln!(out, "<p class=\"absent\">Not observed: {reason}</p>");
     }
     for line in lines(run, observed) {
         writeln!(out, "<p>{}</p>", Escaped(line))?;
     }
     if observed.series.is_empty() {
-        let why = "No readings of the server during the load.";
-        return writeln!(out, "<p class=\"absent\">{why}</p>");
+        let notice = "No readings of the server during the load.";
+        return writeln!(out, "<p class=\"absent\">{notice}</p>");
     }
     let groups: Vec<ReadingGroup<'_>> = observed
         .series
@@ -90,12 +102,13 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     draw("cpu", title, cpu(&groups), units::percent, Axis::Share)?;
     let title = "Active sessions by wait event, at each reading";
     draw("waits", title, waits(&groups), sessions, Axis::Linear)?;
-    let title = "Log and disks, bytes a second";
+    let title = "Log and disks, bytes per second";
     let size = |bytes| format!("{}/s", units::bytes(bytes as u64));
     draw("bytes", title, bytes(&groups), size, Axis::Linear)?;
     table(out, number, &groups, end_s(run))
 }
 
+/// The middle of a group, in seconds since the start of the load.
 fn middle_s(rows: ReadingGroup<'_>) -> f64 {
     let seconds: f64 = rows.iter().map(|row| row.length_s).sum();
     rows.first().map_or(0.0, |row| row.at_s) + seconds / 2.0
@@ -104,22 +117,22 @@ fn middle_s(rows: ReadingGroup<'_>) -> f64 {
 fn line(
     name: &str,
     groups: &[ReadingGroup<'_>],
-    of: impl Fn(ReadingGroup<'_>) -> Option<f64>,
+    value_of: impl Fn(ReadingGroup<'_>) -> Option<f64>,
 ) -> ChartLine {
     ChartLine {
         name: name.to_owned(),
-        values: groups.iter().map(|rows| of(rows)).collect(),
+        values: groups.iter().map(|rows| value_of(rows)).collect(),
     }
 }
 
 fn cpu(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     vec![
-        line("busy", groups, |rows| machine(rows, |of| of.busy_share)),
+        line("busy", groups, |rows| machine(rows, |second| second.busy_share)),
         line("idle, waiting for I/O", groups, |rows| {
-            machine(rows, |of| of.io_wait_share)
+            machine(rows, |second| second.io_wait_share)
         }),
         line("stolen by the hypervisor", groups, |rows| {
-            machine(rows, |of| of.steal_share)
+            machine(rows, |second| second.steal_share)
         }),
         line("the client's machine, busy", groups, |rows| {
             mean(rows, |row| row.client.as_ref()?.busy_share)
@@ -139,7 +152,7 @@ fn bytes(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     ]
 }
 
-/// A number of sessions: a mean of several readings may be fractional.
+/// Formats a number of sessions; the mean of several readings may be fractional.
 fn sessions(mean: f64) -> String {
     match mean.fract() == 0.0 && mean >= 0.0 {
         true => units::count(mean as u64),
@@ -147,12 +160,12 @@ fn sessions(mean: f64) -> String {
     }
 }
 
-/// Whether a reading includes sessions; it may include them and have no active one.
+/// Whether a reading includes sessions, possibly none that is active.
 fn has_sessions(row: &ServerSecond) -> bool {
     !row.waits.is_empty() || row.active == Some(0)
 }
 
-/// The most frequent waits, one line each, and a line for all others. `groups` are merged readings.
+/// One line for each of the most frequent wait events, and a line for all others.
 fn waits(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     let sums = by_wait_event(groups.iter().copied().flatten());
     let named: Vec<&str> = sums
@@ -160,9 +173,9 @@ fn waits(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
         .take(MAX_WAITS)
         .map(|(event, _)| *event)
         .collect();
-    let mean_sessions = |rows: ReadingGroup<'_>, counted: &dyn Fn(&str) -> bool| {
+    let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
         mean(rows, |row| {
-            let sessions = row.waits.iter().filter(|(event, _)| counted(event));
+            let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
             has_sessions(row).then(|| sessions.map(|(_, count)| f64::from(*count)).sum())
         })
     };
@@ -202,8 +215,8 @@ fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f6
         let size = |bytes: f64| units::bytes(bytes as u64);
         let cells = [
             or_dash(rate(rows, |row| row.commits), units::rate),
-            or_dash(machine(rows, |of| of.busy_share), units::percent),
-            or_dash(machine(rows, |of| of.io_wait_share), units::percent),
+            or_dash(machine(rows, |second| second.busy_share), units::percent),
+            or_dash(machine(rows, |second| second.io_wait_share), units::percent),
             or_dash(server_cpus(rows), units::rate),
             or_dash(mean(rows, |row| row.active.map(f64::from)), sessions),
             or_dash(mean(rows, |row| row.lock_waits.map(f64::from)), sessions),
@@ -218,16 +231,16 @@ fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f6
     out.write_str("</details>\n")
 }
 
-/// The activity of the sessions in the first of the merged readings.
+/// The wait events of the sessions in the first of the merged readings.
 fn sessions_cell(rows: ReadingGroup<'_>) -> String {
     let Some(row) = rows.first().filter(|row| has_sessions(row)) else {
         return "–".to_owned();
     };
-    let each = row.waits.iter();
-    let each: Vec<String> = each
+    let waits = row.waits.iter();
+    let texts: Vec<String> = waits
         .map(|(event, count)| format!("{} {count}", plain(event)))
         .collect();
-    each.join(", ")
+    texts.join(", ")
 }
 
 #[cfg(test)]
@@ -258,13 +271,13 @@ mod tests {
     }
 
     #[test]
-    fn missing_observations_are_named() {
+    fn missing_observations_are_listed_with_reasons() {
         assert!(shown(None).contains("was not observed"));
-        let off = Observed {
-            off: Some("asked <b>not</b> to".into()),
+        let unobserved = Observed {
+            off: Some("requested <b>not</b> to".into()),
             ..Observed::default()
         };
-        assert!(shown(Some(off)).contains("asked &lt;b&gt;not"));
+        assert!(shown(Some(unobserved)).contains("requested &lt;b&gt;not"));
         let text = shown(Some(Observed {
             series: vec![reading(0, &[("IO/WalSync", 3)]), reading(1, &[])],
             missing: vec![MissingObservation {
@@ -283,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_frequent_waits_have_their_own_lines() {
+    fn the_most_frequent_waits_have_separate_lines() {
         let all = [("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5), ("f", 4)];
         let rows = [
             reading(0, &all),

@@ -1,7 +1,7 @@
-//! Several runs on one page.
+//! The overview and the comparisons on a page of several runs.
 //!
-//! In: documents, and `judge`'s comparison of each with the first. Out: a table of all runs, then
-//! the differences and figures of each pair. Must never: show a ratio that the verdict forbids.
+//! In: documents, and `judge`'s comparison of each with the first. Out: a table of all runs, then the
+//! differences and figures of each pair. Must never: show a ratio that the verdict forbids.
 
 use super::chart::{Axis, Chart, ChartLine, time_label};
 use super::document::Document;
@@ -19,17 +19,18 @@ use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write};
 
-/// What follows the overview: runs compared with the first, or, within one experiment, variants compared
-/// with the first.
+/// The comparisons after the overview: of runs with the first run, or, if all runs belong to one experiment,
+/// of variants with the first variant.
 enum ComparisonSections {
     /// Indexes of the runs that are not repeats of the first.
     Runs(Vec<usize>),
+    /// Names of the variants.
     Variants(Vec<String>),
 }
 
 impl ComparisonSections {
     fn of(documents: &[Document]) -> ComparisonSections {
-        let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
+        let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         if let Some(names) = variants::names_if_one_experiment(&runs) {
             return ComparisonSections::Variants(names);
         }
@@ -58,17 +59,17 @@ impl ComparisonSections {
 }
 
 /// Whether two runs are repeats of one variant of one experiment.
-fn are_repeats(one: &Run, other: &Run) -> bool {
-    match (&one.experiment, &other.experiment) {
-        (Some(one), Some(other)) => one.id == other.id && one.variant == other.variant,
+fn are_repeats(a: &Run, b: &Run) -> bool {
+    match (&a.experiment, &b.experiment) {
+        (Some(a), Some(b)) => a.id == b.id && a.variant == b.variant,
         _ => false,
     }
 }
 
-/// The table of contents; `more` holds the entries for what follows the overview.
-pub fn write_nav(out: &mut String, documents: &[Document], more: &str) -> fmt::Result {
+/// Writes the table of contents; `entries` are inserted after the entry of the overview.
+pub fn write_nav(out: &mut String, documents: &[Document], entries: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
-    out.push_str(more);
+    out.push_str(entries);
     for (id, heading) in ComparisonSections::of(documents).sections() {
         write!(out, "<li><a href=\"#{id}\">{heading}</a></li>")?;
     }
@@ -90,9 +91,9 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     overview(out, documents)?;
     over_time(out, documents)?;
     out.push_str("</section>\n");
-    let against = ComparisonSections::of(documents);
-    let sections = against.sections();
-    match &against {
+    let comparisons = ComparisonSections::of(documents);
+    let sections = comparisons.sections();
+    match &comparisons {
         ComparisonSections::Runs(indexes) => {
             let first = &documents[0].run;
             for ((id, heading), index) in sections.iter().zip(indexes) {
@@ -104,13 +105,14 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             }
         }
         ComparisonSections::Variants(names) => {
-            let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
-            let found = variants::compare_variants(names, &runs);
-            for ((id, heading), (one, name)) in
-                sections.iter().zip(found.against.iter().zip(&names[1..]))
+            let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
+            let comparison = variants::compare_variants(names, &runs);
+            for ((id, heading), (side, name)) in sections
+                .iter()
+                .zip(comparison.against.iter().zip(&names[1..]))
             {
                 section(out, 2, id, heading)?;
-                variants::write_comparison(out, [&names[0], name], one)?;
+                variants::write_comparison(out, [&names[0], name], side)?;
                 out.push_str("</section>\n");
             }
         }
@@ -119,7 +121,9 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
 }
 
 fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let with_variants = documents.iter().any(|one| one.run.experiment.is_some());
+    let with_variants = documents
+        .iter()
+        .any(|document| document.run.experiment.is_some());
     let mut columns = vec![
         "run",
         "transactions/s",
@@ -136,10 +140,10 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
     for (index, document) in documents.iter().enumerate() {
         let run = &document.run;
         let all = run.measured.all();
-        let of = |read: fn(&prony_store::Latency) -> Option<u64>| {
-            time_or_dash(all.and_then(|all| read(&all.response)))
+        let percentile = |field: fn(&prony_store::Latency) -> Option<u64>| {
+            time_or_dash(all.and_then(|all| field(&all.response)))
         };
-        let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, words)| words);
+        let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, text)| text);
         let variant = match with_variants {
             true => format!("<td class=\"short\">{}</td>", Escaped(variant(run))),
             false => String::new(),
@@ -153,9 +157,9 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
             or_dash(all.filter(|_| !nothing_measured(run)), |all| units::rate(
                 all.tps
             )),
-            of(|of| of.p50_ns),
-            of(|of| of.p95_ns),
-            of(|of| of.p99_ns),
+            percentile(|latency| latency.p50_ns),
+            percentile(|latency| latency.p95_ns),
+            percentile(|latency| latency.p99_ns),
             Escaped(verdict.replace(", see the checks below", "")),
             Escaped(title(run)),
         )?;
@@ -167,58 +171,70 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
 fn variant(run: &Run) -> String {
     match &run.experiment {
         None => "–".to_owned(),
-        Some(of) if of.variant.is_empty() => format!("repeat {}", of.repeat),
-        Some(of) => format!("{}, repeat {}", plain(&of.variant), of.repeat),
+        Some(experiment) if experiment.variant.is_empty() => {
+            format!("repeat {}", experiment.repeat)
+        }
+        Some(experiment) => format!(
+            "{}, repeat {}",
+            plain(&experiment.variant),
+            experiment.repeat
+        ),
     }
 }
 
-/// How far chance explains the differences in the leading figures; nothing if the two runs do not
-/// compare.
+/// Writes the significance of the differences in the main figures; nothing if the two runs do not compare.
 fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let side = |run| Side {
         name: String::new(),
         runs: vec![run],
     };
-    let found = compare_sides(&[side(first), side(other)]);
+    let comparison = compare_sides(&[side(first), side(other)]);
     let second = format!("run {number}");
-    for one in found.against.iter().flat_map(|one| found.leading(one)) {
-        writeln!(out, "<p>{}</p>", Escaped(sentence(["run 1", &second], one)))?;
+    let sides = comparison.against.iter();
+    for figure in sides.flat_map(|side| comparison.leading(side)) {
+        let text = sentence(["run 1", &second], figure);
+        writeln!(out, "<p>{}</p>", Escaped(text))?;
     }
     Ok(())
 }
 
-/// The throughput of all runs over time, in one chart with its table.
+/// Writes the throughput of all runs over time, in one chart with its table.
 fn over_time(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let longest = documents.iter().map(|one| one.run.series.len()).max();
+    let longest = documents
+        .iter()
+        .map(|document| document.run.series.len())
+        .max();
     let size = group_size(longest.unwrap_or(0));
-    let each = documents.iter().map(|one| throughput(&one.run, size));
-    let each: Vec<_> = each.collect();
-    let Some(longest_series) = each.iter().max_by_key(|points| points.len()) else {
+    let series = documents
+        .iter()
+        .map(|document| throughput(&document.run, size));
+    let series: Vec<_> = series.collect();
+    let Some(longest_series) = series.iter().max_by_key(|points| points.len()) else {
         return Ok(());
     };
-    // Each run counts seconds from its own start. Match by time, not by index: in a long run that was
-    // killed, one row covers ten seconds.
+    // Times count from the start of each run. Match by time, not by index: in a long run that was killed,
+    // a row covers ten seconds.
     let at_s: Vec<f64> = longest_series.iter().map(|(_, at_s, _)| *at_s).collect();
     let value = |points: &[(f64, f64, Option<f64>)], index: usize| {
-        let moment = at_s[index];
-        let holds = |(from_s, middle_s, _): &&(f64, f64, Option<f64>)| {
-            *from_s <= moment && moment < 2.0 * middle_s - from_s
+        let time_s = at_s[index];
+        let contains_time = |(from_s, middle_s, _): &&(f64, f64, Option<f64>)| {
+            *from_s <= time_s && time_s < 2.0 * middle_s - from_s
         };
-        points.iter().find(holds)?.2
+        points.iter().find(contains_time)?.2
     };
-    let lines = each.iter().zip(documents).enumerate();
+    let lines = series.iter().zip(documents).enumerate();
     let lines = lines.map(|(index, (points, document))| ChartLine {
         name: match document.run.experiment {
             None => format!("run {}", index + 1),
             Some(_) => format!("run {}: {}", index + 1, variant(&document.run)),
         },
-        values: (0..at_s.len()).map(|at| value(points, at)).collect(),
+        values: (0..at_s.len()).map(|index| value(points, index)).collect(),
     });
-    let end_s = documents.iter().map(|one| end_s(&one.run));
+    let end_s = documents.iter().map(|document| end_s(&document.run));
     let end_s = end_s.fold(1.0, f64::max);
     let chart = Chart {
         id: "courses".to_owned(),
-        title: "Throughput of the runs, each from its own start: transactions committed a second",
+        title: "Throughput of the runs, each from its own start: transactions committed per second",
         at_s: &at_s,
         lines: lines.collect(),
         unit: |tps| format!("{} /s", units::rate(tps)),
@@ -229,22 +245,22 @@ fn over_time(out: &mut String, documents: &[Document]) -> fmt::Result {
         table: "courses-table".to_owned(),
     };
     chart.draw(out)?;
-    out.push_str("<details><summary>The seconds of all as a table</summary>");
+    out.push_str("<details><summary>The seconds of all runs as a table</summary>");
     let names: Vec<String> = (1..=documents.len()).map(|n| format!("run {n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = [&["from"], names.as_slice()].concat();
-    let caption = "Transactions committed a second";
+    let caption = "Transactions committed per second";
     table_with_id(out, "courses-table", caption, &columns)?;
     for (index, (from_s, at_s, _)) in longest_series.iter().enumerate() {
         let cell = |points: &Vec<_>| or_dash(value(points, index), units::rate);
-        let cells: Vec<String> = each.iter().map(cell).collect();
+        let cells: Vec<String> = series.iter().map(cell).collect();
         row_at(out, *at_s, &time_label(*from_s, end_s), &cells)?;
     }
     end(out)?;
     out.write_str("</details>\n")
 }
 
-/// The verdict of a comparison.
+/// Writes the verdict of a comparison.
 pub fn verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
@@ -259,34 +275,45 @@ pub fn verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
     )
 }
 
-fn pair(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
-    verdict(out, found.verdict)?;
-    if found.figures.is_empty() {
+/// Writes the comparison of run `number` with the first run.
+fn pair(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
+    verdict(out, comparison.verdict)?;
+    if comparison.figures.is_empty() {
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
-        figures(out, number, found)?;
+        figures(out, number, comparison)?;
     }
     let second = format!("run {number}");
-    differences(out, ["run 1", &second], &found.differences)
+    differences(out, ["run 1", &second], &comparison.differences)
 }
 
-/// The differences between two sides, the worst first.
-pub fn differences(out: &mut String, sides: [&str; 2], found: &[Difference]) -> fmt::Result {
-    for (heading, _, matching) in by_severity(found) {
+/// Writes the differences between two sides, the worst first.
+pub fn differences(
+    out: &mut String,
+    sides: [&str; 2],
+    differences: &[Difference],
+) -> fmt::Result {
+    for (heading, _, group) in by_severity(differences) {
         let columns = ["what differs", sides[0], sides[1], "why it matters"];
         table(out, heading, &columns)?;
-        for one in matching {
-            text_row(out, &[&one.what, &one.a, &one.b, one.why])?;
+        for difference in group {
+            let cells = [
+                &*difference.what,
+                &difference.a,
+                &difference.b,
+                difference.why,
+            ];
+            text_row(out, &cells)?;
         }
         end(out)?;
     }
     Ok(())
 }
 
-fn figures(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
+fn figures(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
     let second = format!("run {number}");
     table(out, "Figures", &["figure", "run 1", &second, "change"])?;
-    for pair in &found.figures {
+    for pair in &comparison.figures {
         let [first, second] = [pair.a, pair.b].map(|value| figure(pair.unit, value));
         row(out, Escaped(&pair.name), &[first, second, change(pair)])?;
     }

@@ -12,7 +12,7 @@ pub fn table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
     table_with_id(out, "", caption, columns)
 }
 
-/// Begins a table with an id, to which charts refer.
+/// Begins a table with an id that charts refer to.
 pub fn table_with_id(out: &mut String, id: &str, caption: &str, columns: &[&str]) -> fmt::Result {
     let id = match id {
         "" => String::new(),
@@ -31,13 +31,13 @@ pub fn table_with_id(out: &mut String, id: &str, caption: &str, columns: &[&str]
     Ok(())
 }
 
-/// A row of figures; its name is written unescaped.
+/// Writes a row of figures; `name` is written without escaping.
 pub fn row(out: &mut String, name: impl Display, cells: &[String]) -> fmt::Result {
     write!(out, "<tr><th scope=\"row\">{name}</th>")?;
     finish_row(out, cells)
 }
 
-/// A row of figures at a moment, which the script reads.
+/// Writes a row of figures with its time, which the script reads; `name` is written without escaping.
 pub fn row_at(out: &mut String, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
     write!(out, "<tr data-at=\"{at_s}\"><th scope=\"row\">{name}</th>")?;
     finish_row(out, cells)
@@ -51,11 +51,11 @@ fn finish_row(out: &mut String, cells: &[String]) -> fmt::Result {
     Ok(())
 }
 
-/// A row of texts; the first is its header.
+/// Writes a row of texts; the first is its header.
 pub fn text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
     out.push_str("<tr class=\"words\">");
-    for (place, cell) in cells.iter().enumerate() {
-        match place {
+    for (index, cell) in cells.iter().enumerate() {
+        match index {
             0 => write!(out, "<th scope=\"row\">{}</th>", EscapedName(plain(cell)))?,
             _ => write!(out, "<td>{}</td>", Escaped(plain(cell)))?,
         }

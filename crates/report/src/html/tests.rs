@@ -1,4 +1,4 @@
-//! Whole pages.
+//! Tests of whole pages.
 
 use super::*;
 use crate::sample_run::{closed, open_partial};
@@ -65,23 +65,23 @@ fn hostile() -> Run {
     run
 }
 
-fn count(page: &str, what: &str) -> usize {
-    page.matches(what).count()
+fn count(page: &str, pattern: &str) -> usize {
+    page.matches(pattern).count()
 }
 
 #[test]
 fn a_page_has_all_sections_and_starts_with_the_verdict() {
     let page = page_of(&[closed()]);
     assert!(page.starts_with(PAGE_START) && page.ends_with(PAGE_END));
-    let places = [
+    let ids = [
         "id=\"verdict-1\"",
         "id=\"time-1\"",
         "id=\"latency-1\"",
         "id=\"server-1\"",
         "id=\"checks-1\"",
     ];
-    let places: Vec<usize> = places.iter().map(|id| page.find(id).unwrap()).collect();
-    assert!(places.is_sorted(), "{places:?}");
+    let positions: Vec<usize> = ids.iter().map(|id| page.find(id).unwrap()).collect();
+    assert!(positions.is_sorted(), "{positions:?}");
     assert!(page.contains("Valid, with 1 caveat: client-limit."));
     assert!(page.contains("27,700"));
     for missing in ["NaN", "inf ", "http://", "https://", "src="] {
@@ -132,16 +132,16 @@ fn text_from_documents_is_escaped() {
     let pair = page_of(&[hostile(), closed()]);
     assert_eq!(count(&pair, "<script"), 3);
     assert!(!pair.contains("<img"));
-    let back = verify(&page).unwrap();
+    let verified = verify(&page).unwrap();
     assert_eq!(
-        back.documents[0].run,
+        verified.documents[0].run,
         hostile(),
-        "and yet the document has it"
+        "the document is unchanged"
     );
 }
 
 #[test]
-fn a_page_of_several_runs_names_the_differences() {
+fn a_page_of_several_runs_lists_the_differences() {
     let mut other = closed();
     other.measured.kinds[0].tps *= 1.1;
     other
@@ -151,9 +151,9 @@ fn a_page_of_several_runs_names_the_differences() {
     let page = page_of(&[closed(), other]);
     assert!(page.contains("COMPARABLE, WITH CAVEATS"), "{page}");
     assert!(page.contains("+10.0 %") && page.contains("8GB"));
-    let mut stranger = closed();
-    stranger.workload.scale += 1;
-    let page = page_of(&[closed(), stranger]);
+    let mut incomparable = closed();
+    incomparable.workload.scale += 1;
+    let page = page_of(&[closed(), incomparable]);
     assert!(page.contains("NOT COMPARABLE") && page.contains("No ratio is given"));
 }
 
@@ -168,23 +168,23 @@ fn a_run_without_figures_has_a_page() {
 #[test]
 fn verify_detects_every_change() {
     let page = page_of(&[closed(), open_partial()]);
-    let found = verify(&page).unwrap();
-    assert_eq!(found.documents.len(), 2);
-    assert_eq!(found.generated_by, None);
+    let verified = verify(&page).unwrap();
+    assert_eq!(verified.documents.len(), 2);
+    assert_eq!(verified.generated_by, None);
     let seed = page.replacen("\"seed\":42", "\"seed\":43", 1);
     assert!(matches!(
         verify(&seed),
         Err(VerifyError::Changed { number: 1, .. })
     ));
-    let shown = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
-    assert_ne!(shown, page);
+    let changed = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
+    assert_ne!(changed, page);
     assert!(matches!(
-        verify(&shown),
+        verify(&changed),
         Err(VerifyError::PageChanged { .. })
     ));
-    let other = shown.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
+    let other_version = changed.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
     assert!(
-        verify(&other)
+        verify(&other_version)
             .unwrap()
             .generated_by
             .unwrap()
@@ -193,13 +193,13 @@ fn verify_detects_every_change() {
     assert_eq!(verify(&page[..page.len() - 20]), Err(VerifyError::CutOff));
     let newer = page.replacen("report=\"1\"", "report=\"3\"", 1);
     assert_eq!(verify(&newer), Err(VerifyError::Newer("3".into())));
-    for none in ["", "<!doctype html>\n<html>", "{}"] {
-        assert_eq!(verify(none), Err(VerifyError::NoReport));
+    for text in ["", "<!doctype html>\n<html>", "{}"] {
+        assert_eq!(verify(text), Err(VerifyError::NoReport));
     }
 }
 
 #[test]
-fn pages_with_invalid_documents_have_their_own_errors() {
+fn pages_with_invalid_documents_have_specific_errors() {
     let begin = format!("{PAGE_START}1\">");
     assert_eq!(
         verify(&format!("{begin}{PAGE_END}")),
@@ -216,7 +216,7 @@ fn pages_with_invalid_documents_have_their_own_errors() {
 }
 
 #[test]
-fn extreme_numbers_give_finite_drawings() {
+fn extreme_numbers_are_drawn_at_finite_positions() {
     for number in [-1.0, 0.0, 1e-300, 1e300, f64::MAX] {
         let mut run = hostile();
         run.window.warmup_s = number;
@@ -269,11 +269,11 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
         });
         run
     };
-    let odd = "<b>new</b>";
+    let markup = "<b>new</b>";
     let mut runs = vec![
         run("base", 1, 100.0),
-        run(odd, 1, 150.0),
-        run(odd, 2, 154.0),
+        run(markup, 1, 150.0),
+        run(markup, 2, 154.0),
         run("base", 2, 104.0),
     ];
     let page = page_of(&runs);
@@ -284,16 +284,16 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
     let part = part.split("<caption>The runs<").next().unwrap();
     assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
     assert!(
-        part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(odd),
+        part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(markup),
         "{part}"
     );
     assert!(part.contains("COMPARABLE"), "{part}");
-    assert!(!page.contains("against run 1"), "no run against a run");
+    assert!(!page.contains("against run 1"), "runs are not compared with each other");
     assert!(page.contains("id=\"variant-2\"") && !page.contains("id=\"variant-3\""));
     assert!(page.contains("&lt;b&gt;new&lt;/b&gt; against base</h2>"));
     assert!(page.contains("<td class=\"short\">base, repeat 2</td>"));
-    // If a page also holds runs outside the experiment, its runs are treated as separate runs, but
-    // repeats of one variant are still not compared with each other.
+    // With a run outside the experiment, runs are compared instead of variants, but repeats of one variant
+    // are not compared with each other.
     runs.push(closed());
     let page = page_of(&runs);
     assert!(!page.contains("The variants, by the medians"));
@@ -309,7 +309,7 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
 }
 
 #[test]
-fn each_run_has_its_own_line_in_the_common_chart() {
+fn each_run_has_a_distinct_line_in_the_common_chart() {
     let page = page_of(&vec![closed(); 7]);
     let chart = page.split("id=\"courses-t\"").nth(1).unwrap();
     let chart = chart.split("</figure>").next().unwrap();
@@ -325,7 +325,7 @@ fn each_run_has_its_own_line_in_the_common_chart() {
     assert!(chart.contains("run 7"));
 }
 
-/// A killed run: the store rebuilt its document from the journal, and no checks were made.
+/// Covers a killed run: its document was rebuilt from the journal without checks.
 #[test]
 fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     let mut run = closed();
@@ -334,11 +334,11 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     let page = page_of(std::slice::from_ref(&run));
     assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
     assert!(!page.contains("no problems were found"));
-    let found = verify(&page).unwrap();
+    let verified = verify(&page).unwrap();
     let stored = serde_json::to_string(&run).unwrap();
-    assert_eq!(found.documents[0].json, stored);
+    assert_eq!(verified.documents[0].json, stored);
     assert_eq!(
-        found.documents[0].sha256,
+        verified.documents[0].sha256,
         document::sha256(stored.as_bytes())
     );
     run.measured = prony_store::Figures {

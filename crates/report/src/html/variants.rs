@@ -1,7 +1,7 @@
-//! The variants of an experiment, for a page that holds its runs.
+//! The variants of an experiment, on a page with its runs.
 //!
-//! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and
-//! how far chance explains their differences. Must never: take the best of several runs.
+//! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
+//! significance of their differences. Must never: take the best of several runs.
 
 use super::document::Document;
 use super::escape::Escaped;
@@ -18,7 +18,7 @@ use std::fmt::{self, Write};
 
 /// Writes the variants, if all runs belong to one experiment.
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let runs: Vec<&Run> = documents.iter().map(|one| &one.run).collect();
+    let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     let Some(names) = names_if_one_experiment(&runs) else {
         return Ok(());
     };
@@ -28,15 +28,17 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     };
     let columns = ["variant", "runs", rate, "spread", "p99, median"];
     table(out, "The variants, by the medians of their runs", &columns)?;
-    let median = |of: Option<Spread>, shown: fn(f64) -> String| or_dash(of, |of| shown(of.median));
-    for one in variants(&names, &runs) {
+    let median = |spread: Option<Spread>, format_value: fn(f64) -> String| {
+        or_dash(spread, |spread| format_value(spread.median))
+    };
+    for variant in variants(&names, &runs) {
         let cells = [
-            counted_runs(&one),
-            median(one.rate, units::rate),
-            or_dash(one.rate.and_then(|rate| rate.share()), units::percent),
-            median(one.p99_ns, units::time),
+            counted_runs(&variant),
+            median(variant.rate, units::rate),
+            or_dash(variant.rate.and_then(|rate| rate.share()), units::percent),
+            median(variant.p99_ns, units::time),
         ];
-        row(out, Escaped(&one.name), &cells)?;
+        row(out, Escaped(&variant.name), &cells)?;
     }
     end(out)?;
     match names.len() {
@@ -45,12 +47,12 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     }
 }
 
-/// How far chance explains the differences to the first variant.
+/// Writes the verdict, and the significance of the differences from the first variant.
 fn write_significance(out: &mut String, names: &[String], runs: &[&Run]) -> fmt::Result {
-    let found = compare_variants(names, runs);
-    writeln!(out, "<p>{}</p>", Escaped(found.label()))?;
-    for (one, name) in found.against.iter().zip(&names[1..]) {
-        for figure in found.leading(one) {
+    let comparison = compare_variants(names, runs);
+    writeln!(out, "<p>{}</p>", Escaped(comparison.label()))?;
+    for (side, name) in comparison.against.iter().zip(&names[1..]) {
+        for figure in comparison.leading(side) {
             let text = sentence([&names[0], name], figure);
             writeln!(out, "<p>{}</p>", Escaped(text))?;
         }
@@ -64,7 +66,7 @@ pub fn compare_variants(names: &[String], runs: &[&Run]) -> SidesComparison {
         let is_of_variant = |run: &&Run| {
             run.experiment
                 .as_ref()
-                .is_some_and(|of| of.variant == *name)
+                .is_some_and(|experiment| experiment.variant == *name)
         };
         Side {
             name: name.clone(),
@@ -74,29 +76,33 @@ pub fn compare_variants(names: &[String], runs: &[&Run]) -> SidesComparison {
     compare_sides(&sides.collect::<Vec<Side>>())
 }
 
-/// Writes a variant against the first: by the medians of their repeats, never run by run.
-pub fn write_comparison(out: &mut String, names: [&str; 2], one: &SideComparison) -> fmt::Result {
-    verdict(out, one.verdict)?;
-    if one.figures.is_empty() {
+/// Writes the comparison of a variant with the first, by the medians of their repeats.
+pub fn write_comparison(
+    out: &mut String,
+    names: [&str; 2],
+    comparison: &SideComparison,
+) -> fmt::Result {
+    verdict(out, comparison.verdict)?;
+    if comparison.figures.is_empty() {
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
         let [first, second] = names.map(|name| format!("{name}, median"));
         let columns = ["figure", &first, &second, "change, of means", "interval"];
         table(out, "Figures", &columns)?;
-        for of in &one.figures {
-            let [first, second] = [&of.a, &of.b].map(|side| figure(of.unit, side.median));
-            let cells = [first, second, signed(of.ratio), interval(of)];
-            row(out, Escaped(&of.name), &cells)?;
+        for pair in &comparison.figures {
+            let [first, second] = [&pair.a, &pair.b].map(|side| figure(pair.unit, side.median));
+            let cells = [first, second, signed(pair.ratio), interval(pair)];
+            row(out, Escaped(&pair.name), &cells)?;
         }
         end(out)?;
     }
-    differences(out, names, &one.differences)
+    differences(out, names, &comparison.differences)
 }
 
 /// The names of the variants, if all runs belong to one experiment.
 pub fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
-    let id = |run: &Run| run.experiment.as_ref().map(|of| of.id.clone());
+    let id = |run: &Run| run.experiment.as_ref().map(|experiment| experiment.id.clone());
     let first = runs.first().and_then(|run| id(run))?;
-    let all = runs.iter().all(|run| id(run).as_ref() == Some(&first));
-    all.then(|| variant_names(runs))
+    let same_experiment = runs.iter().all(|run| id(run).as_ref() == Some(&first));
+    same_experiment.then(|| variant_names(runs))
 }

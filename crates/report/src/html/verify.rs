@@ -1,10 +1,10 @@
 //! Verifies that a page is unchanged.
 //!
-//! In: the text of a file. Out: the documents of the page, or what is wrong. Must never: trust a hash
-//! in the file without computing it.
+//! In: the text of a file. Out: the documents of the page, or an error. Must never: trust a hash in the
+//! file without computing it.
 //!
-//! Hashes detect accidental and partial changes. They are not a signature: anyone who changes a
-//! document, its hash and the page generated from both has made a new page.
+//! Hashes detect accidental and partial changes. They are not a signature: somebody can change a document,
+//! compute its hash and generate a new page.
 
 use super::document::{Document, sha256};
 use super::escape::unescape_json;
@@ -12,30 +12,31 @@ use super::prices::PagePrices;
 use super::{DOCUMENT_END, DOCUMENT_START, FORMAT, PAGE_END, PAGE_START, PRICES_START, page};
 use crate::text::{cut, plain};
 
-/// An unchanged page.
+/// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
     /// Its documents.
     pub documents: Vec<Document>,
-    /// The other version of Prony that generated it; then only the documents were checked.
+    /// The version of Prony that generated the page, if it differs from this one; then only the documents
+    /// were checked.
     pub generated_by: Option<String>,
 }
 
-/// Why a file is not a page, or is a changed one.
+/// An error of the verification of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    /// The file does not begin like a page.
+    /// The file does not start with the first line of a page.
     #[error("this is not a report of Prony: it does not begin like one")]
     NoReport,
-    /// A later Prony generated it.
+    /// A later version of Prony generated the page.
     #[error(
         "this report has a newer format ({0}; this Prony reads up to {FORMAT}): verify it with the Prony that wrote it"
     )]
     Newer(String),
-    /// The end is missing.
+    /// The end of the page is missing.
     #[error("this report is cut off: its end is missing")]
     CutOff,
-    /// It embeds no document.
+    /// The page contains no document.
     #[error("this report contains no document")]
     Empty,
     /// A document does not match the hash in the page.
@@ -53,7 +54,7 @@ pub enum VerifyError {
     Unreadable {
         /// Its number, from 1.
         number: usize,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The price sheets do not match the hash in the page, or cannot be read.
@@ -103,22 +104,22 @@ pub fn verify(text: &str) -> Result<Verified, VerifyError> {
         return Err(VerifyError::Empty);
     }
     let priced = read_prices(text, &documents)?;
-    let own_version = env!("CARGO_PKG_VERSION");
+    let current_version = env!("CARGO_PKG_VERSION");
     let generator = text.split_once("<meta name=\"generator\" content=\"Prony ");
-    let generator = generator.and_then(|(_, rest)| rest.split_once('"'));
+    let generator = generator.and_then(|(_, tail)| tail.split_once('"'));
     let generator = generator.map_or("", |(version, _)| version);
     let mut generated_by = None;
-    if generator != own_version {
+    if generator != current_version {
         generated_by = Some(cut(&plain(generator), 40));
     } else {
         let regenerated = page(&documents, priced.as_ref()).unwrap_or_default();
         if regenerated != text {
-            let same = regenerated
+            let equal_lines = regenerated
                 .lines()
                 .zip(text.lines())
                 .take_while(|(a, b)| a == b);
             return Err(VerifyError::PageChanged {
-                line: same.count() + 1,
+                line: equal_lines.count() + 1,
             });
         }
     }
@@ -129,12 +130,13 @@ pub fn verify(text: &str) -> Result<Verified, VerifyError> {
 }
 
 fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
-    let each = text.split(DOCUMENT_START).skip(1).enumerate();
-    each.map(|(place, rest)| read_document(place + 1, rest))
+    let elements = text.split(DOCUMENT_START).skip(1).enumerate();
+    elements
+        .map(|(index, element)| read_document(index + 1, element))
         .collect()
 }
 
-/// An embedded text with its hash, after the beginning of its element.
+/// An embedded text with its hash.
 struct EmbeddedText {
     json: String,
     /// The SHA-256 in the page.
@@ -144,9 +146,10 @@ struct EmbeddedText {
 }
 
 impl EmbeddedText {
-    fn read(rest: &str) -> Result<EmbeddedText, VerifyError> {
-        let (stated, rest) = rest.split_once("\">").ok_or(VerifyError::CutOff)?;
-        let (json, _) = rest.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
+    /// Reads the text of an element; `element` starts with the hash.
+    fn read(element: &str) -> Result<EmbeddedText, VerifyError> {
+        let (stated, content) = element.split_once("\">").ok_or(VerifyError::CutOff)?;
+        let (json, _) = content.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
         let json = unescape_json(json);
         Ok(EmbeddedText {
             stated: cut(&plain(stated), 64),
@@ -158,17 +161,17 @@ impl EmbeddedText {
 
 /// The prices of a page, if it has any.
 fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>, VerifyError> {
-    let Some((_, rest)) = text.split_once(PRICES_START) else {
+    let Some((_, element)) = text.split_once(PRICES_START) else {
         return Ok(None);
     };
     let EmbeddedText {
         json,
         stated,
         computed,
-    } = EmbeddedText::read(rest)?;
+    } = EmbeddedText::read(element)?;
     if computed != stated {
-        let what = format!("their SHA-256 is {computed}, the page says {stated}");
-        return Err(VerifyError::Prices(what));
+        let reason = format!("their SHA-256 is {computed}, the page says {stated}");
+        return Err(VerifyError::Prices(reason));
     }
     let priced = PagePrices::read(json, documents);
     priced
@@ -176,12 +179,12 @@ fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>,
         .map_err(|error| VerifyError::Prices(error.to_string()))
 }
 
-fn read_document(number: usize, rest: &str) -> Result<Document, VerifyError> {
+fn read_document(number: usize, element: &str) -> Result<Document, VerifyError> {
     let EmbeddedText {
         json,
         stated,
         computed,
-    } = EmbeddedText::read(rest)?;
+    } = EmbeddedText::read(element)?;
     if computed != stated {
         return Err(VerifyError::Changed {
             number,

@@ -1,7 +1,7 @@
 //! One frame of the live view.
 //!
-//! In: the figures of the run so far, the size of the terminal. Out: lines that fit it; the least
-//! important ones are left out of a low terminal. Must never: return a line that the terminal would
+//! In: the figures of the run so far, the size of the terminal. Out: lines that fit the terminal; the least
+//! important lines are omitted if it has too few rows. Must never: return a line that the terminal would
 //! wrap.
 
 use super::RunOutline;
@@ -11,14 +11,14 @@ use crate::text::{ascii, cut, plain};
 use crate::units::{self, or_dash, time_or_dash};
 use prony_store::{Second, SecondPart, ServerSecond};
 
-/// Characters for a name and its figure before a chart.
+/// Width of a name and its figure before a chart, in characters.
 const LABEL_WIDTH: usize = 16;
-/// Fewer bars than this show nothing useful.
+/// Minimum number of bars of a chart.
 const MIN_BARS: usize = 10;
 /// Width of the progress bar, in characters.
 const PROGRESS_WIDTH: usize = 24;
 
-/// The last minute of a run, and its latest figures.
+/// The figures of the last minute of a run.
 #[derive(Clone, Debug, Default)]
 pub struct LiveState {
     /// Failed transactions so far.
@@ -29,8 +29,8 @@ pub struct LiveState {
     failures: LastMinute,
     cpu: LastMinute,
     /// Share of the server's CPUs in use in its last second.
-    cpu_now: Option<f64>,
-    /// What the server's sessions waited for at its last reading; absent until one waits.
+    last_cpu: Option<f64>,
+    /// The wait events of the server's sessions in its last second; absent until a session waits.
     waits: Option<String>,
 }
 
@@ -48,25 +48,25 @@ impl LiveState {
 
     /// Adds a second of the server.
     pub fn server(&mut self, second: &ServerSecond) {
-        self.cpu_now = second
+        self.last_cpu = second
             .machine
             .as_ref()
             .and_then(|machine| machine.busy_share);
-        self.cpu.add(second.at_s, second.length_s, self.cpu_now);
+        self.cpu.add(second.at_s, second.length_s, self.last_cpu);
         let mut waits: Vec<(&String, &u32)> = second.waits.iter().collect();
         waits.retain(|(name, _)| *name != ServerSecond::ON_CPU);
-        waits.sort_by(|one, other| (other.1, one.0).cmp(&(one.1, other.0)));
+        waits.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
         if !waits.is_empty() {
-            let each = waits.iter();
-            let each = each.map(|(name, count)| format!("{} {count}", plain(name)));
-            self.waits = Some(each.collect::<Vec<_>>().join(", "));
+            let waits = waits.iter();
+            let texts = waits.map(|(name, count)| format!("{} {count}", plain(name)));
+            self.waits = Some(texts.collect::<Vec<_>>().join(", "));
         } else if self.waits.is_some() {
-            // Keep the line so that the lines below it do not jump.
+            // Keep the line, so that the number of lines does not change.
             self.waits = Some("none".to_owned());
         }
     }
 
-    /// The lines of the frame.
+    /// The lines of the frame after the second `last`.
     pub fn frame(
         &self,
         outline: &RunOutline,
@@ -76,7 +76,7 @@ impl LiveState {
     ) -> Vec<String> {
         let width = size.columns.saturating_sub(1);
         let mut lines = vec![
-            // The rank of a line, the most important first; then the line.
+            // Each line has a rank; 0 is the most important.
             (6, cut(&plain(&outline.title), width)),
             (0, progress_line(outline, last, style, width)),
         ];
@@ -85,31 +85,31 @@ impl LiveState {
             width,
         };
         let (mean, worst) = (MergeMode::Mean, MergeMode::Worst);
-        let now = units::rate(tps(last));
-        lines.push((1, chart.row("TPS", &now, &self.tps, mean, units::rate)));
-        let now = time_or_dash(last.p50_ns);
-        lines.push((3, chart.row("p50", &now, &self.p50_ns, worst, units::time)));
+        let value = units::rate(tps(last));
+        lines.push((1, chart.row("TPS", &value, &self.tps, mean, units::rate)));
+        let value = time_or_dash(last.p50_ns);
+        lines.push((3, chart.row("p50", &value, &self.p50_ns, worst, units::time)));
         let (p99_ns, window_s) = p99(last);
-        let now = time_or_dash(p99_ns);
+        let value = time_or_dash(p99_ns);
         let name = window_s.map_or("p99".to_owned(), |s| format!("p99/{s:.0} s"));
-        lines.push((2, chart.row(&name, &now, &self.p99_ns, worst, units::time)));
-        let (now, whole) = (units::count(self.failed), |n: f64| units::count(n as u64));
-        let row = chart.row("failed", &now, &self.failures, worst, whole);
+        lines.push((2, chart.row(&name, &value, &self.p99_ns, worst, units::time)));
+        let (value, integer) = (units::count(self.failed), |n: f64| units::count(n as u64));
+        let row = chart.row("failed", &value, &self.failures, worst, integer);
         let failing = last.failed > 0;
         lines.push((4, if failing { style.alarm(&row) } else { row }));
-        if self.cpu_now.is_some() || !self.cpu.is_empty() {
-            let now = or_dash(self.cpu_now, units::percent);
-            lines.push((5, chart.share("host CPU", &now, &self.cpu)));
+        if self.last_cpu.is_some() || !self.cpu.is_empty() {
+            let value = or_dash(self.last_cpu, units::percent);
+            lines.push((5, chart.share("host CPU", &value, &self.cpu)));
         }
         if let Some(waits) = &self.waits {
             lines.push((7, cut(&format!(" waits      {waits}"), width)));
         }
         // Leave one line below for the cursor.
         while lines.len() + 1 > size.rows.max(2) {
-            let Some(least) = lines.iter().map(|(rank, _)| *rank).max() else {
+            let Some(lowest) = lines.iter().map(|(rank, _)| *rank).max() else {
                 break;
             };
-            lines.retain(|(rank, _)| *rank != least);
+            lines.retain(|(rank, _)| *rank != lowest);
         }
         let lines = lines.into_iter().map(|(_, line)| line);
         match style.unicode {
@@ -125,12 +125,12 @@ fn ascii_keeping_codes(line: &str) -> String {
     parts.join("\x1b")
 }
 
-/// The 99th percentile of a second, and the number of seconds it covers: if the second has too few transactions,
-/// the seconds before it are included.
+/// The 99th percentile of a second. If the second has too few transactions, the percentile covers earlier
+/// seconds as well, and their number is returned.
 pub(super) fn p99(second: &Second) -> (Option<u64>, Option<f64>) {
     match (second.p99_ns, &second.rolling) {
-        (None, Some(of)) => (Some(of.p99_ns), Some(of.length_s)),
-        (own, _) => (own, None),
+        (None, Some(rolling)) => (Some(rolling.p99_ns), Some(rolling.length_s)),
+        (p99_ns, _) => (p99_ns, None),
     }
 }
 
@@ -162,11 +162,11 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
         _ => None,
     };
     // In a narrow terminal the text matters more than the bar.
-    let room = width
+    let bar_width = width
         .saturating_sub(position.chars().count() + 2)
         .min(PROGRESS_WIDTH);
     let mut text = match share {
-        Some(share) if room >= MIN_BARS => format!(" {} {position}", bar(share, room)),
+        Some(share) if bar_width >= MIN_BARS => format!(" {} {position}", bar(share, bar_width)),
         _ => format!(" {position}"),
     };
     if !outline.connect_per_transaction {
@@ -180,52 +180,54 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
     if warming { style.caution(&text) } else { text }
 }
 
-/// `━━━━────`: a bar of the share done.
+/// A progress bar, such as `━━━━────`; `share` is from 0 to 1.
 pub fn bar(share: f64, width: usize) -> String {
     let full = (share.clamp(0.0, 1.0) * width as f64).round() as usize;
     format!("{}{}", "━".repeat(full), "─".repeat(width - full))
 }
 
-/// Where the charts end, and how wide the lines are, in characters.
+/// Draws charts of the last minute.
 struct MinuteChart {
+    /// The time at which the charts end, in seconds since the start of the load.
     at_s: f64,
+    /// Maximum width of a line, in characters.
     width: usize,
 }
 
 impl MinuteChart {
-    /// A name, the figure of the last second, the minute before it and the minute's maximum.
+    /// A line with a name, its value in the last second, the bars of the minute and the minute's maximum.
     fn row(
         &self,
         name: &str,
-        now: &str,
+        value: &str,
         minute: &LastMinute,
-        fold: MergeMode,
-        shown: impl Fn(f64) -> String,
+        mode: MergeMode,
+        format_value: impl Fn(f64) -> String,
     ) -> String {
         let top = minute.top();
         let peak = match top > 0.0 {
-            true => format!("  max {}", shown(top)),
+            true => format!("  max {}", format_value(top)),
             false => String::new(),
         };
-        let bars = |room| minute.bars(self.at_s, room, fold, top);
-        self.line(name, now, bars, &peak)
+        let bars = |width| minute.bars(self.at_s, width, mode, top);
+        self.line(name, value, bars, &peak)
     }
 
     /// Like `row`, for a share: a full bar is 100 %.
-    fn share(&self, name: &str, now: &str, minute: &LastMinute) -> String {
-        let bars = |room| minute.bars(self.at_s, room, MergeMode::Mean, 1.0);
-        self.line(name, now, bars, "")
+    fn share(&self, name: &str, value: &str, minute: &LastMinute) -> String {
+        let bars = |width| minute.bars(self.at_s, width, MergeMode::Mean, 1.0);
+        self.line(name, value, bars, "")
     }
 
-    /// `bars` draws a minute in the given number of characters.
-    fn line(&self, name: &str, now: &str, bars: impl Fn(usize) -> String, peak: &str) -> String {
+    /// A line; `bars` draws the minute with the given number of characters.
+    fn line(&self, name: &str, value: &str, bars: impl Fn(usize) -> String, peak: &str) -> String {
         let pad = LABEL_WIDTH.saturating_sub(name.chars().count());
-        let figure = format!(" {name}{now:>pad$}");
-        let room = self.width.saturating_sub(LABEL_WIDTH + 3).min(SECONDS);
-        if room < MIN_BARS {
+        let figure = format!(" {name}{value:>pad$}");
+        let chart_width = self.width.saturating_sub(LABEL_WIDTH + 3).min(SECONDS);
+        if chart_width < MIN_BARS {
             return cut(&figure, self.width);
         }
-        let bars = bars(room);
+        let bars = bars(chart_width);
         let with_peak = format!("{figure}  {bars:<SECONDS$}{peak}");
         match with_peak.chars().count() <= self.width {
             true => with_peak.trim_end().to_owned(),

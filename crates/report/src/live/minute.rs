@@ -1,23 +1,23 @@
-//! The figures of the last minute.
+//! The history of a figure over the last minute.
 //!
-//! In: figures of seconds as they arrive, some of them late or missing. Out: bars, the newest at the
-//! right. Must never: average percentiles; a bar of several seconds shows their maximum.
+//! In: one figure per second, possibly late or missing. Out: bars, the newest at the right. Must never:
+//! average percentiles; a bar of several seconds shows their maximum.
 
 use crate::text::bars;
 
-/// Number of seconds in memory.
+/// Number of seconds in the history.
 pub const SECONDS: usize = 60;
 
 /// How several seconds are merged into one bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeMode {
-    /// The mean: for rates and shares.
+    /// The mean, for rates and shares.
     Mean,
-    /// The maximum: for percentiles.
+    /// The maximum, for percentiles and failures.
     Worst,
 }
 
-/// One figure of the last minute.
+/// One figure over the last minute.
 #[derive(Clone, Debug, Default)]
 pub struct LastMinute {
     /// Seconds since the start of the load, and the figure of each.
@@ -27,11 +27,11 @@ pub struct LastMinute {
 impl LastMinute {
     /// Adds the figure of a second that began `at_s` after the start of the load and took `seconds`.
     pub fn add(&mut self, at_s: f64, seconds: f64, figure: Option<f64>) {
-        // Number a second by its middle: it begins when the clock was read, slightly before or after
-        // a full second.
+        // Use the middle of the second for its number: its start may be slightly before or after a whole
+        // second.
         let number = (at_s + seconds / 2.0).floor() as i64;
         self.seconds
-            .retain(|(other, _)| *other > number - SECONDS as i64);
+            .retain(|(earlier, _)| *earlier > number - SECONDS as i64);
         if let Some(figure) = figure.filter(|figure| figure.is_finite()) {
             self.seconds.push((number, figure));
         }
@@ -48,20 +48,20 @@ impl LastMinute {
         self.seconds.is_empty()
     }
 
-    /// The minute that ends with the second that began `at_s` after the start, in at most `room` bars.
-    /// Each bar covers one second, or as many as needed. `top` is a full bar.
-    pub fn bars(&self, at_s: f64, room: usize, mode: MergeMode, top: f64) -> String {
-        if room == 0 {
+    /// The minute that ends with the second at `at_s`, in at most `width` bars. Each bar covers the same
+    /// number of seconds. A full bar stands for `top`.
+    pub fn bars(&self, at_s: f64, width: usize, mode: MergeMode, top: f64) -> String {
+        if width == 0 {
             return String::new();
         }
-        let step = SECONDS.div_ceil(room) as i64;
+        let step = SECONDS.div_ceil(width) as i64;
         let last = at_s.floor() as i64;
-        // Bars begin at multiples of the step, so that a second stays in its bar.
+        // Align bars with multiples of the step, so that a second stays in the same bar.
         let first = (last - SECONDS as i64 + 1).div_euclid(step).max(0);
         let values: Vec<Option<f64>> = (first..=last.div_euclid(step))
             .map(|bar| self.merge(bar * step, (bar + 1) * step, mode))
             .collect();
-        bars(&values[values.len().saturating_sub(room)..], top)
+        bars(&values[values.len().saturating_sub(width)..], top)
     }
 
     fn merge(&self, from: i64, to: i64, mode: MergeMode) -> Option<f64> {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_minute_is_kept() {
+    fn only_the_last_minute_is_stored() {
         let minute = ramp(200);
         assert_eq!(minute.top(), 200.0);
         assert_eq!(minute.seconds.len(), SECONDS);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_narrow_space_a_bar_covers_several_seconds() {
+    fn narrow_bars_cover_several_seconds() {
         let mut minute = ramp(60);
         minute.add(60.0, 1.0, Some(600.0));
         let worst = minute.bars(60.0, 30, MergeMode::Worst, 600.0);
@@ -120,9 +120,9 @@ mod tests {
                 .ends_with('█')
         );
         assert!(minute.bars(61.0, 30, MergeMode::Mean, 600.0).ends_with('▅'));
-        for room in 0..70 {
-            let bars = minute.bars(61.0, room, MergeMode::Worst, 600.0);
-            assert!(bars.chars().count() <= room, "{room}: {bars}");
+        for width in 0..70 {
+            let bars = minute.bars(61.0, width, MergeMode::Worst, 600.0);
+            assert!(bars.chars().count() <= width, "{width}: {bars}");
         }
     }
 

@@ -6,7 +6,7 @@ fn shown(style: Style, interval_s: f64) -> String {
 }
 
 fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> String {
-    let goal = RunOutline {
+    let outline = RunOutline {
         title: "tpcb, 64 clients on 2 threads".into(),
         warmup_s: 1.0,
         measured_s: Some(4.0),
@@ -14,7 +14,7 @@ fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> S
         connect_per_transaction,
     };
     let mut out = Vec::new();
-    let mut live = LiveView::new(&mut out, style, goal, interval_s);
+    let mut live = LiveView::new(&mut out, style, outline, interval_s);
     for second in &sample_run::closed().series {
         live.second(second).unwrap();
     }
@@ -35,7 +35,7 @@ fn a_file_gets_one_plain_line_per_second() {
 }
 
 #[test]
-fn a_p99_of_several_seconds_shows_their_number() {
+fn a_p99_over_several_seconds_shows_their_number() {
     let mut second = sample_run::closed().series[1].clone();
     second.p99_ns = None;
     second.rolling = Some(prony_store::RollingPercentiles {
@@ -83,7 +83,7 @@ fn a_longer_interval_sums_its_seconds() {
 }
 
 #[test]
-fn without_an_interval_nothing_is_printed() {
+fn an_interval_of_zero_prints_nothing() {
     assert_eq!(shown(Style::plain(), 0.0), "");
 }
 
@@ -117,7 +117,7 @@ fn terminal() -> Style {
     }
 }
 
-fn goal() -> RunOutline {
+fn outline() -> RunOutline {
     RunOutline {
         title: "tpcb, scale 100: 64 clients on 2 threads, prepared protocol".into(),
         warmup_s: 0.0,
@@ -127,8 +127,8 @@ fn goal() -> RunOutline {
     }
 }
 
-/// A second of the run and of its server, at load `share`.
-fn both(s: u32, share: f64) -> (Second, ServerSecond) {
+/// Second number `s` of the run and of its server, at a share of the full load.
+fn second_at(s: u32, share: f64) -> (Second, ServerSecond) {
     let mut second = sample_run::closed().series[1].clone();
     second.at_s = f64::from(s);
     second.committed = (share * 30_000.0) as u64;
@@ -148,16 +148,16 @@ fn both(s: u32, share: f64) -> (Second, ServerSecond) {
     (second, server)
 }
 
-/// The last of `seconds` frames.
+/// The frame after `seconds` seconds.
 fn frame(style: &Style, size: Size, seconds: u32) -> Vec<String> {
-    let mut shown = LiveState::default();
+    let mut state = LiveState::default();
     let mut lines = Vec::new();
     for s in 0..seconds {
-        let (mut second, server) = both(s, f64::from(s % 10 + 1) / 10.0);
+        let (mut second, server) = second_at(s, f64::from(s % 10 + 1) / 10.0);
         second.failed = u64::from(s == seconds - 1) * 3;
-        shown.server(&server);
-        shown.second(&second);
-        lines = shown.frame(&goal(), &second, style, size);
+        state.server(&server);
+        state.second(&second);
+        lines = state.frame(&outline(), &second, style, size);
     }
     lines
 }
@@ -178,14 +178,14 @@ fn the_last_minute_is_drawn_beside_its_figures() {
         lines[1]
     );
     assert!(lines[2].starts_with(" TPS       30,000  "), "{}", lines[2]);
-    let charted = lines[2].trim_end();
-    assert_eq!(charted.chars().count(), 79, "{charted}");
+    let chart = lines[2].trim_end();
+    assert_eq!(chart.chars().count(), 79, "{chart}");
     assert_eq!(
-        charted.matches('█').count(),
+        chart.matches('█').count(),
         6,
-        "{ramp} six times: {charted}"
+        "{ramp} six times: {chart}"
     );
-    assert!(ramps.iter().all(|bar| charted.contains(bar)), "{charted}");
+    assert!(ramps.iter().all(|bar| chart.contains(bar)), "{chart}");
     assert!(
         lines[3].starts_with(" p50      2.10 ms  ██"),
         "{}",
@@ -207,7 +207,7 @@ fn the_last_minute_is_drawn_beside_its_figures() {
 }
 
 #[test]
-fn every_terminal_gets_lines_that_fit() {
+fn lines_fit_every_terminal_size() {
     for style in [
         terminal(),
         Style {
@@ -235,7 +235,7 @@ fn every_terminal_gets_lines_that_fit() {
 }
 
 #[test]
-fn without_colour_there_are_no_colour_codes() {
+fn colour_codes_appear_only_with_colour() {
     let size = Size {
         columns: 80,
         rows: 24,
@@ -258,7 +258,7 @@ fn without_colour_there_are_no_colour_codes() {
 }
 
 #[test]
-fn in_ascii_the_charts_use_ascii_characters() {
+fn charts_without_unicode_use_ascii_characters() {
     let style = Style {
         unicode: false,
         ..terminal()
@@ -279,10 +279,10 @@ fn in_ascii_the_charts_use_ascii_characters() {
 #[test]
 fn messages_stay_above_the_view() {
     let mut out = Vec::new();
-    let mut live = LiveView::new(&mut out, terminal(), goal(), 1.0);
-    live.second(&both(0, 0.5).0).unwrap();
+    let mut live = LiveView::new(&mut out, terminal(), outline(), 1.0);
+    live.second(&second_at(0, 0.5).0).unwrap();
     live.say("prony: the disk is full").unwrap();
-    live.second(&both(1, 0.5).0).unwrap();
+    live.second(&second_at(1, 0.5).0).unwrap();
     live.finish().unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(
@@ -291,13 +291,13 @@ fn messages_stay_above_the_view() {
     );
     // No terminal mode is changed: the codes only set colour, move up and erase.
     let codes = text.split("\x1b[").skip(1);
-    let known = |code: &str| {
+    let command = |code: &str| {
         code.find(|c: char| c.is_ascii_alphabetic())
-            .map(|at| code[at..].chars().next())
+            .map(|position| code[position..].chars().next())
     };
     assert!(
         codes
             .into_iter()
-            .all(|code| matches!(known(code), Some(Some('A' | 'K' | 'm'))))
+            .all(|code| matches!(command(code), Some(Some('A' | 'K' | 'm'))))
     );
 }

@@ -1,7 +1,6 @@
-//! The metric families.
+//! The metric families of an [`Exposition`], in the text format.
 //!
-//! In: an [`Exposition`]. Out: its text. Must never: write a family twice, or a sample without its
-//! family.
+//! In: an [`Exposition`]. Out: its text. Must never: write a family twice, or a sample before its family.
 
 use super::{BOUNDS_S, Exposition, ServerTotals};
 use prony_store::{SecondPart, ServerSecond};
@@ -10,20 +9,20 @@ use std::io::{self, Write};
 
 /// Name, type and help of each family, one line each.
 const FAMILIES: &str = "\
-prony_run_info gauge What the run is; always 1.
+prony_run_info gauge Labels that describe the run; always 1.
 prony_clients gauge Virtual users.
-prony_target_transactions_per_second gauge Transactions a second that were asked for.
-prony_connections gauge Connections that were up at the end of the last second.
+prony_target_transactions_per_second gauge Requested transactions per second.
+prony_connections gauge Open connections at the end of the last second.
 prony_elapsed_seconds gauge Time from the start of the load to the end of the last second.
 prony_measuring gauge Whether the last second belongs to the measured window (1) or to the warm-up (0).
-prony_waiting_starts gauge Starts that were due at the end of the last second and waited for a client.
+prony_waiting_starts gauge Starts that were due at the end of the last second and were waiting for a client.
 prony_transactions_total counter Transactions since the start of the load, warm-up included, by kind and outcome.
-prony_retries_total counter Extra tries of transactions, by kind.
+prony_retries_total counter Retries of transactions, by kind.
 prony_errors_total counter Failed transactions by kind, class and SQLSTATE or error number.
-prony_response_seconds histogram Response times of committed transactions since the start of the load, from the moment they were due.
-prony_recent_response_seconds summary Response times of committed transactions of all kinds; the quantiles are of the last second, and only there with enough samples behind them.
+prony_response_seconds histogram Response times of committed transactions since the start of the load, measured from the scheduled start.
+prony_recent_response_seconds summary Response times of committed transactions of all kinds; quantiles cover the last second and are omitted if it has too few samples.
 prony_client_cpu_seconds_total counter CPU time of the client's threads since the start of the load.
-prony_client_loop_delay_seconds gauge Longest turn of any of the client's loops in the last second.
+prony_client_loop_delay_seconds gauge Longest iteration of an event loop of the client in the last second.
 prony_server_commits_total counter Transactions that the server committed, by its own count.
 prony_server_rollbacks_total counter Transactions that the server rolled back, by its own count.
 prony_server_cache_hits_total counter Pages that the server found in its cache.
@@ -33,16 +32,16 @@ prony_server_temporary_bytes_total counter Bytes of the server's temporary files
 prony_server_deadlocks_total counter Deadlocks, by the server's count.
 prony_server_cpu_seconds_total counter CPU time of the database server's processes since the start of the load.
 prony_server_cpu_busy_ratio gauge Share of the CPUs of the server's machine that were busy in the last second.
-prony_server_cpu_io_wait_ratio gauge Share of the CPUs of the server's machine that were idle while I/O was under way.
-prony_server_cpu_steal_ratio gauge Share of the CPU time of the server's machine that the hypervisor took.
-prony_server_disk_busy_ratio gauge The busiest disk's share of the last second with I/O under way.
-prony_server_replication_lag_seconds gauge How far the slowest replica was behind.
-prony_server_replication_lag_bytes gauge How much log the slowest replica was behind.
+prony_server_cpu_io_wait_ratio gauge Share of the CPUs of the server's machine that were idle while I/O was in progress.
+prony_server_cpu_steal_ratio gauge Share of the CPU time of the server's machine that the hypervisor withheld.
+prony_server_disk_busy_ratio gauge Share of the last second in which the busiest disk had I/O in progress.
+prony_server_replication_lag_seconds gauge Replication lag of the slowest replica, in seconds.
+prony_server_replication_lag_bytes gauge Replication lag of the slowest replica, in bytes of log.
 prony_server_connections gauge Connections of clients, by the server's count.
-prony_server_active_connections gauge Connections that execute a statement or wait inside one.
-prony_server_lock_waiting_connections gauge Connections that waited for a lock.
-prony_server_vacuums gauge Vacuums under way.
-prony_server_session_states gauge Active connections by wait event; CPU stands for those that do not wait.
+prony_server_active_connections gauge Connections that execute a statement, including those that wait during one.
+prony_server_lock_waiting_connections gauge Connections that wait for a lock.
+prony_server_vacuums gauge Vacuums in progress.
+prony_server_session_states gauge Active connections by wait event; CPU is the number of those that do not wait.
 ";
 
 pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
@@ -57,23 +56,24 @@ pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     text.single("prony_client_loop_delay_seconds", delay_s)?;
     server_counts(text, &all.server)?;
     match &all.server.last {
-        Some(last) => server_now(text, last),
+        Some(last) => server_gauges(text, last),
         None => Ok(()),
     }
 }
 
-/// The text so far.
+/// Writes families and samples.
 struct MetricsText<'a> {
     out: &'a mut dyn Write,
 }
 
 impl MetricsText<'_> {
+    /// Writes the HELP and TYPE lines of a family.
     fn family(&mut self, name: &str) -> io::Result<()> {
         let mut families = FAMILIES.lines().filter_map(|line| line.split_once(' '));
-        let family = families.find(|(known, _)| *known == name);
-        let family = family.and_then(|(_, rest)| rest.split_once(' '));
-        let (kind, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
-        writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {kind}")
+        let family = families.find(|(family, _)| *family == name);
+        let family = family.and_then(|(_, description)| description.split_once(' '));
+        let (metric_type, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
+        writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {metric_type}")
     }
 
     fn sample(
@@ -83,9 +83,9 @@ impl MetricsText<'_> {
         value: impl Display,
     ) -> io::Result<()> {
         self.out.write_all(name.as_bytes())?;
-        for (place, (label, text)) in labels.iter().enumerate() {
-            let before = if place == 0 { '{' } else { ',' };
-            write!(self.out, "{before}{label}=\"{}\"", escaped(text))?;
+        for (index, (label, text)) in labels.iter().enumerate() {
+            let separator = if index == 0 { '{' } else { ',' };
+            write!(self.out, "{separator}{label}=\"{}\"", escaped(text))?;
         }
         let end = if labels.is_empty() { "" } else { "}" };
         writeln!(self.out, "{end} {value}")
@@ -145,13 +145,13 @@ fn transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> 
     }
     let name = "prony_errors_total";
     text.family(name)?;
-    for of in &all.errors {
+    for error in &all.errors {
         let labels = [
-            ("kind", &*of.kind),
-            ("class", &of.class),
-            ("code", &of.code),
+            ("kind", &*error.kind),
+            ("class", &error.class),
+            ("code", &error.code),
         ];
-        text.sample(name, &labels, of.count)?;
+        text.sample(name, &labels, error.count)?;
     }
     Ok(())
 }
@@ -160,11 +160,11 @@ fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     text.family("prony_response_seconds")?;
     for kind in &all.kinds {
         let name = "prony_response_seconds_bucket";
-        let mut below = 0;
+        let mut cumulative = 0;
         for (bound_s, count) in BOUNDS_S.iter().zip(&kind.buckets) {
-            below += count;
+            cumulative += count;
             let bound = bound_s.to_string();
-            text.sample(name, &[("kind", &kind.name), ("le", &bound)], below)?;
+            text.sample(name, &[("kind", &kind.name), ("le", &bound)], cumulative)?;
         }
         text.sample(name, &[("kind", &kind.name), ("le", "+Inf")], kind.times)?;
         let labels = [("kind", kind.name.as_str())];
@@ -174,7 +174,7 @@ fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     Ok(())
 }
 
-/// As usual in a summary, quantiles cover a short recent time and sums cover the whole run.
+/// As usual in a summary, quantiles cover a short recent period and sums cover the whole run.
 fn recent(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_recent_response_seconds";
     text.family(name)?;
@@ -207,7 +207,7 @@ fn server_counts(text: &mut MetricsText<'_>, server: &ServerTotals) -> io::Resul
     text.single("prony_server_cpu_seconds_total", server.cpu_s)
 }
 
-fn server_now(text: &mut MetricsText<'_>, last: &ServerSecond) -> io::Result<()> {
+fn server_gauges(text: &mut MetricsText<'_>, last: &ServerSecond) -> io::Result<()> {
     let machine = last.machine.clone().unwrap_or_default();
     text.single("prony_server_cpu_busy_ratio", machine.busy_share)?;
     text.single("prony_server_cpu_io_wait_ratio", machine.io_wait_share)?;

@@ -8,7 +8,8 @@ fn text(all: &Exposition) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn busy() -> Exposition {
+/// The metrics of a run with two kinds, an error and observations of the server.
+fn sample_exposition() -> Exposition {
     let mut pay = KindTotals {
         name: "pay \"now\"\\\nline".into(),
         committed: 5,
@@ -60,27 +61,30 @@ fn busy() -> Exposition {
     }
 }
 
-/// Checks a text by the rules of the format and those of `promtool check metrics`; returns the
-/// samples.
+/// Checks a text by the rules of the format and of `promtool check metrics`; returns the samples.
 pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
     assert!(text.ends_with('\n'));
     let (mut helped, mut types) = (BTreeSet::new(), BTreeMap::new());
     let (mut samples, mut current) = (BTreeMap::new(), String::new());
     for line in text.lines() {
-        if let Some(rest) = line.strip_prefix("# HELP ") {
-            let (name, help) = rest.split_once(' ').expect("a help text");
+        if let Some(description) = line.strip_prefix("# HELP ") {
+            let (name, help) = description.split_once(' ').expect("a help text");
             assert!(helped.insert(name.to_owned()), "{name} twice");
             assert!(!help.is_empty());
             continue;
         }
-        if let Some(rest) = line.strip_prefix("# TYPE ") {
-            let (name, sort) = rest.split_once(' ').expect("a type");
+        if let Some(description) = line.strip_prefix("# TYPE ") {
+            let (name, metric_type) = description.split_once(' ').expect("a type");
             assert!(helped.contains(name), "{name} without a help text before");
-            assert!(["counter", "gauge", "histogram", "summary"].contains(&sort));
-            assert_eq!(name.ends_with("_total"), sort == "counter", "{name}");
-            let good = |c: char| c.is_ascii_lowercase() || c == '_';
+            assert!(["counter", "gauge", "histogram", "summary"].contains(&metric_type));
+            assert_eq!(
+                name.ends_with("_total"),
+                metric_type == "counter",
+                "{name}"
+            );
+            let is_valid = |c: char| c.is_ascii_lowercase() || c == '_';
             assert!(
-                name.starts_with("prony_") && name.chars().all(good),
+                name.starts_with("prony_") && name.chars().all(is_valid),
                 "{name}"
             );
             assert!(
@@ -91,26 +95,27 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
             for unit in ["milliseconds", "_ms", "_ns", "_percent", "kilobytes"] {
                 assert!(!name.contains(unit), "{name}: {unit}");
             }
-            types.insert(name.to_owned(), sort.to_owned());
+            types.insert(name.to_owned(), metric_type.to_owned());
             current = name.to_owned();
             continue;
         }
         let (series, value) = line.rsplit_once(' ').expect("a sample");
         let name = series.split('{').next().unwrap();
-        let sort = types[&current].as_str();
-        let own = name == current && sort != "histogram"
+        let metric_type = types[&current].as_str();
+        let in_family = name == current && metric_type != "histogram"
             || ["_sum", "_count"].iter().any(|end| {
-                ["histogram", "summary"].contains(&sort) && name == format!("{current}{end}")
+                ["histogram", "summary"].contains(&metric_type)
+                    && name == format!("{current}{end}")
             })
-            || sort == "histogram" && name == format!("{current}_bucket");
-        assert!(own, "{name} in the family {current}");
+            || metric_type == "histogram" && name == format!("{current}_bucket");
+        assert!(in_family, "{name} in the family {current}");
         assert_eq!(
             series.contains(",le=\""),
             name.ends_with("_bucket"),
             "{series}"
         );
         assert!(
-            !series.contains("quantile=") || sort == "summary",
+            !series.contains("quantile=") || metric_type == "summary",
             "{series}"
         );
         if series.contains('{') {
@@ -126,40 +131,40 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
 }
 
 #[test]
-fn the_format_is_kept_and_the_figures_stand_in_it() {
-    let samples = lint(&text(&busy()));
-    let of = |series: &str| samples[series];
+fn the_text_follows_the_format_and_contains_the_figures() {
+    let samples = lint(&text(&sample_exposition()));
+    let value = |series: &str| samples[series];
     assert_eq!(
-        of("prony_run_info{run=\"20261120-a\",workload=\"tpcb\"}"),
+        value("prony_run_info{run=\"20261120-a\",workload=\"tpcb\"}"),
         1.0
     );
-    assert_eq!(of("prony_clients"), 64.0);
-    assert_eq!(of("prony_target_transactions_per_second"), 5_000.0);
-    assert_eq!(of("prony_measuring"), 1.0);
-    assert_eq!(of("prony_waiting_starts"), 7.0);
+    assert_eq!(value("prony_clients"), 64.0);
+    assert_eq!(value("prony_target_transactions_per_second"), 5_000.0);
+    assert_eq!(value("prony_measuring"), 1.0);
+    assert_eq!(value("prony_waiting_starts"), 7.0);
     let error = "prony_errors_total{kind=\"look\",class=\"deadlock\",code=\"40P01\"}";
-    assert_eq!(of(error), 3.0);
+    assert_eq!(value(error), 3.0);
     assert_eq!(
-        of("prony_recent_response_seconds{quantile=\"0.99\"}"),
+        value("prony_recent_response_seconds{quantile=\"0.99\"}"),
         0.009
     );
     assert!(!samples.contains_key("prony_recent_response_seconds{quantile=\"0.95\"}"));
-    assert_eq!(of("prony_recent_response_seconds_count"), 5.0);
-    assert_eq!(of("prony_server_commits_total"), 1_000.0);
-    assert_eq!(of("prony_server_cpu_seconds_total"), 4.5);
-    assert_eq!(of("prony_server_cpu_busy_ratio"), 0.75);
-    assert_eq!(of("prony_server_session_states{event=\"IO/WalSync\"}"), 3.0);
+    assert_eq!(value("prony_recent_response_seconds_count"), 5.0);
+    assert_eq!(value("prony_server_commits_total"), 1_000.0);
+    assert_eq!(value("prony_server_cpu_seconds_total"), 4.5);
+    assert_eq!(value("prony_server_cpu_busy_ratio"), 0.75);
+    assert_eq!(value("prony_server_session_states{event=\"IO/WalSync\"}"), 3.0);
     assert!(
         !samples.contains_key("prony_server_rollbacks_total"),
         "absent, not zero"
     );
-    let odd = "prony_transactions_total{kind=\"pay \\\"now\\\"\\\\\\nline\",outcome=\"committed\"}";
-    assert_eq!(of(odd), 5.0);
+    let escaped = "prony_transactions_total{kind=\"pay \\\"now\\\"\\\\\\nline\",outcome=\"committed\"}";
+    assert_eq!(value(escaped), 5.0);
 }
 
 #[test]
-fn buckets_add_up() {
-    let samples = lint(&text(&busy()));
+fn buckets_are_cumulative() {
+    let samples = lint(&text(&sample_exposition()));
     let kind = "kind=\"pay \\\"now\\\"\\\\\\nline\"";
     let bucket =
         |le: &str| samples[&format!("prony_response_seconds_bucket{{{kind},le=\"{le}\"}}")];
@@ -180,8 +185,8 @@ fn buckets_add_up() {
 }
 
 #[test]
-fn before_the_first_second_nothing_is_claimed() {
-    let mut all = busy();
+fn unknown_values_have_no_samples() {
+    let mut all = sample_exposition();
     (all.last, all.target_tps, all.waiting, all.client_cpu_s) = (None, None, None, None);
     all.kinds = vec![KindTotals::default()];
     (all.errors, all.server) = (Vec::new(), ServerTotals::default());
@@ -204,13 +209,13 @@ fn before_the_first_second_nothing_is_claimed() {
 }
 
 #[test]
-fn the_lint_can_fail() {
-    for wrong in [
+fn the_lint_rejects_invalid_texts() {
+    for invalid in [
         "prony_a 1\n",
         "# HELP prony_a x\n# TYPE prony_a counter\nprony_a 1\n",
         "# HELP prony_a x\n# TYPE prony_a gauge\nprony_a 1\nprony_a 1\n",
         "# HELP prony_a x\n# TYPE prony_a gauge\nprony_b 1\n",
     ] {
-        assert!(std::panic::catch_unwind(|| lint(wrong)).is_err(), "{wrong}");
+        assert!(std::panic::catch_unwind(|| lint(invalid)).is_err(), "{invalid}");
     }
 }

@@ -1,4 +1,4 @@
-//! Views of price-performance.
+//! Tests of the views of price-performance.
 
 use super::*;
 use crate::sample_run::closed;
@@ -31,10 +31,11 @@ fn options() -> PriceOptions {
     }
 }
 
-fn shown(names: [&str; 2], second: impl Fn(&mut Run)) -> (String, bool) {
+/// The text for two configurations, and whether it is incomplete; `modify` changes the second run.
+fn shown(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool) {
     let sheet = sheet(names);
     let mut runs = [closed(), closed()];
-    second(&mut runs[1]);
+    modify(&mut runs[1]);
     let measured: Vec<MeasuredConfiguration<'_>> = sheet
         .configurations
         .iter()
@@ -50,8 +51,8 @@ fn shown(names: [&str; 2], second: impl Fn(&mut Run)) -> (String, bool) {
     write(&mut out, &Style::plain(), &prices).unwrap();
     let mut document = Vec::new();
     json(&mut document, &prices).unwrap();
-    let read: serde_json::Value = serde_json::from_slice(&document).unwrap();
-    assert!(read["points"][0]["tps_per_money"].is_number());
+    let parsed: serde_json::Value = serde_json::from_slice(&document).unwrap();
+    assert!(parsed["points"][0]["tps_per_money"].is_number());
     (String::from_utf8(out).unwrap(), is_refused(&prices))
 }
 
@@ -61,7 +62,7 @@ use prony_store::Run;
 fn amounts_have_a_currency_a_date_and_a_warning() {
     let (text, refused) = shown(["small", "big"], |_| {});
     assert!(!refused, "{text}");
-    for word in [
+    for expected in [
         "in USD",
         "1,234.50",
         "as of 2019-03-20",
@@ -69,14 +70,14 @@ fn amounts_have_a_currency_a_date_and_a_warning() {
         "example",
         "frontier",
     ] {
-        assert!(text.contains(word), "{word}:\n{text}");
+        assert!(text.contains(expected), "{expected}:\n{text}");
     }
     assert!(
         !text.contains("tpmC.") || text.contains("not tpmC."),
         "{text}"
     );
     assert!(
-        text.contains("  small: 1,000 USD a month, by one run."),
+        text.contains("  small: 1,000 USD per month, by one run."),
         "{text}"
     );
 }
@@ -98,31 +99,31 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
             run
         })
         .collect();
-    let each = runs.iter().map(|run| MeasuredConfiguration {
+    let measured = runs.iter().map(|run| MeasuredConfiguration {
         sheet: &sheet,
         configuration: &sheet.configurations[0],
         run,
     });
-    let measured: Vec<MeasuredConfiguration<'_>> = each.collect();
+    let measured: Vec<MeasuredConfiguration<'_>> = measured.collect();
     let prices = price(&measured, &options()).unwrap();
     let mut out = Vec::new();
     write(&mut out, &Style::plain(), &prices).unwrap();
     let text = String::from_utf8(out).unwrap();
     let rows = |start: &str| text.lines().filter(|line| line.starts_with(start)).count();
-    // The table, the order and the answer.
+    // In the table, the ranking and the answer to the load.
     for start in [
         "  a configuration w… (old)       2 ",
         "  a configuration w… (new)  1 of 2 ",
     ] {
         assert_eq!(rows(start), 3, "{text}");
     }
-    for words in [
+    for expected in [
         "runs      2: 1, 3",
         "runs      1 of 2: 2",
-        "a configuration with a long name (old): 1,000 USD a month, by the median of 2",
+        "a configuration with a long name (old): 1,000 USD per month, by the median of 2",
         "99th 9.24 ms; the slowest of",
     ] {
-        assert!(text.contains(words), "{words}:\n{text}");
+        assert!(text.contains(expected), "{expected}:\n{text}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! What the transactions of a run did, by kind and by the counts that a workload maintains.
+//! Counts of transactions by kind, and the counts and shares that a workload records.
 //!
-//! In: a Run. Out: tables, and a sentence below. Must never: show a share of nothing as zero.
+//! In: a Run. Out: tables, and a sentence below. Must never: show a share of an empty total as zero.
 
 use super::nothing_measured;
 use crate::printer::Printer;
@@ -12,7 +12,7 @@ use std::io;
 
 /// Columns of [`kind_rows`].
 pub(crate) const KIND_COLUMNS: [&str; 5] =
-    ["kind", "committed", "a second", "rolled back", "failed"];
+    ["kind", "committed", "per second", "rolled back", "failed"];
 
 /// The counts of each kind, the total first; empty if there is only one kind.
 pub(crate) fn kind_rows(run: &Run) -> Vec<[String; 5]> {
@@ -46,33 +46,32 @@ pub fn write_kinds(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 /// Writes the 90th percentiles beside the workload's limits for them.
 fn write_limits(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let each = run.workload.limits.iter().map(|limit| {
+    let texts = run.workload.limits.iter().map(|limit| {
         let mut kinds = run.measured.kinds.iter();
         let kind = kinds.find(|kind| kind.kind.as_ref() == Some(&limit.kind));
         let p90 = kind.and_then(|kind| kind.response.p90_ns);
-        let what = match limit.deferred {
+        let qualifier = match limit.deferred {
             true => ", deferred, from queueing to completion",
             false => "",
         };
         format!(
-            "{}{what}: {} (limit {})",
+            "{}{qualifier}: {} (limit {})",
             plain(&limit.kind),
             p90.map_or("too few".into(), |ns| units::time(ns as f64)),
             units::span(limit.p90_s),
         )
     });
-    let each: Vec<String> = each.collect();
-    match each.is_empty() {
+    let texts: Vec<String> = texts.collect();
+    match texts.is_empty() {
         true => Ok(()),
-        false => out.paragraph(&format!("90th percentiles: {}", each.join("; "))),
+        false => out.paragraph(&format!("90th percentiles: {}", texts.join("; "))),
     }
 }
 
 /// Writes the observed shares of randomly drawn values beside the expected ones, and the workload's
 /// counts.
 pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    // If every transaction has exactly its shares, or none are expected, the counts are more
-    // informative.
+    // Counts are more informative if the shares are exact, or if none are expected.
     let is_count = |share: &&ObservedShare| share.exact || share.expected_share.is_none();
     let (counts, drawn): (Vec<&ObservedShare>, Vec<&ObservedShare>) =
         run.shares.iter().partition(is_count);
@@ -100,13 +99,13 @@ fn share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> 
     let Some(first) = counts.first() else {
         return Ok(());
     };
-    let of = plain(&first.of);
+    let unit = plain(&first.of);
     out.heading(&format!(
-        "Counts over the whole run, in transactions that succeeded: {of}"
+        "Counts over the whole run, in transactions that succeeded: {unit}"
     ))?;
     let mut table = Table::new(&["count", "counted", "target", "of all"]);
     for share in counts {
-        let target = |of_all: f64| count((of_all * share.whole as f64).round() as u64);
+        let target = |expected: f64| count((expected * share.whole as f64).round() as u64);
         table.row([
             plain(&share.name),
             count(share.part),
@@ -118,18 +117,20 @@ fn share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> 
     retried(run).map_or(Ok(()), |text| out.paragraph(&text))
 }
 
+/// The observed share, 0 to 1; `None` if the total is zero.
 fn observed(share: &ObservedShare) -> Option<f64> {
     (share.whole > 0).then(|| share.part as f64 / share.whole as f64)
 }
 
-/// Queries of failed tries: sysbench counts them, but the counts of successful transactions do not.
+/// A sentence about the queries of failed attempts: sysbench counts them, but the counts of successful
+/// transactions do not.
 fn retried(run: &Run) -> Option<String> {
     let retries = run.measured.all()?.retries;
     let queries = run.measured.queries.as_ref().filter(|_| retries > 0)?;
     let ratio = match queries.writes {
         0 => String::new(),
         writes => format!(
-            ", {:.2} reads a write",
+            ", {:.2} reads per write",
             queries.reads as f64 / writes as f64
         ),
     };
@@ -142,7 +143,7 @@ fn retried(run: &Run) -> Option<String> {
     ))
 }
 
-/// A share rounded to a tenth of a percent, so that 42.9 % does not become 43 %.
+/// A percentage with one decimal, so that 42.9 % does not become 43 %.
 fn tenths(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

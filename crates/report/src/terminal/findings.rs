@@ -1,4 +1,4 @@
-//! Errors, events and the findings of checks.
+//! Errors, events and the findings of checks of a run.
 //!
 //! In: a Run. Out: tables and lists. Must never: hide an error or a finding.
 
@@ -16,42 +16,42 @@ const BEFORE_MESSAGE: usize = 42;
 /// Maximum number of events listed.
 const EVENTS: usize = 12;
 
-/// Failed transactions of the warm-up.
+/// The number of failed transactions in the warm-up.
 pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
     let errors = run.warmup.iter().flat_map(|part| &part.errors);
     errors.map(|error| error.count).sum()
 }
 
-/// Writes the failed transactions by class and code; those of the warm-up on one line.
+/// Writes the failed transactions by class and code, and the number of those in the warm-up.
 pub fn errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let early = failed_in_warmup(run);
-    if run.measured.errors.is_empty() && early == 0 {
+    let warmup_failures = failed_in_warmup(run);
+    if run.measured.errors.is_empty() && warmup_failures == 0 {
         return Ok(());
     }
     out.heading("Failed transactions")?;
     if !run.measured.errors.is_empty() {
         let mut table = Table::new(&["count", "class<", "SQLSTATE<", "kind<", "first message<"]);
         let width = out.style.width.saturating_sub(BEFORE_MESSAGE).max(30);
-        let mut whole = Vec::new();
+        let mut full_messages = Vec::new();
         for error in &run.measured.errors {
             let (code, example) = (plain(&error.code), plain(&error.example));
             let shown = cut(&example, width);
-            // The reason is often at the end of a message.
+            // Print a cut message in full: the reason is often at its end.
             if shown != example {
-                whole.push(format!("{code}: {example}"));
+                full_messages.push(format!("{code}: {example}"));
             }
             let (class, kind) = (error.class.name().to_owned(), plain(error.kind_name()));
             table.row([count(error.count), class, code, kind, shown]);
         }
         out.table(&table)?;
-        for message in whole {
+        for message in full_messages {
             out.item("  ", 2, &message)?;
         }
     }
-    if early > 0 {
+    if warmup_failures > 0 {
         out.line(format!(
             "  {} in the warm-up, not counted above",
-            count(early)
+            count(warmup_failures)
         ))?;
     }
     Ok(())
@@ -64,29 +64,29 @@ pub fn events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     out.heading("Events")?;
     for event in run.events.iter().take(EVENTS) {
-        let (when, what) = describe_event(event);
-        out.paragraph(&format!("{when}: {what}"))?;
+        let (time, description) = describe_event(event);
+        out.paragraph(&format!("{time}: {description}"))?;
     }
     match run.events.len().saturating_sub(EVENTS) as u64 {
         0 => Ok(()),
-        more => out.line(format!("  and {} more in the stored document", count(more))),
+        omitted => out.line(format!("  and {} more in the stored document", count(omitted))),
     }
 }
 
 /// The time of an event, and its description.
 pub fn describe_event(event: &Event) -> (String, String) {
     let at = span(event.at_s);
-    let when = match event.until_s {
-        Some(until) => format!("at {at}, for {}", span((until - event.at_s).max(0.0))),
+    let time = match event.until_s {
+        Some(end_s) => format!("at {at}, for {}", span((end_s - event.at_s).max(0.0))),
         None if event.kind == EventKind::Outage => format!("from {at} to the end"),
         None => format!("at {at}"),
     };
     let affected = match event.count {
         0 | 1 => String::new(),
-        more => format!(" ({} affected)", count(more)),
+        number => format!(" ({} affected)", count(number)),
     };
     let text = format!("{}{affected}: {}", event.kind.name(), plain(&event.detail));
-    (when, text.trim_end_matches([':', ' ']).to_owned())
+    (time, text.trim_end_matches([':', ' ']).to_owned())
 }
 
 /// Writes the findings of the checks.
@@ -105,7 +105,7 @@ pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
     checks
 }
 
-/// Writes checks, the worst first; a note is printed without advice, as it rarely requires action.
+/// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.
 pub(crate) fn check_lines(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
     for check in worst_first(checks) {
         let (label, look): (&str, fn(&Style, &str) -> String) = match check.severity {

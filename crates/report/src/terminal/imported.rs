@@ -1,4 +1,4 @@
-//! A run imported from another tool's output: what the output reported, and what it did not.
+//! A run imported from another tool's output: the reported values and the missing ones.
 //!
 //! In: an imported Run. Out: text. Must never: show zero for a figure that was not reported.
 
@@ -32,7 +32,7 @@ pub fn write(
     setup::write_location(out, stored)
 }
 
-/// The source of its figures.
+/// A notice that the figures come from another tool's output.
 pub fn import_notice(imported: &ImportSource) -> String {
     let source = plain(&imported.source);
     format!("IMPORTED: read from {source}, not measured by Prony.")
@@ -65,12 +65,12 @@ pub fn setup_lines(run: &Run, imported: &ImportSource) -> Vec<(&'static str, Str
     if run.workload.scale > 0 {
         reported.push(format!("scale {}", count(run.workload.scale.into())));
     }
-    for (number, one, many) in [
+    for (number, singular, plural) in [
         (drive.clients, "client", "clients"),
         (drive.threads, "thread", "threads"),
     ] {
         if number > 0 {
-            reported.push(count_with_noun(number.into(), one, many));
+            reported.push(count_with_noun(number.into(), singular, plural));
         }
     }
     if let Some(protocol) = drive.protocol {
@@ -90,7 +90,7 @@ mod tests {
     use prony_store::{Engine, ReportedRun};
 
     #[test]
-    fn unreported_values_are_named_and_not_zero() {
+    fn unreported_values_are_listed_and_not_shown_as_zero() {
         let reported = ReportedRun {
             tool: "pgbench",
             version: "15\u{1b}[2J".into(),

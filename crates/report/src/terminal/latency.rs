@@ -1,7 +1,7 @@
-//! How long transactions took, and where that time was spent.
+//! Response times and service times of transactions, and the parts of the service time.
 //!
 //! In: a Run. Out: tables of percentiles. Must never: print a percentile that the document does not
-//! hold.
+//! contain.
 
 use crate::printer::Printer;
 use crate::table::Table;
@@ -13,7 +13,7 @@ use std::io;
 /// Columns of [`cells`].
 const PERCENTILES: [&str; 7] = ["p50", "p90", "p95", "p99", "p99.9", "max", "mean"];
 
-/// The moment from which times count, in an open loop and in a closed one.
+/// Headings, which say when each time starts.
 pub(crate) const FROM_SCHEDULE: &str =
     "Response time of committed transactions, from the scheduled start";
 pub(crate) const FROM_START: &str = "Service time of committed transactions, from the actual start";
@@ -35,13 +35,13 @@ pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         absent |= write_latency_table(out, &kinds, |kind| kind.connect.as_ref())?;
     }
     if absent {
-        let why = "– too few transactions: percentile q needs at least 10 / (1 – q) of them.";
-        out.line(format!("  {}", out.style.dim(why)))?;
+        let note = "– too few transactions: percentile q needs at least 10 / (1 – q) of them.";
+        out.line(format!("  {}", out.style.dim(note)))?;
     }
     Ok(())
 }
 
-/// The parts of a service time, with their names.
+/// The names and the latencies of the parts of the service time.
 pub(crate) fn parts(split: &Split) -> [(&'static str, &Latency); 3] {
     [
         ("send wait", &split.send_wait),
@@ -50,7 +50,7 @@ pub(crate) fn parts(split: &Split) -> [(&'static str, &Latency); 3] {
     ]
 }
 
-/// Writes send wait, server time and client wait, or why they are unknown.
+/// Writes send wait, server time and client wait, or the reason why they are unknown.
 pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let kinds = kinds_to_show(run);
     let Some(all) = kinds.first() else {
@@ -66,7 +66,7 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     for (name, latency) in parts(split) {
         add_row(&mut table, name.to_owned(), latency);
     }
-    // Server time by kind: the figure that a comparison of servers needs.
+    // Server time by kind is the figure for comparing servers.
     for kind in kinds.iter().skip(1) {
         if let Some(split) = &kind.split {
             let name = format!("server, {}", plain(kind.name()));
@@ -105,7 +105,8 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.paragraph(&format!("{source}."))
 }
 
-/// `connects`: each transaction opened a connection first, and that time is not part of the split.
+/// Sentences about the mean of each part. `connects`: each transaction opened a connection first, which is
+/// not part of the split.
 fn split_summary(split: &Split, connects: bool) -> String {
     let means = parts(split).map(|(_, latency)| latency.mean_ns);
     let sum: f64 = means.iter().sum();
@@ -129,7 +130,7 @@ fn split_summary(split: &Split, connects: bool) -> String {
     )
 }
 
-/// Keeps a number and its unit on one line.
+/// Replaces spaces by no-break spaces, so that a number and its unit stay on one line.
 fn with_no_break_spaces(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
@@ -137,53 +138,56 @@ fn with_no_break_spaces(text: &str) -> String {
 fn unavailable_reason(split: &SplitSource, committed: u64) -> String {
     match split {
         SplitSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
-        SplitSource::Unavailable { .. } => "no receive stamps were available".into(),
-        // Stamps would exist if there had been something to stamp.
+        SplitSource::Unavailable { .. } => "no receive timestamps were available".into(),
+        // Timestamps are available, but there is no committed transaction to split.
         _ if committed == 0 => "no transaction committed".into(),
         _ => split.to_string(),
     }
 }
 
-/// `all` and every kind; a single kind alone, under its own name.
+/// `all` and every kind; if there is only one kind, that kind without `all`.
 fn kinds_to_show(run: &Run) -> Vec<&KindFigures> {
     match run.measured.kinds.as_slice() {
         [_, only] => vec![only],
-        many => many.iter().collect(),
+        kinds => kinds.iter().collect(),
     }
 }
 
-/// The column titles of a table of times; `first` is the title of the names.
+/// The column titles of a table of latencies; `first` is the title of the first column.
 pub(crate) fn title_row(first: &str) -> Vec<&str> {
     std::iter::once(first).chain(PERCENTILES).collect()
 }
 
 /// The percentiles, the maximum and the mean, if known.
-pub(crate) fn cells(of: &Latency) -> [String; 7] {
+pub(crate) fn cells(latency: &Latency) -> [String; 7] {
     [
-        time_or_dash(of.p50_ns),
-        time_or_dash(of.p90_ns),
-        time_or_dash(of.p95_ns),
-        time_or_dash(of.p99_ns),
-        time_or_dash(of.p999_ns),
-        time_or_dash((of.max_ns > 0).then_some(of.max_ns)),
-        or_dash((of.samples > 0).then_some(of.mean_ns), units::time),
+        time_or_dash(latency.p50_ns),
+        time_or_dash(latency.p90_ns),
+        time_or_dash(latency.p95_ns),
+        time_or_dash(latency.p99_ns),
+        time_or_dash(latency.p999_ns),
+        time_or_dash((latency.max_ns > 0).then_some(latency.max_ns)),
+        or_dash(
+            (latency.samples > 0).then_some(latency.mean_ns),
+            units::time,
+        ),
     ]
 }
 
-fn add_row(table: &mut Table, name: String, of: &Latency) {
-    table.row(std::iter::once(name).chain(cells(of)));
+fn add_row(table: &mut Table, name: String, latency: &Latency) {
+    table.row(std::iter::once(name).chain(cells(latency)));
 }
 
-/// Writes one table; returns whether a percentile was absent.
+/// Writes a table of one latency by kind; returns whether a percentile is absent.
 fn write_latency_table<'a>(
     out: &mut Printer<'_>,
     kinds: &[&'a KindFigures],
-    which: impl Fn(&'a KindFigures) -> Option<&'a Latency>,
+    latency_of: impl Fn(&'a KindFigures) -> Option<&'a Latency>,
 ) -> io::Result<bool> {
     let mut table = Table::new(&title_row("kind"));
     let mut absent = false;
     for kind in kinds {
-        if let Some(latency) = which(kind) {
+        if let Some(latency) = latency_of(kind) {
             absent |= latency.p999_ns.is_none();
             add_row(&mut table, plain(kind.name()), latency);
         }

@@ -1,8 +1,7 @@
 //! The result of a run, for a person at a terminal.
 //!
-//! In: a Run. Out: about two screens of text: first the main figure, then whether it can be
-//! trusted, then where it comes from. Must never: print a number without its unit, or a percentile
-//! that the document does not hold.
+//! In: a Run. Out: about two screens of text: the main figure, the verdict, then the details. Must never:
+//! print a number without its unit, or a percentile that the document does not contain.
 
 mod counts;
 pub(crate) mod findings;
@@ -23,21 +22,21 @@ use std::io::{self, Write};
 /// The location of a document.
 #[derive(Clone, Copy, Debug)]
 pub enum DocumentLocation<'a> {
-    /// This command has just stored it.
+    /// The current command stored it.
     JustStored {
-        /// The file or folder, for a person.
+        /// The file or folder, as shown to the user.
         place: &'a str,
         /// The argument with which `prony show` prints it again.
         id: &'a str,
     },
-    /// It was stored before.
+    /// An earlier command stored it.
     ReadFrom {
         /// Its file.
         document: &'a str,
     },
 }
 
-/// Writes the result. `stored` says where the document is, if it is stored.
+/// Writes the result; `stored` is the location of the document, if it is stored.
 pub fn write(
     out: &mut dyn Write,
     style: &Style,
@@ -66,24 +65,24 @@ pub fn write(
 
 fn title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
-    let what = format!(
+    let title = format!(
         "{}, scale {}, on {} {}",
         plain(&workload.name),
         count(workload.scale.into()),
         engine(&run.server),
         plain(run.server.version.split(" (").next().unwrap_or_default()),
     );
-    out.wrapped(Style::bold, &what)?;
+    out.wrapped(Style::bold, &title)?;
     out.wrapped(Style::dim, &plain(&workload.title))?;
     incomplete_notice(run).map_or(Ok(()), |notice| out.wrapped(Style::caution, &notice))
 }
 
-/// Says that a run ended before its planned end.
+/// A notice that a run is not complete; `None` if it is.
 pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
     match run.state {
         RunState::Complete => None,
         RunState::Running => Some(
-            "STILL RUNNING, or killed: these figures cover what was measured up to the last second."
+            "STILL RUNNING, or killed: the figures cover the seconds that were recorded."
                 .to_owned(),
         ),
         RunState::Partial => {
@@ -94,19 +93,19 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
                     span(run.measured.length_s)
                 ),
             };
-            let why = run.ended_because.as_deref();
-            let why = plain(why.unwrap_or("no reason recorded"));
-            let why = why.trim_end_matches('.');
-            Some(format!("PARTIAL RESULT: ended early: {why}. {covered}"))
+            let reason = run.ended_because.as_deref();
+            let reason = plain(reason.unwrap_or("no reason recorded"));
+            let reason = reason.trim_end_matches('.');
+            Some(format!("PARTIAL RESULT: ended early: {reason}. {covered}"))
         }
     }
 }
 
-/// Whether no part of the load was measured, so that zeros are not figures.
+/// Whether no part of the load was measured; zeros in the document are then not figures.
 pub(crate) fn nothing_measured(run: &Run) -> bool {
     let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
-    let any = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
-    run.measured.length_s <= 0.0 && !any && run.imported.is_none()
+    let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
+    run.measured.length_s <= 0.0 && !any_ended && run.imported.is_none()
 }
 
 fn headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
@@ -118,16 +117,16 @@ fn headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
             let note = rate.note.as_deref();
             let note = note.map_or(String::new(), |note| format!("; {note}"));
             let text = format!(
-                "{} {} ({}); {} for each unit of scale{note}",
+                "{} {} ({}); {} per unit of scale{note}",
                 units::rate(rate.value),
                 rate.name,
                 rate.title,
                 units::rate(rate.per_scale),
             );
             let lines = wrap(&plain(&text), out.style.width - 2);
-            let (first, rest) = lines.split_at(1.min(lines.len()));
+            let (first, later) = lines.split_at(1.min(lines.len()));
             let first = first.iter().map(|line| out.style.bold(line));
-            for line in first.chain(rest.iter().cloned()) {
+            for line in first.chain(later.iter().cloned()) {
                 out.line(format!("  {line}"))?;
             }
         }
@@ -170,10 +169,10 @@ pub(crate) fn counts(run: &Run) -> String {
         (run.measured.never_started, "due but never started"),
         (all.retries, "extra tries"),
     ];
-    // Zero failures are worth mentioning; zero skipped transactions are not.
-    for (number, what) in counts {
-        if number > 0 || what == "failed" {
-            text += &format!("; {} {what}", count(number));
+    // Of the zero counts, only that of failures is worth mentioning.
+    for (number, outcome) in counts {
+        if number > 0 || outcome == "failed" {
+            text += &format!("; {} {outcome}", count(number));
         }
     }
     text
@@ -182,19 +181,19 @@ pub(crate) fn counts(run: &Run) -> String {
 /// The outcomes of the transactions in flight at the end.
 fn in_flight(run: &Run) -> String {
     let text = "in flight at the end, not counted".to_owned();
-    let Some(of) = &run.measured.in_flight else {
+    let Some(in_flight) = &run.measured.in_flight else {
         return text;
     };
     let outcomes = [
-        (of.committed, "committed after it"),
-        (of.rolled_back, "rolled back by intent"),
-        (of.failed, "failed"),
-        (of.ambiguous, "may have committed"),
-        (of.cut_off, "cut off"),
+        (in_flight.committed, "committed after it"),
+        (in_flight.rolled_back, "rolled back by intent"),
+        (in_flight.failed, "failed"),
+        (in_flight.ambiguous, "may have committed"),
+        (in_flight.cut_off, "cut off"),
     ];
     let outcomes = outcomes.iter().filter(|(number, _)| *number > 0);
     let outcomes: Vec<String> = outcomes
-        .map(|(number, what)| format!("{} {what}", count(*number)))
+        .map(|(number, outcome)| format!("{} {outcome}", count(*number)))
         .collect();
     match outcomes.is_empty() {
         true => text,
@@ -202,7 +201,7 @@ fn in_flight(run: &Run) -> String {
     }
 }
 
-/// Whether the figures can be used, and which checks object.
+/// Writes whether the figures can be used, and the ids of the checks with findings.
 fn verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let Some((worst, text)) = verdict_text(run) else {
         return Ok(());
@@ -224,17 +223,17 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
     checks.map(|check| plain(&check.id)).collect()
 }
 
-/// The worst severity and the verdict in words; `None` for a run that is still going on and has not been
-/// judged.
+/// The worst severity and a sentence with the verdict; `None` for a run in progress, which has not been
+/// checked.
 pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|of| check_ids(run, of));
+    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
     if !invalid.is_empty() {
-        let which = match nothing_measured(run) {
+        let consequence = match nothing_measured(run) {
             true => "there is no figure",
             false => "this figure must not be used",
         };
         let ids = invalid.join(", ");
-        let text = format!("Invalid ({ids}): {which}, see the checks below.");
+        let text = format!("Invalid ({ids}): {consequence}, see the checks below.");
         return Some((Severity::Invalid, text));
     }
     let text = match (run.state, caveats.len()) {
@@ -257,22 +256,23 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     Some((Severity::Caveat, text))
 }
 
-/// Shows how steady the throughput was: one bar per second of the measured window.
+/// Writes the throughput as one bar per second of the measured window, with its range.
 fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let whole = |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
-    let seconds = run.series.iter().filter(whole);
+    let is_full_second = |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
+    let seconds = run.series.iter().filter(is_full_second);
     let tps = seconds.map(|second| second.committed as f64 / second.length_s);
     let tps: Vec<f64> = tps.collect();
     if tps.len() < 3 {
         return Ok(());
     }
-    let least = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
-    let most = units::rate(tps.iter().copied().fold(0.0, f64::max));
+    let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
+    let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
     let bars = sparkline(&tps, out.style.width - 42);
-    let range = out.style.dim(&format!("each second: {least} to {most} /s"));
+    let range = out.style.dim(&format!("each second: {lowest} to {highest} /s"));
     out.line(format!("  {bars}  {range}"))
 }
 
+/// The name of the server's engine; empty if unknown.
 pub(crate) fn engine(server: &prony_store::Server) -> String {
     plain(server.engine.as_ref().map_or("", ServerEngine::name))
 }

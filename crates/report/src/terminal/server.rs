@@ -1,6 +1,6 @@
-//! Observations of the server, in a few lines.
+//! A summary of the observations of the server.
 //!
-//! In: a Run. Out: a paragraph. Must never: show an unobserved value as zero.
+//! In: a Run. Out: a few paragraphs. Must never: show an unobserved value as zero.
 
 use crate::printer::Printer;
 use crate::text::plain;
@@ -11,17 +11,17 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Maximum number of wait events that are named.
+/// Maximum number of wait events listed.
 const MAX_WAITS: usize = 4;
 
-/// Writes the paragraph; nothing if the run's server was not observed.
+/// Writes the section; nothing if the run's server was not observed.
 pub fn server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let Some(observed) = &run.observed else {
         return Ok(());
     };
     out.heading("The server, in the measured window")?;
-    if let Some(why) = &observed.off {
-        return out.paragraph(&format!("not observed: {}", plain(why)));
+    if let Some(reason) = &observed.off {
+        return out.paragraph(&format!("not observed: {}", plain(reason)));
     }
     let mut lines = lines(run, observed).into_iter();
     lines.try_for_each(|line| out.paragraph(&line))
@@ -39,40 +39,40 @@ pub fn lines(run: &Run, observed: &Observed) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// The server's machine.
+/// The load of the server's machine.
 fn describe_machine(run: &Run, observed: &Observed) -> String {
     if observed.machine.source.is_none() {
         return "CPU, memory and disks of its machine: unknown".to_owned();
     }
-    let share = |of: fn(&MachineSecond) -> Option<f64>| {
-        or_unknown(observations::machine(run, of), units::percent)
+    let share = |field: fn(&MachineSecond) -> Option<f64>| {
+        or_unknown(observations::machine(run, field), units::percent)
     };
     let seconds: f64 = observations::rows(run).map(|row| row.length_s).sum();
     let seconds = seconds.max(f64::MIN_POSITIVE);
-    let per_second = |of: fn(&MachineSecond) -> Option<u64>| {
-        let sum = observations::sum(run, |row| of(row.machine.as_ref()?));
+    let per_second = |field: fn(&MachineSecond) -> Option<u64>| {
+        let sum = observations::sum(run, |row| field(row.machine.as_ref()?));
         or_unknown(sum, |sum| {
             format!("{}/s", bytes((sum as f64 / seconds) as u64))
         })
     };
-    let own = observations::mean(run, |row| {
+    let server_cpus = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
         (row.length_s > 0.0).then(|| cpu_s / row.length_s)
     });
-    let own = own.map_or(String::new(), |cpus| {
+    let server_cpus = server_cpus.map_or(String::new(), |cpus| {
         format!(", its processes {} CPUs", units::rate(cpus))
     });
-    let of = observed.machine.cpus.map_or(String::new(), |cpus| {
+    let cpus = observed.machine.cpus.map_or(String::new(), |cpus| {
         format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
     });
     format!(
-        "{}{of} busy{own}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
-        share(|of| of.busy_share),
-        share(|of| of.io_wait_share),
-        share(|of| of.steal_share),
-        share(|of| of.disk_busy_share),
-        per_second(|of| of.disk_read_bytes),
-        per_second(|of| of.disk_write_bytes),
+        "{}{cpus} busy{server_cpus}; I/O wait {}, stolen {}; disk {} busy, {} read, {} written",
+        share(|second| second.busy_share),
+        share(|second| second.io_wait_share),
+        share(|second| second.steal_share),
+        share(|second| second.disk_busy_share),
+        per_second(|second| second.disk_read_bytes),
+        per_second(|second| second.disk_write_bytes),
     )
 }
 
@@ -86,18 +86,19 @@ fn describe_activity(run: &Run, observed: &Observed) -> String {
     let cache = before.and_then(|state| state.cache_bytes);
     let data = before.and_then(|state| state.database_bytes);
     let log = observations::sum(run, |row| row.log_bytes);
-    let most = |of: fn(&ServerSecond) -> Option<u32>| observations::rows(run).filter_map(of).max();
+    let maximum =
+        |field: fn(&ServerSecond) -> Option<u32>| observations::rows(run).filter_map(field).max();
     let parts = [
-        cached(hit_ratio, cache, data),
+        describe_cache(hit_ratio, cache, data),
         log.map(|log| format!("{} of log", bytes(log))),
         Some(events(run, observed)),
-        sessions(most(|row| row.active), most(|row| row.lock_waits)),
+        sessions(maximum(|row| row.active), maximum(|row| row.lock_waits)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// The cache hit ratio, the size of the cache and the size of the data.
-fn cached(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
+fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>) -> Option<String> {
     let data = data.map(|data| format!("a database of {}", bytes(data)));
     let text = match (hit_ratio, cache.map(bytes)) {
         (Some(share), cache) => {
@@ -141,11 +142,10 @@ const REPORTED_BY: [(&str, [ObservedTopic; 2]); 3] = [
     ),
 ];
 
-/// Counts of checkpoints and similar events; events that could not be observed are not reported as
-/// absent.
+/// Counts of checkpoints and similar events; says which kinds could not be observed.
 fn events(run: &Run, observed: &Observed) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let all = [
+    let kinds = [
         EventKind::Checkpoint,
         EventKind::Vacuum,
         EventKind::Analyze,
@@ -154,17 +154,17 @@ fn events(run: &Run, observed: &Observed) -> String {
         EventKind::TableRebuild,
         EventKind::Restart,
     ];
-    for event in observations::events(run, &all) {
+    for event in observations::events(run, &kinds) {
         *counts.entry(event.kind.name()).or_default() += 1;
     }
     if counts.is_empty() {
         let is_missing =
-            |what: &ObservedTopic| observed.missing.iter().any(|one| one.what == *what);
+            |topic: &ObservedTopic| observed.missing.iter().any(|missing| missing.what == *topic);
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
             .partition(|(_, queries)| queries.iter().any(&is_missing));
-        let names = |of: Vec<&(&'static str, _)>| -> Vec<&str> {
-            of.into_iter().map(|(name, _)| *name).collect()
+        let names = |kinds: Vec<&(&'static str, _)>| -> Vec<&str> {
+            kinds.into_iter().map(|(name, _)| *name).collect()
         };
         let parts = [
             join_names(&names(absent), "or").map(|names| format!("no {names} observed")),
@@ -172,14 +172,14 @@ fn events(run: &Run, observed: &Observed) -> String {
         ];
         return parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
-    let each = counts.iter().map(|(what, number)| match number {
-        1 => format!("1 {}", plain(what)),
-        more => format!("{} times {}", count(*more), plain(what)),
+    let events = counts.iter().map(|(event, number)| match number {
+        1 => format!("1 {}", plain(event)),
+        number => format!("{} times {}", count(*number), plain(event)),
     });
-    each.collect::<Vec<_>>().join(", ")
+    events.collect::<Vec<_>>().join(", ")
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Joins names as `a`, `a or b`, `a, b or c`; `None` if there are none.
 fn join_names(names: &[&str], conjunction: &str) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(match others {
@@ -188,7 +188,7 @@ fn join_names(names: &[&str], conjunction: &str) -> Option<String> {
     })
 }
 
-/// Wait events with the number of sessions observed at each, the most frequent first.
+/// Wait events with the number of sessions observed in each, the most frequent first.
 pub(crate) fn by_wait_event<'a>(
     rows: impl IntoIterator<Item = &'a ServerSecond>,
 ) -> Vec<(&'a str, u64)> {
@@ -201,16 +201,16 @@ pub(crate) fn by_wait_event<'a>(
     sums
 }
 
-/// The activity of active sessions, the most frequent first.
+/// The most frequent wait events of active sessions, with their shares.
 fn waits(run: &Run) -> Option<String> {
     let sums = by_wait_event(observations::rows(run));
-    let all: u64 = sums.iter().map(|(_, sum)| sum).sum();
-    let each = sums.iter().take(MAX_WAITS).map(|(event, sum)| {
-        let share = units::percent(*sum as f64 / all as f64);
+    let total: u64 = sums.iter().map(|(_, sum)| sum).sum();
+    let shares = sums.iter().take(MAX_WAITS).map(|(event, sum)| {
+        let share = units::percent(*sum as f64 / total as f64);
         format!("{} {share}", plain(event))
     });
-    let each: Vec<String> = each.collect();
-    (all > 0).then(|| format!("active sessions: {}", each.join(", ")))
+    let shares: Vec<String> = shares.collect();
+    (total > 0).then(|| format!("active sessions: {}", shares.join(", ")))
 }
 
 /// The durability class of the server, and the cost of observing it.
@@ -220,8 +220,8 @@ fn durability_and_cost(observed: &Observed) -> String {
     let replication = before.and_then(|state| state.replication);
     let mut line = format!(
         "durability class {}, replication {}",
-        or_unknown(durability, |of| plain(&of.description())),
-        or_unknown(replication, |of| of.name().to_owned()),
+        or_unknown(durability, |class| plain(&class.description())),
+        or_unknown(replication, |mode| mode.name().to_owned()),
     );
     if !observed.settings_changed.is_empty() {
         let names = observed.settings_changed.keys().map(|name| plain(name));
@@ -239,9 +239,10 @@ fn durability_and_cost(observed: &Observed) -> String {
     line
 }
 
+/// The topics that were not observed, with the reasons.
 fn describe_missing(observed: &Observed) -> Option<String> {
-    let each = observed.missing.iter();
-    let each = each.map(|one| format!("{} ({})", one.what.text(), plain(&one.why)));
-    let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| format!("not observed: {}", each.join("; ")))
+    let missing = observed.missing.iter();
+    let topics = missing.map(|topic| format!("{} ({})", topic.what.text(), plain(&topic.why)));
+    let topics: Vec<String> = topics.collect();
+    (!topics.is_empty()).then(|| format!("not observed: {}", topics.join("; ")))
 }

@@ -1,6 +1,6 @@
-//! How a run was set up, the client's health, and where the result is stored.
+//! The set-up of a run, the client's health, and the location of the result.
 //!
-//! In: a Run. Out: labelled parts and sentences. Must never: print an unknown value.
+//! In: a Run. Out: labelled parts and sentences. Must never: print a value for an unknown one.
 
 use super::{DocumentLocation, engine};
 use crate::printer::Printer;
@@ -19,7 +19,7 @@ pub fn client(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// The client's health, in sentences.
 pub fn client_lines(run: &Run) -> Vec<String> {
     let client = &run.machine().health;
-    // Every turn of a loop takes some time: zero means not measured.
+    // Every iteration of the loop takes some time: zero means not measured.
     let delay_ns = Some(client.loop_delay_max_ns).filter(|ns| *ns > 0);
     let mut lines = vec![
         format!(
@@ -43,18 +43,18 @@ pub fn client_lines(run: &Run) -> Vec<String> {
 }
 
 /// How many workers ran under SCHED_BATCH, which yields the CPU to the server's processes.
-fn describe_batch(of: BatchScheduling) -> String {
+fn describe_batch(batch: BatchScheduling) -> String {
     let outcomes = [
-        (of.under, "ran under it"),
-        (of.left, "left it, because other programs made them wait"),
-        (of.refused, "were refused it by the system"),
+        (batch.under, "ran under it"),
+        (batch.left, "left it, because other programs made them wait"),
+        (batch.refused, "were refused by the kernel"),
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
     let outcomes: Vec<String> = outcomes
-        .map(|(count, what)| format!("{count} {what}"))
+        .map(|(count, outcome)| format!("{count} {outcome}"))
         .collect();
     let all = count_with_noun(
-        (of.under + of.left + of.refused).into(),
+        (batch.under + batch.left + batch.refused).into(),
         "worker",
         "workers",
     );
@@ -115,22 +115,22 @@ fn server(server: &Server) -> String {
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
         engine(server),
         plain(&server.version),
-        or_unknown(server.address.as_ref(), |of| plain(&of.to_string())),
+        or_unknown(server.address.as_ref(), |address| plain(&address.to_string())),
         plain(&server.database),
         plain(&server.user),
     )
 }
 
 /// The position of a run among the repeats of an experiment.
-fn describe_experiment(of: &Experiment) -> String {
+fn describe_experiment(experiment: &Experiment) -> String {
     plain(&format!(
         "experiment {}: run {} of {}, variant {}, repeat {}; {} order",
-        of.id,
-        of.position,
-        of.runs,
-        of.variant,
-        of.repeat,
-        of.order.name(),
+        experiment.id,
+        experiment.position,
+        experiment.runs,
+        experiment.variant,
+        experiment.repeat,
+        experiment.order.name(),
     ))
 }
 
@@ -157,17 +157,17 @@ fn drive(drive: &Drive) -> String {
 }
 
 fn network(drive: &Drive) -> String {
-    let why = match plain(&drive.io_reason) {
+    let reason = match plain(&drive.io_reason) {
         reason if reason.is_empty() => reason,
         reason => format!(" ({reason})"),
     };
     let text = |text: &str| Some(plain(text)).filter(|text| !text.is_empty());
     let io = or_unknown(text(&drive.io), |io| io);
     let network = or_unknown(drive.network, |network| network.to_string());
-    format!("{io}{why}; network {network}")
+    format!("{io}{reason}; network {network}")
 }
 
-/// The client machine, without what its kernel does not report (many report no CPU model).
+/// The client machine, without values that its kernel does not report (often the CPU model).
 fn machine(host: &Host) -> String {
     let kernel = Some(plain(&host.kernel)).filter(|kernel| !kernel.is_empty());
     let parts = [
@@ -184,7 +184,7 @@ fn machine(host: &Host) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The settings that decide the cost of a commit, as `name value`; the others are in the document.
+/// The settings that determine the cost of a commit, as `name value`; the others are in the document.
 fn commit_settings(run: &Run) -> String {
     const NAMES: [&str; 11] = [
         "fsync",
@@ -199,15 +199,15 @@ fn commit_settings(run: &Run) -> String {
         "innodb_buffer_pool_size",
         "max_connections",
     ];
-    let each = NAMES.iter().filter_map(|name| {
+    let settings = NAMES.iter().filter_map(|name| {
         let value = run.server.settings.get(*name)?;
         let text = value.as_str().map_or_else(|| value.to_string(), plain);
         Some(format!("{name} {text}"))
     });
-    each.collect::<Vec<_>>().join(", ")
+    settings.collect::<Vec<_>>().join(", ")
 }
 
-/// Where the result is stored and how to print it again.
+/// Writes where the result is stored and how to print it again.
 pub fn write_location(
     out: &mut Printer<'_>,
     stored: Option<DocumentLocation<'_>>,

@@ -1,4 +1,4 @@
-//! What a printed result must contain, and what it must not.
+//! Tests of a printed result.
 
 mod server;
 
@@ -15,18 +15,18 @@ fn text(run: &Run, stored: Option<&str>) -> String {
 }
 
 #[test]
-fn the_headline_comes_first_and_says_what_it_counts() {
+fn the_headline_precedes_the_percentiles_and_gives_its_counts() {
     let text = text(&sample_run::closed(), Some("/tmp/x.json"));
-    let at = |what: &str| {
-        text.find(what)
-            .unwrap_or_else(|| panic!("no `{what}` in\n{text}"))
+    let position = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("no `{part}` in\n{text}"))
     };
-    assert!(at("27,700 transactions/s committed") < at("p99.9"));
-    let words = text.replace("\n  ", " ");
-    assert!(words.contains("110,800 transactions in the 4 s measured, after 1 s of warm-up"));
+    assert!(position("27,700 transactions/s committed") < position("p99.9"));
+    let flat = text.replace("\n  ", " ");
+    assert!(flat.contains("110,800 transactions in the 4 s measured, after 1 s of warm-up"));
     let in_flight = "3 failed; 7 in flight at the end, not counted (5 committed after it, 1 may have \
          committed, 1 cut off)";
-    assert!(words.contains(in_flight), "{words}");
+    assert!(flat.contains(in_flight), "{flat}");
     assert!(text.contains("prony show 20261120-233342-tpcb-7f3a"));
     assert!(text.contains("Stored in /tmp/x.json"));
 }
@@ -42,14 +42,14 @@ fn outcomes_of_transactions_in_flight_add_up() {
         ambiguous: 2,
         cut_off: 1,
     });
-    let words = text(&run, None).replace("\n  ", " ");
+    let flat = text(&run, None).replace("\n  ", " ");
     let expected = "15 in flight at the end, not counted (5 committed after it, 4 rolled back by intent, 3 failed, \
                 2 may have committed, 1 cut off)";
-    assert!(words.contains(expected), "{words}");
+    assert!(flat.contains(expected), "{flat}");
 }
 
 #[test]
-fn industry_metrics_come_first() {
+fn industry_metrics_precede_the_throughput() {
     let mut run = sample_run::closed();
     run.rates = vec![prony_store::IndustryMetric {
         name: prony_store::MetricName::Nopm,
@@ -59,27 +59,30 @@ fn industry_metrics_come_first() {
         note: Some("unpaced: above 12.86 for each".into()),
     }];
     let text = text(&run, None);
-    let at = |what: &str| {
-        text.find(what)
-            .unwrap_or_else(|| panic!("no `{what}` in\n{text}"))
+    let position = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("no `{part}` in\n{text}"))
     };
-    assert!(at("54,818 NOPM (new orders committed per minute)") < at("27,700 transactions/s"));
-    let words = text.replace("\n  ", " ");
-    assert!(words.contains("548 for each unit of scale; unpaced: above 12.86 for each"));
+    assert!(
+        position("54,818 NOPM (new orders committed per minute)")
+            < position("27,700 transactions/s")
+    );
+    let flat = text.replace("\n  ", " ");
+    assert!(flat.contains("548 per unit of scale; unpaced: above 12.86 for each"));
 }
 
 #[test]
-fn observed_shares_are_beside_the_targets() {
+fn observed_shares_are_printed_beside_the_targets() {
     let mut run = sample_run::closed();
     assert!(!text(&run, None).contains("Shares over"));
-    let share = |part, whole, least| prony_store::ObservedShare {
+    let share = |part, whole, minimum_share| prony_store::ObservedShare {
         name: "payment".into(),
         of: "transactions".into(),
         part,
         whole,
         expected_share: Some(10.0 / 23.0),
         exact: false,
-        minimum_share: least,
+        minimum_share,
     };
     run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
     let mut wide = share(1, 123_456_789, Some(0.43));
@@ -88,54 +91,48 @@ fn observed_shares_are_beside_the_targets() {
     run.shares.push(wide);
     let fits = |line: &str| line.chars().count() <= 80;
     assert!(text(&run, None).lines().all(fits));
-    let words = text(&run, None);
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let words = words.join(" ").replace('\u{a0}', " ");
+    let flat = flat_text(&run);
     assert!(
-        words.contains("payment transactions 1,000 42.9 % 43.5 % 43.0 %"),
-        "{words}"
+        flat.contains("payment transactions 1,000 42.9 % 43.5 % 43.0 %"),
+        "{flat}"
     );
-    assert!(words.contains("payment transactions 0 – 43.5 %"), "{words}");
+    assert!(flat.contains("payment transactions 0 – 43.5 %"), "{flat}");
 }
 
 #[test]
 fn fixed_counts_have_their_own_table() {
     let mut run = sample_run::closed();
-    let count = |name: &str, part, meant: Option<f64>| prony_store::ObservedShare {
+    let count = |name: &str, part, expected_share: Option<f64>| prony_store::ObservedShare {
         name: name.into(),
         of: "queries".into(),
         part,
         whole: 20_000,
-        exact: meant.is_some(),
-        expected_share: meant,
+        exact: expected_share.is_some(),
+        expected_share,
         minimum_share: None,
     };
     run.shares = vec![count("reads", 13_999, Some(0.7)), count("others", 7, None)];
-    let words = text(&run, None);
-    assert!(!words.contains("Shares over"), "{words}");
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let words = words.join(" ").replace('\u{a0}', " ");
-    assert!(words.contains("succeeded: queries"), "{words}");
-    assert!(words.contains("reads 13,999 14,000 70.0 %"), "{words}");
-    assert!(words.contains("others 7 – 0.0 %"), "{words}");
-    assert!(!words.contains("were retried"), "{words}");
-    // Queries of retried tries are listed separately.
+    let flat = flat_text(&run);
+    assert!(!flat.contains("Shares over"), "{flat}");
+    assert!(flat.contains("succeeded: queries"), "{flat}");
+    assert!(flat.contains("reads 13,999 14,000 70.0 %"), "{flat}");
+    assert!(flat.contains("others 7 – 0.0 %"), "{flat}");
+    assert!(!flat.contains("were retried"), "{flat}");
+    // The queries of retried attempts are listed separately.
     run.measured.kinds[0].retries = 1_348;
     run.measured.queries = Some(prony_store::QueryCounts {
         reads: 50_358,
         writes: 10_650,
         ..prony_store::QueryCounts::default()
     });
-    let words = text(&run, None).replace('\u{a0}', " ");
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let words = words.join(" ");
-    assert!(words.contains("were retried (1,348 retries)"), "{words}");
-    let expected = "has 50,358 reads and 10,650 writes, 4.73 reads a write.";
-    assert!(words.contains(expected), "{words}");
+    let flat = flat_text(&run);
+    assert!(flat.contains("were retried (1,348 retries)"), "{flat}");
+    let expected = "has 50,358 reads and 10,650 writes, 4.73 reads per write.";
+    assert!(flat.contains(expected), "{flat}");
 }
 
 #[test]
-fn limits_are_beside_the_measured_percentiles() {
+fn limits_are_printed_beside_the_measured_percentiles() {
     let mut run = sample_run::closed();
     let kind = run.measured.kinds[1].name().to_owned();
     run.measured.kinds.push(run.measured.kinds[1].clone());
@@ -160,7 +157,7 @@ fn lines_fit_the_width_and_contain_no_escape_codes() {
         }
         assert!(
             !text.contains('\x1b'),
-            "a server's message came through raw"
+            "a server's message was not escaped"
         );
     }
 }
@@ -176,14 +173,14 @@ fn the_split_is_summarised_with_the_servers_share() {
 }
 
 #[test]
-fn one_kind_is_shown_once_under_its_name() {
+fn a_single_kind_is_shown_once_under_its_name() {
     let text = text(&sample_run::closed(), None);
     assert!(text.contains("\n  tpcb  2.08 ms"), "{text}");
     assert!(!text.contains("\n  all "));
 }
 
 #[test]
-fn an_open_loop_shows_both_times_and_absent_percentiles_are_explained() {
+fn an_open_loop_shows_response_and_service_times_and_explains_absent_percentiles() {
     let text = text(&sample_run::open_partial(), None);
     assert!(text.contains("from the scheduled start"));
     assert!(text.contains("Service time"));
@@ -225,7 +222,7 @@ fn the_split_excludes_connecting() {
 }
 
 #[test]
-fn an_invalid_figure_is_flagged_beside_it_and_first_among_the_checks() {
+fn an_invalid_check_is_flagged_at_the_figure_and_listed_first() {
     let mut run = sample_run::closed();
     run.checks[0].severity = Severity::Invalid;
     let text = text(&run, None);
@@ -248,7 +245,7 @@ fn a_run_without_transactions_is_shown() {
         "{text}"
     );
     run.measured.length_s = 3.0;
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(text.contains("0 transactions/s committed"), "{text}");
 }
 
@@ -273,7 +270,7 @@ fn an_existing_document_is_not_reported_as_stored() {
 #[test]
 fn values_missing_from_the_kernel_are_unknown_not_zero() {
     let mut run = sample_run::closed();
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(text.contains("CPU 3.20 s user + 2.10 s system, 47.8 µs per committed transaction"));
     assert!(text.contains("stolen 0 %") && text.contains("memory at most 34 MB"));
     assert!(!text.contains("unknown"), "{text}");
@@ -283,7 +280,7 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
         left: 1,
         refused: 0,
     });
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(
         text.contains(
             "SCHED_BATCH, requested by 4 workers: 3 ran under it, 1 left it, because other programs \
@@ -295,7 +292,7 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
         loop_delay_max_ns: 900_000,
         ..Default::default()
     };
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(
         text.contains(
             "CPU unknown user + unknown system, unknown per committed transaction; busiest thread \
@@ -306,47 +303,47 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     assert!(text.contains("memory at most unknown"), "{text}");
     run.machine_mut().host.cpu = String::new();
     run.machine_mut().host.memory_bytes = 0;
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(text.contains("client bench1, 8 CPUs, kernel "), "{text}");
 }
 
-/// The text, with its line breaks collapsed.
-fn words(run: &Run) -> String {
+/// The text with its whitespace collapsed.
+fn flat_text(run: &Run) -> String {
     let text = text(run, None).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn the_verdict_is_one_line_under_the_figure() {
+fn the_verdict_is_one_line_below_the_figure() {
     let mut run = sample_run::closed();
     let text = text(&run, None);
     let verdict = "  Valid, with 1 caveat: client-limit.";
-    let at = text.lines().position(|line| line == verdict);
-    assert!(at.is_some_and(|at| at < 12), "{text}");
+    let row = text.lines().position(|line| line == verdict);
+    assert!(row.is_some_and(|row| row < 12), "{text}");
     run.checks.truncate(1);
-    assert!(words(&run).contains("Valid: no problems were found."));
+    assert!(flat_text(&run).contains("Valid: no problems were found."));
     run.checks[0].severity = Severity::Invalid;
-    assert!(words(&run).contains("Invalid (littles-law): this figure must not be used"));
+    assert!(flat_text(&run).contains("Invalid (littles-law): this figure must not be used"));
     run.checks.clear();
     run.state = RunState::Running;
-    assert!(!words(&run).contains("Valid"), "not judged yet");
+    assert!(!flat_text(&run).contains("Valid"), "not judged yet");
     run.state = RunState::Partial;
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(text.contains("Not judged, and partial"), "{text}");
     assert!(!text.contains("Valid"), "{text}");
 }
 
 #[test]
-fn notes_come_without_advice() {
+fn notes_are_printed_without_advice() {
     let mut run = sample_run::closed();
-    run.checks[0].advice = "Do nothing at all.".to_owned();
-    let text = words(&run);
+    run.checks[0].advice = "Do nothing.".to_owned();
+    let text = flat_text(&run);
     assert!(text.contains("note littles-law: 64 clients"), "{text}");
-    assert!(!text.contains("Do nothing at all."), "{text}");
+    assert!(!text.contains("Do nothing."), "{text}");
     assert!(text.contains("Use more threads"), "a caveat has advice");
 }
 
-/// A run that ended in its warm-up, or whose journal holds only its first line.
+/// Covers a run that ended in its warm-up and a journal with only its first line.
 #[test]
 fn unmeasured_values_are_not_zero() {
     let mut run = sample_run::closed();
@@ -369,7 +366,7 @@ fn unmeasured_values_are_not_zero() {
     run.drive.network = None;
     run.checks.truncate(1);
     run.checks[0].severity = Severity::Invalid;
-    let text = words(&run);
+    let text = flat_text(&run);
     assert!(
         text.contains(
             "Nothing was measured The measured window had not begun after 1.4 s of warm-up."
@@ -388,5 +385,5 @@ fn unmeasured_values_are_not_zero() {
         "{text}"
     );
     run.window.warmup_s = 0.0;
-    assert!(words(&run).contains("No second of the load was recorded."));
+    assert!(flat_text(&run).contains("No second of the load was recorded."));
 }

@@ -39,7 +39,7 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     let points = &prices.points;
     let currency = plain(&prices.currency);
     let title =
-        format!("Throughput against cost: transactions committed a second, by {currency} a month");
+        format!("Throughput against cost: transactions committed per second, by {currency} per month");
     writeln!(
         out,
         "<figure><figcaption id=\"prices-t\">{}</figcaption>",
@@ -66,7 +66,7 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     write!(
         out,
         "<text class=\"small\" x=\"{}\" y=\"12\">transactions/s</text>\
-         <text class=\"small y\" x=\"{RIGHT}\" y=\"{}\">{} a month</text>",
+         <text class=\"small y\" x=\"{RIGHT}\" y=\"{}\">{} per month</text>",
         LEFT - 56.0,
         BOTTOM + 38.0,
         Escaped(&currency),
@@ -215,7 +215,7 @@ fn description(prices: &Prices) -> String {
             None => "",
         };
         format!(
-            "{}: {}: {} {} a month, {} transactions a second {}{frontier}",
+            "{}: {}: {} {} per month, {} transactions per second {}{frontier}",
             place + 1,
             plain(&point.name()),
             money(point.cost),

@@ -209,23 +209,23 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
 /// The figures of the chart and the ratios derived from them.
 fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let currency = plain(&prices.currency);
-    let used = format!("a million at {}", units::percent(prices.utilisation));
+    let used = format!("per million at {}", units::percent(prices.utilisation));
     let tps_per_money = format!("TPS for 1 {currency}");
     let has_nopm = prices.points.iter().any(|point| point.nopm.is_some());
     let mut columns = vec![
         "configuration",
         "runs",
-        "a month",
+        "per month",
         "TPS",
         &tps_per_money,
-        "a million",
+        "per million",
         &used,
     ];
     if has_nopm {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
     columns.extend(["break-even", "frontier"]);
-    let caption = format!("Committed transactions a second and their cost in {currency}");
+    let caption = format!("Committed transactions per second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (place, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", place + 1, Escaped(plain(&point.name())));
@@ -244,8 +244,8 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     };
     writeln!(
         out,
-        "<p>A million: the cost of a million committed transactions, with the server at its measured \
-         throughput all the time, and with {} of it used. Break-even: the price a month at which it \
+        "<p>Per million: the cost of a million committed transactions, with the server at its measured \
+         throughput all the time, and with {} of it used. Break-even: the price per month at which it \
          would give as much throughput for the money as the best.{no_tpmc}</p>",
         units::percent(prices.utilisation),
     )

@@ -88,8 +88,8 @@ fn repeats_of_a_variant_are_one_point() {
     let page = page_with_prices(&both_variants, &inputs);
     let costs = section(&page);
     for words in [
-        "1: small (old): 100.00 USD a month, 1,100 transactions a second by the median of 3 runs, not on",
-        "2: small (new): 100.00 USD a month, 3,000 transactions a second by one run, on the frontier",
+        "1: small (old): 100.00 USD per month, 1,100 transactions per second by the median of 3 runs, not on",
+        "2: small (new): 100.00 USD per month, 3,000 transactions per second by one run, on the frontier",
         ">1 small (old), 3 runs</text>",
         ">2 small (new)</text>",
         "<tr><th scope=\"row\">1: small (old)</th><td>3</td>",
@@ -120,8 +120,8 @@ fn points_frontier_and_table_match_the_sheet_and_the_runs() {
         "one, and the legend"
     );
     for words in [
-        "1: small: 100.00 USD a month, 1,000 transactions a second by one run, on the frontier",
-        "2: dear: 300.00 USD a month, 900 transactions a second by one run, not on the frontier",
+        "1: small: 100.00 USD per month, 1,000 transactions per second by one run, on the frontier",
+        "2: dear: 300.00 USD per month, 900 transactions per second by one run, not on the frontier",
         "<title>Throughput against cost",
         "<td>2026-11-01</td>",
         "a list (p.toml; entered by dba)",

@@ -104,6 +104,7 @@ end
 -- `level`: where the error is located if the connection is closed.
 local function switch_to(con, level)
    if not is_open(con) then
+      con.error = sql.error.FATAL
       error("SQL API error", level + 1)
    end
    ask(core.USE_CONNECTION, con.number)
@@ -181,7 +182,10 @@ function connection:prepare(text)
    end
    if self ~= current then
       if not is_open(self) then
-         -- sysbench returns a statement that can only be closed.
+         if self.error ~= sql.error.NONE then
+            error("SQL API error", 2)
+         end
+         -- sysbench returns a statement that can only be closed, unless an earlier call failed.
          return setmetatable({ connection = self, expected = 0, bound = 0, params = {}, text = text }, statement_meta)
       end
       switch_to(self, 2)
