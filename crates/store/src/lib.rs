@@ -41,8 +41,8 @@ pub use observed::{
     Durability, MachineSecond, MissingObservation, Observed, ObserverCost, Replica, RoundTrip,
     ServerMachine, ServerSecond, ServerState, TableState,
 };
-pub use prony_measure::{decode_histogram, encode_histogram};
 pub use observed_topic::ObservedTopic;
+pub use prony_measure::{decode_histogram, encode_histogram};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, Order, QueryMode};
 pub use prony_wire::{Engine, ErrorClass};

@@ -31,6 +31,7 @@ pub(super) fn hint(error: &ServerError) -> Option<String> {
     match error.protocol {
         Protocol::PostgreSql => (&error.code == b"42501").then(|| postgres_hint(error)),
         Protocol::MySql => DENIED.contains(&error.number).then(|| mysql_hint(error)),
+        Protocol::Tds => None,
     }
 }
 

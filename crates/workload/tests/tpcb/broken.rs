@@ -161,7 +161,10 @@ fn a_stop_interrupts_a_waiting_statement() {
         loading.join().expect("comes back").expect_err("stopped")
     });
     assert!(error.is_stop(), "{error}");
-    assert!(error.to_string().contains("the database is unchanged"), "{error}");
+    assert!(
+        error.to_string().contains("the database is unchanged"),
+        "{error}"
+    );
     holder.execute("rollback").expect("ends");
     assert!(
         find("tpcb")
