@@ -4,6 +4,7 @@
 //! the user. Must never: expose the protocol to a caller. Each protocol is a variant here.
 
 mod reply;
+mod sql_server;
 
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
@@ -12,6 +13,7 @@ use crate::value::Value;
 use crate::violation::Violation;
 use crate::{
     ConnectError, ErrorSummary, Parameters, ServerError, SessionFlags, WireRow, mysql, postgres,
+    tds,
 };
 
 /// Reason sent when a COPY is aborted because there is no data for it.
@@ -53,6 +55,7 @@ pub struct Exchange {
 enum ProtocolState {
     Postgres { codec: Codec, reply: Reply },
     Mysql(Box<mysql::exchange::Exchange>),
+    Tds(Box<tds::exchange::Exchange>),
 }
 
 impl Exchange {
@@ -74,7 +77,7 @@ impl Exchange {
     pub fn with_copy(mut self) -> Self {
         match &mut self.state {
             ProtocolState::Postgres { reply, .. } => reply.allow_copy(),
-            ProtocolState::Mysql(_) => {}
+            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => {}
         }
         self
     }
@@ -88,6 +91,15 @@ impl Exchange {
         }
     }
 
+    /// For SQL Server. Texts of a request share a round trip; procedure calls, in the other modes, only if
+    /// all but the first of them read. Statements that begin or end a transaction are texts in every mode.
+    pub fn tds(mode: QueryMode) -> Self {
+        Exchange {
+            state: ProtocolState::Tds(Box::new(tds::exchange::Exchange::new(mode))),
+            out: Vec::new(),
+        }
+    }
+
     /// Drops the state of the previous connection.
     pub fn reset(&mut self) {
         match &mut self.state {
@@ -96,6 +108,7 @@ impl Exchange {
                 reply.reset();
             }
             ProtocolState::Mysql(mysql) => mysql.reset(),
+            ProtocolState::Tds(tds) => tds.reset(),
         }
         self.out.clear();
     }
@@ -105,6 +118,7 @@ impl Exchange {
         match &mut self.state {
             ProtocolState::Postgres { .. } => {}
             ProtocolState::Mysql(mysql) => mysql.set_session_flags(flags),
+            ProtocolState::Tds(tds) => tds.set_session_flags(flags),
         }
     }
 
@@ -118,6 +132,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.request(batch),
+            ProtocolState::Tds(tds) => tds.request(batch),
         }
     }
 
@@ -126,6 +141,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { codec, .. } => codec.mode(),
             ProtocolState::Mysql(mysql) => mysql.codec.mode(),
+            ProtocolState::Tds(tds) => tds.codec.mode(),
         }
     }
 
@@ -142,6 +158,7 @@ impl Exchange {
                 codec.execute(statement, values, &mut self.out);
             }
             ProtocolState::Mysql(mysql) => mysql.push(first, statement, values),
+            ProtocolState::Tds(tds) => tds.push(first, statement, values),
         }
     }
 
@@ -154,6 +171,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.prepare(statement),
+            ProtocolState::Tds(tds) => tds.prepare(statement),
         }
     }
 
@@ -165,6 +183,7 @@ impl Exchange {
                 codec.mode() != QueryMode::Prepared || codec.is_prepared(statement)
             }
             ProtocolState::Mysql(mysql) => mysql.codec.is_prepared(statement),
+            ProtocolState::Tds(tds) => tds.codec.is_prepared(statement),
         }
     }
 
@@ -175,6 +194,7 @@ impl Exchange {
         match &mut self.state {
             ProtocolState::Postgres { codec, .. } => codec.close(statement),
             ProtocolState::Mysql(mysql) => mysql.codec.close(statement),
+            ProtocolState::Tds(tds) => tds.codec.close(statement),
         }
     }
 
@@ -190,6 +210,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.sync(empty),
+            ProtocolState::Tds(tds) => tds.sync(empty),
         }
     }
 
@@ -202,6 +223,7 @@ impl Exchange {
                 _ => TERMINATE,
             },
             ProtocolState::Mysql(_) => mysql::codec::QUIT,
+            ProtocolState::Tds(_) => &[],
         }
     }
 
@@ -215,6 +237,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.query(sql),
+            ProtocolState::Tds(tds) => tds.query(sql),
         }
     }
 
@@ -223,7 +246,7 @@ impl Exchange {
     /// statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
         match &mut self.state {
-            ProtocolState::Postgres { .. } => false,
+            ProtocolState::Postgres { .. } | ProtocolState::Tds(_) => false,
             ProtocolState::Mysql(mysql) => {
                 mysql.load(sql, data);
                 true
@@ -231,7 +254,8 @@ impl Exchange {
         }
     }
 
-    /// The statement of the last request, if that is one statement in plain text.
+    /// The statement of the last request, if that is one statement in plain text. Never on SQL Server,
+    /// where text is UTF-16.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(self.text_bytes()?).ok()
     }
@@ -239,6 +263,9 @@ impl Exchange {
     /// Whether the last request is a text with a `COMMIT` or `END` in it. This scans the text, so do
     /// not call it for each request.
     pub fn is_commit_text(&self) -> bool {
+        if let ProtocolState::Tds(tds) = &self.state {
+            return tds.codec.is_commit_text();
+        }
         let text = self.text_bytes();
         text.is_some_and(|text| effect(text) == Effect::Commits)
     }
@@ -255,6 +282,8 @@ impl Exchange {
                 let command = mysql.codec.command();
                 command.get(4..).and_then(|rest| rest.strip_prefix(&[3]))
             }
+            // UTF-16.
+            ProtocolState::Tds(_) => None,
         }
     }
 
@@ -263,6 +292,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { .. } => &self.out,
             ProtocolState::Mysql(mysql) => mysql.outgoing(),
+            ProtocolState::Tds(tds) => tds.codec.outgoing(),
         }
     }
 
@@ -285,6 +315,7 @@ impl Exchange {
                 Ok(FeedStatus::Complete)
             }
             ProtocolState::Mysql(mysql) => mysql.feed(bytes),
+            ProtocolState::Tds(tds) => tds.feed(bytes),
         }
     }
 }

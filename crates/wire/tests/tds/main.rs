@@ -1,7 +1,14 @@
 //! SQL Server's protocol against a server written to its specification (`prony-tds-server`), with the
 //! server's bytes split anywhere, and against servers that break it.
 
-#[macro_use]
+#[path = "../common/mod.rs"]
+mod common;
 mod support;
 
+mod anything;
+mod bulk;
 mod login;
+mod replies;
+mod requests;
+mod transactions;
+mod types;
