@@ -30,10 +30,10 @@ pub fn message(kind: u8, payload: &[u8], size: usize) -> Vec<u8> {
 }
 
 /// Takes all complete messages from the front of `bytes`: their types and payloads. Checks what the
-/// protocol requires of a client: full packets of `size` bytes but the last, numbered from 1.
+/// protocol requires of a client: full packets of `size` bytes but the last, numbered one after the other.
 pub fn messages(bytes: &mut Vec<u8>, size: usize) -> Vec<(u8, Vec<u8>)> {
-    let (mut found, mut payload, mut at, mut taken, mut number) =
-        (Vec::new(), Vec::new(), 0, 0, 1_u8);
+    let (mut found, mut payload) = (Vec::new(), Vec::new());
+    let (mut at, mut taken, mut number, mut base) = (0, 0, 0_u8, None);
     while let Some(header) = bytes.get(at..at + HEADER) {
         let (kind, status) = (header[0], header[1]);
         let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
@@ -41,7 +41,12 @@ pub fn messages(bytes: &mut Vec<u8>, size: usize) -> Vec<(u8, Vec<u8>)> {
             length >= HEADER && length <= size,
             "a packet of {length} bytes"
         );
-        assert_eq!(header[6], number, "the number of a packet");
+        // Servers ignore it; FreeTDS begins at 0.
+        let from = *base.get_or_insert(header[6]);
+        assert!(
+            from <= 1 && header[6] == from.wrapping_add(number),
+            "the number of a packet"
+        );
         let is_last = status & 1 != 0;
         assert!(is_last || length == size, "a packet that is not full");
         let Some(content) = bytes.get(at + HEADER..at + length) else {
@@ -51,7 +56,7 @@ pub fn messages(bytes: &mut Vec<u8>, size: usize) -> Vec<(u8, Vec<u8>)> {
         (at, number) = (at + length, number.wrapping_add(1));
         if is_last {
             found.push((kind, std::mem::take(&mut payload)));
-            (taken, number) = (at, 1);
+            (taken, number, base) = (at, 0, None);
         }
         if matches!(kind, 0x10 | 0x12) {
             break;

@@ -8,6 +8,7 @@ mod support;
 mod anything;
 mod bulk;
 mod login;
+mod parameters;
 mod replies;
 mod requests;
 mod transactions;
