@@ -8,6 +8,7 @@ mod support;
 mod anything;
 mod bulk;
 mod login;
+mod oracle;
 mod parameters;
 mod replies;
 mod requests;
