@@ -260,11 +260,11 @@ impl Exchange {
         std::str::from_utf8(self.text_bytes()?).ok()
     }
 
-    /// Whether the last request is a text with a `COMMIT` or `END` in it. This scans the text, so do
+    /// Whether the last request is a text with a `COMMIT` or `END` in it, or commits without text. This scans the text, so do
     /// not call it for each request.
     pub fn is_commit_text(&self) -> bool {
         if let ProtocolState::Tds(tds) = &self.state {
-            return tds.codec.is_commit_text();
+            return tds.codec.is_commit();
         }
         let text = self.text_bytes();
         text.is_some_and(|text| effect(text) == Effect::Commits)

@@ -167,7 +167,8 @@ impl Connection {
         more: u16,
         reply: &mut ReplyWriter,
     ) -> Ended {
-        let words = statement.trim().to_ascii_lowercase();
+        let words = statement.rsplit("*/").next().unwrap_or_default();
+        let words = words.trim().to_ascii_lowercase();
         if words.starts_with("begin tran") {
             self.begin(reply);
         } else if words.starts_with("commit") || words.starts_with("rollback") {

@@ -11,7 +11,7 @@ use super::error::UNKNOWN_HANDLE;
 use super::packet::{HEADER, PACKET_SIZE_INITIAL, frame, kind};
 use super::reply::Reply;
 use super::rpc::{
-    DESCRIPTOR_AT, Procedure, TransactionRequest, put_call, put_handle, put_headers,
+    DESCRIPTOR_AT, Procedure, TransactionRequest, is_commit, put_call, put_handle, put_headers,
     put_transaction, put_value, put_wide_text,
 };
 use super::sql_type::SqlType;

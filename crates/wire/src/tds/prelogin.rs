@@ -6,6 +6,9 @@
 
 use super::packet::Reader;
 
+/// Version of the network library: that of SQL Server 2005, which FreeTDS sends too.
+const VERSION: [u8; 6] = [9, 0, 0, 0, 0, 0];
+
 /// Names of options.
 mod option {
     pub const VERSION: u8 = 0;
@@ -41,9 +44,8 @@ pub(super) struct Answer {
 
 /// Appends the client's message.
 pub(super) fn put_request(encryption: Encryption, out: &mut Vec<u8>) {
-    let version: [u8; 6] = [0; 6];
     let options: [(u8, &[u8]); 3] = [
-        (option::VERSION, &version),
+        (option::VERSION, &VERSION),
         (option::ENCRYPTION, &[encryption as u8]),
         (option::MARS, &[0]),
     ];

@@ -5,6 +5,7 @@
 //! Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC), 2.2.6.9 (transaction manager).
 
 use super::encode::put_parameter;
+use super::packet::HEADER;
 use super::sql_type::{SqlType, UNITS_MAX};
 use super::utf16::put_utf16;
 use crate::value::Value;
@@ -43,13 +44,15 @@ impl Procedure<'_> {
 const BY_REFERENCE: u8 = 1;
 /// Between two calls of a message.
 const NEXT_CALL: u8 = 0xff;
+/// Length of the headers of a request in bytes.
+pub(super) const HEADERS: usize = 22;
 /// Offset of the transaction's descriptor in the headers of a request.
 pub(super) const DESCRIPTOR_AT: usize = 10;
 
 /// Appends the headers of a request: their length, and one with the transaction's descriptor (filled in
 /// when the request is sent) and the number of requests in flight.
 pub(super) fn put_headers(out: &mut Vec<u8>) {
-    out.extend_from_slice(&22_u32.to_le_bytes());
+    out.extend_from_slice(&(HEADERS as u32).to_le_bytes());
     out.extend_from_slice(&18_u32.to_le_bytes());
     out.extend_from_slice(&2_u16.to_le_bytes());
     out.extend_from_slice(&0_u64.to_le_bytes());
@@ -152,6 +155,16 @@ pub enum TransactionRequest<'a> {
     Save(&'a str),
 }
 
+/// Request to the transaction manager: commit.
+const COMMIT: u16 = 7;
+
+/// Whether a message with a request to the transaction manager commits.
+pub(super) fn is_commit(message: &[u8]) -> bool {
+    message
+        .get(HEADER + HEADERS..)
+        .is_some_and(|body| body.starts_with(&COMMIT.to_le_bytes()))
+}
+
 /// Appends a request to the transaction manager.
 pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>) {
     put_headers(out);
@@ -171,8 +184,8 @@ pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>
             out[at] = (out.len() - at - 1) as u8;
             return;
         }
-        TransactionRequest::Commit(next) => (7_u16, next),
-        TransactionRequest::Rollback(next) => (8, next),
+        TransactionRequest::Commit(next) => (COMMIT, next),
+        TransactionRequest::Rollback(next) => (8_u16, next),
     };
     out.extend_from_slice(&kind.to_le_bytes());
     out.push(0);

@@ -3,7 +3,7 @@
 
 use crate::support::*;
 use crate::types::{reply_of_all_types, values};
-use prony_tds_server::{Connection, Datum, Encryption, Request, message, messages};
+use prony_tds_server::{Connection, Datum, Encryption, LoginRecord, Request, message, messages};
 use prony_wire::{ParameterType, QueryMode, Statements, Value};
 use std::sync::Arc;
 use tds_protocol::login7::Login7;
@@ -76,19 +76,15 @@ fn another_client_logs_in_and_its_requests_are_those_of_ours() {
     let ours = std::mem::take(&mut *talk.received.lock().unwrap());
     let (their_login, our_login) = (&theirs.logins[0], &ours.logins[0]);
     assert_eq!(their_login.version, our_login.version);
-    for field in [|login: &prony_tds_server::LoginRecord| {
-        [
-            &login.user,
-            &login.password,
-            &login.host,
-            &login.application,
-            &login.server,
-            &login.database,
-        ]
-        .map(String::clone)
-    }] {
-        assert_eq!(field(their_login), field(our_login));
-    }
+    let names = |login: &LoginRecord| {
+        let (account, names) = (
+            [&login.user, &login.password],
+            [&login.host, &login.application],
+        );
+        let server = [&login.server, &login.database];
+        [account, names, server].map(|pair| pair.map(String::clone))
+    };
+    assert_eq!(names(their_login), names(our_login));
     assert_eq!(theirs.requests[0], ours.requests[0]);
     let values = |request: &Request| match request {
         Request::Rpcs { calls, .. } => {

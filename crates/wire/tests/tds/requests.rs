@@ -205,7 +205,7 @@ fn transactions_begin_and_end_in_texts_in_every_mode() {
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let mut talk = echo(mode);
         let mut set = Statements::new();
-        let (begin, end) = (set.add("BEGIN TRAN"), set.add(" commit"));
+        let (begin, end) = (set.add("/* t */ BEGIN TRAN"), set.add(" commit"));
         let write = set
             .add("update a set b = $1")
             .with_types([ParameterType::Int]);

@@ -11,6 +11,8 @@ fn the_transaction_manager_needs_no_sql() {
     let statement = Statements::new().add("update a set b = 1");
     let manage = |talk: &mut Talk, request| {
         assert!(talk.exchange.transaction(request));
+        let commits = matches!(request, TransactionRequest::Commit(_));
+        assert_eq!(talk.exchange.is_commit_text(), commits);
         talk.run().unwrap();
         assert_eq!(talk.error(), None);
         let manager = talk.requests().pop().unwrap();
@@ -56,9 +58,10 @@ fn the_transaction_manager_needs_no_sql() {
 fn a_transaction_inside_a_call_is_error_266() {
     // Our own requests avoid it; a procedure can still do it.
     let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Done]);
-    let statement = Statements::new().add("/* hidden */ begin tran");
+    let statement = Statements::new().add("/* not hidden */ begin tran");
     talk.exec(&statement, &[]);
-    assert_eq!(talk.error(), None);
+    assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Open));
+    talk.query("ROLLBACK");
     let statement = Statements::new().add("exec p ; begin tran");
     talk.exec(&statement, &[]);
     assert_eq!(talk.error(), Some(266));

@@ -98,12 +98,16 @@ impl Codec {
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
-    /// Whether the request is a text that commits.
-    pub(crate) fn is_commit_text(&self) -> bool {
+    /// Whether the message in flight is a text or a transaction request that commits.
+    pub(crate) fn is_commit(&self) -> bool {
         let message = self.messages.get(self.at).or(self.messages.last());
         message.is_some_and(|message| {
-            message.kind == kind::BATCH
-                && text::commits(&self.bytes[message.bytes.clone()], self.packet_size)
+            let bytes = &self.bytes[message.bytes.clone()];
+            match message.kind {
+                kind::BATCH => text::commits(bytes, self.packet_size),
+                kind::TRANSACTION => is_commit(bytes),
+                _ => false,
+            }
         })
     }
 

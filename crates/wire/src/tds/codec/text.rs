@@ -4,10 +4,11 @@
 
 use super::super::encode::put_literal;
 use super::super::packet::HEADER;
+use super::super::rpc::HEADERS;
 use super::super::utf16::{put_utf16, put_utf16_lossy};
 use super::{SqlType, Statement, Value};
 use crate::parameter_type::ParameterType;
-use crate::statement::{Effect, effect};
+use crate::statement::{Effect, effect, skip_comments};
 
 /// First words of statements that a procedure call must not contain: those that begin or end a
 /// transaction (error 266), and those whose effect would end with the call.
@@ -15,7 +16,7 @@ const TEXT_ONLY: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set"
 
 /// Whether a statement is sent as text in every mode.
 pub(super) fn must_be_text(statement: &Statement) -> bool {
-    let sql = statement.bytes().trim_ascii_start();
+    let sql = &statement.bytes()[skip_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
     let word = &sql[..letters.count()];
     TEXT_ONLY.iter().any(|name| word.eq_ignore_ascii_case(name))
@@ -91,7 +92,7 @@ pub(super) fn commits(message: &[u8], packet_size: usize) -> bool {
         .map(|packet| packet.get(HEADER..).unwrap_or_default());
     let text: Vec<u8> = payloads
         .flatten()
-        .skip(22)
+        .skip(HEADERS)
         .copied()
         .filter(|byte| *byte != 0)
         .collect();

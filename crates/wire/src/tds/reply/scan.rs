@@ -193,8 +193,8 @@ impl Reply {
                 affected,
             });
         }
-        if kind == kind::DONE_PROC {
-            self.calls += 1;
+        self.calls += usize::from(kind == kind::DONE_PROC);
+        if kind != kind::DONE_IN_PROC {
             self.results_before = self.results.len();
         }
     }
