@@ -12,8 +12,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 /// Memory that a conversation may take: this, and `PER_BYTE` times the bytes received.
-const FIXED: usize = 128 * 1024;
-const PER_BYTE: usize = 64;
+const FIXED: usize = 32 * 1024;
+const PER_BYTE: usize = 16;
 
 thread_local! {
     static LIVE: Cell<usize> = const { Cell::new(0) };
@@ -229,8 +229,18 @@ fn read_everything(exchange: &Exchange) {
     }
 }
 
+/// What conversations came to.
+#[derive(Default)]
+struct Counts {
+    logins: u64,
+    refused_logins: u64,
+    replies: u64,
+    violations: u64,
+    rows: u64,
+}
+
 /// One conversation; returns the bytes received.
-fn converse(random: &mut Random, recorded: &Recorded) -> usize {
+fn converse(random: &mut Random, recorded: &Recorded, counts: &mut Counts) -> usize {
     let mut received = 0;
     let other = &recorded.replies[random.below(recorded.replies.len())];
     let mut flags = recorded.flags;
@@ -246,8 +256,14 @@ fn converse(random: &mut Random, recorded: &Recorded) -> usize {
             received += bytes.len();
             match connector.receive(&bytes, &mut out) {
                 Ok(LoginProgress::More) => {}
-                Ok(LoginProgress::Done(session, _)) => flags = session.flags,
-                Err(error) => drop(error.to_string()),
+                Ok(LoginProgress::Done(session, _)) => {
+                    counts.logins += 1;
+                    flags = session.flags;
+                }
+                Err(error) => {
+                    counts.refused_logins += 1;
+                    drop(error.to_string());
+                }
             }
         }
     }
@@ -279,6 +295,7 @@ fn converse(random: &mut Random, recorded: &Recorded) -> usize {
                 match exchange.feed(piece) {
                     Ok(fed) => status = fed,
                     Err(violation) => {
+                        counts.violations += 1;
                         drop(violation.to_string());
                         read_everything(&exchange);
                         break 'requests;
@@ -287,6 +304,8 @@ fn converse(random: &mut Random, recorded: &Recorded) -> usize {
             }
             read_everything(&exchange);
             if status == FeedStatus::Complete {
+                counts.replies += 1;
+                counts.rows += exchange.rows().count() as u64;
                 break;
             }
         }
@@ -303,12 +322,12 @@ fn main() {
     };
     let (conversations, seed): (u64, u64) = (number(100_000), number(1));
     let recorded = record();
-    let (mut bytes, mut worst) = (0, 0.0_f64);
+    let (mut bytes, mut worst, mut counts) = (0, 0, Counts::default());
     for index in 0..conversations {
         let mut random = Random(seed.wrapping_mul(1 << 40).wrapping_add(index));
         let before = LIVE.get();
         PEAK.set(before);
-        let received = converse(&mut random, &recorded);
+        let received = converse(&mut random, &recorded, &mut counts);
         let peak = PEAK.get() - before;
         assert_eq!(LIVE.get(), before, "conversation {index} leaks");
         assert!(
@@ -316,9 +335,13 @@ fn main() {
             "conversation {index}: {peak} for {received}"
         );
         bytes += received;
-        worst = worst.max(peak as f64 / received.max(1) as f64);
+        worst = worst.max(peak);
     }
     println!(
-        "{conversations} conversations, {bytes} bytes received, worst memory {worst:.1} bytes a byte"
+        "{conversations} conversations, {bytes} bytes received, at most {worst} bytes of memory"
+    );
+    println!(
+        "{} logins and {} refused; {} replies with {} rows, and {} violations",
+        counts.logins, counts.refused_logins, counts.replies, counts.rows, counts.violations
     );
 }
