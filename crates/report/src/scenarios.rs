@@ -97,11 +97,7 @@ pub struct ScenarioDetails {
 }
 
 /// Writes the details.
-pub fn details(
-    out: &mut dyn Write,
-    style: &Style,
-    scenario: &ScenarioDetails,
-) -> io::Result<()> {
+pub fn details(out: &mut dyn Write, style: &Style, scenario: &ScenarioDetails) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&scenario.id))?;
     out.wrapped(Style::dim, &scenario.title)?;

@@ -267,7 +267,11 @@ mod tests {
                 stream.write_all(part).unwrap();
             }
             stream.flush().unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "chunks of {size} bytes");
+            assert_eq!(
+                String::from_utf8(out).unwrap(),
+                expected,
+                "chunks of {size} bytes"
+            );
         }
     }
 

@@ -102,6 +102,14 @@ impl Channel {
         }
     }
 
+    /// The version of TLS, once it is negotiated.
+    pub(crate) fn protocol_version(&self) -> Option<rustls::ProtocolVersion> {
+        match self {
+            Channel::Plain => None,
+            Channel::Tls(connection) => connection.protocol_version(),
+        }
+    }
+
     /// The hash of the server's certificate for channel binding (RFC 5929, `tls-server-end-point`).
     /// `None` without TLS, or if the RFC defines none.
     pub fn server_end_point(&self) -> Option<Vec<u8>> {

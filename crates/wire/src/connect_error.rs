@@ -1,6 +1,7 @@
 //! Errors of a login, for all protocols. Must never: show a password.
 
 use crate::ServerError;
+use crate::tds;
 use crate::tls_error::describe_tls_error;
 
 /// Why a connection could not be opened.
@@ -71,6 +72,27 @@ pub enum ConnectError {
     /// The peer does not speak MySQL's protocol, or violates it.
     #[error("the server at this address does not speak the MySQL protocol: {0}")]
     NotMysql(String),
+    /// TLS is turned off, and a SQL Server requires it.
+    #[error("the server requires TLS, which is turned off")]
+    TlsRequired,
+    /// A SQL Server negotiated TLS 1.3 where only 1.2 is possible.
+    #[error("TLS 1.3 needs TDS 8.0 (encrypt=strict); inside TDS packets the newest is TLS 1.2")]
+    TlsVersionInPackets,
+    /// A login to SQL Server other than with its own accounts.
+    #[error("{0} logins are not supported: use a SQL Server login with a password")]
+    SqlLoginNeeded(&'static str),
+    /// A name in a login to SQL Server is too long.
+    #[error("the {0} is longer than 128 characters, the most that SQL Server accepts")]
+    NameTooLong(&'static str),
+    /// A SQL Server routes the login to another server: connect there and log in again.
+    #[error("the server routes this login to {}, port {}", .0.host, .0.port)]
+    Routed(Box<tds::Route>),
+    /// SQL Servers route a login from one to the next without an end.
+    #[error("the login was routed more than {0} times")]
+    RoutedTooOften(u8),
+    /// The peer does not speak SQL Server's protocol, or violates it.
+    #[error("the server at this address does not speak the TDS protocol: {0}")]
+    NotTds(String),
     /// The peer does not speak PostgreSQL's protocol, or violates it.
     #[error("the server at this address does not speak the PostgreSQL protocol: {0}")]
     Protocol(String),

@@ -4,6 +4,7 @@
 //! the user. Must never: expose the protocol to a caller. Each protocol is a variant here.
 
 mod reply;
+mod sql_server;
 
 use crate::postgres::codec::{Codec, END_COPY, END_COPY_EXTENDED, TERMINATE, put_copy_fail};
 use crate::postgres::reply::Reply;
@@ -12,6 +13,7 @@ use crate::value::Value;
 use crate::violation::Violation;
 use crate::{
     ConnectError, ErrorSummary, Parameters, ServerError, SessionFlags, WireRow, mysql, postgres,
+    tds,
 };
 
 /// Reason sent when a COPY is aborted because there is no data for it.
@@ -53,6 +55,7 @@ pub struct Exchange {
 enum ProtocolState {
     Postgres { codec: Codec, reply: Reply },
     Mysql(Box<mysql::exchange::Exchange>),
+    Tds(Box<tds::exchange::Exchange>),
 }
 
 impl Exchange {
@@ -75,7 +78,7 @@ impl Exchange {
     pub fn with_copy(mut self) -> Self {
         match &mut self.state {
             ProtocolState::Postgres { reply, .. } => reply.allow_copy(),
-            ProtocolState::Mysql(_) => {}
+            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => {}
         }
         self
     }
@@ -89,6 +92,15 @@ impl Exchange {
         }
     }
 
+    /// For SQL Server. Texts of a request share a round trip; procedure calls, in the other modes, only if
+    /// all but the first of them read. Statements that begin or end a transaction are texts in every mode.
+    pub fn tds(mode: QueryMode) -> Self {
+        Exchange {
+            state: ProtocolState::Tds(Box::new(tds::exchange::Exchange::new(mode))),
+            out: Vec::new(),
+        }
+    }
+
     /// Drops the state of the previous connection.
     pub fn reset(&mut self) {
         match &mut self.state {
@@ -97,6 +109,7 @@ impl Exchange {
                 reply.reset();
             }
             ProtocolState::Mysql(mysql) => mysql.reset(),
+            ProtocolState::Tds(tds) => tds.reset(),
         }
         self.out.clear();
     }
@@ -106,6 +119,7 @@ impl Exchange {
         match &mut self.state {
             ProtocolState::Postgres { .. } => {}
             ProtocolState::Mysql(mysql) => mysql.set_session_flags(flags),
+            ProtocolState::Tds(tds) => tds.set_session_flags(flags),
         }
     }
 
@@ -119,6 +133,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.request(batch),
+            ProtocolState::Tds(tds) => tds.request(batch),
         }
     }
 
@@ -127,6 +142,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { codec, .. } => codec.mode(),
             ProtocolState::Mysql(mysql) => mysql.codec.mode(),
+            ProtocolState::Tds(tds) => tds.codec.mode(),
         }
     }
 
@@ -143,6 +159,7 @@ impl Exchange {
                 codec.execute(statement, values, &mut self.out);
             }
             ProtocolState::Mysql(mysql) => mysql.push(first, statement, values),
+            ProtocolState::Tds(tds) => tds.push(first, statement, values),
         }
     }
 
@@ -155,6 +172,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.prepare(statement),
+            ProtocolState::Tds(tds) => tds.prepare(statement),
         }
     }
 
@@ -166,6 +184,7 @@ impl Exchange {
                 codec.mode() != QueryMode::Prepared || codec.is_prepared(statement)
             }
             ProtocolState::Mysql(mysql) => mysql.codec.is_prepared(statement),
+            ProtocolState::Tds(tds) => tds.codec.is_prepared(statement),
         }
     }
 
@@ -176,6 +195,7 @@ impl Exchange {
         match &mut self.state {
             ProtocolState::Postgres { codec, .. } => codec.close(statement),
             ProtocolState::Mysql(mysql) => mysql.codec.close(statement),
+            ProtocolState::Tds(tds) => tds.codec.close(statement),
         }
     }
 
@@ -191,6 +211,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.sync(empty),
+            ProtocolState::Tds(tds) => tds.sync(empty),
         }
     }
 
@@ -203,6 +224,7 @@ impl Exchange {
                 _ => TERMINATE,
             },
             ProtocolState::Mysql(_) => mysql::codec::QUIT,
+            ProtocolState::Tds(_) => &[],
         }
     }
 
@@ -216,6 +238,7 @@ impl Exchange {
                 reply.expect(1);
             }
             ProtocolState::Mysql(mysql) => mysql.query(sql),
+            ProtocolState::Tds(tds) => tds.query(sql),
         }
     }
 
@@ -224,7 +247,7 @@ impl Exchange {
     /// such statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
         match &mut self.state {
-            ProtocolState::Postgres { .. } => false,
+            ProtocolState::Postgres { .. } | ProtocolState::Tds(_) => false,
             ProtocolState::Mysql(mysql) => {
                 mysql.load(sql, data);
                 true
@@ -232,14 +255,18 @@ impl Exchange {
         }
     }
 
-    /// The statement of the last request, if that is one statement in plain text.
+    /// The statement of the last request, if that is one statement in plain text. Never on SQL Server,
+    /// where text is UTF-16.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(self.text_bytes()?).ok()
     }
 
-    /// Whether the last request is a text with a `COMMIT` or `END` in it. This scans the text, so do
+    /// Whether the last request is a text with a `COMMIT` or `END` in it, or commits without text. This scans the text, so do
     /// not call it for each request.
     pub fn is_commit_text(&self) -> bool {
+        if let ProtocolState::Tds(tds) = &self.state {
+            return tds.codec.is_commit();
+        }
         let text = self.text_bytes();
         text.is_some_and(|text| effect(text) == Effect::Commits)
     }
@@ -258,6 +285,8 @@ impl Exchange {
                     .get(4..)
                     .and_then(|payload| payload.strip_prefix(&[3]))
             }
+            // UTF-16.
+            ProtocolState::Tds(_) => None,
         }
     }
 
@@ -266,6 +295,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { .. } => &self.out,
             ProtocolState::Mysql(mysql) => mysql.outgoing(),
+            ProtocolState::Tds(tds) => tds.codec.outgoing(),
         }
     }
 
@@ -288,6 +318,7 @@ impl Exchange {
                 Ok(FeedStatus::Complete)
             }
             ProtocolState::Mysql(mysql) => mysql.feed(bytes),
+            ProtocolState::Tds(tds) => tds.feed(bytes),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod secret;
 mod server_error;
 pub mod session;
 pub mod statement;
+pub mod tds;
 mod tls_error;
 mod value;
 pub mod violation;

@@ -3,7 +3,7 @@
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
 //! never: expose the protocol to the loop. Each protocol is a variant here.
 
-use crate::{Channel, ConnectError, Session, mysql, postgres};
+use crate::{Channel, ConnectError, Session, mysql, postgres, tds};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum TlsUse {
     IfOffered,
     /// Requests TLS, and fails if the server has none.
     Must,
-    /// Starts with TLS, without a request (PostgreSQL 17 and later).
+    /// Starts with TLS, without a request (PostgreSQL 17 and later, SQL Server 2022 and later).
     Direct,
 }
 
@@ -30,6 +30,8 @@ pub enum PendingLogin {
     Postgres(Box<postgres::Connector>),
     /// MySQL or MariaDB.
     Mysql(Box<mysql::Connector>),
+    /// SQL Server.
+    Tds(Box<tds::Connector>),
 }
 
 /// What a login determines for later requests ([`crate::Exchange::set_session_flags`]).
@@ -39,6 +41,10 @@ pub struct SessionFlags {
     pub(crate) deprecate_eof: bool,
     /// MySQL: the status flags of the session.
     pub(crate) status: u16,
+    /// SQL Server: the size of packets in bytes.
+    pub(crate) packet_size: u16,
+    /// SQL Server: the collation of the server, for text in one-byte encodings.
+    pub(crate) collation: [u8; 5],
 }
 
 /// State of a login after a step.
@@ -60,6 +66,7 @@ impl PendingLogin {
         match self {
             PendingLogin::Postgres(connector) => connector.start(to_socket),
             PendingLogin::Mysql(connector) => connector.start(),
+            PendingLogin::Tds(connector) => connector.start(to_socket),
         }
     }
 
@@ -75,6 +82,7 @@ impl PendingLogin {
         match self {
             PendingLogin::Postgres(connector) => connector.receive(from_socket, to_socket),
             PendingLogin::Mysql(connector) => connector.receive(from_socket, to_socket),
+            PendingLogin::Tds(connector) => connector.receive(from_socket, to_socket),
         }
     }
 
@@ -83,6 +91,7 @@ impl PendingLogin {
         match self {
             PendingLogin::Postgres(connector) => connector.over_tls(),
             PendingLogin::Mysql(connector) => connector.over_tls(),
+            PendingLogin::Tds(connector) => connector.over_tls(),
         }
     }
 }

@@ -7,4 +7,6 @@ pub enum Protocol {
     PostgreSql,
     /// MySQL's and MariaDB's, version 10.
     MySql,
+    /// SQL Server's, TDS 7.2 to 7.4 and 8.0.
+    Tds,
 }

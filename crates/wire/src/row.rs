@@ -2,7 +2,7 @@
 //!
 //! In: a row of a protocol's folder. Out: its values. Must never: expose the protocol to a caller.
 
-use crate::{mysql, postgres};
+use crate::{mysql, postgres, tds};
 
 /// One row of a result.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,7 @@ pub struct WireRow<'a>(Inner<'a>);
 enum Inner<'a> {
     Postgres(postgres::reply::Row<'a>),
     Mysql(mysql::row::Row<'a>),
+    Tds(tds::row::Row<'a>),
 }
 
 impl<'a> From<postgres::reply::Row<'a>> for WireRow<'a> {
@@ -26,15 +27,23 @@ impl<'a> From<mysql::row::Row<'a>> for WireRow<'a> {
     }
 }
 
+impl<'a> From<tds::row::Row<'a>> for WireRow<'a> {
+    fn from(row: tds::row::Row<'a>) -> Self {
+        WireRow(Inner::Tds(row))
+    }
+}
+
 impl<'a> WireRow<'a> {
     /// The values as text in order; `None` is NULL. Ends early if the row is malformed.
     pub fn values(self) -> impl Iterator<Item = Option<&'a [u8]>> {
-        let (postgres, mysql) = match self.0 {
-            Inner::Postgres(row) => (Some(row.values()), None),
-            Inner::Mysql(row) => (None, Some(row.values())),
+        let (postgres, mysql, tds) = match self.0 {
+            Inner::Postgres(row) => (Some(row.values()), None, None),
+            Inner::Mysql(row) => (None, Some(row.values()), None),
+            Inner::Tds(row) => (None, None, Some(row.values())),
         };
         let postgres = postgres.into_iter().flatten();
-        postgres.chain(mysql.into_iter().flatten())
+        let mysql = mysql.into_iter().flatten();
+        postgres.chain(mysql).chain(tds.into_iter().flatten())
     }
 
     /// A value as text; `None` if it is NULL, missing, or not UTF-8.
@@ -42,6 +51,7 @@ impl<'a> WireRow<'a> {
         match self.0 {
             Inner::Postgres(row) => row.text(column),
             Inner::Mysql(row) => std::str::from_utf8(row.bytes(column)?).ok(),
+            Inner::Tds(row) => std::str::from_utf8(row.bytes(column)?).ok(),
         }
     }
 
@@ -50,6 +60,7 @@ impl<'a> WireRow<'a> {
         match self.0 {
             Inner::Postgres(row) => row.int(column),
             Inner::Mysql(row) => row.int(column),
+            Inner::Tds(row) => row.int(column),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! In: fields that a protocol's folder has read. Out: [`ServerError`], and its text as the server's
 //! own client prints it. Must never: panic on hostile bytes, or store more text than a person reads.
 
-use crate::{Classification, Protocol, mysql, postgres};
+use crate::{Classification, Protocol, mysql, postgres, tds};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -13,7 +13,8 @@ pub(crate) const MAX_FIELD_BYTES: usize = 8 * 1024;
 /// An error or notice as the server reported it.
 ///
 /// Source: PostgreSQL documentation, "Error and Notice Message Fields"; MySQL documentation,
-/// "ERR_Packet". MySQL sends only a number, an SQLSTATE and a message.
+/// "ERR_Packet"; MS-TDS 2.2.7.10. MySQL sends only a number, an SQLSTATE and a message; SQL Server no
+/// SQLSTATE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerError {
     /// The protocol of the server, which determines the meaning of `number`.
@@ -35,7 +36,12 @@ pub struct ServerError {
     pub hint: Option<String>,
     /// Position in the statement's text, in characters from 1.
     pub position: Option<u32>,
-    /// The context in which it arose: a call stack of functions, or the line of a COPY.
+    /// SQL Server's severity, 0 to 25, from 20 on it closes the connection; 0 in other protocols.
+    pub level: u8,
+    /// SQL Server's state, which tells places apart that raise the same error; 0 in other protocols.
+    pub state: u8,
+    /// The context in which it arose: a call stack of functions, or the line of a COPY; the procedure and
+    /// line on SQL Server.
     pub where_: Option<String>,
     /// The violated constraint.
     pub constraint: Option<String>,
@@ -65,6 +71,7 @@ impl ErrorSummary<'_> {
         match self.protocol {
             Protocol::PostgreSql => self.code,
             Protocol::MySql => mysql::error::counted_as(self.number, self.code),
+            Protocol::Tds => tds::error::counted_as(self.number, self.code),
         }
     }
 }
@@ -88,6 +95,7 @@ impl ServerError {
         let classification = match protocol {
             Protocol::PostgreSql => postgres::error::classify(code, &message),
             Protocol::MySql => mysql::error::classify(number, code, &message),
+            Protocol::Tds => tds::error::classify(number, 0, &message),
         };
         ServerError {
             protocol,
@@ -99,6 +107,8 @@ impl ServerError {
             detail: None,
             hint: None,
             position: None,
+            level: 0,
+            state: 0,
             where_: None,
             constraint: None,
             role: None,
@@ -110,6 +120,7 @@ impl ServerError {
         match self.protocol {
             Protocol::PostgreSql => postgres::error::is_out_of_connections(self.code),
             Protocol::MySql => mysql::error::is_out_of_connections(self.number),
+            Protocol::Tds => tds::error::is_out_of_connections(self.number),
         }
     }
 
@@ -193,7 +204,8 @@ pub(crate) fn parse_sqlstate(value: &[u8]) -> Option<[u8; 5]> {
 }
 
 /// Prints as the server's own client does. PostgreSQL: severity, message, then DETAIL, HINT and, for
-/// errors, CONTEXT on separate lines. MySQL: number, SQLSTATE, message.
+/// errors, CONTEXT on separate lines. MySQL: number, SQLSTATE, message. SQL Server: number, severity,
+/// state and place, then the message on a line of its own.
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.protocol {
@@ -201,6 +213,14 @@ impl fmt::Display for ServerError {
             Protocol::MySql => {
                 let (number, code) = (self.number, self.code());
                 return write!(f, "ERROR {number} ({code}): {}", self.message);
+            }
+            Protocol::Tds => {
+                let (number, level, state) = (self.number, self.level, self.state);
+                write!(f, "Msg {number}, Level {level}, State {state}")?;
+                if let Some(place) = &self.where_ {
+                    write!(f, ", {place}")?;
+                }
+                return write!(f, "\n{}", self.message);
             }
         }
         write!(f, "{}:  {}", self.severity, self.message)?;

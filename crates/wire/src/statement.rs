@@ -282,7 +282,7 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
 }
 
 /// The position of the first byte from `at` on that is not part of whitespace, a comment or a semicolon.
-fn skip_comments(sql: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_comments(sql: &[u8], mut at: usize) -> usize {
     while let Some(byte) = sql.get(at) {
         at = match byte {
             b';' | b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => at + 1,

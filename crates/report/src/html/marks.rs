@@ -78,7 +78,8 @@ pub fn events(run: &Run) -> Vec<&Event> {
 /// The marks of a run that ends at `end_s` seconds.
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
     let event_marks = events(run).into_iter().map(|event| {
-        let lasts_to_end = event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
+        let lasts_to_end =
+            event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
         let default_end_s = if lasts_to_end { end_s } else { event.at_s };
         EventMark {
             kind: MarkKind::of(event),

@@ -40,7 +40,12 @@ impl Scale {
     pub fn logarithmic(minimum: f64, maximum: f64, from: f64, to: f64) -> Scale {
         // Times outside this range are not real: shorter than any clock's resolution or longer than any run.
         let minimum = if minimum.is_finite() { minimum } else { 1.0 }.clamp(1e-3, 1e18);
-        let maximum = if maximum.is_finite() { maximum } else { minimum }.clamp(minimum, 1e18);
+        let maximum = if maximum.is_finite() {
+            maximum
+        } else {
+            minimum
+        }
+        .clamp(minimum, 1e18);
         let (low, high) = (step_below(minimum), step_above(maximum * 1.000_001));
         let decades = (high / low).log10().ceil() as i32 + 1;
         let first = low.log10().floor() as i32;

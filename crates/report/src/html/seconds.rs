@@ -49,8 +49,14 @@ fn merge(rows: &[Second]) -> MergedSeconds {
         tps: (seconds >= 0.1).then(|| committed as f64 / seconds),
         failed: rows.iter().map(|row| row.failed).sum(),
         p50_ns: worst(|row| row.p50_ns),
-        p95_ns: worst(|row| row.p95_ns.or(row.rolling.as_ref().map(|rolling| rolling.p95_ns))),
-        p99_ns: worst(|row| row.p99_ns.or(row.rolling.as_ref().map(|rolling| rolling.p99_ns))),
+        p95_ns: worst(|row| {
+            row.p95_ns
+                .or(row.rolling.as_ref().map(|rolling| rolling.p95_ns))
+        }),
+        p99_ns: worst(|row| {
+            row.p99_ns
+                .or(row.rolling.as_ref().map(|rolling| rolling.p99_ns))
+        }),
         max_ns: worst(|row| Some(row.max_ns)).unwrap_or(0.0),
         connections: rows.iter().map(|row| row.connections).min().unwrap_or(0),
         window_s: longest_window(
@@ -88,7 +94,10 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
             Some(_) => "the imported output has no figures per second",
             None => "the document contains no seconds",
         };
-        return writeln!(out, "<p class=\"absent\">No figures over time: {reason}.</p>");
+        return writeln!(
+            out,
+            "<p class=\"absent\">No figures over time: {reason}.</p>"
+        );
     }
     let size = group_size(run.series.len());
     let groups: Vec<MergedSeconds> = run.series.chunks(size).map(merge).collect();
@@ -209,7 +218,10 @@ mod tests {
         write(&mut out, &run, 1, &[]).unwrap();
         assert!(out.contains("99th percentile, of up to 14 s"), "{out}");
         assert!(out.contains("<td>70.0 ms of 12 s</td>"), "{out}");
-        assert!(out.contains("<td>4.00 ms</td>"), "the 95th percentile of the second: {out}");
+        assert!(
+            out.contains("<td>4.00 ms</td>"),
+            "the 95th percentile of the second: {out}"
+        );
         assert!(!out.contains("A gap in a line"), "{out}");
     }
 

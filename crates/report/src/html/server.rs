@@ -21,10 +21,7 @@ const MAX_WAITS: usize = 4;
 type ReadingGroup<'a> = &'a [ServerSecond];
 
 /// The mean of a value weighted by time; `None` if no reading has the value.
-fn mean(
-    rows: ReadingGroup<'_>,
-    value_of: impl Fn(&ServerSecond) -> Option<f64>,
-) -> Option<f64> {
+fn mean(rows: ReadingGroup<'_>, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
     let known = rows
         .iter()
         .filter_map(|row| Some((value_of(row)?, row.length_s)));
@@ -35,20 +32,14 @@ fn mean(
 }
 
 /// A count per second; `None` if no reading has the count.
-fn rate(
-    rows: ReadingGroup<'_>,
-    count_of: impl Fn(&ServerSecond) -> Option<u64>,
-) -> Option<f64> {
+fn rate(rows: ReadingGroup<'_>, count_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<f64> {
     mean(rows, |row| {
         (row.length_s > 0.0).then_some(count_of(row)? as f64 / row.length_s)
     })
 }
 
 /// The mean of a value of the server's machine.
-fn machine(
-    rows: ReadingGroup<'_>,
-    value_of: fn(&MachineSecond) -> Option<f64>,
-) -> Option<f64> {
+fn machine(rows: ReadingGroup<'_>, value_of: fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
     mean(rows, |row| value_of(row.machine.as_ref()?))
 }
 
@@ -127,7 +118,9 @@ fn line(
 
 fn cpu(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     vec![
-        line("busy", groups, |rows| machine(rows, |second| second.busy_share)),
+        line("busy", groups, |rows| {
+            machine(rows, |second| second.busy_share)
+        }),
         line("idle, waiting for I/O", groups, |rows| {
             machine(rows, |second| second.io_wait_share)
         }),

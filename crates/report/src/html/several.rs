@@ -288,11 +288,7 @@ fn pair(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result
 }
 
 /// Writes the differences between two sides, the worst first.
-pub fn differences(
-    out: &mut String,
-    sides: [&str; 2],
-    differences: &[Difference],
-) -> fmt::Result {
+pub fn differences(out: &mut String, sides: [&str; 2], differences: &[Difference]) -> fmt::Result {
     for (heading, _, group) in by_severity(differences) {
         let columns = ["what differs", sides[0], sides[1], "why it matters"];
         table(out, heading, &columns)?;

@@ -288,7 +288,10 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
         "{part}"
     );
     assert!(part.contains("COMPARABLE"), "{part}");
-    assert!(!page.contains("against run 1"), "runs are not compared with each other");
+    assert!(
+        !page.contains("against run 1"),
+        "runs are not compared with each other"
+    );
     assert!(page.contains("id=\"variant-2\"") && !page.contains("id=\"variant-3\""));
     assert!(page.contains("&lt;b&gt;new&lt;/b&gt; against base</h2>"));
     assert!(page.contains("<td class=\"short\">base, repeat 2</td>"));

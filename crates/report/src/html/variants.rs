@@ -101,7 +101,11 @@ pub fn write_comparison(
 
 /// The names of the variants, if all runs belong to one experiment.
 pub fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
-    let id = |run: &Run| run.experiment.as_ref().map(|experiment| experiment.id.clone());
+    let id = |run: &Run| {
+        run.experiment
+            .as_ref()
+            .map(|experiment| experiment.id.clone())
+    };
     let first = runs.first().and_then(|run| id(run))?;
     let same_experiment = runs.iter().all(|run| id(run).as_ref() == Some(&first));
     same_experiment.then(|| variant_names(runs))

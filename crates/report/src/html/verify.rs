@@ -149,7 +149,9 @@ impl EmbeddedText {
     /// Reads the text of an element; `element` starts with the hash.
     fn read(element: &str) -> Result<EmbeddedText, VerifyError> {
         let (stated, content) = element.split_once("\">").ok_or(VerifyError::CutOff)?;
-        let (json, _) = content.split_once(DOCUMENT_END).ok_or(VerifyError::CutOff)?;
+        let (json, _) = content
+            .split_once(DOCUMENT_END)
+            .ok_or(VerifyError::CutOff)?;
         let json = unescape_json(json);
         Ok(EmbeddedText {
             stated: cut(&plain(stated), 64),

@@ -88,11 +88,17 @@ impl LiveState {
         let value = units::rate(tps(last));
         lines.push((1, chart.row("TPS", &value, &self.tps, mean, units::rate)));
         let value = time_or_dash(last.p50_ns);
-        lines.push((3, chart.row("p50", &value, &self.p50_ns, worst, units::time)));
+        lines.push((
+            3,
+            chart.row("p50", &value, &self.p50_ns, worst, units::time),
+        ));
         let (p99_ns, window_s) = p99(last);
         let value = time_or_dash(p99_ns);
         let name = window_s.map_or("p99".to_owned(), |s| format!("p99/{s:.0} s"));
-        lines.push((2, chart.row(&name, &value, &self.p99_ns, worst, units::time)));
+        lines.push((
+            2,
+            chart.row(&name, &value, &self.p99_ns, worst, units::time),
+        ));
         let (value, integer) = (units::count(self.failed), |n: f64| units::count(n as u64));
         let row = chart.row("failed", &value, &self.failures, worst, integer);
         let failing = last.failed > 0;

@@ -180,11 +180,7 @@ fn the_last_minute_is_drawn_beside_its_figures() {
     assert!(lines[2].starts_with(" TPS       30,000  "), "{}", lines[2]);
     let chart = lines[2].trim_end();
     assert_eq!(chart.chars().count(), 79, "{chart}");
-    assert_eq!(
-        chart.matches('█').count(),
-        6,
-        "{ramp} six times: {chart}"
-    );
+    assert_eq!(chart.matches('█').count(), 6, "{ramp} six times: {chart}");
     assert!(ramps.iter().all(|bar| chart.contains(bar)), "{chart}");
     assert!(
         lines[3].starts_with(" p50      2.10 ms  ██"),

@@ -73,7 +73,10 @@ impl MetricsText<'_> {
         let family = families.find(|(family, _)| *family == name);
         let family = family.and_then(|(_, description)| description.split_once(' '));
         let (metric_type, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
-        writeln!(self.out, "# HELP {name} {help}\n# TYPE {name} {metric_type}")
+        writeln!(
+            self.out,
+            "# HELP {name} {help}\n# TYPE {name} {metric_type}"
+        )
     }
 
     fn sample(

@@ -77,11 +77,7 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
             let (name, metric_type) = description.split_once(' ').expect("a type");
             assert!(helped.contains(name), "{name} without a help text before");
             assert!(["counter", "gauge", "histogram", "summary"].contains(&metric_type));
-            assert_eq!(
-                name.ends_with("_total"),
-                metric_type == "counter",
-                "{name}"
-            );
+            assert_eq!(name.ends_with("_total"), metric_type == "counter", "{name}");
             let is_valid = |c: char| c.is_ascii_lowercase() || c == '_';
             assert!(
                 name.starts_with("prony_") && name.chars().all(is_valid),
@@ -104,8 +100,7 @@ pub(crate) fn lint(text: &str) -> BTreeMap<String, f64> {
         let metric_type = types[&current].as_str();
         let in_family = name == current && metric_type != "histogram"
             || ["_sum", "_count"].iter().any(|end| {
-                ["histogram", "summary"].contains(&metric_type)
-                    && name == format!("{current}{end}")
+                ["histogram", "summary"].contains(&metric_type) && name == format!("{current}{end}")
             })
             || metric_type == "histogram" && name == format!("{current}_bucket");
         assert!(in_family, "{name} in the family {current}");
@@ -153,12 +148,16 @@ fn the_text_follows_the_format_and_contains_the_figures() {
     assert_eq!(value("prony_server_commits_total"), 1_000.0);
     assert_eq!(value("prony_server_cpu_seconds_total"), 4.5);
     assert_eq!(value("prony_server_cpu_busy_ratio"), 0.75);
-    assert_eq!(value("prony_server_session_states{event=\"IO/WalSync\"}"), 3.0);
+    assert_eq!(
+        value("prony_server_session_states{event=\"IO/WalSync\"}"),
+        3.0
+    );
     assert!(
         !samples.contains_key("prony_server_rollbacks_total"),
         "absent, not zero"
     );
-    let escaped = "prony_transactions_total{kind=\"pay \\\"now\\\"\\\\\\nline\",outcome=\"committed\"}";
+    let escaped =
+        "prony_transactions_total{kind=\"pay \\\"now\\\"\\\\\\nline\",outcome=\"committed\"}";
     assert_eq!(value(escaped), 5.0);
 }
 
@@ -216,6 +215,9 @@ fn the_lint_rejects_invalid_texts() {
         "# HELP prony_a x\n# TYPE prony_a gauge\nprony_a 1\nprony_a 1\n",
         "# HELP prony_a x\n# TYPE prony_a gauge\nprony_b 1\n",
     ] {
-        assert!(std::panic::catch_unwind(|| lint(invalid)).is_err(), "{invalid}");
+        assert!(
+            std::panic::catch_unwind(|| lint(invalid)).is_err(),
+            "{invalid}"
+        );
     }
 }

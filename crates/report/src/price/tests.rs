@@ -120,7 +120,7 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
     for expected in [
         "runs      2: 1, 3",
         "runs      1 of 2: 2",
-        "a configuration with a long name (old): 1,000 USD per month, by the median of 2",
+        "a configuration with a long name (old): 1,000 USD per month, by the median of\n",
         "99th 9.24 ms; the slowest of",
     ] {
         assert!(text.contains(expected), "{expected}:\n{text}");

@@ -69,7 +69,10 @@ pub fn events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     match run.events.len().saturating_sub(EVENTS) as u64 {
         0 => Ok(()),
-        omitted => out.line(format!("  and {} more in the stored document", count(omitted))),
+        omitted => out.line(format!(
+            "  and {} more in the stored document",
+            count(omitted)
+        )),
     }
 }
 

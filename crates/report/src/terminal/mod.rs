@@ -226,7 +226,8 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
 /// The worst severity and a sentence with the verdict; `None` for a run in progress, which has not been
 /// checked.
 pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
+    let [invalid, caveats] =
+        [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
     if !invalid.is_empty() {
         let consequence = match nothing_measured(run) {
             true => "there is no figure",
@@ -258,7 +259,8 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
 
 /// Writes the throughput as one bar per second of the measured window, with its range.
 fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let is_full_second = |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
+    let is_full_second =
+        |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
     let seconds = run.series.iter().filter(is_full_second);
     let tps = seconds.map(|second| second.committed as f64 / second.length_s);
     let tps: Vec<f64> = tps.collect();
@@ -268,7 +270,9 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
     let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
     let bars = sparkline(&tps, out.style.width - 42);
-    let range = out.style.dim(&format!("each second: {lowest} to {highest} /s"));
+    let range = out
+        .style
+        .dim(&format!("each second: {lowest} to {highest} /s"));
     out.line(format!("  {bars}  {range}"))
 }
 

@@ -158,8 +158,12 @@ fn events(run: &Run, observed: &Observed) -> String {
         *counts.entry(event.kind.name()).or_default() += 1;
     }
     if counts.is_empty() {
-        let is_missing =
-            |topic: &ObservedTopic| observed.missing.iter().any(|missing| missing.what == *topic);
+        let is_missing = |topic: &ObservedTopic| {
+            observed
+                .missing
+                .iter()
+                .any(|missing| missing.what == *topic)
+        };
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
             .partition(|(_, queries)| queries.iter().any(&is_missing));

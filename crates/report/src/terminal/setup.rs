@@ -115,7 +115,9 @@ fn server(server: &Server) -> String {
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
         engine(server),
         plain(&server.version),
-        or_unknown(server.address.as_ref(), |address| plain(&address.to_string())),
+        or_unknown(server.address.as_ref(), |address| plain(
+            &address.to_string()
+        )),
         plain(&server.database),
         plain(&server.user),
     )

@@ -155,10 +155,7 @@ fn lines_fit_the_width_and_contain_no_escape_codes() {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        assert!(
-            !text.contains('\x1b'),
-            "a server's message was not escaped"
-        );
+        assert!(!text.contains('\x1b'), "a server's message was not escaped");
     }
 }
 

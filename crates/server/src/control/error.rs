@@ -154,6 +154,7 @@ impl Error {
                 // PostgreSQL's error already has its hint.
                 Protocol::PostgreSql => None,
                 Protocol::MySql => hints::for_number(error.number).map(Cow::Borrowed),
+                Protocol::Tds => None,
             },
         }
     }

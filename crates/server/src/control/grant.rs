@@ -33,6 +33,7 @@ pub(super) fn hint(error: &ServerError) -> Option<String> {
         Protocol::MySql => PRIVILEGE_ERRORS
             .contains(&error.number)
             .then(|| mysql_hint(error)),
+        Protocol::Tds => None,
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
         ConnectError::Server(error) => match error.protocol {
             Protocol::PostgreSql => for_sqlstate(&error.code, &error.message),
             Protocol::MySql => for_number(error.number),
+            Protocol::Tds => None,
         },
         ConnectError::PasswordNeeded => Some(
             "The server requires a password: give it in PGPASSWORD or the password file \

@@ -8,6 +8,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.error().map(postgres::parse_error),
             ProtocolState::Mysql(mysql) => mysql.error(),
+            ProtocolState::Tds(tds) => tds.reply.server_error(),
         }
     }
 
@@ -16,6 +17,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.error().map(postgres::error::summary),
             ProtocolState::Mysql(mysql) => mysql.error_summary(),
+            ProtocolState::Tds(tds) => tds.reply.error_summary(),
         }
     }
 
@@ -23,21 +25,20 @@ impl Exchange {
     pub fn started_copy(&self) -> bool {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.copy().is_some(),
-            ProtocolState::Mysql(_) => false,
+            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => false,
         }
     }
 
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
     pub fn notices(&self) -> impl Iterator<Item = ServerError> {
-        let reply = match &self.state {
-            ProtocolState::Postgres { reply, .. } => Some(reply),
-            ProtocolState::Mysql(_) => None,
-        };
-        let notices = reply.into_iter().flat_map(Reply::notices);
-        notices.map(postgres::parse_error)
+        let (postgres, _, tds) = self.replies();
+        let postgres = postgres.into_iter().flat_map(Reply::notices);
+        let tds = tds.into_iter().flat_map(tds::reply::Reply::notices);
+        postgres.map(postgres::parse_error).chain(tds)
     }
 
-    /// Adds the settings that the server reported with the reply. MySQL reports none.
+    /// Adds the settings that the server reported with the reply. MySQL and SQL Server
+    /// report none.
     ///
     /// # Errors
     /// A report is malformed.
@@ -47,7 +48,7 @@ impl Exchange {
                 let mut settings = reply.settings();
                 settings.try_for_each(|body| parameters.add(body))
             }
-            ProtocolState::Mysql(_) => Ok(()),
+            ProtocolState::Mysql(_) | ProtocolState::Tds(_) => Ok(()),
         }
     }
 
@@ -56,6 +57,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.final_error().map(postgres::parse_error),
             ProtocolState::Mysql(mysql) => mysql.final_error(),
+            ProtocolState::Tds(tds) => tds.reply.final_error(),
         }
     }
 
@@ -64,6 +66,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.block(),
             ProtocolState::Mysql(mysql) => mysql.reply.block(),
+            ProtocolState::Tds(tds) => tds.reply.block(),
         }
     }
 
@@ -72,6 +75,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.has_surplus(),
             ProtocolState::Mysql(mysql) => mysql.reply.has_surplus(),
+            ProtocolState::Tds(tds) => tds.reply.has_surplus(),
         }
     }
 
@@ -80,6 +84,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { .. } => executions > 1,
             ProtocolState::Mysql(mysql) => mysql.codec.executions() < executions as usize,
+            ProtocolState::Tds(tds) => tds.codec.messages() < executions as usize,
         }
     }
 
@@ -88,6 +93,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.affected(),
             ProtocolState::Mysql(mysql) => mysql.reply.affected(),
+            ProtocolState::Tds(tds) => tds.reply.affected(),
         }
     }
 
@@ -97,20 +103,19 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.affected(),
             ProtocolState::Mysql(mysql) => mysql.reply.affected_by(result),
+            ProtocolState::Tds(tds) => tds.reply.affected_by(result),
         }
     }
 
     /// The names of the columns of result `result` (from 0); none if the server described none.
     pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        let (postgres, mysql) = self.replies();
-        let postgres = postgres
-            .into_iter()
-            .flat_map(move |reply| reply.columns(result));
-        postgres.chain(
-            mysql
-                .into_iter()
-                .flat_map(move |reply| reply.columns(result)),
-        )
+        let (postgres, mysql, tds) = self.replies();
+        let postgres = postgres.into_iter();
+        let postgres = postgres.flat_map(move |reply| reply.columns(result));
+        let mysql = mysql.into_iter();
+        let mysql = mysql.flat_map(move |reply| reply.columns(result));
+        let tds = tds.into_iter().flat_map(move |reply| reply.columns(result));
+        postgres.chain(mysql).chain(tds)
     }
 
     /// Number of results in the reply, including those without rows.
@@ -118,23 +123,34 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.results(),
             ProtocolState::Mysql(mysql) => mysql.reply.results(),
+            ProtocolState::Tds(tds) => tds.reply.results(),
         }
     }
 
     /// The rows of all results of the reply, each with the number of its result from 0.
     pub fn rows(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
-        let (postgres, mysql) = self.replies();
+        let (postgres, mysql, tds) = self.replies();
         let postgres = postgres.into_iter().flat_map(Reply::rows);
         let mysql = mysql.into_iter().flat_map(mysql::reply::Reply::rows);
+        let tds = tds.into_iter().flat_map(tds::reply::Reply::rows);
         postgres
             .map(|(result, row)| (result, row.into()))
             .chain(mysql.map(|(result, row)| (result, row.into())))
+            .chain(tds.map(|(result, row)| (result, row.into())))
     }
 
-    fn replies(&self) -> (Option<&Reply>, Option<&mysql::reply::Reply>) {
+    #[allow(clippy::type_complexity)]
+    fn replies(
+        &self,
+    ) -> (
+        Option<&Reply>,
+        Option<&mysql::reply::Reply>,
+        Option<&tds::reply::Reply>,
+    ) {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => (Some(reply), None),
-            ProtocolState::Mysql(mysql) => (None, Some(&mysql.reply)),
+            ProtocolState::Postgres { reply, .. } => (Some(reply), None, None),
+            ProtocolState::Mysql(mysql) => (None, Some(&mysql.reply), None),
+            ProtocolState::Tds(tds) => (None, None, Some(&tds.reply)),
         }
     }
 }

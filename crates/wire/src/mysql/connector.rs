@@ -145,6 +145,7 @@ impl Connector {
             flags: SessionFlags {
                 deprecate_eof: self.capabilities & flags::DEPRECATE_EOF != 0,
                 status,
+                ..SessionFlags::default()
             },
             trailing_bytes: std::mem::take(&mut self.inbox),
             ..Session::default()

@@ -206,6 +206,7 @@ fn installation_error(error: ControlError) -> Error {
         Protocol::PostgreSql => &error.code == b"42501",
         // Access denied: to a database, for lack of a privilege, to a routine.
         Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
+        Protocol::Tds => false,
     });
     if denied {
         return Error::Data {

@@ -2,7 +2,6 @@
 //!
 //! Executes operations on the loaded records, each as a transaction. Must never allocate for an operation,
 //! or insert a record that a different client of the run inserts.
-//!
 
 use super::counts::{Counts, UserCounts};
 use super::engine;

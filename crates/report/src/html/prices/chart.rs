@@ -38,8 +38,9 @@ struct Label {
 pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
     let points = &prices.points;
     let currency = plain(&prices.currency);
-    let title =
-        format!("Throughput against cost: transactions committed per second, by {currency} per month");
+    let title = format!(
+        "Throughput against cost: transactions committed per second, by {currency} per month"
+    );
     writeln!(
         out,
         "<figure><figcaption id=\"prices-t\">{}</figcaption>",

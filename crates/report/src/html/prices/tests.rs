@@ -93,7 +93,7 @@ fn repeats_of_a_variant_are_one_point() {
         ">1 small (old), 3 runs</text>",
         ">2 small (new)</text>",
         "<tr><th scope=\"row\">1: small (old)</th><td>3</td>",
-        "median of 3 runs, which gave 1,000 to 1,200",
+        "median of 3 runs from 1,000 to 1,200",
     ] {
         assert!(costs.contains(words), "{words}:\n{costs}");
     }

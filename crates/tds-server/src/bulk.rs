@@ -1,0 +1,77 @@
+//! Bulk load: `INSERT BULK` and the rows that follow it. Panics on malformed ones.
+//! Source: MS-TDS 2.2.6.1.
+
+use crate::datum::Datum;
+use crate::packet::Fields;
+use crate::types::Type;
+
+/// A bulk load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BulkRows {
+    /// The statement that announced it.
+    pub statement: String,
+    /// Names and types of the columns, as the rows declare them.
+    pub columns: Vec<(String, Type)>,
+    /// The rows.
+    pub rows: Vec<Vec<Datum>>,
+}
+
+/// Names of the columns in `INSERT BULK t ([a] int, b varchar(3)) …`.
+fn announced(statement: &str) -> Vec<String> {
+    let open = statement.find('(').expect("a list of columns");
+    let (mut depth, mut part, mut parts) = (0, String::new(), Vec::new());
+    for character in statement[open..].chars() {
+        match character {
+            '(' if depth == 0 => depth = 1,
+            '(' => depth += 1,
+            ')' if depth == 1 => break,
+            ')' => depth -= 1,
+            ',' if depth == 1 => parts.push(std::mem::take(&mut part)),
+            other => part.push(other),
+        }
+    }
+    parts.push(part);
+    let name = |part: &String| {
+        let part = part.trim();
+        match part.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().expect("a name").to_owned(),
+            None => part.split(' ').next().expect("a name").to_owned(),
+        }
+    };
+    parts.iter().map(name).collect()
+}
+
+/// Reads the rows of a message, after this statement.
+pub(crate) fn read(statement: String, message: &[u8]) -> BulkRows {
+    let mut fields = Fields(message);
+    assert_eq!(fields.byte(), 0x81, "COLMETADATA comes first");
+    let count = fields.u16();
+    let mut bulk = BulkRows {
+        statement,
+        ..BulkRows::default()
+    };
+    for _ in 0..count {
+        assert_eq!(fields.u32(), 0, "the user type");
+        let flags = fields.u16();
+        assert_eq!(flags & !0x19, 0, "flags {flags:#x}");
+        let kind = Type::read(&mut fields);
+        bulk.columns.push((fields.short_text(), kind));
+    }
+    let names: Vec<_> = bulk.columns.iter().map(|(name, _)| name.clone()).collect();
+    assert_eq!(names, announced(&bulk.statement), "the announced columns");
+    loop {
+        match fields.byte() {
+            0xd1 => {
+                let row = bulk.columns.iter();
+                let row = row.map(|(_, kind)| Datum::read(*kind, &mut fields));
+                bulk.rows.push(row.collect());
+            }
+            0xfd => {
+                fields.take(12);
+                assert!(fields.is_empty(), "bytes after DONE");
+                return bulk;
+            }
+            token => panic!("token {token:#x} in a bulk load"),
+        }
+    }
+}

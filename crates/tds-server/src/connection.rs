@@ -1,0 +1,271 @@
+//! One connection of the server: login, then requests. Panics on a client that breaks the protocol.
+
+use crate::bulk;
+use crate::config::{Config, Encryption, Outcome};
+use crate::datum::Datum;
+use crate::login::{accept, answer_prelogin, read_login, read_prelogin};
+use crate::packet::{message, messages};
+use crate::reply::ReplyWriter;
+use crate::request::{self, Parameter, Procedure, Request, Rpc};
+use crate::tls::Tls;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+mod run;
+
+const DONE: u8 = 0xfd;
+const DONE_PROC: u8 = 0xfe;
+const DONE_IN_PROC: u8 = 0xff;
+const MORE: u16 = 1;
+const ERROR: u16 = 2;
+const COUNT: u16 = 0x10;
+const ATTENTION: u16 = 0x20;
+
+/// Errors that end the transaction.
+const ROLLS_BACK: [i32; 4] = [1205, 3960, 41302, 3998];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Prelogin,
+    /// A TLS handshake inside packets.
+    Handshake,
+    Login,
+    Ready,
+    /// A request waits for an attention.
+    Hanging,
+    Closed,
+}
+
+/// One connection.
+pub struct Connection {
+    config: Arc<Config>,
+    phase: Phase,
+    tls: Option<Tls>,
+    /// TLS is only for the login.
+    login_only: bool,
+    inbox: Vec<u8>,
+    packet_size: usize,
+    client_encryption: u8,
+    /// Descriptor of the open transaction; 0: none.
+    transaction: u64,
+    transactions: u64,
+    handles: HashMap<i32, String>,
+    next_handle: i32,
+    /// The statement of a bulk load whose rows come next.
+    bulk: Option<String>,
+}
+
+impl Connection {
+    /// A connection that has just been accepted.
+    pub fn new(config: Arc<Config>) -> Connection {
+        let strict = config.encryption == Encryption::Strict;
+        let tls = strict.then(|| Tls::new(config.tls.clone().expect("a certificate")));
+        Connection {
+            config,
+            phase: Phase::Prelogin,
+            tls,
+            login_only: false,
+            inbox: Vec::new(),
+            packet_size: 4096,
+            client_encryption: 2,
+            transaction: 0,
+            transactions: 0,
+            handles: HashMap::new(),
+            next_handle: 1,
+            bulk: None,
+        }
+    }
+
+    /// Whether the server closes the connection.
+    pub fn is_closed(&self) -> bool {
+        self.phase == Phase::Closed
+    }
+
+    /// Takes bytes of the client, split anywhere; returns bytes for it.
+    pub fn receive(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.phase == Phase::Handshake {
+            self.inbox.extend_from_slice(bytes);
+            while self.phase == Phase::Handshake {
+                let Some((kind, payload)) = messages(&mut self.inbox, 4096).pop() else {
+                    return out;
+                };
+                assert_eq!(kind, 0x12, "a handshake comes in PRELOGIN packets");
+                self.handshake(&payload, &mut out);
+            }
+            let rest = std::mem::take(&mut self.inbox);
+            if !rest.is_empty() {
+                out.extend(self.receive(&rest));
+            }
+            return out;
+        }
+        let before = self.tls.as_ref().is_some_and(|tls| tls.0.is_handshaking());
+        match &mut self.tls {
+            None => self.inbox.extend_from_slice(bytes),
+            Some(tls) => match tls.receive(bytes) {
+                Ok(plain) => self.inbox.extend_from_slice(&plain),
+                Err(_) => {
+                    self.phase = Phase::Closed;
+                    return tls.pending();
+                }
+            },
+        }
+        if let (true, Some(tls)) = (before, &mut self.tls) {
+            out.extend(tls.pending());
+        }
+        loop {
+            let found = messages(&mut self.inbox, self.packet_size);
+            if found.is_empty() || self.phase == Phase::Closed {
+                return out;
+            }
+            for (kind, payload) in found {
+                self.message(kind, &payload, &mut out);
+            }
+            if self.phase == Phase::Handshake && !self.inbox.is_empty() {
+                let rest = std::mem::take(&mut self.inbox);
+                out.extend(self.receive(&rest));
+                return out;
+            }
+        }
+    }
+
+    fn handshake(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let tls = self.tls.as_mut().expect("TLS has begun");
+        let received = tls.receive(payload);
+        let answer = tls.pending();
+        if !answer.is_empty() {
+            out.extend(message(0x12, &answer, 4096));
+        }
+        if received.is_err() {
+            self.phase = Phase::Closed;
+        } else if !tls.0.is_handshaking() {
+            self.phase = Phase::Login;
+        }
+    }
+
+    fn send(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let bytes = message(4, payload, self.packet_size);
+        match &mut self.tls {
+            None => out.extend(bytes),
+            Some(tls) => out.extend(tls.send(&bytes)),
+        }
+    }
+
+    fn message(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+        match self.phase {
+            Phase::Prelogin => {
+                assert_eq!(kind, 0x12, "PRELOGIN");
+                let (encryption, _) = read_prelogin(payload);
+                self.client_encryption = encryption;
+                let (answer, with_tls) = answer_prelogin(&self.config, encryption);
+                self.phase = Phase::Login;
+                self.send(&answer, out);
+                if with_tls {
+                    self.login_only = answer_is_off(&answer);
+                    let config = self.config.tls.clone().expect("a certificate");
+                    self.tls = Some(Tls::new(config));
+                    self.phase = Phase::Handshake;
+                }
+            }
+            Phase::Login => {
+                assert_eq!(kind, 0x10, "LOGIN7");
+                self.log_in(payload, out);
+            }
+            Phase::Ready | Phase::Hanging => self.request(kind, payload, out),
+            Phase::Handshake | Phase::Closed => {}
+        }
+    }
+
+    fn log_in(&mut self, payload: &[u8], out: &mut Vec<u8>) {
+        let mut login = read_login(payload);
+        login.over_tls = self.tls.is_some();
+        if self.login_only {
+            self.tls = None;
+        }
+        let config = self.config.clone();
+        let mut reply = ReplyWriter::new(config.collation);
+        let wanted = (login.user.clone(), login.password.clone());
+        let strict = config.encryption == Encryption::Strict;
+        assert_eq!(login.version == 0x0800_0000, strict, "the version of TDS");
+        config
+            .received
+            .lock()
+            .expect("no panic")
+            .logins
+            .push(login.clone());
+        if wanted != config.account {
+            let text = format!("Login failed for user '{}'.", login.user);
+            reply.error((18456, 1, 14), &text);
+            reply.done(DONE, ERROR, 0, 0);
+            self.send(&reply.finish(), out);
+            self.phase = Phase::Closed;
+            return;
+        }
+        let size = login.packet_size.clamp(512, config.packet_size_max);
+        let payload = accept(&config, &login, size);
+        // The new size holds from the next message on.
+        self.send(&payload, out);
+        self.packet_size = size as usize;
+        self.phase = Phase::Ready;
+    }
+
+    fn request(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+        let mut reply = ReplyWriter::new(self.config.collation);
+        if kind == 7 {
+            let statement = self.bulk.take().expect("INSERT BULK comes first");
+            let rows = bulk::read(statement, payload);
+            let count = rows.rows.len();
+            let mut received = self.config.received.lock().expect("no panic");
+            received.requests.push(Request::Bulk(count));
+            received.bulk.push(rows);
+            drop(received);
+            reply.done(DONE, COUNT, 0xf0, count as u64);
+            return self.send(&reply.finish(), out);
+        }
+        let request = request::read(kind, payload);
+        let mut received = self.config.received.lock().expect("no panic");
+        received.requests.push(request.clone());
+        drop(received);
+        if request == Request::Attention {
+            self.phase = Phase::Ready;
+            reply.done(DONE, ATTENTION, 0, 0);
+            return self.send(&reply.finish(), out);
+        }
+        assert_eq!(self.phase, Phase::Ready, "one request at a time");
+        let complete = match request {
+            Request::Batch { descriptor, text } => {
+                !self.has_descriptor(descriptor, &mut reply) || self.batch(&text, &mut reply)
+            }
+            Request::Rpcs { descriptor, calls } => {
+                let last = calls.len() - 1;
+                !self.has_descriptor(descriptor, &mut reply)
+                    || calls.iter().enumerate().all(|(index, call)| {
+                        let more = if index < last { MORE } else { 0 };
+                        self.call(call, more, &mut reply)
+                    })
+            }
+            Request::Transaction {
+                descriptor,
+                kind,
+                begins,
+                ..
+            } => {
+                if self.has_descriptor(descriptor, &mut reply) {
+                    self.manage(kind, begins, &mut reply);
+                }
+                true
+            }
+            Request::Bulk(_) | Request::Attention => unreachable!("handled above"),
+        };
+        match complete {
+            true => self.send(&reply.finish(), out),
+            false => self.phase = Phase::Hanging,
+        }
+    }
+}
+
+/// Whether a PRELOGIN of this server says that only the login is encrypted.
+fn answer_is_off(answer: &[u8]) -> bool {
+    let at = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
+    answer[at] == 0
+}

@@ -1,0 +1,53 @@
+//! Requests that only SQL Server's protocol has. On another protocol they build nothing.
+
+use super::*;
+use crate::tds::{BulkLoad, Procedure, SqlType, TransactionRequest};
+
+impl Exchange {
+    /// Builds a request to the server's transaction manager: it needs no SQL, and can begin the next
+    /// transaction in the round trip that ends one. False if the protocol has none.
+    pub fn transaction(&mut self, request: TransactionRequest<'_>) -> bool {
+        self.with_tds(|tds| tds.transaction(request))
+    }
+
+    /// Builds a request that calls a procedure with parameters by position. False if the protocol has no
+    /// such request.
+    pub fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) -> bool {
+        self.with_tds(|tds| tds.call(procedure, parameters))
+    }
+
+    /// Builds a request from a bulk load that is finished: its statement, and its rows if the server accepts
+    /// that. False if the protocol has no bulk load.
+    pub fn bulk_load(&mut self, load: &BulkLoad) -> bool {
+        self.with_tds(|tds| tds.bulk_load(load))
+    }
+
+    /// The message that cancels the request in flight; send it on the same connection, after the whole
+    /// request. The reply is complete when the server has acknowledged it, and is an error unless it was
+    /// complete before. `None`: no request is in flight, or it is canceled already, or the protocol cancels
+    /// over another connection.
+    pub fn attention(&mut self) -> Option<&'static [u8]> {
+        match &mut self.state {
+            ProtocolState::Tds(tds) => tds.attention(),
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => None,
+        }
+    }
+
+    /// The collation of the session, which [`BulkLoad::new`] needs; zeros on another protocol.
+    pub fn collation(&self) -> [u8; 5] {
+        match &self.state {
+            ProtocolState::Tds(tds) => tds.codec.collation(),
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => [0; 5],
+        }
+    }
+
+    fn with_tds(&mut self, build: impl FnOnce(&mut tds::exchange::Exchange)) -> bool {
+        match &mut self.state {
+            ProtocolState::Tds(tds) => {
+                build(tds);
+                true
+            }
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => false,
+        }
+    }
+}

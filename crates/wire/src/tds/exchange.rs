@@ -1,0 +1,134 @@
+//! Requests and replies of one connection to SQL Server.
+//!
+//! In: statements, bytes from the server. Out: one message at a time, and its result. Must never: send a
+//! message before the reply to the previous one is complete, except an attention.
+
+use super::bulk::BulkLoad;
+use super::codec::Codec;
+use super::packet::ATTENTION;
+use super::reply::Reply;
+use super::rpc::{Procedure, TransactionRequest};
+use super::sql_type::SqlType;
+use crate::exchange::FeedStatus;
+use crate::login::SessionFlags;
+use crate::statement::{QueryMode, Statement};
+use crate::value::Value;
+use crate::violation::Violation;
+
+/// Requests and replies of one connection.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) codec: Codec,
+    pub(crate) reply: Reply,
+}
+
+impl Exchange {
+    pub(crate) fn new(mode: QueryMode) -> Exchange {
+        Exchange {
+            codec: Codec::new(mode),
+            reply: Reply::default(),
+        }
+    }
+
+    /// Drops the state of the previous connection.
+    pub(crate) fn reset(&mut self) {
+        self.codec.reset();
+        self.reply.reset();
+    }
+
+    /// Sets what the login determined.
+    pub(crate) fn set_session_flags(&mut self, flags: SessionFlags) {
+        self.codec.set_session(flags.packet_size, flags.collation);
+    }
+
+    fn begin(&mut self) {
+        self.reply.begin();
+        self.codec.begin();
+    }
+
+    fn send(&mut self) {
+        self.codec.send(&mut self.reply);
+    }
+
+    /// Builds one request from these executions. Texts share a round trip, and so do reads; others are
+    /// sent after the reply to the previous one.
+    pub(crate) fn request<'a>(
+        &mut self,
+        batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
+    ) {
+        self.begin();
+        batch.for_each(|(statement, values)| self.codec.execute(statement, values));
+        self.send();
+    }
+
+    /// Adds an execution to a request.
+    pub(crate) fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
+        if first {
+            self.begin();
+        }
+        self.codec.execute(statement, values);
+    }
+
+    /// Completes a request of the pushed executions; `empty`: it has none.
+    pub(crate) fn sync(&mut self, empty: bool) {
+        if empty {
+            self.begin();
+            // A statement that has a reply and changes nothing.
+            self.codec.query(b"SET NOEXEC OFF");
+        }
+        self.send();
+    }
+
+    pub(crate) fn prepare(&mut self, statement: &Statement) {
+        self.begin();
+        self.codec.prepare(statement);
+        self.send();
+    }
+
+    pub(crate) fn query(&mut self, sql: &[u8]) {
+        self.begin();
+        self.codec.query(sql);
+        self.send();
+    }
+
+    /// Builds a request that calls a procedure.
+    pub(crate) fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) {
+        self.begin();
+        self.codec.call(procedure, parameters);
+        self.send();
+    }
+
+    /// Builds a request to the transaction manager.
+    pub(crate) fn transaction(&mut self, request: TransactionRequest<'_>) {
+        self.begin();
+        self.codec.transaction(request);
+        self.send();
+    }
+
+    /// Builds a request from the statement of a bulk load and its rows, which follow if the server accepts
+    /// the statement.
+    pub(crate) fn bulk_load(&mut self, load: &BulkLoad) {
+        self.begin();
+        self.codec.query(load.statement().as_bytes());
+        self.codec.bulk(load.message());
+        self.send();
+    }
+
+    /// The message that cancels the request in flight; `None`: there is none, or it is canceled already.
+    pub(crate) fn attention(&mut self) -> Option<&'static [u8]> {
+        self.reply.expect_attention().then_some(ATTENTION)
+    }
+
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<FeedStatus, Violation> {
+        if !self.reply.feed(bytes)? {
+            return Ok(FeedStatus::More);
+        }
+        match self.codec.record_reply(&self.reply) {
+            false => Ok(FeedStatus::Complete),
+            true => {
+                self.send();
+                Ok(FeedStatus::Send)
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! LOGIN7: the message with the account.
+//!
+//! In: a [`Login`]. Out: the message. Must never: show a password, or cut a name.
+//! Source: MS-TDS 2.2.6.4.
+
+use super::session::Login;
+use super::utf16::put_utf16;
+use crate::ConnectError;
+
+/// TDS 7.4, of SQL Server 2012 and later.
+pub(super) const VERSION_7_4: u32 = 0x7400_0004;
+/// TDS 8.0, of SQL Server 2022 and later, when TLS comes first.
+pub(super) const VERSION_8_0: u32 = 0x0800_0000;
+
+/// Longest text of a field, in UTF-16 units. With it the message fits into one packet, which matters:
+/// when only the login is encrypted, only its first packet is.
+const FIELD_UNITS_MAX: usize = 128;
+/// Length of the part before the texts, in bytes.
+const FIXED: usize = 94;
+/// Offset of the table of fields: each a u16 offset and a u16 length.
+const FIELDS_AT: usize = 36;
+
+/// The database must exist (0x20, 0x40), and the server reports the language (0x80).
+const FLAGS_1: u8 = 0xe0;
+/// The language must exist (1); ANSI settings as ODBC has them (2).
+const FLAGS_2: u8 = 0x03;
+/// The session only reads.
+const READ_ONLY: u8 = 0x20;
+/// Extensions follow.
+const FLAGS_3: u8 = 0x10;
+/// Extension: the client understands collations of UTF-8. No data.
+const UTF8_SUPPORT: u8 = 0x0a;
+const EXTENSIONS_END: u8 = 0xff;
+
+/// Appends the message. `strict`: in TDS 8.0.
+///
+/// # Errors
+/// A name is too long.
+pub(super) fn put_login(
+    login: &Login,
+    strict: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), ConnectError> {
+    let start = out.len();
+    out.resize(start + FIXED, 0);
+    let version = if strict { VERSION_8_0 } else { VERSION_7_4 };
+    let words = [
+        0,
+        version,
+        u32::from(login.packet_size),
+        0,
+        login.client_pid,
+        0,
+    ];
+    for (index, word) in words.into_iter().enumerate() {
+        let at = start + index * 4;
+        out[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    let type_flags = if login.read_only { READ_ONLY } else { 0 };
+    out[start + 24..start + 28].copy_from_slice(&[FLAGS_1, FLAGS_2, type_flags, FLAGS_3]);
+    let texts = [
+        (0, "name of this host", login.host.as_str()),
+        (1, "user name", login.user.as_str()),
+        (2, "password", login.password.reveal()),
+        (3, "application name", login.application.as_str()),
+        (4, "server name", login.server.as_str()),
+        (6, "library name", "Prony"),
+        (7, "language", ""),
+        (8, "database name", login.database.as_str()),
+    ];
+    for (field, name, text) in texts {
+        let at = out.len();
+        put_utf16(text, out);
+        let units = (out.len() - at) / 2;
+        if units > FIELD_UNITS_MAX {
+            return Err(ConnectError::NameTooLong(name));
+        }
+        if field == 2 {
+            hide_password(&mut out[at..]);
+        }
+        put_field(out, start, field, at, units);
+    }
+    // The field of the extensions points to an offset, which points to the extensions.
+    let at = out.len();
+    put_field(out, start, 5, at, 4);
+    let list = (at - start + 4) as u32;
+    out.extend_from_slice(&list.to_le_bytes());
+    out.extend_from_slice(&[UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
+    // No data of Windows logins, no file to attach, no new password: after the six bytes of the client.
+    let end = out.len();
+    for at in [78, 82, 86] {
+        let offset = ((end - start) as u16).to_le_bytes();
+        out[start + at..start + at + 2].copy_from_slice(&offset);
+    }
+    let length = ((end - start) as u32).to_le_bytes();
+    out[start..start + 4].copy_from_slice(&length);
+    Ok(())
+}
+
+fn put_field(out: &mut [u8], start: usize, field: usize, at: usize, length: usize) {
+    let entry = start + FIELDS_AT + field * 4;
+    out[entry..entry + 2].copy_from_slice(&((at - start) as u16).to_le_bytes());
+    out[entry + 2..entry + 4].copy_from_slice(&(length as u16).to_le_bytes());
+}
+
+/// Swaps the halves of each byte and inverts every second bit: not encryption, but required.
+fn hide_password(bytes: &mut [u8]) {
+    for byte in bytes {
+        *byte = byte.rotate_left(4) ^ 0xa5;
+    }
+}

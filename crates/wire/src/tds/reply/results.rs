@@ -1,0 +1,128 @@
+//! The results of a reply.
+//!
+//! In: a complete reply. Out: its rows, names, counts and error. Must never: copy a row.
+
+use super::super::error;
+use super::super::row::{Row, Texts};
+use super::Reply;
+use crate::exchange::Block;
+use crate::{ErrorSummary, ServerError};
+
+/// Methods for callers.
+impl Reply {
+    /// Content of the reply's error, if there was one.
+    pub(crate) fn error(&self) -> Option<&[u8]> {
+        self.error.clone().map(|range| &self.bytes[range])
+    }
+
+    /// The fields that identify the reply's error, or that the client canceled the request.
+    pub(crate) fn error_summary(&self) -> Option<ErrorSummary<'_>> {
+        match self.error() {
+            Some(body) => Some(error::summary(body)),
+            None => self.canceled.then(error::canceled),
+        }
+    }
+
+    /// The reply's error, or that the client canceled the request.
+    pub(crate) fn server_error(&self) -> Option<ServerError> {
+        if let Some(body) = self.error() {
+            return Some(error::parse(body));
+        }
+        let summary = self.canceled.then(error::canceled)?;
+        Some(ServerError {
+            classification: summary.classification,
+            ..ServerError::new(
+                summary.protocol,
+                summary.number,
+                summary.code,
+                summary.message.into_owned(),
+            )
+        })
+    }
+
+    /// The error with which the server ended the session, if any.
+    pub(crate) fn final_error(&self) -> Option<ServerError> {
+        match &self.unsolicited_error {
+            Some(body) => Some(error::parse(body)),
+            None => self.error().map(error::parse).filter(ServerError::is_fatal),
+        }
+    }
+
+    /// Messages of the reply that are no errors, such as those of PRINT.
+    pub(crate) fn notices(&self) -> impl Iterator<Item = ServerError> {
+        let bodies = self.notices.iter().map(|range| &self.bytes[range.clone()]);
+        bodies.map(error::parse)
+    }
+
+    /// State of the session's transaction.
+    pub(crate) fn block(&self) -> Block {
+        match self.transaction {
+            0 => Block::Idle,
+            _ => Block::Open,
+        }
+    }
+
+    /// Whether bytes arrived after this reply.
+    pub(crate) fn has_surplus(&self) -> bool {
+        self.surplus
+    }
+
+    /// Rows that the last command changed or returned.
+    pub(crate) fn affected(&self) -> u64 {
+        let last = self.results.len().saturating_sub(1);
+        self.affected_by(last)
+    }
+
+    /// Rows that the command of result `result` (from 0) changed or returned.
+    pub(crate) fn affected_by(&self, result: usize) -> u64 {
+        self.results
+            .get(result)
+            .map_or(0, |position| match position.columns.is_empty() {
+                true => position.affected,
+                false => position.rows.len() as u64,
+            })
+    }
+
+    /// Number of results, including those without rows.
+    pub(crate) fn results(&self) -> usize {
+        self.results.len()
+    }
+
+    /// The names of the columns of result `result`, in UTF-8.
+    pub(crate) fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        let names = self.names.get_or_init(|| {
+            let mut names = Texts::default();
+            for position in &self.results {
+                let columns = &self.columns[position.columns.clone()];
+                names.push_names(columns, &self.bytes);
+            }
+            names
+        });
+        names.values(result).flatten()
+    }
+
+    /// The rows of all results, in order, each with the number of its result from 0.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
+        let results = self.results.iter().enumerate();
+        let mut ordinal = 0;
+        results.flat_map(move |(number, position)| {
+            let columns = &self.columns[position.columns.clone()];
+            let first = ordinal;
+            ordinal += position.rows.len();
+            let offsets = self.rows[position.rows.clone()].iter().enumerate();
+            offsets.map(move |(index, offset)| {
+                let row = Row::new(self, columns, &self.bytes[*offset..], first + index);
+                (number, row)
+            })
+        })
+    }
+
+    /// All rows as text.
+    pub(crate) fn texts(&self) -> &Texts {
+        self.texts.get_or_init(|| {
+            let mut texts = self.spare.take();
+            texts.fill(self.rows().map(|(_, row)| row));
+            texts
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Tokens: the parts of a server's message.
+//!
+//! In: bytes from the type of a token on. Out: where it ends, and what an ENVCHANGE says. Must never:
+//! read beyond the bytes, or trust a length before its bytes have arrived.
+//! Source: MS-TDS 2.2.7.
+
+use super::packet::Reader;
+
+/// Types of tokens.
+pub(crate) mod kind {
+    pub(crate) const RETURN_STATUS: u8 = 0x79;
+    pub(crate) const COLUMNS: u8 = 0x81;
+    /// ALTMETADATA and ALTROW: rows of COMPUTE BY, which no server since 2012 sends.
+    pub(crate) const TABLE_NAME: u8 = 0xa4;
+    pub(crate) const COLUMN_INFO: u8 = 0xa5;
+    pub(crate) const ORDER: u8 = 0xa9;
+    pub(crate) const ERROR: u8 = 0xaa;
+    pub(crate) const INFO: u8 = 0xab;
+    pub(crate) const RETURN_VALUE: u8 = 0xac;
+    pub(crate) const LOGIN_ACK: u8 = 0xad;
+    pub(crate) const FEATURE_ACK: u8 = 0xae;
+    pub(crate) const ROW: u8 = 0xd1;
+    pub(crate) const NBC_ROW: u8 = 0xd2;
+    pub(crate) const ENV_CHANGE: u8 = 0xe3;
+    pub(crate) const SESSION_STATE: u8 = 0xe4;
+    pub(crate) const SSPI: u8 = 0xed;
+    pub(crate) const FEDERATED_INFO: u8 = 0xee;
+    pub(crate) const DONE: u8 = 0xfd;
+    pub(crate) const DONE_PROC: u8 = 0xfe;
+    pub(crate) const DONE_IN_PROC: u8 = 0xff;
+}
+
+/// Flags of a DONE token.
+pub(crate) mod done {
+    /// More results follow.
+    pub(crate) const MORE: u16 = 0x01;
+    /// The statement failed.
+    pub(crate) const ERROR: u16 = 0x02;
+    /// The number of rows is valid.
+    pub(crate) const COUNT: u16 = 0x10;
+    /// It answers an attention.
+    pub(crate) const ATTENTION: u16 = 0x20;
+}
+
+/// The content of a token whose type alone tells its length, or that has its length in front; `None`: it
+/// has not arrived. Tokens whose length depends on columns are not among them.
+pub(crate) fn body<'a>(kind: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
+    use kind::*;
+    Some(match kind {
+        RETURN_STATUS => reader.take(4),
+        DONE | DONE_PROC | DONE_IN_PROC => reader.take(12),
+        SESSION_STATE | FEDERATED_INFO => {
+            reader.u32().and_then(|length| reader.take(length as usize))
+        }
+        TABLE_NAME | COLUMN_INFO | ORDER | ERROR | INFO | LOGIN_ACK | ENV_CHANGE | SSPI => reader
+            .u16()
+            .and_then(|length| reader.take(usize::from(length))),
+        FEATURE_ACK => features(reader),
+        _ => return None,
+    })
+}
+
+/// Extensions that the server accepted: each a type, a length and data, and an end.
+fn features<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let whole = reader.0;
+    while reader.byte()? != 0xff {
+        let length = reader.u32()?;
+        reader.take(length as usize)?;
+    }
+    Some(&whole[..whole.len() - reader.0.len()])
+}
+
+/// A change of the session that the server reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EnvChange<'a> {
+    /// The database, in UTF-16.
+    Database(&'a [u8]),
+    /// The size of packets in both directions, as digits in UTF-16.
+    PacketSize(&'a [u8]),
+    /// The collation of the server.
+    Collation([u8; 5]),
+    /// A transaction began, and has this descriptor.
+    Begun(u64),
+    /// The transaction ended.
+    Ended,
+    /// The login continues at this port of this host (UTF-16).
+    Routing(u16, &'a [u8]),
+    /// Anything else.
+    Other,
+}
+
+/// Reads the content of an ENVCHANGE; `None` if it is malformed.
+pub(crate) fn env_change(body: &[u8]) -> Option<EnvChange<'_>> {
+    let mut reader = Reader(body);
+    Some(match reader.byte()? {
+        1 => EnvChange::Database(reader.short_text()?),
+        4 => EnvChange::PacketSize(reader.short_text()?),
+        7 => match reader.short_bytes()?.first_chunk() {
+            Some(collation) => EnvChange::Collation(*collation),
+            None => EnvChange::Other,
+        },
+        8 | 11 => EnvChange::Begun(u64::from_le_bytes(*reader.short_bytes()?.first_chunk()?)),
+        // Commit, rollback, left a distributed transaction, ended while idle.
+        9 | 10 | 12 | 17 => EnvChange::Ended,
+        20 => {
+            reader.u16()?;
+            if reader.byte()? != 0 {
+                // A protocol other than TCP.
+                return None;
+            }
+            let port = reader.u16()?;
+            EnvChange::Routing(port, reader.text()?)
+        }
+        _ => EnvChange::Other,
+    })
+}

@@ -1,0 +1,164 @@
+//! No bytes from a server cause a panic, an out-of-bounds read, or more memory than a small multiple of the
+//! bytes.
+
+use crate::support::*;
+use crate::types::reply_of_all_types;
+use prony_tds_server::{Config, Connection, Encryption, ReplyWriter, message};
+use prony_wire::login::{LoginProgress, TlsUse};
+use prony_wire::tds::Connector;
+use prony_wire::{Exchange, FeedStatus, QueryMode, Statements, Value};
+use proptest::prelude::*;
+use std::sync::{Arc, LazyLock};
+
+/// Replies of a server to a login without TLS: PRELOGIN and the login's.
+static LOGIN: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
+    let mut server = Connection::new(Arc::new(Config {
+        route: Some(("elsewhere".to_owned(), 1)),
+        ..config(Encryption::NotSupported)
+    }));
+    let mut connector = Connector::new(Arc::new(account()), TlsUse::No, None);
+    let mut out = Vec::new();
+    connector.start(&mut out).unwrap();
+    let prelogin = server.receive(&out);
+    out.clear();
+    connector.receive(&prelogin, &mut out).unwrap();
+    [prelogin, server.receive(&out)]
+});
+
+/// Replies to a request.
+static REPLIES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
+    let mut calls = ReplyWriter::new([0; 5]);
+    calls.return_status(0);
+    calls.env_bytes(8, &7_u64.to_le_bytes(), &[]);
+    calls.done(0xff, 0x11, 0xc1, 1);
+    calls.return_int("handle", 3);
+    calls.done(0xfe, 0, 0, 0);
+    let mut failed = ReplyWriter::new([0; 5]);
+    failed.info(3621, 0, "The statement has been terminated.");
+    failed.error((1205, 51, 13), "deadlock victim");
+    failed.env_bytes(10, &[], &7_u64.to_le_bytes());
+    failed.done(0xfd, 2, 0, 0);
+    [
+        reply_of_all_types(),
+        message(4, &calls.finish(), 512),
+        message(4, &failed.finish(), 512),
+    ]
+});
+
+/// Calls every accessor of a reply.
+fn call_all_accessors(exchange: &Exchange) {
+    let _ = (
+        exchange.error(),
+        exchange.error_summary().map(|error| error.counted_as()),
+        exchange.final_error().map(|error| error.to_string()),
+        exchange.affected(),
+        exchange.block(),
+        exchange.is_commit_text(),
+    );
+    exchange.notices().for_each(drop);
+    for result in 0..exchange.results().min(50) {
+        exchange.columns(result).take(50).for_each(drop);
+    }
+    for (_, row) in exchange.rows().take(50) {
+        row.values().take(50).for_each(drop);
+        for column in [0, 1, 2, 3, 7, 30] {
+            let _ = (row.int(column), row.text(column));
+        }
+    }
+}
+
+type Changes = Vec<(prop::sample::Index, u8)>;
+
+fn changed(bytes: &[u8], changes: Changes) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for (index, byte) in changes {
+        let index = index.index(bytes.len());
+        bytes[index] = byte;
+    }
+    bytes
+}
+
+fn changes() -> impl Strategy<Value = Changes> {
+    prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn no_bytes_make_a_login_panic(
+        first in changes(),
+        second in changes(),
+        intact in any::<bool>(),
+        tail in prop::collection::vec(any::<u8>(), 0..40),
+        step in 1..300_usize,
+    ) {
+        let prelogin = if intact { LOGIN[0].clone() } else { changed(&LOGIN[0], first) };
+        let mut connector = Connector::new(Arc::new(account()), TlsUse::No, None);
+        let mut out = Vec::new();
+        connector.start(&mut out).unwrap();
+        let reply = [changed(&LOGIN[1], second), tail].concat();
+        let pieces = prelogin.chunks(step).chain(reply.chunks(step));
+        for piece in pieces {
+            if !matches!(connector.receive(piece, &mut out), Ok(LoginProgress::More)) {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_an_exchange_panic(
+        prepared in any::<bool>(),
+        which in 0..3_usize,
+        changes in changes(),
+        tail in prop::collection::vec(any::<u8>(), 0..60),
+        attention in any::<bool>(),
+        step in 1..600_usize,
+    ) {
+        let mode = if prepared { QueryMode::Prepared } else { QueryMode::Simple };
+        let mut exchange = Exchange::tds(mode);
+        let statement = Statements::new().add("select $1");
+        let values = [Value::Int(1)];
+        exchange.request([(&statement, &values[..]), (&statement, &values[..])].into_iter());
+        let bytes = [changed(&REPLIES[which], changes), tail].concat();
+        for (index, piece) in bytes.chunks(step).enumerate() {
+            if attention && index == 1 {
+                exchange.attention();
+            }
+            if !matches!(exchange.feed(piece), Ok(FeedStatus::More)) {
+                break;
+            }
+            call_all_accessors(&exchange);
+        }
+        call_all_accessors(&exchange);
+        exchange.query("next");
+        let _ = exchange.feed(&bytes);
+        call_all_accessors(&exchange);
+    }
+
+    #[test]
+    fn any_text_and_value_become_a_request(
+        sql in ".{0,40}",
+        text in ".{0,40}",
+        bytes in prop::collection::vec(any::<u8>(), 0..40),
+        number in any::<i64>(),
+        float in any::<f64>(),
+        scale in any::<u8>(),
+        mode in 0..3_usize,
+    ) {
+        let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared][mode];
+        let mut talk = Talk::with(mode, |_, _| vec![prony_tds_server::Outcome::Done]);
+        let statement = Statements::new().add_raw(&format!("do {sql}"), 5);
+        let values = [
+            Value::Text(&text),
+            Value::Bytes(&bytes),
+            Value::Int(number),
+            Value::Float(float),
+            Value::Decimal { unscaled: number, scale },
+        ];
+        // The server checks each message.
+        talk.exchange.request(std::iter::once((&statement, &values[..])));
+        talk.server.receive(talk.exchange.outgoing());
+        prop_assert_eq!(talk.requests().len(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! Replies: several results, errors among them, procedures, and servers that lie.
+
+use crate::support::*;
+use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, message};
+use prony_wire::{Exchange, FeedStatus, QueryMode, Statements, Value, Violation};
+
+#[test]
+fn each_statement_of_a_text_has_a_result() {
+    for step in [1, 6, 100_000] {
+        let mut talk = Talk::with(QueryMode::Simple, |text, _| match text.trim() {
+            "select" => vec![ints(&[1, 2, 3])],
+            "none" => vec![ints(&[])],
+            "update" => vec![Outcome::Count(7)],
+            "print" => vec![Outcome::Info(0, "hello".to_owned()), Outcome::Done],
+            _ => vec![Outcome::Done],
+        });
+        talk.step = step;
+        talk.query("select;update;set;none;print;select");
+        assert_eq!(talk.exchange.results(), 6);
+        let affected: Vec<_> = (0..7).map(|n| talk.exchange.affected_by(n)).collect();
+        assert_eq!(affected, [3, 7, 0, 0, 0, 3, 0]);
+        let results: Vec<_> = talk.rows().iter().map(|(result, _)| *result).collect();
+        assert_eq!(results, [0, 0, 0, 5, 5, 5]);
+        assert_eq!(talk.exchange.columns(3).next(), Some(&b"n"[..]));
+        assert_eq!(talk.exchange.columns(1).next(), None);
+        assert_eq!(talk.exchange.notices().count(), 1);
+        assert!(!talk.exchange.has_surplus());
+    }
+}
+
+#[test]
+fn each_call_has_a_result_even_if_the_server_counts_nothing() {
+    // As with SET NOCOUNT ON.
+    let mut talk = Talk::with(QueryMode::Extended, |text, _| match text.contains("rows") {
+        true => vec![Outcome::Done, ints(&[5]), Outcome::Done],
+        false => vec![Outcome::Done],
+    });
+    let mut set = Statements::new();
+    let (quiet, rows) = (set.add("select quiet"), set.add("select rows"));
+    talk.batch(&[(&quiet, &[]), (&rows, &[]), (&quiet, &[])]);
+    assert_eq!((talk.round_trips, talk.exchange.results()), (1, 3));
+    assert_eq!(talk.rows(), [(1, vec!["5".to_owned()])]);
+}
+
+#[test]
+fn a_text_goes_on_after_an_error_and_the_first_one_counts() {
+    let mut talk = Talk::with(QueryMode::Simple, |text, _| match text {
+        "bad" => vec![Outcome::Error(8134, 1, 16, "Divide by zero".to_owned())],
+        "worse" => vec![Outcome::Error(547, 0, 16, "conflicted".to_owned())],
+        _ => vec![ints(&[1])],
+    });
+    talk.query("bad;select;worse");
+    let error = talk.exchange.error().unwrap();
+    assert_eq!(
+        (error.number, error.code(), error.state),
+        (8134, "22012", 1)
+    );
+    assert_eq!(
+        error.to_string(),
+        "Msg 8134, Level 16, State 1, Line 1\nDivide by zero"
+    );
+    assert_eq!(talk.rows().len(), 1);
+    assert_eq!(talk.exchange.results(), 3);
+    talk.query("select");
+    assert_eq!(talk.error(), None);
+}
+
+fn reply(write: impl FnOnce(&mut ReplyWriter)) -> Vec<u8> {
+    let mut reply = ReplyWriter::new([9, 4, 0xd0, 0, 0x34]);
+    write(&mut reply);
+    message(4, &reply.finish(), 4096)
+}
+
+fn waiting() -> Exchange {
+    let mut exchange = Exchange::tds(QueryMode::Simple);
+    exchange.query("select 1");
+    exchange
+}
+
+#[test]
+fn the_error_that_ends_a_session_is_kept() {
+    let killed = reply(|reply| {
+        reply.error((596, 1, 21), "Cannot continue the execution");
+        reply.done(0xfd, 2, 0, 0);
+    });
+    let done = reply(|reply| reply.done(0xfd, 0, 0, 0));
+    // It arrives while no request is open.
+    let mut idle = Exchange::tds(QueryMode::Simple);
+    assert_eq!(idle.feed(&killed), Ok(FeedStatus::More));
+    assert_eq!(idle.final_error().unwrap().number, 596);
+    // After a successful reply, which remains valid.
+    let mut busy = waiting();
+    assert_eq!(
+        busy.feed(&[&done[..], &killed].concat()),
+        Ok(FeedStatus::Complete)
+    );
+    assert!(busy.error().is_none() && busy.has_surplus());
+    assert_eq!(busy.final_error().unwrap().number, 596);
+    busy.reset();
+    assert!(busy.final_error().is_none());
+    // As the reply.
+    let mut busy = waiting();
+    assert_eq!(busy.feed(&killed), Ok(FeedStatus::Complete));
+    assert!(busy.final_error().unwrap().is_fatal());
+}
+
+#[test]
+fn a_server_that_lies_is_found_out() {
+    let row = |reply: &mut ReplyWriter| {
+        reply.row(&[Column::new("n", Type::Int(4))], &[Datum::Int(1)]);
+    };
+    for (bytes, wanted) in [
+        (reply(row), Violation::Malformed("a row without columns")),
+        (reply(|r| r.raw(&[0x99, 0])), Violation::Unexpected(0x99)),
+        (
+            reply(|r| r.raw(&[0xfd, 0, 0])),
+            Violation::Malformed("a message ends inside of a token"),
+        ),
+        (
+            reply(|r| r.raw(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x99])),
+            Violation::Malformed("a column of an unknown type"),
+        ),
+        (
+            reply(|r| r.raw(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x2a, 8])),
+            Violation::Malformed("a type with an impossible scale"),
+        ),
+        (
+            reply(|r| r.raw(&[0xe3, 1, 0, 8])),
+            Violation::Malformed("invalid ENVCHANGE"),
+        ),
+        (reply(|r| r.raw(&[0xed, 0, 0])), Violation::Unexpected(0xed)),
+        (
+            b"\x01\x01\0\x08\0\0\x01\0".to_vec(),
+            Violation::Unexpected(1),
+        ),
+        (
+            b"\x04\x01\0\x07\0\0\x01\0".to_vec(),
+            Violation::Length(4, 7),
+        ),
+    ] {
+        assert_eq!(waiting().feed(&bytes), Err(wanted));
+    }
+    // A reply without a request.
+    let done = reply(|reply| reply.done(0xfd, 0, 0, 0));
+    let mut idle = Exchange::tds(QueryMode::Simple);
+    assert_eq!(idle.feed(&done), Err(Violation::Unsolicited));
+    let mut busy = waiting();
+    assert_eq!(
+        busy.feed(&[&done[..], &done].concat()),
+        Ok(FeedStatus::Complete)
+    );
+    assert_eq!(busy.feed(b""), Err(Violation::Unsolicited));
+    // A notice without a request is none of our business; without an end it is.
+    let notice = reply(|reply| reply.info(1, 0, "soon"));
+    let mut idle = Exchange::tds(QueryMode::Simple);
+    assert_eq!(idle.feed(&notice), Ok(FeedStatus::More));
+    let mut endless = message(4, &[0; 4000], 4096);
+    endless[1] = 0;
+    let fed = (0..20).try_for_each(|_| idle.feed(&endless).map(drop));
+    assert_eq!(fed, Err(Violation::Unsolicited));
+    // It acknowledges an attention that nobody sent.
+    let mut busy = waiting();
+    let acknowledged = reply(|reply| reply.done(0xfd, 0x20, 0, 0));
+    assert_eq!(busy.feed(&acknowledged), Ok(FeedStatus::Complete));
+    assert!(busy.error().is_none());
+}
+
+#[test]
+fn a_long_value_is_not_read_again_from_its_start() {
+    // Forty million reads of chunks, if each piece began anew.
+    let mut value = u64::to_le_bytes(u64::MAX - 1).to_vec();
+    for _ in 0..100_000 {
+        value.extend_from_slice(&[2, 0, 0, 0, b'x', 0]);
+    }
+    value.extend_from_slice(&[0; 4]);
+    let columns = [Column::new("n", Type::NVarCharMax)];
+    let bytes = reply(|reply| {
+        reply.columns(&columns);
+        reply.row(&columns, &[Datum::Raw(value)]);
+        reply.done(0xfd, 0x10, 0xc1, 1);
+    });
+    let mut exchange = waiting();
+    let mut status = FeedStatus::More;
+    for piece in bytes.chunks(3) {
+        status = exchange.feed(piece).unwrap();
+    }
+    assert_eq!(status, FeedStatus::Complete);
+    assert_eq!(
+        exchange.rows().next().unwrap().1.text(0).unwrap().len(),
+        100_000
+    );
+}
+
+#[test]
+fn a_prepared_statement_without_a_handle_is_not_prepared() {
+    let mut exchange = Exchange::tds(QueryMode::Prepared);
+    let statement = Statements::new().add("select $1");
+    exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
+    let done = reply(|reply| reply.done(0xfe, 0, 0, 0));
+    assert_eq!(exchange.feed(&done), Ok(FeedStatus::Complete));
+    // It will be prepared again; to wait for that would be in vain.
+    assert!(exchange.is_prepared(&statement));
+    exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
+    let outgoing = exchange.outgoing();
+    assert_eq!(outgoing[8 + 22..8 + 26], [0xff, 0xff, 13, 0]);
+}

@@ -1,0 +1,195 @@
+//! Transactions, conflicts, and requests that are canceled.
+
+use crate::support::*;
+use prony_tds_server::{Outcome, Request};
+use prony_wire::tds::{Isolation, TransactionRequest};
+use prony_wire::{Block, ErrorClass, FeedStatus, QueryMode, Statements, Value};
+
+#[test]
+fn the_transaction_manager_needs_no_sql() {
+    let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Count(1)]);
+    let statement = Statements::new().add("update a set b = 1");
+    let manage = |talk: &mut Talk, request| {
+        assert!(talk.exchange.transaction(request));
+        let commits = matches!(request, TransactionRequest::Commit(_));
+        assert_eq!(talk.exchange.is_commit_text(), commits);
+        talk.run().unwrap();
+        assert_eq!(talk.error(), None);
+        let manager = talk.requests().pop().unwrap();
+        talk.exec(&statement, &[]);
+        assert_eq!(talk.error(), None);
+        let Request::Rpcs { descriptor, .. } = talk.requests().pop().unwrap() else {
+            panic!("not a call");
+        };
+        (manager, descriptor)
+    };
+    let (manager, first) = manage(&mut talk, TransactionRequest::Begin(Isolation::Snapshot));
+    let begin = Request::Transaction {
+        descriptor: 0,
+        kind: 5,
+        isolation: 5,
+        name: String::new(),
+        begins: false,
+    };
+    assert_eq!(manager, begin);
+    assert!(first != 0 && talk.exchange.block() == Block::Open);
+    let (_, same) = manage(&mut talk, TransactionRequest::Save("half"));
+    assert_eq!(same, first);
+    let next = Some(Isolation::ReadCommitted);
+    let (manager, second) = manage(&mut talk, TransactionRequest::Commit(next));
+    assert!(matches!(
+        manager,
+        Request::Transaction {
+            kind: 7,
+            isolation: 2,
+            begins: true,
+            ..
+        }
+    ));
+    assert!(second != 0 && second != first);
+    let (_, after) = manage(&mut talk, TransactionRequest::Rollback(None));
+    assert_eq!((after, talk.exchange.block()), (0, Block::Idle));
+    talk.exchange.transaction(TransactionRequest::Commit(None));
+    talk.run().unwrap();
+    assert_eq!(talk.error(), Some(3902));
+}
+
+#[test]
+fn a_transaction_inside_a_call_is_error_266() {
+    // Our own requests avoid it; a procedure can still do it.
+    let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Done]);
+    let statement = Statements::new().add("/* not hidden */ begin tran");
+    talk.exec(&statement, &[]);
+    assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Open));
+    talk.query("ROLLBACK");
+    let statement = Statements::new().add("exec p ; begin tran");
+    talk.exec(&statement, &[]);
+    assert_eq!(talk.error(), Some(266));
+    assert_eq!(talk.exchange.block(), Block::Open);
+    talk.query("ROLLBACK");
+    assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Idle));
+}
+
+#[test]
+fn a_deadlock_rolls_back_and_can_be_retried() {
+    for step in [1, 4, 100_000] {
+        let mut talk = Talk::with(QueryMode::Prepared, |text, _| {
+            match text.contains("update") {
+                true => vec![Outcome::Error(1205, 51, 13, "deadlock victim".to_owned())],
+                false => vec![Outcome::Count(1)],
+            }
+        });
+        talk.step = step;
+        let mut set = Statements::new();
+        let (insert, update) = (
+            set.add("insert a values ($1)"),
+            set.add("update a set b = $1"),
+        );
+        let value = [Value::Int(1)];
+        talk.query("begin tran");
+        talk.batch(&[(&insert, &value), (&update, &value), (&insert, &value)]);
+        let error = talk.exchange.error_summary().unwrap();
+        assert_eq!(error.classification.class, ErrorClass::Deadlock);
+        assert!(error.classification.retryable);
+        assert_eq!(
+            (&error.counted_as(), &*error.message),
+            (b"40001", "deadlock victim")
+        );
+        // Neither sent in the transaction that is gone, nor outside of it.
+        assert_eq!(talk.requests().len(), 3);
+        assert_eq!(talk.exchange.block(), Block::Idle);
+        talk.exec(&insert, &value);
+        assert_eq!(talk.error(), None);
+    }
+}
+
+#[test]
+fn a_lock_timeout_leaves_the_transaction_open() {
+    let mut talk = Talk::with(QueryMode::Simple, |_, _| {
+        vec![Outcome::Error(
+            1222,
+            51,
+            16,
+            "Lock request time out".to_owned(),
+        )]
+    });
+    talk.query("begin tran;update a set b = 1");
+    let error = talk.exchange.error_summary().unwrap();
+    assert_eq!(error.classification.class, ErrorClass::Timeout);
+    assert!(!error.classification.retryable);
+    assert_eq!(talk.exchange.block(), Block::Open);
+}
+
+#[test]
+fn a_conflict_counts_more_than_an_error_before_it() {
+    let mut talk = Talk::with(QueryMode::Simple, |_, _| {
+        vec![
+            Outcome::Error(547, 1, 16, "constraint".to_owned()),
+            Outcome::Error(8115, 1, 16, "overflow".to_owned()),
+            Outcome::Error(3960, 1, 16, "snapshot".to_owned()),
+        ]
+    });
+    talk.query("begin tran;update a set b = 1");
+    assert_eq!(talk.error(), Some(3960));
+    let class = talk.exchange.error().unwrap().classification.class;
+    assert_eq!(class, ErrorClass::Serialization);
+}
+
+#[test]
+fn an_attention_cancels_a_request() {
+    for step in [1, 9, 100_000] {
+        let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![ints(&[1, 2]), Outcome::Hang]);
+        talk.step = step;
+        assert_eq!(talk.exchange.attention(), None, "nothing to cancel");
+        talk.exchange.query("waitfor delay '1:00'");
+        let answer = talk.server.receive(talk.exchange.outgoing());
+        assert!(answer.is_empty());
+        let attention = talk.exchange.attention().unwrap();
+        assert_eq!(talk.exchange.attention(), None, "once is enough");
+        let answer = talk.server.receive(attention);
+        assert_eq!(talk.take(&answer), Ok(FeedStatus::Complete));
+        assert_eq!(talk.requests().pop(), Some(Request::Attention));
+        let error = talk.exchange.error().unwrap();
+        assert_eq!(
+            (error.classification.class, error.code()),
+            (ErrorClass::Timeout, "HY008")
+        );
+        assert_eq!(talk.exchange.attention(), None);
+    }
+}
+
+#[test]
+fn an_attention_that_is_late_changes_nothing() {
+    let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![ints(&[1])]);
+    talk.exchange.query("select 1");
+    let reply = talk.server.receive(talk.exchange.outgoing());
+    // It crosses the reply on its way.
+    let attention = talk.exchange.attention().unwrap();
+    assert_eq!(
+        talk.take(&reply),
+        Ok(FeedStatus::More),
+        "two messages answer"
+    );
+    let answer = talk.server.receive(attention);
+    assert_eq!(talk.take(&answer), Ok(FeedStatus::Complete));
+    assert_eq!(
+        (talk.error(), talk.rows()),
+        (None, vec![(0, vec!["1".to_owned()])])
+    );
+    talk.query("select 1");
+    assert_eq!(talk.error(), None);
+}
+
+#[test]
+fn what_is_queued_is_not_sent_after_an_attention() {
+    let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Hang]);
+    let mut set = Statements::new();
+    let (one, two) = (set.add("update a set b = 1"), set.add("update a set b = 2"));
+    talk.exchange
+        .request([(&one, &[][..]), (&two, &[][..])].into_iter());
+    talk.server.receive(talk.exchange.outgoing());
+    let attention = talk.exchange.attention().unwrap();
+    let answer = talk.server.receive(attention);
+    assert_eq!(talk.take(&answer), Ok(FeedStatus::Complete));
+    assert_eq!(talk.requests().len(), 2);
+}
