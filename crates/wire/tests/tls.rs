@@ -1,12 +1,10 @@
 //! TLS and SCRAM without a socket: the connector against an in-memory rustls server, its bytes
 //! split into pieces of every size.
 
-use prony_wire::Channel;
-use prony_wire::Secret;
-use prony_wire::login::LoginProgress;
-use prony_wire::login::TlsParts;
+use prony_wire::login::{LoginProgress, TlsParts};
 use prony_wire::postgres::connector::Connector;
 use prony_wire::postgres::{ChannelBinding, ConnectError, Login, Session, TlsUse};
+use prony_wire::{Channel, Secret};
 use ring::{digest, hmac, pbkdf2};
 use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, ServerConnection};
@@ -178,8 +176,7 @@ impl ScramServer {
 }
 
 fn base64(bytes: &[u8]) -> String {
-    use base64::Engine;
-    base64::engine::general_purpose::STANDARD.encode(bytes)
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
 }
 
 fn framed(body: &[u8]) -> Vec<u8> {

@@ -5,6 +5,7 @@
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
 
+mod comparability;
 mod repeats;
 
 fn sheet(text: &str) -> Sheet {
@@ -442,80 +443,4 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
     ];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 2);
-}
-
-#[test]
-fn intended_differences_are_ranked_except_rate_scale_and_durability() {
-    let sheet = two_configurations();
-    let plan = |key: &str, value: serde_json::Value| serde_json::json!({"server": "h", "run": {key: value}});
-    let base = || repeat("e", "base", "1", 10_000.0);
-    let obstacles_after = |change: &dyn Fn(&mut Run, &mut Run)| {
-        let (mut a, mut b) = (base(), repeat("e", "new", "2", 20_000.0));
-        change(&mut a, &mut b);
-        let runs = [(0, a), (1, b)];
-        let ranking = price(&measurements(&sheet, &runs), &options())
-            .unwrap()
-            .ranking
-            .unwrap();
-        let names = ranking.obstacles.into_iter().map(|obstacle| obstacle.what);
-        names.collect::<Vec<String>>()
-    };
-    let protocol = |a: &mut Run, b: &mut Run| {
-        a.plan = plan("protocol", "prepared".into());
-        b.plan = plan("protocol", "simple".into());
-        b.drive.protocol = Some(prony_store::QueryMode::Simple);
-    };
-    assert_eq!(obstacles_after(&protocol), [""; 0]);
-    let unintended =
-        |_: &mut Run, b: &mut Run| b.drive.protocol = Some(prony_store::QueryMode::Simple);
-    assert_eq!(obstacles_after(&unintended), ["protocol"]);
-    let rate = |a: &mut Run, b: &mut Run| {
-        a.plan = plan("rate", serde_json::Value::Null);
-        b.plan = plan("rate", 20_000.into());
-        b.drive.rate_tps = Some(20_000.0);
-    };
-    assert_eq!(obstacles_after(&rate), ["pace"]);
-    let durability = |a: &mut Run, b: &mut Run| {
-        a.plan = serde_json::json!({"server": "postgres://h/d"});
-        b.plan = serde_json::json!({"server": "postgres://h/d?options=-c fsync=off"});
-        a.server.settings.insert("fsync".into(), "on".into());
-        b.server.settings.insert("fsync".into(), "off".into());
-    };
-    assert_eq!(obstacles_after(&durability), ["fsync"]);
-}
-
-#[test]
-fn unobserved_tables_allow_a_ranking_with_a_remark() {
-    let sheet = two_configurations();
-    let mut unknown_tables = observed_run();
-    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
-    before.replication = Some(prony_store::Replication::None);
-    let known_tables = unknown_tables.clone();
-    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
-    before.durability.as_mut().unwrap().tables_unknown = true;
-    let durability_remarks = |runs: &[(usize, Run)]| {
-        let prices = price(&measurements(&sheet, runs), &options()).unwrap();
-        assert_eq!(prices.ranking.unwrap().obstacles, []);
-        let remarks = prices.remarks.into_iter();
-        let texts = remarks.filter(|remark| remark.id == "durability-unknown");
-        texts.map(|remark| remark.finding).collect::<Vec<_>>()
-    };
-    assert_eq!(
-        durability_remarks(&[(0, known_tables.clone()), (1, known_tables.clone())]),
-        [""; 0]
-    );
-    let text = "b: the runs do not record whether there are unlogged tables.";
-    assert_eq!(
-        durability_remarks(&[(0, known_tables.clone()), (1, unknown_tables.clone())]),
-        [text]
-    );
-    // A different durability class is a different guarantee, whether or not the tables are known.
-    let before = observed_mut(&mut unknown_tables).before.as_mut().unwrap();
-    before.durability.as_mut().unwrap().class = prony_store::DurabilityClass::D1;
-    let prices = price(
-        &measurements(&sheet, &[(0, known_tables), (1, unknown_tables)]),
-        &options(),
-    )
-    .unwrap();
-    assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
 }
