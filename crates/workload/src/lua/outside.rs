@@ -7,7 +7,7 @@ use super::connections::visible_result;
 use super::listener::SqlOperation;
 use super::request::{FIRST_VALUE, Request, text};
 use super::sql_errors::{
-    DeferredError, error_answer, lossy, report_failure, sent_statement, statement_text,
+    DeferredError, error_answer, lossy, no_server, report_failure, sent_statement, statement_text,
 };
 use super::state::{ScriptContext, ScriptState};
 use super::statements::PreparedStatements;
@@ -368,10 +368,6 @@ fn open_connection(
 
 fn rows_and_columns(exchange: &Exchange, result: usize) -> (u64, usize) {
     (exchange.affected_by(result), exchange.width(result))
-}
-
-fn no_server() -> Answer {
-    Answer::Failed(FailedAnswer::internal("there is no server to query here"))
 }
 
 /// Converts the error of a blocking connection to the error type of the event loop.
