@@ -3,7 +3,7 @@
 //! never call a function of the API that can raise an error.
 //!
 //! `mlua::Thread::resume` converts each value by way of a handle of its own, and checks the stack at each step: a
-//! statement took 2,000 instructions more with it (`examples/lua_cost.rs`).
+//! request took about 1,000 instructions more with it (`examples/lua_cost.rs`).
 
 use super::answer::Answer;
 use mlua::ffi::{self, lua_State};

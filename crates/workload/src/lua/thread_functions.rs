@@ -1,6 +1,6 @@
 //! C functions that do for a script, in threads of a load, what needs no waiting: they read the rows of the
-//! connection's last reply, and begin the next event. By requests to the event loop, a row of three columns took 18,000
-//! instructions more, most of them in mlua's conversions, and the next event up to 500 (`examples/lua_cost.rs`).
+//! connection's last reply, and begin the next event. By requests to the event loop, a row of three columns took about
+//! 19,000 instructions more, most of them in mlua's conversions, and the next event at most 500 (`examples/lua_cost.rs`).
 //! They must not panic, and must not hold a reference to a reply after they return.
 
 use super::connections::{Connections, visible_result};
