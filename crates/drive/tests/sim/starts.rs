@@ -6,6 +6,7 @@ use prony_drive::io::sim::{Answer, Machine, SimServer};
 use prony_drive::{DriveJob, RunEventKind, Tap};
 use prony_measure::Sample;
 use prony_plan::{DrivePlan, Stop};
+use prony_session::{Db, Outcome, Program, User};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -285,4 +286,76 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
         );
         last_ns = since_ns;
     }
+}
+
+/// A program whose users execute `requests` statements in each transaction. If `is_eager`, they start without waiting
+/// whenever they can.
+fn eager(is_eager: bool, requests: u32) -> impl Program {
+    ClosureProgram(move |_, mut db: Db| -> User {
+        Box::pin(async move {
+            loop {
+                if !(is_eager && db.try_start(0))
+                    && let Err(exit) = db.start(0).await
+                {
+                    return exit;
+                }
+                for _ in 0..requests {
+                    if let Err(error) = db.query("SELECT 1").await {
+                        return user_failure(error);
+                    }
+                }
+                if !db.has_waited_since_start() {
+                    db.sleep(Duration::from_nanos(1)).await;
+                }
+                db.end_with_open_block(Outcome::Committed);
+            }
+        })
+    })
+}
+
+#[test]
+fn starts_without_waiting_follow_the_rules_of_other_starts() {
+    let stopping = |stop| DrivePlan {
+        stop,
+        ..plan(3, 1.0)
+    };
+    let plans = [
+        starts_for_a_second(3),
+        plan(3, 1.0),
+        stopping(Stop::Transactions(7)),
+        stopping(Stop::Shared {
+            transactions: 11,
+            within: Duration::from_secs(1),
+        }),
+        DrivePlan {
+            pace: evenly(20.0),
+            ..starts_for_a_second(3)
+        },
+        DrivePlan {
+            connect_per_transaction: true,
+            ..starts_for_a_second(3)
+        },
+    ];
+    for plan in plans {
+        let counts = |is_eager| {
+            let program = eager(is_eager, 2);
+            let result = simulate(&program, &plan, with_timestamps(), after(30 * MS));
+            let measured = result.unwrap().0.collected.measured;
+            let all = measured.all();
+            (all.committed, all.response.mean_ns(), measured.seconds())
+        };
+        let expected = counts(false);
+        assert!(expected.0 >= 11, "{plan:?}");
+        assert_eq!(counts(true), expected, "{plan:?}");
+    }
+}
+
+#[test]
+fn a_user_that_makes_no_request_does_not_start_without_waiting() {
+    let plan = DrivePlan {
+        stop: Stop::Transactions(50),
+        ..plan(2, 1.0)
+    };
+    let (driven, _) = simulate(&eager(true, 0), &plan, with_timestamps(), after(MS)).unwrap();
+    assert_eq!(driven.collected.measured.all().committed, 100);
 }

@@ -191,6 +191,11 @@ impl DbReply<'_> {
         self.exchange.columns(result)
     }
 
+    /// The number of columns of result `result` (from 0), under the same condition.
+    pub fn width(&self, result: usize) -> usize {
+        self.exchange.width(result)
+    }
+
     /// How many results the reply has, including those without rows.
     pub fn results(&self) -> usize {
         self.exchange.results()

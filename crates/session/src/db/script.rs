@@ -2,9 +2,10 @@
 //! allow states that [`Db::end`] rejects, and never lose a sample.
 
 use super::{Db, DbReply};
-use crate::conn::UserPhase;
+use crate::conn::{CurrentTransaction, UserPhase};
 use crate::error::DbError;
-use prony_measure::Outcome;
+use prony_measure::{Outcome, TxnKind};
+use prony_wire::{Statement, Value};
 use std::rc::Rc;
 
 impl Db {
@@ -13,6 +14,34 @@ impl Db {
     pub fn end_with_open_block(&mut self, outcome: Outcome) {
         self.done += u64::from(self.context.is_counted(self.conn.noticed_ns()));
         self.context.record(self.conn.end(outcome), None);
+    }
+
+    /// Whether the user has waited for anything since its last start. Otherwise its time, [`Db::noticed_ns`], is still
+    /// that of the start.
+    pub fn has_waited_since_start(&self) -> bool {
+        self.last_start_ns != Some(self.conn.noticed_ns())
+    }
+
+    /// Starts the next transaction, if that is possible without waiting. If not, it does nothing, and the caller
+    /// awaits [`Db::start`].
+    pub fn try_start(&mut self, kind: TxnKind) -> bool {
+        let (rules, now_ns) = (self.context.rules(), self.conn.noticed_ns());
+        let waits = rules.paced || rules.connect_per_transaction || !self.has_waited_since_start();
+        if waits
+            || self.is_done()
+            || self.context.is_over(now_ns)
+            || !self.context.may_start(now_ns)
+        {
+            return false;
+        }
+        self.last_start_ns = Some(now_ns);
+        self.conn.start(CurrentTransaction {
+            kind,
+            scheduled_ns: now_ns,
+            started_ns: now_ns,
+            ..CurrentTransaction::default()
+        });
+        true
     }
 
     /// Discards the transaction that was started, without a sample.
@@ -66,14 +95,38 @@ impl Db {
         self.wait(UserPhase::Close).await;
     }
 
-    /// Executes text as [`Db::query`] does, in any encoding.
+    /// Encodes a request of text, as [`Db::query`] sends it, in any encoding; [`Db::finish_request`], which must follow,
+    /// sends it.
     ///
     /// # Errors
-    /// [`DbError`], as [`Db::query`].
-    pub async fn query_bytes(&mut self, sql: &[u8]) -> Result<DbReply<'_>, DbError> {
+    /// [`DbError`] if the connection is not up.
+    pub fn begin_query(&mut self, sql: &[u8]) -> Result<(), DbError> {
         self.check()?;
         self.conn.query(sql);
-        self.reply().await
+        Ok(())
+    }
+
+    /// Encodes a request of one statement at once, so that its values need not live until the reply;
+    /// [`Db::finish_request`], which must follow, sends it.
+    ///
+    /// # Errors
+    /// [`DbError`] if the connection is not up.
+    pub fn begin_request(
+        &mut self,
+        statement: &Statement,
+        values: &[Value<'_>],
+    ) -> Result<(), DbError> {
+        self.check()?;
+        self.conn.request(std::iter::once((statement, values)));
+        Ok(())
+    }
+
+    /// Sends the request that has been encoded, and waits for its reply.
+    ///
+    /// # Errors
+    /// [`DbError`], as [`Db::exec`].
+    pub fn finish_request(&mut self) -> impl Future<Output = Result<DbReply<'_>, DbError>> {
+        self.reply()
     }
 
     /// Counts another try of the transaction, after [`Db::recover_connection`].

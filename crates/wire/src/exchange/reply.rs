@@ -118,6 +118,14 @@ impl Exchange {
         postgres.chain(mysql).chain(tds)
     }
 
+    /// Number of columns of result `result` (from 0); 0 if the server described none.
+    pub fn width(&self, result: usize) -> usize {
+        match &self.state {
+            ProtocolState::Postgres { reply, .. } => reply.width(result),
+            ProtocolState::Mysql(mysql) => mysql.reply.width(result),
+        }
+    }
+
     /// Number of results in the reply, including those without rows.
     pub fn results(&self) -> usize {
         match &self.state {

@@ -26,6 +26,10 @@ pub struct Reply {
     pending_ready: u32,
     /// Parse messages that the server accepted.
     parsed: u32,
+    /// Number of results so far, including those without rows.
+    results: u32,
+    /// The last RowDescription: the number of its result, and its number of columns.
+    described: Option<(u32, u16)>,
     /// Body of the first error.
     error: Option<Range<usize>>,
     /// Body of the last CommandComplete.
@@ -73,6 +77,8 @@ impl Reply {
         self.end = None;
         self.pending_ready = ready;
         self.parsed = 0;
+        self.results = 0;
+        self.described = None;
         self.notices = 0;
         self.error = None;
         self.complete = None;
@@ -115,9 +121,18 @@ impl Reply {
     fn take(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
         match kind {
             // Rows and their descriptions are read later, from the bytes.
-            b'D' | b'T' | b'2' | b'n' | b't' | b'I' | b's' | b'3' => {}
+            b'D' | b'2' | b'n' | b't' | b's' | b'3' => {}
+            b'T' => {
+                let columns = self.bytes[body].first_chunk::<2>();
+                let columns = columns.map_or(0, |columns| u16::from_be_bytes(*columns));
+                self.described = Some((self.results, columns));
+            }
             b'1' => self.parsed += 1,
-            b'C' => self.complete = Some(body),
+            b'I' => self.results += 1,
+            b'C' => {
+                self.results += 1;
+                self.complete = Some(body);
+            }
             b'Z' => {
                 self.block = match self.bytes[body].first() {
                     Some(b'T') => Block::Open,
@@ -215,9 +230,21 @@ impl Reply {
     /// Rows that the last command changed or returned, from its tag: `INSERT 0 5` is 5.
     pub fn affected(&self) -> u64 {
         let tag = self.complete.clone().map_or(&[][..], |r| &self.bytes[r]);
-        let text = std::str::from_utf8(tag).unwrap_or("");
-        let word = text.trim_end_matches('\0').rsplit(' ').next();
-        word.and_then(|w| w.parse().ok()).unwrap_or(0)
+        // From the end, because this is read for each statement of a script: a search for the last word and `parse`
+        // take ten times as many instructions.
+        let (mut rows, mut unit) = (0u64, 1u64);
+        for byte in tag.iter().rev().skip_while(|byte| **byte == 0) {
+            match byte {
+                b'0'..=b'9' => {
+                    let digit = u64::from(byte - b'0');
+                    rows = rows.wrapping_add(digit.wrapping_mul(unit));
+                    unit = unit.wrapping_mul(10);
+                }
+                b' ' => return rows,
+                _ => return 0,
+            }
+        }
+        rows
     }
 
     /// The rows of all results, in order, each with the number of its result from 0.
@@ -235,9 +262,17 @@ impl Reply {
 
     /// Number of results, including those without rows.
     pub fn results(&self) -> usize {
-        self.messages()
-            .filter(|(kind, _)| ends_result(*kind))
-            .count()
+        self.results as usize
+    }
+
+    /// Number of columns of result `result` (from 0); 0 if the server described none.
+    pub fn width(&self, result: usize) -> usize {
+        match self.described {
+            Some((last, columns)) if last as usize == result => usize::from(columns),
+            // A result before the last one that has columns.
+            Some((last, _)) if last as usize > result => self.columns(result).count(),
+            _ => 0,
+        }
     }
 
     /// The names of the columns of result `result` (from 0), as far as they are well-formed; none if

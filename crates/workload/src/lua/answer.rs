@@ -1,7 +1,6 @@
 //! The values with which a script's coroutine is resumed. They must not hold references to a reply.
 
-use mlua::{IntoLua, IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
-use prony_wire::WireRow;
+use mlua::{IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
 
 /// The answer to a request.
 pub enum Answer {
@@ -13,7 +12,7 @@ pub enum Answer {
     Number(usize),
     /// A prepared statement: its number, and its number of parameters.
     Prepared(usize, usize),
-    /// All rows of a result.
+    /// All rows of a result, outside of the load.
     Rows(Table),
     Failed(FailedAnswer),
 }
@@ -62,23 +61,4 @@ impl FailedAnswer {
             ignorable: false,
         }
     }
-}
-
-/// Converts the rows of one result of a reply to Lua tables of strings.
-pub fn rows<'a>(
-    lua: &Lua,
-    reply: impl Iterator<Item = (usize, WireRow<'a>)>,
-    result: usize,
-) -> Result<Table> {
-    let rows = lua.create_table()?;
-    for (_, row) in reply.filter(|(index, _)| *index == result) {
-        let table = lua.create_table()?;
-        for (index, value) in row.values().enumerate() {
-            if let Some(bytes) = value {
-                table.raw_set(index + 1, lua.create_string(bytes)?)?;
-            }
-        }
-        rows.raw_push(table.into_lua(lua)?)?;
-    }
-    Ok(rows)
 }

@@ -136,7 +136,7 @@ pub fn visible_result(sees_first_result: bool, results: usize) -> usize {
 
 /// Returns the number of rows that a result returned or changed, and its number of columns.
 pub fn rows_and_columns(reply: &DbReply<'_>, result: usize) -> (u64, usize) {
-    (reply.affected_by(result), reply.columns(result).count())
+    (reply.affected_by(result), reply.width(result))
 }
 
 /// Returns the number of rows and columns of the result that a script sees first.

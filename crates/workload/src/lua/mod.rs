@@ -6,7 +6,7 @@
 //!
 //! A sysbench thread is a virtual user with a separate Lua state, in which the script is read again, and one
 //! coroutine. The script makes blocking calls (`con:query()`); the coroutine yields a request, and [`user`]
-//! resumes it with the answer of the event loop. The API for scripts is written in Lua (`prelude/`), so that
+//! resumes it with the answer of the event loop. What needs no waiting, C functions do at once ([`thread_functions`]). The API for scripts is written in Lua (`prelude/`), so that
 //! LuaJIT can compile across its calls.
 
 mod answer;
@@ -14,6 +14,7 @@ mod bundled;
 mod command;
 mod compiled;
 mod connections;
+mod coroutine;
 mod listener;
 mod outside;
 mod path;
@@ -26,6 +27,7 @@ mod settings;
 mod sql_errors;
 mod state;
 mod statements;
+mod thread_functions;
 mod user;
 mod user_random;
 mod values;

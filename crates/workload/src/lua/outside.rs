@@ -2,19 +2,20 @@
 //! and the script's top level. Without an event loop, requests use blocking connections and are answered
 //! immediately. Must never be used in a load.
 
-use super::answer::{Answer, FailedAnswer, rows};
+use super::answer::{Answer, FailedAnswer};
 use super::connections::visible_result;
 use super::listener::SqlOperation;
-use super::request::{Request, Yielded};
+use super::request::{FIRST_VALUE, Request, text};
 use super::sql_errors::{
-    DeferredError, error_answer, lossy, report_failure, sent_statement, statement_text,
+    DeferredError, error_answer, lossy, no_server, report_failure, sent_statement, statement_text,
 };
 use super::state::{ScriptContext, ScriptState};
 use super::statements::PreparedStatements;
-use super::values::BoundValues;
+use super::thread_functions::push_rows;
+use super::values::RequestValues;
 use super::watchdog::Heartbeat;
 use crate::sysbench::{Driver, is_lost};
-use mlua::{IntoLuaMulti, Lua, Result, Value as LuaValue};
+use mlua::{IntoLuaMulti, Lua, Result, Value as LuaValue, Variadic};
 use prony_server::control::{BlockingConnection, Error};
 use prony_session::DbError;
 use prony_wire::{Block, Exchange, Value};
@@ -37,7 +38,6 @@ struct OutsideConnections {
     current: usize,
     /// Numbers that are not in use. A connection that could not be reopened is closed, but its number is in use.
     free: Vec<usize>,
-    values: BoundValues,
     /// Whether a script first sees the first of several results, and requests the others.
     sees_first_result: bool,
 }
@@ -62,7 +62,6 @@ pub(super) fn install_answer(
         all: Vec::new(),
         current: 0,
         free: Vec::new(),
-        values: BoundValues::default(),
         sees_first_result: settings.is_v1_1 && settings.driver == Driver::Mysql,
     });
     let (connections, heartbeat, end) = (
@@ -70,21 +69,25 @@ pub(super) fn install_answer(
         Arc::clone(heartbeat),
         Arc::clone(&settings.end),
     );
-    let answer = state.lua.create_function(move |lua, yielded: Yielded| {
-        if end.load(Ordering::Relaxed) {
-            return Err(mlua::Error::RuntimeError("interrupted".to_owned()));
-        }
-        heartbeat.set_waiting(true);
-        let answer = Request::decode(yielded)
-            .and_then(|request| connections.borrow_mut().answer(lua, request));
-        heartbeat.set_waiting(false);
-        answer?.into_lua_multi(lua)
-    })?;
+    let answer = state
+        .lua
+        .create_function(move |lua, request: Variadic<LuaValue>| {
+            if end.load(Ordering::Relaxed) {
+                return Err(mlua::Error::RuntimeError("interrupted".to_owned()));
+            }
+            heartbeat.set_waiting(true);
+            let values = RequestValues::new(&request);
+            let answer = Request::decode(|index| values.get(index))
+                .and_then(|request| connections.borrow_mut().answer(lua, request, &values));
+            heartbeat.set_waiting(false);
+            answer?.into_lua_multi(lua)
+        })?;
     state.core.raw_set("answer", answer)
 }
 
 impl OutsideConnections {
-    fn answer(&mut self, lua: &Lua, request: Request) -> Result<Answer> {
+    fn answer(&mut self, lua: &Lua, request: Request, values: &RequestValues) -> Result<Answer> {
+        let text = || text(|index| values.get(index));
         Ok(match request {
             Request::Connect => self.connect(),
             Request::Disconnect(number) => {
@@ -95,11 +98,9 @@ impl OutsideConnections {
                 self.current = number;
                 Answer::Done
             }
-            Request::Query(text) => self.query(&text.as_bytes()),
-            Request::Prepare(text) => self.prepare(&text.as_bytes()),
-            Request::Execute(id, first, others) => {
-                self.execute(id, std::iter::once(&first).chain(others.iter()))
-            }
+            Request::Query => self.query(text()?),
+            Request::Prepare => self.prepare(text()?),
+            Request::Execute(id) => self.execute(id, |index| values.get(FIRST_VALUE + index)),
             Request::Close(id) => {
                 if let Some(connection) = self.all.get_mut(self.current) {
                     connection.close(id);
@@ -205,7 +206,7 @@ impl OutsideConnections {
         Answer::Prepared(id, statement.parameters())
     }
 
-    fn execute<'a>(&mut self, id: usize, values: impl Iterator<Item = &'a LuaValue>) -> Answer {
+    fn execute<'a>(&mut self, id: usize, value: impl Fn(usize) -> Value<'a>) -> Answer {
         let Some(connection) = self.all.get(self.current) else {
             return no_server();
         };
@@ -213,16 +214,11 @@ impl OutsideConnections {
             return Answer::Failed(FailedAnswer::internal("no such statement"));
         };
         let text = connection.prepared.text(id).unwrap_or_default();
-        let mut bound = std::mem::take(&mut self.values);
-        bound.take(values, statement.parameters());
-        let params: Vec<Value<'_>> = (0..bound.len()).map(|index| bound.get(index)).collect();
+        let params: Vec<Value<'_>> = (0..statement.parameters()).map(value).collect();
         let (operation, sql) = sent_statement(&self.context.settings, text, &statement, &params);
-        let answer = self.execute_request(operation, &sql, |exchange| {
+        self.execute_request(operation, &sql, |exchange| {
             exchange.request(std::iter::once((&*statement, &params[..])));
-        });
-        drop(params);
-        self.values = bound;
-        answer
+        })
     }
 
     /// Makes a request, counts its outcome, and returns the answer for the script.
@@ -332,7 +328,13 @@ impl OutsideConnections {
         let exchange = blocking.exchange();
         let result =
             result.unwrap_or_else(|| visible_result(self.sees_first_result, exchange.results()));
-        Ok(Answer::Rows(rows(lua, exchange.rows(), result)?))
+        // SAFETY: `exec_raw` runs the closure in protected code, and passes an empty stack.
+        let rows = unsafe {
+            lua.exec_raw((), |state| {
+                push_rows(state, exchange.rows(), result, (0, 0))
+            })
+        };
+        Ok(Answer::Rows(rows?))
     }
 }
 
@@ -365,12 +367,7 @@ fn open_connection(
 }
 
 fn rows_and_columns(exchange: &Exchange, result: usize) -> (u64, usize) {
-    let columns = exchange.columns(result).count();
-    (exchange.affected_by(result), columns)
-}
-
-fn no_server() -> Answer {
-    Answer::Failed(FailedAnswer::internal("there is no server to query here"))
+    (exchange.affected_by(result), exchange.width(result))
 }
 
 /// Converts the error of a blocking connection to the error type of the event loop.

@@ -138,3 +138,8 @@ pub fn error_answer(settings: &ScriptSettings, error: &DbError, ignorable: bool)
         ignorable,
     })
 }
+
+/// Returns a script's answer for a request where there is no server.
+pub fn no_server() -> Answer {
+    Answer::Failed(FailedAnswer::internal("there is no server to query here"))
+}

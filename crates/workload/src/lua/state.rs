@@ -5,6 +5,7 @@ use super::command::LuaScriptError;
 use super::compiled::ChunkCache;
 use super::query_counts::OutsideCounters;
 use super::settings::{ScriptOptionValue, ScriptSettings};
+use super::thread_functions::{self, LentConnections};
 use super::user_random::{UserRandom, functions};
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
@@ -49,24 +50,26 @@ pub struct ScriptState {
     pub lua: Lua,
     /// The Lua table of Prony's functions.
     pub core: Table,
-    /// The generator of its random functions. Declared last, so that it is dropped after the state.
-    _random: PinnedRandom,
+    /// What its C functions use: connections, and the generator of its random functions. Declared last, so that they
+    /// are dropped after the state.
+    lent: Pinned<LentConnections>,
+    _random: Pinned<UserRandom>,
 }
 
-/// A generator on the heap; a Lua state holds its address. It is a raw pointer, because moving a `Box` would
-/// assert unique access and invalidate that address.
-struct PinnedRandom(*mut UserRandom);
+/// A value on the heap; a Lua state holds its address. It is a raw pointer, because moving a `Box` would assert unique
+/// access and invalidate that address.
+struct Pinned<T>(*mut T);
 
-impl PinnedRandom {
-    fn new(random: UserRandom) -> PinnedRandom {
-        PinnedRandom(Box::into_raw(Box::new(random)))
+impl<T> Pinned<T> {
+    fn new(value: T) -> Pinned<T> {
+        Pinned(Box::into_raw(Box::new(value)))
     }
 }
 
-impl Drop for PinnedRandom {
+impl<T> Drop for Pinned<T> {
     fn drop(&mut self) {
         // SAFETY: the pointer comes from a `Box` and is freed only here. The state that holds its address
-        // has already been dropped: `ScriptState` drops its fields in order, and this field last.
+        // has already been dropped: `ScriptState` drops its fields in order, and these fields last.
         drop(unsafe { Box::from_raw(self.0) });
     }
 }
@@ -77,15 +80,24 @@ impl ScriptState {
     /// # Errors
     /// The memory limit is too small for the API.
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
-        // Declared before the state, so that it outlives the state if a later step fails.
-        let random = PinnedRandom::new(UserRandom::new(owner.id, context.settings.random));
+        // Declared before the state, so that they outlive the state if a later step fails.
+        let random = Pinned::new(UserRandom::new(owner.id, context.settings.random));
+        let lent = Pinned::new(LentConnections::default());
         // SAFETY: sysbench's scripts may use `ffi` and `debug`; a user who runs a script trusts it like any
         // other program. Prony's own code does not break Lua's rules with them.
         let lua = unsafe { Lua::unsafe_new() };
+        // The garbage collector keeps LuaJIT's settings, which sysbench has too: it takes 0 to 6 % of the client's
+        // instructions (`examples/lua_cost.rs`). A pause of 400 instead of 200 would save 2 % and double the memory.
         lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
         let host = host(&lua, context, owner)?;
         host.set("context", LightUserData(random.0.cast::<c_void>()))?;
+        if !owner.is_outside_load {
+            // SAFETY: they are dropped after the state.
+            for (name, function) in unsafe { thread_functions::create(&lua, lent.0)? } {
+                host.set(name, function)?;
+            }
+        }
         for (name, text) in PRELUDE {
             if name == "legacy" && context.settings.is_v1_1 {
                 continue;
@@ -97,8 +109,15 @@ impl ScriptState {
         Ok(ScriptState {
             lua,
             core,
+            lent,
             _random: random,
         })
+    }
+
+    /// The connections that the state's C functions use.
+    pub fn lent_connections(&self) -> &LentConnections {
+        // SAFETY: the value lives as long as `self`, and is only ever used by shared references.
+        unsafe { &*self.lent.0 }
     }
 
     /// Compiles the script; calling the returned function reads it.

@@ -6,13 +6,14 @@
 
 mod stopped;
 
-use super::answer::{Answer, FailedAnswer, rows};
+use super::answer::{Answer, FailedAnswer};
 use super::command::LuaScriptError;
-use super::connections::{Connections, rows_and_columns, visible_reply, visible_result};
+use super::connections::{Connection, Connections, rows_and_columns, visible_reply};
+use super::coroutine::Coroutine;
 use super::listener::SqlOperation;
 use super::program::Task;
 use super::query_counts::{count_reply, increment};
-use super::request::{Request, Yielded};
+use super::request::{FIRST_VALUE, Request, text};
 use super::settings::ScriptSettings;
 use super::sql_errors::{
     DeferredError, error_answer, lossy, report_failure, sent_statement, statement_text,
@@ -20,12 +21,10 @@ use super::sql_errors::{
 use super::state::{
     ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
 };
-use super::values::BoundValues;
 use super::watchdog::Heartbeat;
 use crate::sysbench::{Driver, is_lost};
-use mlua::{Thread, Value as LuaValue};
 use prony_session::{Db, DbError, Outcome, UserExit};
-use prony_wire::Value;
+use prony_wire::{Statement, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,16 +45,13 @@ thread_local! {
 /// One virtual user of a script.
 pub struct ScriptUser {
     context: Arc<ScriptContext>,
-    thread: Thread,
+    coroutine: Coroutine,
     state: Rc<ScriptState>,
     heartbeat: Arc<Heartbeat>,
     /// Whether its worker also runs other users.
     has_others: bool,
-    values: BoundValues,
     /// Whether it waits for its next event, and can be resumed with "no more events".
     is_waiting: bool,
-    /// Start of its event, in nanoseconds of the run's clock.
-    event_started_ns: u64,
 }
 
 /// The request of the script's coroutine, or the reason why the user ends.
@@ -77,7 +73,7 @@ impl ScriptUser {
     ) -> Result<ScriptUser, LuaScriptError> {
         let to_script_error = |error: mlua::Error| load_error(&error, &context.settings);
         let state = ScriptState::new(context, owner).map_err(to_script_error)?;
-        let create_thread = || {
+        let create_coroutine = || {
             let chunk = state.chunk(context)?;
             let (main_function, word) = match task {
                 Task::Run => ("thread", None),
@@ -85,20 +81,18 @@ impl ScriptUser {
             };
             let body = state.core_function("bind")?;
             let body = body.call((state.core_function(main_function)?, chunk, word))?;
-            state.lua.create_thread(body)
+            Coroutine::new(&state.lua, body)
         };
-        let thread = create_thread().map_err(to_script_error)?;
+        let coroutine = create_coroutine().map_err(to_script_error)?;
         let state = Rc::new(state);
         LUA_STATES.with_borrow_mut(|states| states.push(Rc::clone(&state)));
         Ok(ScriptUser {
             context: Arc::clone(context),
-            thread,
+            coroutine,
             state,
             heartbeat,
             has_others: owner.id.clients > owner.id.workers,
-            values: BoundValues::default(),
             is_waiting: false,
-            event_started_ns: 0,
         })
     }
 
@@ -106,19 +100,15 @@ impl ScriptUser {
         &self.context.settings
     }
 
-    /// Runs the script until its next request.
-    fn resume(&mut self, answer: Answer) -> ResumeResult {
-        self.heartbeat.enter(self.state.lua.state());
-        let result = match answer {
-            // The hot path's answers are passed directly.
-            Answer::Reply(rows, fields) => self.thread.resume::<Yielded>((rows, fields)),
-            Answer::Done => self.thread.resume::<Yielded>(()),
-            Answer::Flag(flag) => self.thread.resume::<Yielded>(flag),
-            other => self.thread.resume::<Yielded>(other),
-        };
+    /// Runs the script until its next request. It can read the replies of `connections`.
+    fn resume(&mut self, answer: Answer, connections: Option<&mut Connections>) -> ResumeResult {
+        let (state, coroutine) = (&self.state, &mut self.coroutine);
+        self.heartbeat.enter(state.lua.state());
+        let run = || coroutine.resume(&state.lua, answer);
+        let result = state.lent_connections().lend(connections, run);
         self.heartbeat.leave();
         result
-            .and_then(Request::decode)
+            .and_then(|()| Request::decode(|index| self.coroutine.value(index)))
             .map_err(|error| self.fail("thread_run", &error_message(&error)))
     }
 
@@ -157,11 +147,17 @@ impl ScriptUser {
             if self.settings().is_over() {
                 return UserExit::Stopped;
             }
-            let request = match self.resume(answer) {
+            let request = match self.resume(answer, Some(&mut connections)) {
                 Ok(request) => request,
                 Err(exit) => return exit,
             };
-            answer = match self.handle_request(request, &mut connections).await {
+            // Statements are not handled in `handle_request`: one future less to pass for each reply.
+            let result = match request {
+                Request::Query => self.execute(None, &mut connections).await,
+                Request::Execute(id) => self.execute(Some(id), &mut connections).await,
+                other => self.handle_request(other, &mut connections).await,
+            };
+            answer = match result {
                 Ok(answer) => answer,
                 Err(exit) => return exit,
             };
@@ -174,21 +170,15 @@ impl ScriptUser {
         connections: &mut Connections,
     ) -> AnswerResult {
         Ok(match request {
-            Request::Execute(id, first, others) => {
-                let values = std::iter::once(&first).chain(others.iter());
-                self.execute(id, values, connections).await?
-            }
             Request::NextEvent => {
                 self.end_event(connections.user_db()).await;
                 self.wait_for_event(connections.user_db()).await?
             }
-            Request::Query(text) => self.query(&text.as_bytes(), connections).await?,
-            Request::Prepare(text) => self.prepare(&text.as_bytes(), connections).await?,
+            Request::Prepare => self.prepare(connections).await?,
             Request::Close(id) => {
                 connections.close_statement(id);
                 Answer::Done
             }
-            Request::Rows(result) => self.rows(result, connections)?,
             Request::WaitForEvent => self.wait_for_event(connections.user_db()).await?,
             Request::Start => {
                 if !connections.user_db().is_in_transaction() {
@@ -275,7 +265,7 @@ impl ScriptUser {
     }
 
     /// Answers with a result of the last reply, or with the error that the server sent instead.
-    async fn result(&mut self, result: usize, connections: &mut Connections) -> AnswerResult {
+    async fn result(&self, result: usize, connections: &mut Connections) -> AnswerResult {
         let connection = connections.current();
         if result >= connection.db.last_reply().results()
             && let Some(deferred) = connection.deferred.take()
@@ -286,20 +276,10 @@ impl ScriptUser {
         Ok(count_reply(&connection.db, reply))
     }
 
-    fn rows(&self, result: Option<usize>, connections: &mut Connections) -> AnswerResult {
-        let sees_first_result = connections.sees_first_result();
-        let reply = connections.current().db.last_reply();
-        let result = result.unwrap_or_else(|| visible_result(sees_first_result, reply.results()));
-        match rows(&self.state.lua, reply.iter(), result) {
-            Ok(rows) => Ok(Answer::Rows(rows)),
-            Err(error) => Err(self.fail("thread_run", &error_message(&error))),
-        }
-    }
-
     /// Ends the event.
     async fn end_event(&mut self, db: &mut Db) {
         if db.is_in_transaction() {
-            if db.noticed_ns() == self.event_started_ns {
+            if !db.has_waited_since_start() {
                 // The event made no request, so nothing has read the clock since it began: read it now.
                 db.sleep(Duration::from_nanos(1)).await;
             }
@@ -313,34 +293,20 @@ impl ScriptUser {
         let result = db.start(0).await;
         self.is_waiting = false;
         match result {
-            Ok(()) => {
-                self.event_started_ns = db.noticed_ns();
-                Ok(Answer::Flag(true))
-            }
+            Ok(()) => Ok(Answer::Flag(true)),
             Err(UserExit::Failed(reason)) => Err(self.fail("thread_run", &reason)),
             Err(UserExit::Stopped | UserExit::Finished) => Ok(Answer::Flag(false)),
         }
     }
 
-    async fn query(&mut self, sql: &[u8], connections: &mut Connections) -> AnswerResult {
-        let sees_first_result = connections.sees_first_result();
-        let connection = connections.current();
-        if let Some(deferred) = connection.deferred.take() {
-            return self.handle_deferred(deferred, connections).await;
-        }
-        let db = &mut connection.db;
-        let result = db.query_bytes(sql).await;
-        let result = result.map(|reply| visible_reply(sees_first_result, &reply));
-        match result {
-            Ok(reply) => Ok(count_reply(db, reply)),
-            Err(error) => {
-                self.handle_statement_error(SqlOperation::Query, &lossy(sql), error, connections)
-                    .await
-            }
-        }
+    /// The text of the current request.
+    fn request_text(&self) -> Result<&[u8], UserExit> {
+        text(|index| self.coroutine.value(index))
+            .map_err(|error| self.fail("thread_run", &error_message(&error)))
     }
 
-    async fn prepare(&mut self, sql: &[u8], connections: &mut Connections) -> AnswerResult {
+    async fn prepare(&self, connections: &mut Connections) -> AnswerResult {
+        let sql = self.request_text()?;
         let connection = connections.current();
         let Some((id, statement)) = connection.prepared.open(sql) else {
             let text = "a connection has at most 65,535 prepared statements open: close some";
@@ -365,53 +331,76 @@ impl ScriptUser {
         Ok(Answer::Prepared(id, statement.parameters()))
     }
 
-    async fn execute(
-        &mut self,
-        id: usize,
-        values: impl Iterator<Item = &LuaValue>,
-        connections: &mut Connections,
-    ) -> AnswerResult {
+    /// Executes the current request: a text, or the prepared statement with this number.
+    async fn execute(&self, id: Option<usize>, connections: &mut Connections) -> AnswerResult {
         let sees_first_result = connections.sees_first_result();
         let connection = connections.current();
         if let Some(deferred) = connection.deferred.take() {
             return self.handle_deferred(deferred, connections).await;
         }
-        let Some(statement) = connection.prepared.get(id) else {
-            return Ok(Answer::Failed(FailedAnswer::internal("no such statement")));
-        };
-        self.values.take(values, statement.parameters());
-        let count = self.values.len();
         let db = &mut connection.db;
-        let result = if count <= INLINE_VALUES_MAX {
-            let inline: [Value<'_>; INLINE_VALUES_MAX] =
-                std::array::from_fn(|index| match index < count {
-                    true => self.values.get(index),
-                    false => Value::Null,
-                });
-            db.exec(&statement, &inline[..count]).await
-        } else {
-            let values: Vec<Value<'_>> = (0..count).map(|index| self.values.get(index)).collect();
-            db.exec(&statement, &values).await
+        let begun = match id {
+            None => db.begin_query(self.request_text()?),
+            Some(id) => match connection.prepared.get(id) {
+                Some(statement) => self.begin_execution(&statement, db),
+                None => {
+                    return Ok(Answer::Failed(FailedAnswer::internal("no such statement")));
+                }
+            },
         };
-        let result = result.map(|reply| visible_reply(sees_first_result, &reply));
-        match result {
+        let result = match begun {
+            Ok(()) => db.finish_request().await,
+            Err(error) => Err(error),
+        };
+        match result.map(|reply| visible_reply(sees_first_result, &reply)) {
             Ok(reply) => Ok(count_reply(db, reply)),
             Err(error) => {
-                let text = connection.prepared.text(id).unwrap_or_default();
-                let values: Vec<Value<'_>> =
-                    (0..count).map(|index| self.values.get(index)).collect();
-                let (operation, text_sent) =
-                    sent_statement(self.settings(), text, &statement, &values);
-                drop(values);
-                self.handle_statement_error(operation, &text_sent, error, connections)
+                let (operation, sql) = self.failed_statement(id, connection)?;
+                self.handle_statement_error(operation, &sql, error, connections)
                     .await
             }
         }
     }
 
+    /// The operation and the text of the current request, for messages.
+    #[cold]
+    fn failed_statement(
+        &self,
+        id: Option<usize>,
+        connection: &Connection,
+    ) -> Result<(SqlOperation, String), UserExit> {
+        let prepared = &connection.prepared;
+        let Some((id, statement)) = id.and_then(|id| Some((id, prepared.get(id)?))) else {
+            let sql = lossy(self.request_text()?);
+            return Ok((SqlOperation::Query, sql.into_owned()));
+        };
+        let values: Vec<Value<'_>> = self.values(statement.parameters()).collect();
+        let text = prepared.text(id).unwrap_or_default();
+        Ok(sent_statement(self.settings(), text, &statement, &values))
+    }
+
+    /// The values of the current request, an execution.
+    fn values(&self, count: usize) -> impl Iterator<Item = Value<'_>> {
+        (0..count).map(|index| self.coroutine.value(FIRST_VALUE + index))
+    }
+
+    /// Encodes the current request, an execution of this statement.
+    fn begin_execution(&self, statement: &Statement, db: &mut Db) -> Result<(), DbError> {
+        let count = statement.parameters();
+        if count > INLINE_VALUES_MAX {
+            let values: Vec<Value<'_>> = self.values(count).collect();
+            return db.begin_request(statement, &values);
+        }
+        let mut inline = [Value::Null; INLINE_VALUES_MAX];
+        for (slot, value) in inline.iter_mut().zip(self.values(count)) {
+            *slot = value;
+        }
+        db.begin_request(statement, &inline[..count])
+    }
+
     /// Answers with a deferred error, after the script has reached its statement.
     async fn handle_deferred(
-        &mut self,
+        &self,
         deferred: DeferredError,
         connections: &mut Connections,
     ) -> AnswerResult {
@@ -423,7 +412,7 @@ impl ScriptUser {
     /// Handles a failed statement. If it is not the first of a text, the script gets the result of the first.
     #[cold]
     async fn handle_statement_error(
-        &mut self,
+        &self,
         operation: SqlOperation,
         sql: &str,
         error: DbError,
@@ -444,7 +433,7 @@ impl ScriptUser {
     /// Handles the error of a statement. After an ignored error, the connection recovers and the event is restarted.
     #[cold]
     async fn handle_error(
-        &mut self,
+        &self,
         operation: SqlOperation,
         sql: &str,
         error: DbError,

@@ -1,6 +1,6 @@
 //! Interrupts scripts that run too long without making a request. Threads record when a Lua state starts and stops
 //! running; the watchdog raises an error at the script's current line, or notifies the listener if it cannot. Must
-//! never touch a state that is not running, or cost a script more than two atomic operations per resume.
+//! never touch a state that is not running, or cost a script more than one atomic read-modify-write per resume.
 
 use super::state::ScriptContext;
 use mlua::ffi::{self, lua_Debug, lua_State};
@@ -52,7 +52,10 @@ impl Heartbeat {
     /// Marks that a state begins to run.
     pub fn enter(&self, state: *mut lua_State) {
         self.state.store(state, Ordering::Relaxed);
-        self.epoch.fetch_add(1, Ordering::Release);
+        // While no state runs, only this thread changes the epoch, so this need not be an atomic addition, which would
+        // wait for earlier writes.
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        self.epoch.store(epoch + 1, Ordering::Release);
     }
 
     /// Marks that the state no longer runs.

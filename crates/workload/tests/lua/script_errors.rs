@@ -221,6 +221,32 @@ fn memory_is_limited() {
 }
 
 #[test]
+fn rows_that_need_too_much_memory_are_an_error_after_which_the_connection_works() {
+    let options = RunOptions {
+        memory_limit_bytes: 8 << 20,
+        events: 1,
+        ..RunOptions::default()
+    };
+    let script = r#"
+        function event()
+            local con = sysbench.sql.driver():connect()
+            local wide = {}
+            for column = 1, 30 do wide[column] = "repeat('" .. column .. "', 500000)" end
+            wide = "select " .. table.concat(wide, ", ")
+            local rs = con:query(wide)
+            print(pcall(rs.fetch_row, rs))
+            print(pcall(con.query_row, con, wide))
+            print(con:query_row("select 7, null, 'x'"))
+        end"#;
+    for database in TestDatabase::both() {
+        let result = run_script(&database, script, "run", &options);
+        assert!(result.failures.is_empty(), "{result:?}");
+        let message = "false\tnot enough memory\n";
+        assert_eq!(result.text, format!("{message}{message}7\tnil\tx\n"));
+    }
+}
+
+#[test]
 fn ignored_errors_restart_the_event() {
     let database = TestDatabase::maria();
     database.execute("create table once (a int primary key)");

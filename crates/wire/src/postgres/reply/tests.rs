@@ -153,3 +153,55 @@ fn a_malformed_row_ends_early() {
     assert_eq!(row.values().count(), 0);
     assert_eq!(Row { body: b"" }.int(0), None);
 }
+
+#[test]
+fn affected_rows_are_the_number_at_the_end_of_the_tag() {
+    for (tag, rows) in [
+        ("SELECT 1", 1),
+        ("INSERT 0 1024", 1024),
+        ("UPDATE 0", 0),
+        ("BEGIN", 0),
+        ("CREATE TABLE AS", 0),
+        ("SELECT 18446744073709551615", u64::MAX),
+        ("7", 7),
+        ("", 0),
+    ] {
+        let mut reply = Reply::default();
+        reply.expect(1);
+        let tag_message = message(b'C', format!("{tag}\0").as_bytes());
+        let bytes = [tag_message, message(b'Z', b"I")].concat();
+        assert!(reply.feed(&bytes).unwrap());
+        assert_eq!((reply.affected(), reply.results()), (rows, 1), "{tag}");
+    }
+}
+
+#[test]
+fn each_result_has_its_own_number_of_columns() {
+    let description = |names: &[&str]| {
+        let mut body = (names.len() as u16).to_be_bytes().to_vec();
+        for name in names {
+            body.extend_from_slice(name.as_bytes());
+            body.extend_from_slice(&[0; 19]);
+        }
+        message(b'T', &body)
+    };
+    let done = || message(b'C', b"SELECT 0\0");
+    let mut reply = Reply::default();
+    reply.expect(1);
+    let bytes = [
+        description(&["a", "b"]),
+        done(),
+        done(),
+        description(&["c"]),
+        done(),
+        message(b'I', b""),
+        message(b'Z', b"I"),
+    ];
+    assert!(reply.feed(&bytes.concat()).unwrap());
+    assert_eq!(reply.results(), 4);
+    let widths = [0, 1, 2, 3, 4].map(|result| reply.width(result));
+    assert_eq!(widths, [2, 0, 1, 0, 0]);
+    // The next reply begins without results.
+    reply.expect(1);
+    assert_eq!((reply.results(), reply.width(2)), (0, 0));
+}

@@ -16,7 +16,7 @@ end
 
 -- A script may redefine it.
 function thread_run(id)
-   local NEXT_EVENT, FORGET = core.NEXT_EVENT, core.FORGET
+   local next_event, NEXT_EVENT, FORGET = host.next_event, core.NEXT_EVENT, core.FORGET
    local more = ask(core.WAIT_FOR_EVENT)
    while more do
       local event, ok, result = _G.event
@@ -37,7 +37,7 @@ function thread_run(id)
          break
       end
       -- Ends the event, and waits until the next one is due.
-      more = ask(NEXT_EVENT)
+      more = next_event() or ask(NEXT_EVENT)
    end
 end
 core.thread_run = thread_run

@@ -21,7 +21,7 @@ impl Drop for ScriptUser {
             if self.settings().is_over() {
                 return;
             }
-            answer = match self.resume(answer) {
+            answer = match self.resume(answer, None) {
                 // A lost server is not the script's fault.
                 Ok(Request::Fail(function, reason))
                     if function == THREAD_DONE && !had_sql_request =>
@@ -30,9 +30,9 @@ impl Drop for ScriptUser {
                 }
                 Ok(Request::Finished | Request::Fail(..)) | Err(_) => return,
                 Ok(
-                    Request::Query(_)
-                    | Request::Prepare(_)
-                    | Request::Execute(..)
+                    Request::Query
+                    | Request::Prepare
+                    | Request::Execute(_)
                     | Request::Reconnect
                     | Request::Connect,
                 ) => {

@@ -1,0 +1,337 @@
+//! Measures the instructions of Lua scripts:
+//! `valgrind --tool=callgrind target/release/examples/lua_cost SCRIPT EVENTS [CLIENTS]`.
+//!
+//! `SCRIPT` is one of the names below, or the path of a script. Prints the numbers of events and of queries. Run it
+//! with two numbers of events: the difference of the two counts of instructions, divided by the difference of
+//! queries, is the cost of a query without that of starting. Never uses a socket or a real clock, because
+//! callgrind's counts of two builds are compared. The simulated server answers each SELECT with one row, or with as
+//! many as its `LIMIT` allows.
+
+use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
+use prony_drive::{DriveJob, LoadStart, Observer, run_simulated};
+use prony_measure::{IntervalRow, RunSchedule};
+use prony_plan::{DrivePlan, QueryMode, Stop};
+use prony_server::{Environment, resolve};
+use prony_workload::lua::{
+    Listener, RandomSettings, Script, ScriptOptionValue, ScriptSettings, SqlFailure, Task,
+    search_path,
+};
+use prony_workload::oltp::distribution::Distribution;
+use prony_workload::sysbench::{Driver, IgnoredErrors};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Prepared point selects by the bundled script.
+const PREPARED: &str = "require('oltp_point_select')";
+
+/// Point selects as text.
+const QUERY: &str = "
+function thread_init()
+   con = sysbench.sql.driver():connect()
+end
+function event()
+   con:query('SELECT c FROM sbtest1 WHERE id=' .. sysbench.rand.uniform(1, 10000))
+end
+";
+
+/// An event of several kinds of statements, most of which read their results, as order-entry scripts are written.
+const MIXED: &str = "
+function thread_init()
+   con = sysbench.sql.driver():connect()
+end
+function event()
+   local rand, warehouse = sysbench.rand.uniform, sysbench.rand.uniform(1, 10)
+   con:query('BEGIN')
+   local a, b, c = con:query_row(([[SELECT c_discount, c_last, w_tax FROM customer, warehouse
+      WHERE w_id = %d AND c_id = %d]]):format(warehouse, rand(1, 3000)))
+   con:query(([[UPDATE district SET d_next_o_id = %d WHERE d_id = %d AND d_w_id = %d]]):format(rand(1, 3000),
+      rand(1, 10), warehouse))
+   for line = 1, 10 do
+      local item = rand(1, 100000)
+      local price, name, data = con:query_row(([[SELECT i_price, i_name, i_data FROM item
+         WHERE i_id = %d]]):format(item))
+      local quantity = con:query_row(([[SELECT s_quantity, s_data, s_dist FROM stock
+         WHERE s_i_id = %d AND s_w_id = %d]]):format(item, warehouse))
+      con:query(([[UPDATE stock SET s_quantity = %d WHERE s_i_id = %d AND s_w_id= %d]]):format(
+         tonumber(quantity) + 91, item, warehouse))
+      con:query(([[INSERT INTO order_line (ol_number, ol_i_id, ol_amount, ol_dist_info)
+         VALUES (%d,%d,%f,'%s')]]):format(line, item, tonumber(quantity) * 7.5, name))
+   end
+   local rs = con:query(([[SELECT o_id, o_carrier, o_entry FROM orders WHERE o_w_id = %d LIMIT 20]]):format(warehouse))
+   local total = 0
+   for i = 1, rs.nrows do
+      local row = rs:fetch_row()
+      total = total + #row[2]
+   end
+   con:query('COMMIT')
+end
+";
+
+/// AuthenticationOk and ReadyForQuery.
+const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+
+fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+    out.push(kind);
+    out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
+    out.extend_from_slice(body);
+}
+
+/// A server that understands as much of PostgreSQL's protocol as the scripts need. Its replies are built once for
+/// each shape of request.
+#[derive(Default)]
+struct PgServer {
+    /// Numbers of rows of prepared statements, by name.
+    statements: HashMap<Vec<u8>, usize>,
+    replies: HashMap<Vec<(u8, usize)>, &'static [u8]>,
+}
+
+/// The number of rows that a statement returns.
+fn row_count(sql: &[u8]) -> usize {
+    if !sql.starts_with(b"SELECT") {
+        return 0;
+    }
+    let text = String::from_utf8_lossy(sql);
+    let limit = text.split("LIMIT ").nth(1);
+    let limit = limit.and_then(|limit| limit.trim_end_matches('\0').parse().ok());
+    limit.unwrap_or(1)
+}
+
+fn put_description(out: &mut Vec<u8>) {
+    let mut body = vec![0, 3];
+    for column in [&b"quantity"[..], b"name", b"data"] {
+        body.extend_from_slice(column);
+        body.extend_from_slice(&[0; 19]);
+    }
+    message(out, b'T', &body);
+}
+
+fn put_rows(out: &mut Vec<u8>, rows: usize) {
+    let mut body = vec![0, 3];
+    for value in [&b"42"[..], b"A name of medium length", &[b'x'; 100]] {
+        body.extend_from_slice(&(value.len() as u32).to_be_bytes());
+        body.extend_from_slice(value);
+    }
+    for _ in 0..rows {
+        message(out, b'D', &body);
+    }
+    let tag = match rows {
+        0 => "UPDATE 1\0".to_owned(),
+        _ => format!("SELECT {rows}\0"),
+    };
+    message(out, b'C', tag.as_bytes());
+}
+
+/// The bytes of a reply, from the messages of its request and the numbers of rows of their statements.
+fn reply(request: &[(u8, usize)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (kind, rows) in request {
+        match kind {
+            b'P' => message(&mut out, b'1', &[]),
+            b'B' => message(&mut out, b'2', &[]),
+            b'C' => message(&mut out, b'3', &[]),
+            b'D' if *rows == 0 => message(&mut out, b'n', &[]),
+            b'D' => put_description(&mut out),
+            b'E' => put_rows(&mut out, *rows),
+            b'Q' => {
+                if *rows > 0 {
+                    put_description(&mut out);
+                }
+                put_rows(&mut out, *rows);
+            }
+            _ => {}
+        }
+    }
+    message(&mut out, b'Z', b"I");
+    out
+}
+
+impl PgServer {
+    /// The messages of a request, each with the number of rows of its statement.
+    fn shape(&mut self, mut bytes: &[u8]) -> Vec<(u8, usize)> {
+        let mut shape = Vec::new();
+        let mut rows = 0;
+        while let Some((&[kind, a, b, c, d], tail)) = bytes.split_first_chunk::<5>() {
+            let (body, rest) = tail.split_at(u32::from_be_bytes([a, b, c, d]) as usize - 4);
+            bytes = rest;
+            let name_in = |body: &[u8]| {
+                let name = body.split(|byte| *byte == 0).next();
+                name.unwrap_or_default().to_vec()
+            };
+            match kind {
+                b'P' => {
+                    let name = name_in(body);
+                    let rows = row_count(&body[name.len() + 1..]);
+                    self.statements.insert(name, rows);
+                }
+                // After the name of the portal, which is empty.
+                b'B' => rows = self.statements[&name_in(&body[1..])],
+                b'Q' => rows = row_count(body),
+                _ => {}
+            }
+            shape.push((kind, rows));
+        }
+        shape
+    }
+}
+
+impl SimServer for PgServer {
+    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
+        Ok(10_000)
+    }
+
+    #[inline(never)]
+    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
+        let (after_ns, bytes) = match bytes.first() {
+            Some(0) => (20_000, WELCOME),
+            Some(b'X') | None => return,
+            Some(_) => {
+                let shape = self.shape(bytes);
+                let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { reply(shape).leak() };
+                let bytes = self.replies.entry(shape).or_insert_with_key(build);
+                (100_000 + u64::from(slot) * 100, *bytes)
+            }
+        };
+        answers.push(Answer {
+            after_ns,
+            action: Action::Send(bytes.into()),
+        });
+    }
+}
+
+/// Prints messages; there should be none.
+struct Printer;
+
+impl Listener for Printer {
+    fn output(&self, text: &[u8]) {
+        print!("{}", String::from_utf8_lossy(text));
+    }
+    fn unreachable(&self, lines: &str) {
+        println!("{lines}");
+    }
+    fn connection_refused(&self, error: &prony_server::control::Error) {
+        println!("{error}");
+    }
+    fn thread_blocked(&self) {}
+    fn fatal(&self, text: &str) {
+        println!("{text}");
+    }
+    fn alert(&self, text: &str) {
+        println!("{text}");
+    }
+    fn warning(&self, text: &str) {
+        println!("{text}");
+    }
+    fn sql_failed(&self, failure: &SqlFailure<'_>) {
+        println!("{}: {}", failure.message, failure.sql);
+    }
+    fn function_failed(&self, function: &str, reason: &str) {
+        println!("{function}: {reason}");
+    }
+    fn thread_done_failed(&self, reason: &str) {
+        println!("{reason}");
+    }
+    fn stuck(&self, _: &str) {}
+}
+
+fn settings(text: String, threads: u32) -> ScriptSettings {
+    let general = [
+        ("threads", ScriptOptionValue::Number(f64::from(threads))),
+        ("db_driver", ScriptOptionValue::Text("pgsql".to_owned())),
+    ];
+    ScriptSettings {
+        text: text.into_bytes(),
+        path: "./cost.lua".to_owned(),
+        name: "cost.lua".to_owned(),
+        is_v1_1: false,
+        version: "1.0.20".to_owned(),
+        version_string: "sysbench 1.0.20".to_owned(),
+        argv: ["sysbench", "./cost.lua", "run"]
+            .map(str::to_owned)
+            .to_vec(),
+        command: Some("run".to_owned()),
+        general: general
+            .map(|(name, value)| (name.to_owned(), value))
+            .to_vec(),
+        script_options: Vec::new(),
+        threads,
+        driver: Driver::Pgsql,
+        server: None,
+        mode: QueryMode::Prepared,
+        no_driver: None,
+        no_server: None,
+        ignored: IgnoredErrors::Codes(Vec::new()),
+        random: RandomSettings {
+            default: Distribution::Special {
+                iterations: 12,
+                part_pct: 1,
+                share_pct: 75,
+            },
+            iterations: 12,
+            part_pct: 1,
+            share_pct: 75,
+            pareto_h: 0.2,
+            zipfian_exponent: 0.8,
+        },
+        search_path: search_path(None, None),
+        c_search_path: None,
+        memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
+        max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
+        end: Arc::new(AtomicBool::new(false)),
+        listener: Arc::new(Printer),
+    }
+}
+
+struct SilentObserver;
+
+impl Observer for SilentObserver {
+    fn started(&mut self, _: &LoadStart) {}
+    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+}
+
+fn main() {
+    let usage = "usage: lua_cost prepared|query|mixed|PATH EVENTS [CLIENTS]";
+    let mut arguments = std::env::args().skip(1);
+    let text = match arguments.next().expect(usage).as_str() {
+        "prepared" => PREPARED.to_owned(),
+        "query" => QUERY.to_owned(),
+        "mixed" => MIXED.to_owned(),
+        path => std::fs::read_to_string(path).expect("a readable script"),
+    };
+    let mut number = || arguments.next().and_then(|text| text.parse::<u32>().ok());
+    let events = number().expect(usage);
+    let clients = number().unwrap_or(1);
+    let script = Script::open(settings(text, clients)).expect("a valid script");
+    let program = script.program(Task::Run).expect("an event function");
+    let plan = DrivePlan {
+        clients,
+        stop: Stop::Transactions(u64::from(events / clients)),
+        describe: false,
+        ..DrivePlan::default()
+    };
+    let environment = Environment::new("tester", &std::env::temp_dir());
+    let target = resolve("host=127.0.0.1 sslmode=disable user=tester", &environment);
+    let job = DriveJob {
+        program: &program,
+        target: &target.expect("a target"),
+        tcp_target: None,
+        plan: &plan,
+        seed: 1,
+        interrupt: &AtomicBool::new(false),
+        tap: None,
+        on_connect_refused: None,
+    };
+    let machine = Machine {
+        send_cost_ns: 1_000,
+        timestamps: true,
+        ..Machine::default()
+    };
+    let result = run_simulated(&job, machine, PgServer::default(), &mut SilentObserver);
+    let measured = result.expect("the run starts").collected.measured;
+    let queries = measured.queries;
+    println!(
+        "{} events, {} queries",
+        measured.all().committed,
+        queries.reads + queries.writes + queries.others
+    );
+}
