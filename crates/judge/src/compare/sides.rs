@@ -16,7 +16,10 @@ use std::collections::HashMap;
 mod figures;
 mod repeat_caveats;
 
-pub use figures::{Basis, FigureComparison, FigureSample, GateResult, Significance};
+pub use figures::{
+    Basis, FigureComparison, FigureSample, GateResult, RunsNeeded, Significance,
+    runs_needed_usually,
+};
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]

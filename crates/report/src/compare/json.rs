@@ -6,7 +6,7 @@
 
 use super::Limit;
 use super::sentence::{gate_result, sentences};
-use prony_judge::compare::sides::SidesComparison;
+use prony_judge::compare::sides::{SidesComparison, runs_needed_usually};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -37,6 +37,9 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limit: Option<Limit>)
         "sides": found.sides,
         "against": found.against,
     });
+    if found.sides.iter().any(|side| side.runs.len() == 1) {
+        document["runs_needed"] = json!(runs_needed_usually());
+    }
     if let Some(limit) = limit {
         let each = found.against.iter().map(|one| {
             json!({

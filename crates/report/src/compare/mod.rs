@@ -2,8 +2,7 @@
 //!
 //! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far
 //! chance explains it, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
-//! never: print a ratio that the verdict forbids, or call a difference certain that is based on single
-//! runs.
+//! never: print a ratio that the verdict forbids, or speak of a difference between single runs.
 
 mod json;
 mod junit;
@@ -13,8 +12,8 @@ mod sentence;
 pub use json::write as json;
 pub use junit::write as junit;
 pub use markdown::write as markdown;
-pub(crate) use sentence::{ONE_RUN_EACH, sentence};
 use sentence::{cautions, format_interval, headings, no_ratio, sentences};
+pub(crate) use sentence::{one_run_each, sentence};
 
 use crate::printer::Printer;
 use crate::style::Style;

@@ -76,21 +76,56 @@ fn comparable_runs_have_a_ratio_and_a_caution() {
         of.text
     );
     assert!(
-        of.text.contains("+10.0 %") && of.text.contains("One run each"),
+        of.text.contains("+10.0 %") && of.text.contains("One run per side"),
         "{}",
         of.text
     );
     assert!(of.text.contains("repeats"), "{}", of.text);
     let words = of.text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
-        "TPS: B is higher by 10.0 %; single runs give no interval, so chance is not ruled out.",
-        "p99: B is lower by 9.1 %; single runs give no interval, so",
-        "response times of single runs have none.",
+        "TPS: A 10,000, B 11,000 (+10.0 %); no statement about a difference: 1 run per side.",
+        "p99: A 10.0 ms, B 9.09 ms (-9.1 %); no statement about a difference: 1 run per side.",
+        "it takes 5 runs per side to find a difference of 5 %.",
     ] {
         assert!(words.contains(expected), "{expected}:\n{}", of.text);
     }
+    for verdict in ["faster", "slower", "higher", "lower"] {
+        assert!(!words.contains(verdict), "{verdict}:\n{}", of.text);
+    }
     let p99 = |line: &&str| line.trim_start().starts_with("p99 ") && line.ends_with(" none");
     assert!(of.text.lines().any(|line| p99(&line)), "{}", of.text);
+    assert_eq!(of.json["runs_needed"]["runs"], 5);
+    assert_eq!(of.json["against"][0]["figures"][0].get("found"), None);
+    let several = shown(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
+    let told = several.json["told"][0].as_str().unwrap();
+    assert!(
+        told.ends_with("(+0.0 %); no statement about a difference: A has 1 run."),
+        "{told}"
+    );
+    assert!(several.text.contains("it takes 5 runs"), "{}", several.text);
+}
+
+/// However far apart the seconds of two single runs are, they are not a basis for a verdict.
+#[test]
+fn seconds_of_single_runs_give_no_verdict() {
+    let seconds = |id: &str, tps: f64| {
+        let mut run = run(id, tps);
+        let second = run.series[1].clone();
+        let each = (0..60_u32).map(|at| prony_store::Second {
+            at_s: f64::from(at),
+            committed: tps as u64 + u64::from(at * at * 7919 % 101),
+            ..second.clone()
+        });
+        run.series = each.collect();
+        run.events.clear();
+        vec![run]
+    };
+    let of = shown(&[seconds("a", 10_000.0), seconds("b", 4_000.0)]);
+    let sentence = of.json["told"][0].as_str().unwrap();
+    assert_eq!(
+        sentence,
+        "TPS: A 10,000, B 4,000 (-60.0 %); no statement about a difference: 1 run per side."
+    );
 }
 
 #[test]
@@ -109,7 +144,7 @@ fn repeats_are_reported_with_their_interval() {
         "{}",
         of.text
     );
-    assert!(!of.text.contains("One run each"));
+    assert!(!of.text.contains("One run per side"));
     let of = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
     assert!(of.text.contains("TPS: B is slower by 9.1 %"), "{}", of.text);
     let same = shown(&[
@@ -138,32 +173,6 @@ fn very_large_changes_are_not_printed_in_digits() {
         of.text.contains("a difference of over 1,000 % or more"),
         "{}",
         of.text
-    );
-    let seconds = |id: &str, tps: f64| {
-        let mut run = run(id, tps);
-        let second = run.series[1].clone();
-        let each = (0..60_u32).map(|at| prony_store::Second {
-            at_s: f64::from(at),
-            committed: tps as u64 + u64::from(at * at * 7919 % 101),
-            ..second.clone()
-        });
-        run.series = each.collect();
-        vec![run]
-    };
-    let mut sides = [seconds("a", 10_000.0), seconds("b", 9_000.0)];
-    for side in &mut sides {
-        side[0].events.clear();
-    }
-    let of = shown(&sides);
-    let sentence = of.json["told"][0].as_str().unwrap();
-    assert!(
-        sentence.starts_with("TPS: B's single run is slower by 10.0 % (95 % interval "),
-        "{sentence}"
-    );
-    assert!(
-        sentence
-            .ends_with("from the seconds of one run each, so without the variation between runs)."),
-        "{sentence}"
     );
 }
 

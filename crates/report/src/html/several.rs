@@ -10,7 +10,7 @@ use super::one::{severity_class, title};
 use super::seconds::{end_s, group_size, throughput};
 use super::table::{end, row, row_at, table, table_with_id, text_row};
 use super::{section, variants};
-use crate::compare::{ONE_RUN_EACH, by_severity, change, figure, sentence};
+use crate::compare::{by_severity, change, figure, one_run_each, sentence};
 use crate::terminal::{nothing_measured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
@@ -172,8 +172,7 @@ fn variant(run: &Run) -> String {
     }
 }
 
-/// How far chance explains the differences in the leading figures; nothing if the two runs do not
-/// compare.
+/// The leading figures in sentences; nothing if the two runs do not compare.
 fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let side = |run| Side {
         name: String::new(),
@@ -291,5 +290,5 @@ fn figures(out: &mut String, number: usize, found: &Comparison) -> fmt::Result {
         row(out, Escaped(&pair.name), &[first, second, change(pair)])?;
     }
     end(out)?;
-    writeln!(out, "<p>{ONE_RUN_EACH}</p>")
+    writeln!(out, "<p>{}</p>", one_run_each())
 }

@@ -1,17 +1,13 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: treat
-//! the seconds of one run as repeats.
+//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: say
+//! anything about a difference if a side has a single run.
 
 use super::SideComparison;
 use crate::compare::{MEAN, TPS, Unit, values};
-use crate::statistics::{
-    Estimate, SeriesMean, coefficient_of_variation, holm, median, ratio_of_series, series_mean,
-    welch,
-};
-use crate::steady::per_second_rates;
+use crate::statistics::{Estimate, coefficient_of_variation, holm, median, runs_needed, welch};
 use crate::thresholds::PERCENTILE_STEP;
-use prony_store::{MetricName, Run, Second};
+use prony_store::{MetricName, Run};
 use serde::Serialize;
 
 /// One figure of both sides.
@@ -52,8 +48,6 @@ pub struct FigureSample {
 pub enum Basis {
     /// The differences between the runs of each side.
     Repeats,
-    /// The seconds of one run on each side: differences between runs are not covered.
-    WithinOneRun,
 }
 
 /// How far chance explains a ratio.
@@ -75,6 +69,31 @@ pub struct Significance {
     pub detectable: f64,
 }
 
+/// How many runs it takes to find a difference, told where a side has only one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RunsNeeded {
+    /// The difference, a share.
+    pub effect: f64,
+    /// The assumed scatter of runs of one system, a share.
+    pub scatter: f64,
+    /// Runs per side with which the difference would probably be found.
+    pub runs: usize,
+}
+
+/// The difference for which [`RunsNeeded`] counts runs.
+const USUAL_EFFECT: f64 = 0.05;
+/// The usual coefficient of variation of runs on a machine of one's own; shared ones scatter more.
+const USUAL_SCATTER: f64 = 0.02;
+
+/// The runs per side for a difference of 5 % at the usual scatter.
+pub fn runs_needed_usually() -> RunsNeeded {
+    RunsNeeded {
+        effect: USUAL_EFFECT,
+        scatter: USUAL_SCATTER,
+        runs: runs_needed(USUAL_EFFECT, USUAL_SCATTER),
+    }
+}
+
 /// Whether a side is slower than the limit allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -90,7 +109,7 @@ pub enum GateResult {
 impl FigureComparison {
     /// Whether the other side is slower than the first by more than the share `allowed`.
     pub(super) fn gate(&self, allowed: f64) -> GateResult {
-        let Some(significance) = self.significance.filter(|it| it.basis == Basis::Repeats) else {
+        let Some(significance) = self.significance else {
             return GateResult::Unsure;
         };
         // How much slower, as shares of the first side's value.
@@ -141,12 +160,7 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
             Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP,
             _ => 0.0,
         };
-        let estimate = match (first, second) {
-            ([a], [b]) => {
-                estimate_within_runs(name, a, b).map(|estimate| (Basis::WithinOneRun, estimate))
-            }
-            _ => welch(&a, &b, step).map(|estimate| (Basis::Repeats, estimate)),
-        };
+        let estimate = welch(&a, &b, step).map(|estimate| (Basis::Repeats, estimate));
         Some(FigureComparison {
             name: name.clone(),
             unit: *unit,
@@ -172,32 +186,6 @@ impl FigureSample {
 
 fn mean_log(values: &[f64]) -> f64 {
     values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64
-}
-
-/// The ratio of two runs by their seconds, which count committed transactions: the basis for throughput,
-/// and for new orders, which are a random share of the transactions.
-fn estimate_within_runs(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
-    let rate = |run: &Run| {
-        values(run)
-            .into_iter()
-            .find(|figure| figure.0 == name)
-            .map(|figure| figure.2)
-    };
-    let mean_rate = |run: &Run| -> Option<SeriesMean> {
-        let mut mean = series_mean(&per_second_rates(run, |second: &Second| second.committed)?)?;
-        if name == MetricName::NOPM {
-            let orders = rate(run)? / 60.0 * run.measured.length_s;
-            mean.variance += mean.mean.powi(2) / orders;
-        }
-        Some(mean)
-    };
-    let mut estimate = match name {
-        TPS | MetricName::NOPM => ratio_of_series(&mean_rate(a)?, &mean_rate(b)?)?,
-        _ => return None,
-    };
-    // The ratio is that of the figures: whole seconds may leave out an edge of the window.
-    estimate.log_ratio = (rate(b)? / rate(a)?).ln();
-    estimate.log_ratio.is_finite().then_some(estimate)
 }
 
 /// Decides which figures differ. For each figure, the comparisons of all sides with the first are one family
